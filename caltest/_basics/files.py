@@ -7,7 +7,7 @@ import json
 import lzma
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -138,37 +138,39 @@ def _readable(name: str) -> Iterator[None]:
         raise type(error)(f"{name}: {(error.strerror or str(error)).lower()}, wanted a file that can be read") from None
 
 
-def read_with_outcomes(path: Path, column: str, convert: Callable[[str, Cells, list[int]], Array]) -> tuple[Rows, Rows]:
-    """The columns of one file: all but one, and that one, the outcomes, by its name in the first line."""
-    labels, place = [], -1
+def read_with_columns(
+    path: Path, columns: Sequence[str], convert: Callable[[str, Cells, list[int]], Array]
+) -> tuple[Rows, Rows]:
+    """The columns of one file but some, and these as text, (n, len(columns)), by their names in the first line."""
+    taken: list[Array] = []
+    places: list[int] = []
 
     def begin(names: list[str]) -> None:
-        nonlocal place
-        if names.count(column) != 1 or len(names) < 2:
-            got = f"{names.count(column)} columns {column!r} among {', '.join(names[:20])}"
-            raise ValueError(f"{name_of(path)}: got {got}, wanted it once, and columns of predictions")
-        place = names.index(column)
+        for column in columns:
+            if names.count(column) != 1 or len(names) <= len(columns):
+                got = f"{names.count(column)} columns {column!r} among {', '.join(names[:20])}"
+                raise ValueError(f"{name_of(path)}: got {got}, wanted it once, and columns of predictions")
+        places.extend(names.index(column) for column in columns)
 
-    def without_outcomes(name: str, cells: Cells, lines: list[int]) -> Array:
-        labels.append(np.array([[row[place]] for row in cells], dtype=object))
-        # A number in the place of the outcome keeps the numbers of the other columns in errors.
-        numbers = convert(name, [[*row[:place], "0", *row[place + 1 :]] for row in cells], lines)
-        return np.delete(numbers, place, axis=1)
+    def without_columns(name: str, cells: Cells, lines: list[int]) -> Array:
+        taken.append(np.array([[row[place] for place in places] for row in cells], dtype=object))
+        # Numbers in the places of these columns keep the numbers of the others in errors.
+        kept = [["0" if i in places else cell for i, cell in enumerate(row)] for row in cells]
+        return np.delete(convert(name, kept, lines), places, axis=1)
 
-    rows = read_rows(path, without_outcomes, begin)
-    if rows.head is None and not labels:
+    rows = read_rows(path, without_columns, begin)
+    if rows.head is None and not taken:
         begin(rows.names or [])
-        labels = [rows.values[:, [place]]]
-        others = np.delete(rows.values, place, axis=1)
+        taken = [rows.values[:, places]]
+        others = np.delete(rows.values, places, axis=1)
         try:
             rows = replace(rows, values=others.astype(float))
         except ValueError as error:
             raise ValueError(f"{rows.path}: got columns of predictions with text ({error}), wanted numbers") from None
-    if not labels:
+    if not taken:
         raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
-    names = [one for one in rows.names or rows.head or [] if one != column]
-    outcomes = np.concatenate(labels)
-    return (replace(rows, head=None, names=names), Rows(rows.path, None, None, outcomes, rows.lines))
+    names = [one for one in rows.names or rows.head or [] if one not in columns]
+    return (replace(rows, head=None, names=names), Rows(rows.path, None, None, np.concatenate(taken), rows.lines))
 
 
 def name_of(path: Path) -> str:

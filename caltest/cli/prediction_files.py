@@ -4,7 +4,7 @@ import csv
 import gzip
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
@@ -20,7 +20,7 @@ from caltest._basics.files import (
     name_of,
     number,
     read_rows,
-    read_with_outcomes,
+    read_with_columns,
 )
 from caltest._basics.numerics import Array, FloatArray, Table
 from caltest._validation import observation_weights, same_length
@@ -54,14 +54,27 @@ def read_sample(
     and the line where there is one.
     """
     if isinstance(outcomes, str):
-        given, observed = read_with_outcomes(predictions, outcomes, _numbers)
-        if not normal:
-            _check_columns(given)
-    else:
-        if isinstance(outcomes, Path):
-            check_different([predictions, outcomes])
-        given = _read(predictions, normal)
-        observed = read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes
+        sample, n, _ = read_one_file(predictions, outcomes, (), normal, missing)
+        return sample, n
+    if isinstance(outcomes, Path):
+        check_different([predictions, outcomes])
+    given = _read(predictions, normal)
+    return _matched(given, read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes, normal, missing)
+
+
+def read_one_file(
+    path: Path, outcomes: str, others: Sequence[str], normal: bool, missing: Missing
+) -> tuple[Sample, int, dict[str, Array]]:
+    """The same from one file, with columns (n,) that are no predictions by their names."""
+    given, taken = read_with_columns(path, [outcomes, *others], _numbers)
+    if not normal:
+        _check_columns(given)
+    observed = replace(taken, values=taken.values[:, :1])
+    columns = {name: _column(column) for name, column in zip(others, taken.values.T[1:], strict=True)}
+    return *_matched(given, observed, normal, missing), columns
+
+
+def _matched(given: Rows, observed: Rows, normal: bool, missing: Missing) -> tuple[Sample, int]:
     is_header, outcome_is_header = _headers(given, observed, normal)
     table = _with_head(given, is_header, _numbers)
     labels = _with_head(observed, outcome_is_header, lambda _, cells, __: np.array(cells, dtype=object))

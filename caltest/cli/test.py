@@ -14,7 +14,7 @@ from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
 from caltest._results.tables import Table
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, outcomes_of, show
-from caltest.cli.prediction_files import check_different, read_columns, read_sample, read_weights
+from caltest.cli.prediction_files import check_different, read_columns, read_one_file, read_sample, read_weights
 from caltest.cli.samples import are_samples, ece_note, read_samples
 from caltest.default_test import weighted
 from caltest.predictions import Sample
@@ -41,12 +41,14 @@ def add_to(commands: Any) -> None:
     add(parser, "--outcome-column")
     add(parser, "--test")
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
-    weights = "one column of numbers of at least 0, not made from outcomes; tests " + ", ".join(WEIGHTED)
+    weights = "a column not made from outcomes, or one of PREDICTIONS; tests " + ", ".join(WEIGHTED)
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
     features = "columns with a header, known beside the predictions: are these right given them too?"
     parser.add_argument("--features", type=Path, metavar="FILE", help=features)
-    parser.add_argument("--groups", metavar="NAME", help="field of answers, such as task or doc.subject: test each")
-    parser.add_argument("--clusters", metavar="NAME", help="field of answers: those of a prompt, say, are dependent")
+    parser.add_argument(
+        "--groups", metavar="NAME", help="field of answers, or with --outcome-column a column: test each"
+    )
+    parser.add_argument("--clusters", metavar="NAME", help="the same: rows of a cluster are dependent")
     add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
 
@@ -105,22 +107,33 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     if asked and (options.test != "omnibus" or options.weights is not None or len(asked) > 1):
         raise ValueError("--groups, --clusters: got one with the other, --test or --weights, wanted it alone")
     without_outcomes = options.outcomes is None and options.outcome_column is None and not options.normal
+    weights_column = options.outcome_column is not None and options.weights is not None and not options.weights.exists()
+    notes: tuple[str, ...] = ()
     if without_outcomes and are_samples(options.predictions):
         sample, n, fields = read_samples(options.predictions, options.missing, asked)
-        notes: tuple[str, ...] = (ece_note(sample, options.seed),)
+        notes = (ece_note(sample, options.seed),)
+    elif options.outcome_column is not None:
+        columns = [*asked, *([str(options.weights)] if weights_column else [])]
+        outcome = str(outcomes_of(options))
+        sample, n, fields = read_one_file(options.predictions, outcome, columns, options.normal, options.missing)
+        fields = {
+            name: one if sample.rows is None or name not in asked else one[sample.rows] for name, one in fields.items()
+        }
     elif asked:
         raise ValueError(
-            "--groups, --clusters: got a file of outcomes, wanted JSON lines of answers of language models"
+            "--groups, --clusters: got a file of outcomes, wanted --outcome-column and columns of the file of "
+            "predictions, or JSON lines of answers of language models"
         )
     else:
         sample, n = read_sample(options.predictions, outcomes_of(options), options.normal, options.missing)
-        notes, fields = (), {}
+        fields = {}
     if options.features is not None:
-        columns = read_columns(options.features, n)
-        fields = columns if sample.rows is None else {name: one[sample.rows] for name, one in columns.items()}
+        columns_of_file = read_columns(options.features, n)
+        fields = {name: one if sample.rows is None else one[sample.rows] for name, one in columns_of_file.items()}
     if options.weights is None:
         return sample, None, notes, fields
-    kept, weights, left_out = weighted(sample, read_weights(options.weights, n), n)
+    given = fields[str(options.weights)] if weights_column else read_weights(options.weights, n)
+    kept, weights, left_out = weighted(sample, given, n)
     return kept, weights, (*notes, *left_out), fields
 
 

@@ -558,6 +558,28 @@ def test_every_kind_of_file_gives_the_same_result(name, table, tmp_path, capsys)
     assert got["estimate"] == pytest.approx(expected["estimate"], rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["a.csv.bz2", "a.parquet", "a.jsonl"])
+def test_groups_clusters_and_weights_are_columns_of_one_file(name, table, tmp_path, capsys):
+    """As the calls of Python with these columns; predictions and outcomes are those of the other columns."""
+    site, ward = np.arange(len(table)) % 3, np.arange(len(table)) // 4
+    weight = np.linspace(0.5, 2.0, len(table)).round(2)
+    predictions = ct.Categorical(table[ANIMALS].to_numpy(), classes=ANIMALS)
+    expected = {
+        "site": ct.calibration_by_group(predictions, table["animal"], site.astype(str), rng=1).pvalue,
+        "weight": ct.calibration_test(predictions, table["animal"], weights=weight, rng=1).pvalue,
+        "ward": ct.ClusterSKCETest(predictions.default_kernel(), ward)(predictions, table["animal"], rng=1).pvalue,
+    }
+    columns = {"site": site.astype(str), "weight": weight, "ward": [f"w{one}" for one in ward]}
+    for option, column in (("--groups", "site"), ("--weights", "weight"), ("--clusters", "ward")):
+        KINDS_OF_FILES[name](table.assign(**{column: columns[column]}), tmp_path / name)
+        status, out, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal", option, column)
+        assert (status, err) == (0, "")
+        assert json.loads(out)["pvalue"] == expected[column]
+    for option in ("--groups", "--weights"):
+        status, _, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal", option, "nothing")
+        assert (status, "got 0 columns 'nothing' among" in err) == (2, True)
+
+
 @pytest.mark.parametrize("name", ["p.parquet", "p.npz"])
 def test_predictions_and_outcomes_in_two_files(name, table, tmp_path, capsys):
     if name == "p.npz":

@@ -236,7 +236,7 @@ def test_groups_are_fields_of_answers(tmp_path, capsys):
     np.savetxt(tmp_path / "y.csv", Y, fmt="%d")
     assert main(["test", str(tmp_path / "p.csv"), str(tmp_path / "y.csv"), "--groups", "task"]) == 2
     err = capsys.readouterr().err
-    assert "got a file of outcomes, wanted JSON lines of answers of language models" in err
+    assert "got a file of outcomes, wanted --outcome-column" in err
 
 
 def test_missing_answers_say_what_to_do(tmp_path, capsys):
