@@ -35,7 +35,7 @@ def test_code_blocks_run_and_print_what_is_shown():
 
 
 def test_the_chooser_has_every_question():
-    assert len(CALLS) == 17
+    assert len(CALLS) == 18
 
 
 @pytest.mark.parametrize("call", CALLS)
