@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, own_errstate, seed_of
+from caltest._basics.numerics import Array, ArrayLike, generator_apart, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
@@ -20,8 +20,9 @@ from caltest._validation.groups import as_groups, labels_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section
 from caltest.default_test import calibration_test
-from caltest.predictions import Sample
-from caltest.predictions.convert import as_sample
+from caltest.fields.survival import Censored, censored_pit_values
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.convert import as_predictions, as_sample
 
 USE, REPAIR = "use as it is", "recalibrate"
 REFUSE, UNKNOWN = "do not use as it is", "not enough data to tell"
@@ -198,7 +199,8 @@ def audit(
         (n,) numbers or dates by which the rows are ordered.
     field
         Adds what readers of a field expect: ``"clinical"``, the measures of ``fields.clinical.validate`` and a decision
-        curve; ``"weather"``, the rank histogram of an ``Ensemble``; ``"bayesian"``, ranks among posterior draws.
+        curve; ``"weather"``, the rank histogram of an ``Ensemble``; ``"bayesian"``, ranks among posterior draws;
+        ``"survival"``, which ``ct.Censored`` targets have anyway, risks at the median time, D- and A-calibration.
     n_resamples
         Redraws of each test.
     title
@@ -239,6 +241,8 @@ def audit(
     number, shown = whole_number("n_resamples", n_resamples, 1), switch("progress", progress)
     if field is not None:
         one_of("field", field, list(FIELDS))
+    elif isinstance(targets, Censored):
+        field = "survival"
     seed = seed_of(rng)
     known = {"groups": groups, "clusters": clusters, "features": features, "time": time}
     names = [f"{name}={name}" for name, value in known.items() if value is not None]
@@ -246,8 +250,14 @@ def audit(
     audits = []
     with progress_bars(shown):
         for name, one in models.items():
-            sample = as_sample(one, targets, classes)
-            data = _data(sample, targets, features, groups, time, clusters, number, seed, names)
+            survival = None
+            if isinstance(targets, Censored):
+                survival = as_predictions(one), targets
+                sample = as_sample(*censored_pit_values(*survival, rng=generator_apart(seed)))
+            else:
+                sample = as_sample(one, targets, classes)
+            outcomes = sample.targets if isinstance(targets, Censored) else targets
+            data = _data(sample, outcomes, features, groups, time, clusters, number, seed, names, survival)
             audits.append(_audited(str(name), data, field))
     return Audit(tuple(audits), seed, str(title))
 
@@ -262,6 +272,7 @@ def _data(
     n_resamples: int,
     seed: int,
     names: Sequence[str],
+    survival: tuple[Predictions, Censored] | None,
 ) -> Data:
     """What is known of the rows, those of one per cluster if there are clusters."""
     n = len(sample)
@@ -280,10 +291,11 @@ def _data(
         kept = np.sort(mixed[np.unique(labels[mixed], return_index=True)[1]])
         number = kept.size
         sample = sample.take(kept)
+        survival = None if survival is None else (survival[0].take(kept), survival[1].take(kept))
         known = None if known is None else known.taken(kept)
         columns = None if columns is None else {name: column[kept] for name, column in columns.items()}
         when = None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable")
-    return Data(sample, known, columns, when, number, n, n_resamples, seed, names)
+    return Data(sample, known, columns, when, number, n, n_resamples, seed, names, survival)
 
 
 def _in_order(time: ArrayLike, n: int) -> Array:
@@ -330,6 +342,9 @@ def _decision(result: CalibrationTestResult, gain: float | None) -> tuple[str, s
     if gain is not None and gain > 0.0:
         return REPAIR, said
     repair = "could not be tried" if gain is None else "did not make held-out rows better"
+    if not any(one.gap is not None for one in result.measures):
+        judged = "For predictions of this kind there is no margin: judge by its size whether the fault matters"
+        return REFUSE, f"{said}. {judged}; recalibration {repair}"
     if answer or result.pvalue_otherwise is not None:
         return REFUSE, f"{said}. The error matters, and recalibration {repair}"
     return UNKNOWN, f"{said}. Whether that matters cannot be told from so few rows, and recalibration {repair}"

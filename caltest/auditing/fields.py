@@ -1,12 +1,14 @@
 """What an audit says beside its sections to readers of one field."""
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from caltest._basics.numerics import Array
 from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.report import format_pvalue
 from caltest.auditing.pictures import Picture, drawn
 from caltest.auditing.sections import Data, Make, Section
 from caltest.predictions import Ensemble
@@ -65,6 +67,28 @@ def of_posteriors(data: Data, result: CalibrationTestResult) -> Section:
     return _of_result(found, "ranks of the true parameters among the draws, with the band of exact posteriors")
 
 
+def of_survival(data: Data, result: CalibrationTestResult) -> Section:
+    """Risks at the median time in groups, D- and A-calibration."""
+    from caltest import fields
+
+    if data.survival is None:
+        raise TypeError("targets: got no ct.Censored, wanted ct.Censored(time, event)")
+    laws, targets = data.survival
+    time = float(np.median(np.asarray(targets.time)))
+    settings = {"n_resamples": data.n_resamples, "rng": data.seed}
+    at = min(time, laws.longest)
+    groups = max(2, min(10, int(np.count_nonzero(targets.event)) // 20))
+    section = _of_result(
+        fields.one_calibration(laws, targets, at, n_groups=groups, **settings), "observed and predicted risks in groups"
+    )
+    for name, test in (("D-calibration", fields.d_calibration), ("A-calibration", fields.a_calibration)):
+        found = test(laws, targets, **settings)
+        exact = f"p {format_pvalue(found.pvalue)} (exact)" if name[0] == "D" else ""
+        approximate = f"p {format_pvalue(found.approximate)} (as published)"
+        section = replace(section, facts={**section.facts, name: ", ".join(filter(None, (exact, approximate)))})
+    return replace(section, answer=f"At {at:.3g}, the median time: {section.answer[0].lower()}{section.answer[1:]}")
+
+
 def _members(data: Data) -> Array:
     """Without the outcome, which is one of those that pools have."""
     pool, y = data.sample.predictions, np.asarray(data.sample.targets)
@@ -91,6 +115,7 @@ def _of_result(found: Any, words: str, place: str = "ax") -> Section:
 FIELDS: dict[str, tuple[str, Make]] = {
     "clinical": ("What do reports of clinical prediction models ask for?", of_clinic),
     "weather": ("What does forecast verification ask for?", of_forecasts),
+    "survival": ("What does survival analysis ask for?", of_survival),
     "bayesian": ("Are the draws from the posterior?", of_posteriors),
 }
 """Names of the fields, and the question and the answer that each adds."""

@@ -17,7 +17,8 @@ from caltest._results.report import format_pvalue, pvalue_phrase
 from caltest._results.tables import Table
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import Picture, pictures_of
-from caltest.predictions import Sample
+from caltest.fields.survival import Censored
+from caltest.predictions import Predictions, Sample
 
 PANELS = 12
 """Classes or groups that are shown; the others are counted."""
@@ -84,12 +85,18 @@ class Data:
     seed: int
     names: Sequence[str] = ()
     """Of what is known, for the line that reproduces the audit."""
+    survival: tuple[Predictions, Censored] | None = None
+    """Predictions and times, some of them censored, of which the sample has the integral transforms."""
 
 
 def of_data(data: Data, result: CalibrationTestResult) -> Section:
     """What was checked in the data, and what cannot be checked."""
     sample = data.sample
     facts = {"Predictions": sample.predictions.describe(), "Outcomes": _outcomes(sample)}
+    if data.survival is not None:
+        laws, times = data.survival
+        seen = f"{len(times)} times, of which {times.n_censored} are censored; F(time) is tested"
+        facts = {"Predictions": laws.describe(), "Outcomes": seen}
     if data.clusters is not None:
         facts["Clusters"] = f"{data.clusters}; one row of each is used, so that rows are independent"
     law = sample.predictions.finite
@@ -138,7 +145,8 @@ def of_test(data: Data, result: CalibrationTestResult) -> Section:
 def of_size(data: Data, result: CalibrationTestResult) -> Section:
     """What the predictions claim beside what happened, and how far apart that is."""
     rows: list[tuple[str, ...]] = [("", "claimed", "observed", "95 % interval", "points apart", "margin")]
-    for one, (name, *cells) in zip(result.measures, result.table()[1:], strict=True):
+    lines = result.table()[1:] if result.measures else []
+    for one, (name, *cells) in zip(result.measures, lines, strict=True):
         gap = "" if one.gap is None else f"{points(one.gap.low)} to {points(one.gap.high)}"
         rows.append((name, *cells, gap, "" if one.margin is None else points(one.margin)))
     answers = {
@@ -155,7 +163,9 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
     }
     if result.effect_size is not None:
         facts["Kernel"] = str(result.effect_size)
-    return Section(answer, facts if known else {}, tuple(rows) if result.measures else ())
+    if not known:
+        facts = {} if result.finding is None else {"Fault": f"{result.finding}, if there is one"}
+    return Section(answer, facts, tuple(rows) if result.measures else ())
 
 
 def of_pictures(data: Data, result: CalibrationTestResult) -> Section:

@@ -61,6 +61,10 @@ class Censored(OwnErrstate):
             "caltest.fields.censored_pit_values(predictions, targets)"
         )
 
+    def take(self, rows: Array) -> "Censored":
+        """Those of some rows."""
+        return Censored(np.asarray(self.time)[rows], np.asarray(self.event)[rows])
+
     @property
     def n_censored(self) -> int:
         """How many times are censored."""

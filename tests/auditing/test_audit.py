@@ -166,6 +166,25 @@ def test_sections_of_a_field():
         ct.audit(p, y, field="x")
 
 
+def test_censored_times():
+    """The audit is that of the integral transforms, with the section that survival analysis asks for."""
+    rng = np.random.default_rng(1)
+    rate, end = rng.uniform(0.2, 1.0, 300), rng.exponential(4.0, 300)
+    time = rng.exponential(1.0 / rate)
+    times, grid = ct.Censored(np.minimum(time, end), time <= end), np.linspace(0.2, 6.0, 30)
+    curves = ct.predictions.SurvivalCurve(grid, np.exp(-1.6 * rate[:, None] * grid))
+    audit = ct.audit(curves, times, clusters=np.arange(300) // 2, n_resamples=39, rng=1)
+    sections = audit.models[0].sections
+    assert "150 times, of which" in sections["data"].facts["Outcomes"]
+    assert sections["size"].facts["Fault"].startswith("outcomes are above what was predicted")
+    assert sections["survival"].answer.startswith("At ")
+    assert {"D-calibration", "A-calibration"} <= set(sections["survival"].facts)
+    assert not sections["pictures"].failed
+    assert sections["survival"].pictures
+    assert 'field="survival"' in sections["methods"].facts["Reproduce"] or "survival" in str(audit)
+    assert ct.audit([0.2, 0.4], [0, 1], field="survival", n_resamples=9).models[0].sections["survival"].failed
+
+
 def test_bad_input():
     p, y = calibrated(50)
     for wrong, message in (
