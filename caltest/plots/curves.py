@@ -166,7 +166,9 @@ def latent_function(
             inducing = np.exp(one.inducing) if one.scale == "log" else one.inducing
             shown = inducing[(inducing >= inputs[0]) & (inducing <= inputs[-1])]
             places = axes.get_xaxis_transform()
-            axes.plot(shown, np.zeros(shown.size), "|", color=DARK, ms=10, transform=places, clip_on=False)
+            if shown.size:
+                # Layouts take the place of nothing, if it is not clipped, for an infinite one.
+                axes.plot(shown, np.zeros(shown.size), "|", color=DARK, ms=10, transform=places, clip_on=False)
     if logarithmic:
         axes.set_xscale("log")
     axes.set_xlabel("logit" if first.input == "logits" else "predicted probability")

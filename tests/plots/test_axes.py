@@ -1,6 +1,7 @@
 """What pictures share: names, styles, legends, fonts."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,6 +87,15 @@ def test_titles_and_legends_are_within_small_pictures():
     histogram, label = ax.child_axes[0].get_tightbbox(), ax.xaxis.label.get_window_extent()
     assert label.y1 <= histogram.y0 + 1.0
     assert ax.get_legend().get_window_extent().y1 <= label.y0
+
+
+def test_inducing_inputs_beyond_the_picture_do_not_collapse_it(recwarn):
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
+    found = ct.recalibration.GPCalibrator().fit(p.take(slice(0, 60)), y[:60])
+    ax = plots.latent_function(replace(found, inducing=np.full_like(found.inducing, 500.0)), ax=new_axes())
+    ax.figure.savefig(io.BytesIO())
+    assert ax.get_window_extent().width > 100
+    assert not [one for one in recwarn if "layout" in str(one.message)]
 
 
 def test_legends_of_a_grid_hide_no_points():
