@@ -58,12 +58,17 @@ def _draw(ax: "Axes", row: LeadResult, is_histogram: bool) -> None:
     x, observed = np.array(row.places), np.array(row.observed)
     band = np.array([row.lowest, row.highest]) if row.lowest else np.tile(observed, (2, 1))
     colours = np.where((observed < band[0]) | (observed > band[1]), OUTSIDE, INSIDE).tolist()
-    if row.lowest:
-        look: dict[str, Any] = {"color": PALE, "linewidth": 0.0, "step": "mid" if is_histogram else None}
-        ax.fill_between(x, band[0], band[1], label="95 % range of all if calibrated", **look)
+    expected = np.array(row.expected)
     if is_histogram:
-        ax.bar(x, observed, 0.8, color=colours, alpha=0.75)
+        ax.bar(x, observed, 0.8, color=colours, alpha=0.75, zorder=2)
+        ax.locator_params(axis="x", integer=True)
+        # Bands and lines are as wide as the bars.
+        twice = np.append(np.arange(x.size), x.size - 1)
+        x, band, expected = np.append(x - 0.5, x[-1] + 0.5), band[:, twice], expected[twice]
     else:
         ax.scatter(x, observed, c=colours, zorder=3)
-    ax.plot(x, row.expected, color=DARK, linewidth=0.8, label="expected")
+    if row.lowest:
+        look: dict[str, Any] = {"color": PALE, "linewidth": 0.0, "step": "post" if is_histogram else None, "zorder": 1}
+        ax.fill_between(x, band[0], band[1], label="95 % range of all if calibrated", **look)
+    ax.plot(x, expected, color=DARK, linewidth=0.8, label="expected")
     ax.set_ylim(bottom=0.0)

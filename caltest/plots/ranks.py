@@ -58,6 +58,6 @@ def rank_ecdf(result: Any, *, ax: "Axes | None" = None) -> "Axes":
         width = 2.2 if row.adjusted <= 1.0 - result.confidence_level else 1.0
         line: dict[str, Any] = {"color": style.color, "linestyle": style.line, "linewidth": width, "gid": MODEL}
         ax.plot(x, row.shares - x, label=style.name(row.name, row.name), **line)
-    ax.set(xlim=(0.0, 1.0), xlabel="rank of the truth as a share", ylabel="share of truths below, less expected")
+    ax.set(xlim=(0.0, 1.0), xlabel="rank of the truth as a share", ylabel="share below, less expected")
     legend(ax)
     return ax
