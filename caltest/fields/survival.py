@@ -57,7 +57,7 @@ class Censored(OwnErrstate):
     def __array__(self, *_: Any, **__: Any) -> Array:
         """None: what takes arrays of outcomes does not know that some are censored."""
         raise TypeError(
-            "targets: got ct.Censored, which calibration_test takes; other functions take the pair "
+            "targets: got ct.Censored, which calibration_test takes, and audit; other functions take the pair "
             "caltest.fields.censored_pit_values(predictions, targets)"
         )
 
