@@ -100,6 +100,14 @@ def widest(measures: Sequence[Measure]) -> str | None:
     )
 
 
+def _untold(measures: Sequence[Measure]) -> str:
+    """What may be off by more or by less than its margin."""
+    gaps = [(one.gap.high / one.margin, one) for one in measures if one.gap is not None and one.margin is not None]
+    one = max(gaps, key=lambda pair: pair[0])[1]
+    assert one.margin is not None
+    return f"probabilities of {one.event} are more than {points(one.margin)} points off"
+
+
 def points(share: float) -> str:
     """Percentage points, of two digits below 10."""
     return f"{100.0 * share:.2g}" if share < 0.0995 else f"{100.0 * share:.0f}"
@@ -140,5 +148,5 @@ def practical(rejects: bool, measures: Sequence[Measure], power: float | None) -
     if answer:
         return ": the error is large enough to matter"
     if any(one.gap is not None for one in measures):
-        return "; too few observations to tell whether the error matters"
+        return f"; whether {_untold(measures)} remains open"
     return ": the predictions cannot be taken at face value"
