@@ -15,6 +15,9 @@ from caltest.predictions import Sample
 DROP = 4.0
 """Starts whose log likelihood is less than the largest by at most this are in the interval."""
 
+NEARLY = 1.0
+"""The first observation is the start if its log likelihood is less than the largest by at most this."""
+
 LEVEL = 0.95
 """Coverage of the interval that is aimed at."""
 
@@ -28,8 +31,8 @@ class Change:
 
     With the alternatives Q_k on which is bet, the log likelihood of a change at observation s of T is
     ``l(s) = max_k sum_{t=s..T} log(Q_k(Y_t | P_t) / P_t(Y_t))``: predictions are calibrated before s and wrong in one
-    way from then on. The estimate is the s of largest l, the interval goes from the first to the last s with
-    ``l(s) >= max l - 4``.
+    way from then on. The estimate is the s of largest l, or 1 if ``l(1) >= max l - 1``: then little tells a change from
+    predictions that never were right. The interval goes from the first to the last s with ``l(s) >= max l - 4``.
 
     Attributes
     ----------
@@ -62,7 +65,7 @@ class Change:
 
     @property
     def start(self) -> int:
-        """The first wrong observation, counted from 1, by largest likelihood."""
+        """The first wrong observation, counted from 1."""
         assert self.interval.estimate is not None
         return int(self.interval.estimate)
 
@@ -89,7 +92,7 @@ def _numbers(measure: Measure) -> list[str]:
 
 
 def change_of(sample: Sample) -> Change | None:
-    """The change of largest likelihood.
+    """The change that explains the outcomes best.
 
     None where none explains the outcomes clearly better than calibration, ``max l <= 4``, no alternatives are known, or
     only p-values are asked for. Time O(n K) for K alternatives.
@@ -98,6 +101,8 @@ def change_of(sample: Sample) -> Change | None:
     if likelihood is None or likelihood.max() <= DROP:
         return None
     start, near = int(likelihood.argmax()), np.flatnonzero(likelihood >= likelihood.max() - DROP)
+    if likelihood[0] >= likelihood.max() - NEARLY:
+        start = 0
     interval = ConfidenceInterval(
         float(near[0] + 1), float(near[-1] + 1), LEVEL, "largest log likelihood less 4", float(start + 1)
     )
