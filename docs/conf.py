@@ -36,6 +36,8 @@ highlight_language = "none"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "caltest"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 html_sidebars = {path.stem: [] for path in HERE.glob("*.md") if path.stem not in ("api", "how-to", "notebooks")}

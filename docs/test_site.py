@@ -1,6 +1,7 @@
 """The built site in a browser: ``python -m pytest -n 0 docs/test_site.py``, after the pages are built.
 
 A page of the same server shows every other one in frames of a telephone's and a desk's width, and prints what is wrong.
+Contrast is measured on all pages but those of the reference, which look alike, and are looked at now and then.
 """
 
 import json
@@ -23,7 +24,7 @@ pytestmark = [
     pytest.mark.skipif(not SITE.is_dir(), reason="needs the pages: python -m sphinx docs build/docs"),
 ]
 
-PROBE = """<!DOCTYPE html><title>wait</title><script>
+PROBE = """<!DOCTYPE html><title>wait</title><script>CONTRAST
 async function look(page, width) {
   const frame = document.createElement("iframe"), found = [];
   frame.style.width = width + "px"; frame.style.height = "900px"; frame.style.border = "0";
@@ -38,6 +39,11 @@ async function look(page, width) {
   }
   for (const one of inner.performance.getEntriesByType("resource"))
     if (new URL(one.name).host !== location.host && !one.name.startsWith("data:")) found.push("asks for " + one.name);
+  if (LOOKED_AT.includes(page) && width === WIDTHS.at(-1)) for (const theme of ["light", "dark"]) {
+    inner.document.head.insertAdjacentHTML("beforeend", "<style>* { transition: none !important }</style>");
+    root.dataset.theme = theme;
+    found.push(...faint(inner).map(words => "is faint in " + theme + ": " + words));
+  }
   frame.remove();
   return found.map(words => [page, width, words]);
 }
@@ -74,6 +80,9 @@ def pages():
 
 def test_pages_fit_a_telephone_and_a_desk_and_ask_no_other_host(server):
     script = PROBE.replace("PAGES", json.dumps(pages())).replace("WIDTHS", json.dumps(WIDTHS))
+    looked_at = [page for i, page in enumerate(pages()) if not page.startswith("api/") or i % 20 == 0]
+    script = script.replace("CONTRAST", (Path(__file__).parent / "contrast.js").read_text())
+    script = script.replace("LOOKED_AT", json.dumps(looked_at))
     probe = SITE / "probe.html"
     probe.write_text(script)
     try:

@@ -2,6 +2,7 @@ import re
 import shutil
 import subprocess
 from itertools import pairwise
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -61,19 +62,31 @@ def test_files_are_written_by_their_ending(audit, tmp_path):
         audit.save(tmp_path / "audit.pdf")
 
 
+CONTRAST = Path(__file__).parents[2] / "docs" / "contrast.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_browser_shows_it_without_scrolling_sideways(audit, tmp_path, width):
-    """The page in a frame of a width, whose document says how wide it is; Chromium prints the result of a script."""
-    page = audit.save(tmp_path / "audit.html")
-    inner = page.read_text().replace("default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'")
-    probe = "<script>document.title = document.documentElement.scrollWidth + ' ' + innerWidth</script></body>"
-    page.write_text(inner.replace("</body>", probe))
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900", "--dump-dom"]
-    done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=True)
-    wide, window = map(int, re.search(r"<title>(\d+) (\d+)</title>", done.stdout).groups())
+    script = "document.title = document.documentElement.scrollWidth + ' ' + innerWidth"
+    wide, window = map(int, title_by(script, audit, tmp_path, f"--window-size={width},900").split())
     assert wide <= window
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+@pytest.mark.parametrize(("scheme", "options"), [("light", []), ("dark", ["--blink-settings=preferredColorScheme=0"])])
+def test_texts_can_be_read_in_both_schemes(audit, tmp_path, scheme, options):
+    script = f"document.title = matchMedia('(prefers-color-scheme: {scheme})').matches + faint(window).join('; ')"
+    assert title_by(CONTRAST.read_text() + script, audit, tmp_path, *options) == "true"
+
+
+def title_by(script, audit, folder, *options):
+    """The title that a script in the page gives it in Chromium."""
+    page = audit.save(folder / "audit.html")
+    inner = page.read_text().replace("default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'")
+    page.write_text(inner.replace("</body>", f"<script>{script}</script></body>"))
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", *options, page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert "Uncaught" not in done.stderr
+    return re.search(r"<title>(.*?)</title>", done.stdout)[1]
