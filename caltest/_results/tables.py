@@ -167,6 +167,12 @@ class TabularResult(ABC):
         result: Any = self
         return [entries_of(row) for row in result.rows]
 
+    def _page(self, title: str, found: Mapping[str, str | None], what: Mapping[str, str | None], *more: Part) -> Page:
+        """A report: what was found, the table with its remarks and more tables, what was done, and notes."""
+        remarks = [f"  {one}" for one in self.remarks()]
+        notes = getattr(self, "notes", ())
+        return Page(title, found, [""], Grid(self.table()), remarks, *more, [""], what, notes=notes)
+
     def to_markdown(self) -> str:
         """The table in markdown, with remarks below it."""
         return markdown(self.table(), self.remarks())

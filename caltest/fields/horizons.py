@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import (
     Array,
@@ -16,7 +17,7 @@ from caltest._basics.numerics import (
     seed_of,
 )
 from caltest._results.report import format_pvalue, pvalue_phrase
-from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
+from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
 from caltest.fields.survival import Censored, ranges_of
@@ -33,8 +34,6 @@ class SurvivalGroup:
 
     Attributes
     ----------
-    name
-        Which.
     n, events
         Rows, and events among them: up to the horizon, if there is one.
     predicted, observed
@@ -60,26 +59,18 @@ class SurvivalGroup:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SurvivalCalibration(TabularResult, Stored):
-    """D-calibration or one-calibration. Printing it gives a table.
+    """D-, A- or one-calibration. Printing it gives a table.
 
     Attributes
     ----------
-    method
-        Which of them.
     rows
         Bins or groups.
     pvalue
         Exact, but asymptotic for one-calibration of risks instead of distributions.
     approximate
-        The chi-squared tail.
-    statistic, degrees
-        The published statistic and its degrees of freedom.
+        The chi-squared tail of the published ``statistic`` with its ``degrees`` of freedom.
     ratio
-        Observed over expected events up to the horizon; None for D-calibration.
-    n, n_censored
-        Rows, and those that are censored.
-    n_resamples, seed
-        Number of redraws, and the integer that reproduces them as ``rng=seed``; None if nothing is drawn.
+        Observed over expected events up to the horizon; None for the others.
 
     Examples
     --------
@@ -136,7 +127,7 @@ class SurvivalCalibration(TabularResult, Stored):
         header = ["", "n", "events", "predicted", "observed"]
         return [header, *(_cells(one) for one in self.rows)]
 
-    def summary(self, alpha: float = 0.05) -> str:
+    def summary(self, alpha: float = 0.05) -> Page:
         """The report that ``print`` shows."""
         exact = self.seed is not None
         found = {
@@ -152,7 +143,7 @@ class SurvivalCalibration(TabularResult, Stored):
             "Assumes": "censoring is independent of the event given the prediction; rows independent, not used to fit",
             "Reproduce": None if self.seed is None else f"rng={self.seed}",
         }
-        return Page(self.method, found, [""], Grid(self.table()), [""], what)
+        return self._page(self.method, found, what)
 
 
 def _cells(one: SurvivalGroup) -> list[str]:
@@ -222,10 +213,8 @@ def a_calibration(
 
     Raises
     ------
-    ValueError
-        For bad data or settings, and fewer than 5 expected events.
-    TypeError
-        For families that are not continuous, or targets that are not ``Censored``.
+    ValueError, TypeError
+        As in ``d_calibration``, and fewer than 5 expected events.
 
     Notes
     -----
@@ -276,7 +265,7 @@ def _in_bins(
     )
     null = _chi_squared(redrawing.multinomial(n, np.full(k, 1.0 / k), size=number), n)
     pvalue = resampling_pvalue(float(_chi_squared(np.bincount(_bin(drawn, k), minlength=k), n)), null)
-    tail, censored = _chi_squared_tail(statistic, df), int((~event).sum())
+    tail, censored = float(scipy.special.chdtrc(df, statistic)), int((~event).sum())
     return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed)
 
 
@@ -315,12 +304,6 @@ def _spread(low: FloatArray, high: FloatArray, k: int) -> FloatArray:
 def _chi_squared(counts: Array, n: int) -> FloatArray:
     expected = n / counts.shape[-1]
     return np.asarray(np.square(counts - expected).sum(axis=-1) / expected)
-
-
-def _chi_squared_tail(statistic: float, df: int) -> float:
-    from scipy.special import chdtrc
-
-    return float(chdtrc(df, statistic))
 
 
 @own_errstate
@@ -387,10 +370,11 @@ def one_calibration(
     number, redraws = whole_number("n_groups", n_groups, 2), whole_number("n_resamples", n_resamples, 1)
     risk = _risks(predictions, targets, at)
     time, event = np.asarray(targets.time), np.asarray(targets.event)
-    groups = _joined(_by_risk(risk, number), event & (time <= at))
+    happened = event & (time <= at)
+    groups = _joined(_by_risk(risk, number), happened)
     if len(groups) < 2:
         raise ValueError(
-            f"targets: got {int((event & (time <= at)).sum())} events up to {at:g}, wanted two groups with {FEWEST}; "
+            f"targets: got {int(happened.sum())} events up to {at:g}, wanted two groups with {FEWEST}; "
             "take a later horizon, or calibration_test"
         )
     rows, statistic = [], 0.0
@@ -402,20 +386,20 @@ def one_calibration(
     assert whole.interval is not None
     low, high = (one / whole.predicted for one in whole.interval.ends)
     ratio = ConfidenceInterval(low, high, level, whole.interval.method, whole.observed / whole.predicted)
-    tail, seed = _chi_squared_tail(statistic, len(rows)), seed_of(rng)
+    tail, seed = float(scipy.special.chdtrc(len(rows), statistic)), seed_of(rng)
     exact = _exact(predictions, targets, risk, redraws, seed)
-    drawn = (None, None) if exact is None else (redraws, seed)
     return SurvivalCalibration(
-        f"One-calibration at {at:g}",
-        tuple(rows),
-        tail if exact is None else exact,
-        tail,
-        float(statistic),
-        len(rows),
-        ratio,
-        risk.size,
-        targets.n_censored,
-        *drawn,
+        method=f"One-calibration at {at:g}",
+        rows=tuple(rows),
+        pvalue=tail if exact is None else exact,
+        approximate=tail,
+        statistic=float(statistic),
+        degrees=len(rows),
+        ratio=ratio,
+        n=risk.size,
+        n_censored=targets.n_censored,
+        n_resamples=None if exact is None else redraws,
+        seed=None if exact is None else seed,
     )
 
 
@@ -460,8 +444,6 @@ def _row(
     risk: FloatArray, time: FloatArray, event: BoolArray, horizon: float, level: float
 ) -> tuple[SurvivalGroup, float]:
     """A group with its Kaplan-Meier estimate at the horizon, and Greenwood's variance of that."""
-    from scipy.special import ndtri
-
     if time.max() < horizon and not event[time == time.max()].all():
         raise ValueError(f"horizon: got {horizon:g}, after the last time {time.max():g} of a group, which is censored")
     happened = event & (time <= horizon)
@@ -473,7 +455,7 @@ def _row(
     variance = max(survival**2 * greenwood, 1e-12)
     interval = None
     if 0.0 < survival < 1.0:
-        z, log = float(ndtri((1.0 + level) / 2.0)), float(np.log(-np.log(survival)))
+        z, log = float(scipy.special.ndtri((1.0 + level) / 2.0)), float(np.log(-np.log(survival)))
         width = z * np.sqrt(greenwood) / abs(np.log(survival))
         low, high = (1.0 - float(np.exp(-np.exp(log + sign * width))) for sign in (-1.0, 1.0))
         interval = ConfidenceInterval(low, high, level, "Greenwood, on the scale of log(-log)", 1.0 - survival)
