@@ -1,7 +1,7 @@
 """Which of the m + 1 values of a date is the outcome: sums over dates, redrawn."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -14,18 +14,11 @@ Table = Callable[[IntArray], FloatArray]
 """For dates (t,) what each adds to q sums, (t, m + 1, q), if one of its values or another is the outcome."""
 
 
-@dataclass(frozen=True)
-class Exchanged:
+class Exchanged(NamedTuple):
     """Sums over dates of what is observed, and what they are if any of the m + 1 values could be the outcome.
 
-    Attributes
-    ----------
-    observed
-        (q,)
-    draws
-        (B, q) of outcomes that are redrawn, one value of each date for all stations.
-    expected, covariance
-        (q,) and (q, q) over all redraws.
+    Sums (q,) that are ``observed``, ``draws`` (B, q) of outcomes that are redrawn, one value of each date for all
+    stations, and over all redraws those ``expected`` (q,) and their ``covariance`` (q, q).
     """
 
     observed: FloatArray
@@ -34,19 +27,11 @@ class Exchanged:
     covariance: FloatArray
 
     @classmethod
-    def of(cls, table: Table, dates: IntArray, choices: Array, width: int) -> "Exchanged":
+    def of(cls, table: Table, dates: IntArray, choices: Array, width: int) -> Self:
         """From the table and redrawn places (T, B) of the outcomes of all dates; ``width`` is (m + 1) q."""
-        parts = [cls._of(table(some), choices[some]) for some in _parts(dates, width)]
-        return cls(*(sum((getattr(one, name) for one in parts[1:]), getattr(parts[0], name)) for name in _SUMS))
-
-    @classmethod
-    def _of(cls, values: FloatArray, choices: Array) -> "Exchanged":
-        means = values.mean(axis=1)
-        flat = (values - means[:, None]).reshape(-1, values.shape[2])
-        draws = np.zeros((choices.shape[1], values.shape[2]))
-        for of_date, chosen in zip(values, choices, strict=True):
-            draws += of_date[chosen]
-        return cls(values[:, -1].sum(axis=0), draws, means.sum(axis=0), flat.T @ flat / values.shape[1])
+        some = (dates[part] for part in ranges(len(dates), max(1, AT_ONCE // width)))
+        parts = [_sums(table(one), choices[one]) for one in some]
+        return cls(*(np.asarray(sum(sums)) for sums in zip(*parts, strict=True)))
 
     def turned(self, matrix: FloatArray) -> "Exchanged":
         """The same of linear functions of the sums, with a matrix (p, q)."""
@@ -59,11 +44,14 @@ class Exchanged:
         return np.concatenate([self.observed[None], self.draws]) - self.expected
 
 
-_SUMS = "observed", "draws", "expected", "covariance"
-
-
-def _parts(dates: IntArray, width: int) -> list[IntArray]:
-    return [dates[part] for part in ranges(len(dates), max(1, AT_ONCE // width))]
+def _sums(values: FloatArray, choices: Array) -> tuple[FloatArray, ...]:
+    """The sums over a few dates."""
+    means = values.mean(axis=1)
+    flat = (values - means[:, None]).reshape(-1, values.shape[2])
+    draws = np.zeros((choices.shape[1], values.shape[2]))
+    for of_date, chosen in zip(values, choices, strict=True):
+        draws += of_date[chosen]
+    return values[:, -1].sum(axis=0), draws, means.sum(axis=0), flat.T @ flat / values.shape[1]
 
 
 def combined(pvalues: list[float]) -> float:

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, own_errstate
+from caltest._basics.numerics import ArrayLike, own_errstate
 from caltest._validation import one_of
-from caltest.fields.weather.exchange import Exchanged
 from caltest.fields.weather.forecasts import forecasts_of
 from caltest.fields.weather.preranks import checked_prerank, reduced
 from caltest.fields.weather.ranks import Ranks, contrasts
@@ -122,16 +121,19 @@ def rank_histogram(
     forecasts = forecasts_of(predictions, targets, horizon, missing)
     function = None if prerank is None else checked_prerank(prerank)
 
-    def tested(number: int, lead: Lead, rng: np.random.Generator) -> LeadResult:
-        pools, given = forecasts.pools[number], forecasts.given[number]
+    def tested(lead: Lead) -> LeadResult:
+        pools, given = lead.pools, lead.given
         if function is not None:
-            given = given.all(axis=1, keepdims=True)
+            given = np.asarray(given.all(axis=1, keepdims=True))
             if not given.any():
                 raise ValueError("predictions and targets: got no date with all stations, which pre-ranks need")
             pools = reduced(pools, function)
-        return _tested(
-            Ranks.of(pools, given, rng if ties == "random" else None), lead, WORDS if function is None else OF_VECTORS
-        )
+        ranks = Ranks.of(pools, given, lead.rng if ties == "random" else None)
+        sums = lead.sums(ranks.table(), ranks.size**2)
+        words = WORDS if function is None else OF_VECTORS
+        parts = parts_tested(sums, contrasts(ranks.size), words, UNITS, _estimates(ranks, lead))
+        values, places = sums[0].deviations + sums[0].expected, np.arange(1.0, ranks.size + 1.0)
+        return lead.result(ranks, parts, shown(lead, places, values, sums[0].expected))
 
     sources: tuple[str, ...] = ("allen2024", "thorarinsdottir2016") if function is not None else ()
     sources += ("broecker2018",) if max(forecasts.horizons) > 1 else ()
@@ -148,41 +150,16 @@ def rank_histogram(
     )
 
 
-def _tested(ranks: Ranks, lead: Lead, words: dict[str, tuple[str, str]]) -> LeadResult:
-    table, width = ranks.table(), ranks.size**2
-
-    def sums(dates: IntArray) -> Exchanged:
-        return Exchanged.of(table, dates, lead.choices, width)
-
-    whole, parts = parts_tested(lead, sums, contrasts(ranks.size), words, UNITS, _estimates(ranks, lead))
-    pvalue = min(part.adjusted for part in parts)
-    values = whole.deviations + whole.expected
-    return LeadResult(
-        lead.name,
-        int(ranks.given.sum()),
-        len(ranks.given),
-        parts,
-        pvalue,
-        pvalue,
-        lead.serial(ranks),
-        **shown(np.arange(1.0, ranks.size + 1.0), values, whole.expected, lead.horizon == 1),
-    )
-
-
 def _estimates(ranks: Ranks, lead: Lead) -> Estimates:
     """Bias and spread with their intervals, from the sums over each date."""
     u, n = ranks.transforms(), float(ranks.given.sum())
     bias = float(u.sum() / n)
     found: Estimates = {"bias": (bias, lead.mean((u - bias * ranks.given).sum(axis=1), n, bias))}
-    squares, expected = np.square(u).sum(axis=1), _expected_squares(ranks)
-    total = float(expected.sum())
+    middles = (ranks.low + ranks.high + 1.0) / (2.0 * ranks.size) - 0.5
+    # What the squares of each date are on average over its values.
+    expected = np.asarray((np.square(middles).mean(axis=2) * ranks.given).sum(axis=1))
+    squares, total = np.square(u).sum(axis=1), float(expected.sum())
     if total > 0.0:
         excess = float(squares.sum() / total) - 1.0
         found["spread"] = excess, lead.mean(squares - (1.0 + excess) * expected, total, excess)
     return found
-
-
-def _expected_squares(ranks: Ranks) -> FloatArray:
-    """(T,) what the squares of the transforms are on average over the values of each date."""
-    middles = (ranks.low + ranks.high + 1.0) / (2.0 * ranks.size) - 0.5
-    return np.asarray((np.square(middles).mean(axis=2) * ranks.given).sum(axis=1))

@@ -4,6 +4,7 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, ranges
 from caltest.fields.weather.exchange import AT_ONCE, Exchanged, Table
@@ -12,12 +13,7 @@ from caltest.fields.weather.exchange import AT_ONCE, Exchanged, Table
 class Ranks(NamedTuple):
     """Ranks of all values of a lead time, from 0; those that are equal share theirs, or have them in random order.
 
-    Attributes
-    ----------
-    low, high
-        (T, S, m + 1) first and last rank of each value.
-    given
-        (T, S) which cases count.
+    First and last ranks ``low`` and ``high`` (T, S, m + 1) of each value, and which cases count, ``given`` (T, S).
     """
 
     low: IntArray
@@ -85,7 +81,7 @@ def contrasts(size: int) -> FloatArray:
 
 
 def parts_of(sums: Exchanged, rows: FloatArray) -> Parts:
-    """Squares of contrasts and the rest of ``d' C^+ d``, with deviations d of covariance C.
+    """Squares of contrasts and the rest of ``d' C^+ d``, with deviations d of covariance C, and their limit laws.
 
     Contrasts are orthogonal in the metric of C: each is what it adds to those before it.
     """
@@ -107,17 +103,11 @@ def parts_of(sums: Exchanged, rows: FloatArray) -> Parts:
         df.append(int(exists))
     rest = int(kept.sum()) - sum(df)
     remainder = np.maximum(total - sum(statistics), 0.0) if rest else np.zeros(len(white))
-    return of_chi_squared(np.stack([*statistics, remainder]), (*df, rest))
-
-
-def of_chi_squared(statistics: FloatArray, df: tuple[int, ...]) -> Parts:
-    """Statistics with the limit laws of given degrees of freedom; those of none are 0."""
-    from scipy.special import chdtrc
-
     tails = [
-        chdtrc(freedom, row) if freedom else np.ones(len(row)) for freedom, row in zip(df, statistics, strict=True)
+        scipy.special.chdtrc(freedom, row) if freedom else np.ones(len(row))
+        for freedom, row in zip((*df, rest), (*statistics, remainder), strict=True)
     ]
-    return Parts(statistics, -np.log(np.maximum(tails, 1e-300)), df)
+    return Parts(np.stack([*statistics, remainder]), -np.log(np.maximum(tails, 1e-300)), (*df, rest))
 
 
 def serial(scores: FloatArray, dates: IntArray, choices: Array) -> FloatArray:
