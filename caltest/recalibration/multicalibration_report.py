@@ -160,6 +160,15 @@ class MulticalibrationReport(TabularResult, Stored):
         header = ["slice", "n", "observed", "error before", "p", "error after", "p", "corrected"]
         return [header, *(_cells(one) for one in self.rows)]
 
+    def row_entries(self) -> list[dict[str, Any]]:
+        """Plain numbers and strings of each row: of errors the estimate and both ends."""
+        rows = super().row_entries()
+        for entries in rows:
+            for when in ("before", "after"):
+                entries[f"{when}_low"], entries[f"{when}_high"] = entries[when]
+                entries[when] = entries[when].estimate
+        return rows
+
     def remarks(self) -> list[str]:
         """What the intervals are."""
         return [

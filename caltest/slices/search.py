@@ -256,15 +256,12 @@ class Search:
             numbers = self.errors.redrawn(generator, size)
             return np.abs(self.statistics(self.errors, numbers, self.fixed)).reshape(sizes.size, -1)
 
-        found = adjusted_by_redraws(sizes, redrawn, n_resamples, seed, "slices", 50.0 * self._work)
+        work = 50.0 * self.tables.layouts.size * AT_ONCE
+        found = adjusted_by_redraws(sizes, redrawn, n_resamples, seed, "slices", work)
         largest = np.sort(found.maxima)
         rank = int(np.ceil((1.0 - alpha) * (n_resamples + 1)))
         critical = float(largest[rank - 1]) if rank <= n_resamples else float("inf")
         return z, found.adjusted.reshape(z.shape), critical, float(found.adjusted.min())
-
-    @property
-    def _work(self) -> float:
-        return float(self.tables.layouts.size * AT_ONCE)
 
     def pruned(self, rejected: BoolArray, critical: float) -> tuple[list[int], dict[int, int]]:
         """Rejected slices that remain when predictions are corrected in those before, and how many each explains."""

@@ -52,10 +52,8 @@ class ValidationSize(Stored):
     def table(self) -> Table:
         """Cases and events for each."""
         rows = (("O:E ratio", self.oe_ratio), ("slope", self.slope), ("c-statistic", self.concordance))
-        return [
-            ["for the interval of", "cases", "events"],
-            *([a, str(b), f"{b * self.prevalence:.0f}"] for a, b in rows),
-        ]
+        body = [[name, str(n), f"{n * self.prevalence:.0f}"] for name, n in rows]
+        return [["for the interval of", "cases", "events"], *body]
 
     def summary(self) -> str:
         """Cases for each, and the largest number."""

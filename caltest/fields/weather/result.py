@@ -243,7 +243,7 @@ class VerificationResult(TabularResult, Stored):
             "p-value": f"{format_pvalue(self.pvalue)} ({kind})",
         }
         scores: list[Part] = [[""], Grid(self._scores())] if any(row.scores for row in self.rows) else []
-        return self._page(self.test, found, what, *scores)
+        return self._page(self.test, found, what, *scores, notes=self.notes)
 
     def _scores(self) -> Table:
         """A column for each lead time."""

@@ -117,11 +117,10 @@ def best_of_scales(
                     kept = with_class_kept(fit, scores, labels, max_iterations)
                     best = max(best, kept, key=lambda fit: fit.bound)
             if best.bound < least:
-                steep = [
-                    best_fit(scores, labels, scale, n_inducing, max_iterations, inverse_temperature) for scale in scales
-                ]
-                kept_too = (with_class_kept(fit, scores, labels, max_iterations) for fit in steep)
-                best = max(best, *kept_too, key=lambda fit: fit.bound)
+                for scale in scales:
+                    steep = best_fit(scores, labels, scale, n_inducing, max_iterations, inverse_temperature)
+                    kept = with_class_kept(steep, scores, labels, max_iterations)
+                    best = max(best, kept, key=lambda fit: fit.bound)
     return best
 
 

@@ -89,7 +89,7 @@ class GPMap(ProbabilityMap):
         Raises
         ------
         ValueError
-            For bad data, another number of classes than that of the fit, or the wrong scale.
+            As the map itself does.
 
         Notes
         -----
@@ -130,11 +130,7 @@ NUMBERS = 2_000_000
 def marginal_probabilities(
     process: LatentProcess, inputs: FloatArray, prior: FloatArray, n_draws: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Mean over draws of ``softmax(g(x_1)..g(x_k))`` for rows of inputs (n, k).
-
-    One draw of the inducing variables serves all classes and rows. What they leave open is drawn for each
-    input by itself.
-    """
+    """Mean over draws of ``softmax(g(x_1)..g(x_k))`` for rows of inputs (n, k)."""
     k, m = inputs.shape[1], process.mean.size
     variables = process.mean + process.scale * rng.standard_normal((n_draws, m))
     weights = process.inverse_factor.T @ variables.T
@@ -143,16 +139,12 @@ def marginal_probabilities(
     for rows in ranges(inputs.shape[0], max(1, NUMBERS // size)):
         kernel = process.kernel(inputs[rows].ravel()).reshape(-1, k, m)
         noise = rng.standard_normal((kernel.shape[0], k, n_draws))
-        values = prior[rows][..., None] + kernel @ weights + _rest(process, kernel, noise)
+        explained = kernel @ process.inverse_factor.T
+        variances = process.variance + process.noise - (explained**2).sum(axis=2)
+        rest = np.sqrt(np.maximum(variances, 0.0))[..., None] * noise
+        values = prior[rows][..., None] + kernel @ weights + rest
         averages[rows] = softmax(values, axis=1).mean(axis=2)
     return np.asarray(averages / averages.sum(axis=1, keepdims=True))
-
-
-def _rest(process: LatentProcess, kernel: FloatArray, noise: FloatArray) -> FloatArray:
-    """Draws (n, k, Q) of the function given the inducing variables, less its mean."""
-    explained = kernel @ process.inverse_factor.T
-    variances = process.variance + process.noise - (explained**2).sum(axis=2)
-    return np.asarray(np.sqrt(np.maximum(variances, 0.0))[..., None] * noise)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,10 +216,21 @@ class GPCalibrator(ProbabilityCalibrator):
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> GPMap:
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
-        settings = self.n_inducing, self.max_iterations, self.keep_class
-        best = best_of_scales(scores, labels, scales, *settings)
+        best = best_of_scales(scores, labels, scales, self.n_inducing, self.max_iterations, self.keep_class)
         inputs, process = inputs_of(scores, best.scale), best.process
-        kernel = process.lengthscale, process.variance, process.noise
-        found: tuple[Any, ...] = best.bound, best.converged, float(inputs.min()), float(inputs.max()), best.slope
-        variables = process.inducing, process.mean, process.scale
-        return GPMap(self.input, scores.shape[1], best.scale, *variables, *kernel, *found)
+        return GPMap(
+            self.input,
+            scores.shape[1],
+            scale=best.scale,
+            inducing=process.inducing,
+            mean=process.mean,
+            scales=process.scale,
+            lengthscale=process.lengthscale,
+            variance=process.variance,
+            noise=process.noise,
+            evidence_bound=best.bound,
+            converged=best.converged,
+            lowest=float(inputs.min()),
+            highest=float(inputs.max()),
+            slope=best.slope,
+        )
