@@ -10,9 +10,9 @@ from scipy.special import ndtri
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import format_pvalue
-from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
+from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
-from caltest._validation import at_least, fraction, switch, whole_number
+from caltest._validation import fraction, switch, whole_number
 from caltest._validation.columns import columns_for
 from caltest.estimators.combined.measures import clopper_pearson
 from caltest.predictions.convert import as_predictions
@@ -28,10 +28,8 @@ class SliceRepair:
 
     Attributes
     ----------
-    name
-        Which rows, in words.
     n, share
-        How many, and their share of all.
+        Rows, and their share of all.
     observed
         Frequency of the event.
     before, after
@@ -75,26 +73,19 @@ class MulticalibrationReport(TabularResult, Stored):
         The slice whose interval is farthest from 0, or else that of the largest statistic.
     n, n_fit
         Held-out rows, and those of the fit, None for a map that was fitted before.
-    n_slices, n_steps
-        Slices that were looked at, and steps of the repair.
-    rejected_before, rejected_after
-        How many slices are rejected.
+    n_slices, n_steps, rejected_before, rejected_after
+        Slices that were looked at, steps of the repair, and how many slices are rejected.
     pvalue_before, pvalue_after
         Of the hypothesis that claims are right in all slices.
-    log_score, brier
-        Means before and after; the Brier score is ``(y - p)^2``.
-    gain
-        By how much the log score falls, with an interval by the normal law of its mean.
+    log_score, brier, gain
+        Means before and after; the Brier score is ``(y - p)^2``. By how much the log score falls is the gain, with an
+        interval by the normal law of its mean.
     alpha
         Familywise error rate, and one minus the level of intervals.
     event
         What probabilities are of.
-    n_resamples, seed
-        Number of redraws, and the integer that reproduces the result as ``rng=seed``.
     map
         The repair, which has a ``save`` of its own; None in reports that ``from_dict`` read.
-    notes
-        What the reader should know.
 
     Examples
     --------
@@ -135,14 +126,13 @@ class MulticalibrationReport(TabularResult, Stored):
 
     def bars(self) -> list[Bar]:
         """Differences of what is observed and claimed, before and after, for ``plots.forest``."""
+        unit = "observed minus claimed"
         return [
-            Bar(
-                f"{one.name}, {when}", _estimate(part), part.ends, 0.0, "no difference", "observed minus claimed", wrong
-            )
+            Bar(f"{one.name}, {when}", _estimate(error), error.ends, 0.0, "no difference", unit, pvalue <= self.alpha)
             for one in self.rows
-            for when, part, wrong in (
-                ("before", one.before, one.pvalue_before <= self.alpha),
-                ("after", one.after, one.pvalue_after <= self.alpha),
+            for when, error, pvalue in (
+                ("before", one.before, one.pvalue_before),
+                ("after", one.after, one.pvalue_after),
             )
         ]
 
@@ -152,8 +142,7 @@ class MulticalibrationReport(TabularResult, Stored):
         counts += f", {self.rejected_after or 'none'} after"
         if self.n_steps == 0:
             return f"the repair leaves the predictions as they are; {counts}"
-        low, high = self.gain.ends
-        what = "helps" if low > 0.0 else "harms" if high < 0.0 else "makes no clear difference"
+        what = "helps" if self.gain.low > 0.0 else "harms" if self.gain.high < 0.0 else "makes no clear difference"
         return f"the repair {what}: {counts}"
 
     def table(self) -> Table:
@@ -176,7 +165,7 @@ class MulticalibrationReport(TabularResult, Stored):
             f"{self.n_slices} slices together"
         ]
 
-    def summary(self) -> str:
+    def summary(self) -> Page:
         """The report that ``print`` shows."""
         steps = f"{self.n_steps} step{'' if self.n_steps == 1 else 's'}"
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others"
@@ -196,8 +185,7 @@ class MulticalibrationReport(TabularResult, Stored):
             "Assumes": "outcomes independent given predictions and features, which are not made from outcomes",
             "Reproduce": f"rng={self.seed}",
         }
-        parts = found, [""], Grid(self.table()), [f"  {one}" for one in self.remarks()], [""], what
-        return Page("Multicalibration", *parts, notes=self.notes)
+        return self._page("Multicalibration", found, what, notes=self.notes)
 
 
 def _estimate(interval: ConfidenceInterval) -> float:
@@ -215,19 +203,11 @@ def _worst(one: SliceRepair, error: ConfidenceInterval) -> str:
 
 
 def _cells(one: SliceRepair) -> list[str]:
-    pvalues = format_pvalue(one.pvalue_before), format_pvalue(one.pvalue_after)
-    errors = _points(one.before), _points(one.after)
-    corrected = "yes" if one.repaired else "no"
-    return [
-        one.name,
-        str(one.n),
-        f"{100.0 * one.observed:.3g} %",
-        errors[0],
-        pvalues[0],
-        errors[1],
-        pvalues[1],
-        corrected,
-    ]
+    before, after = (
+        (_points(one.before), format_pvalue(one.pvalue_before)),
+        (_points(one.after), format_pvalue(one.pvalue_after)),
+    )
+    return [one.name, str(one.n), f"{100.0 * one.observed:.3g} %", *before, *after, "yes" if one.repaired else "no"]
 
 
 @own_errstate
@@ -265,11 +245,6 @@ def multicalibration_report(
         Familywise error rate, before and after each, and one minus the level at which all intervals hold together.
     rng, progress
         As in ``calibration_test``.
-
-    Returns
-    -------
-    MulticalibrationReport
-        ``print`` it for a table; ``to_dict()``, ``to_pandas()``, ``plot()``, ``.map``.
 
     Raises
     ------
@@ -311,10 +286,7 @@ def multicalibration_report(
     if isinstance(method, MulticalibrationMap):
         fitted, rows = method, np.arange(len(observed))
     else:
-        at_least(len(observed), 4, "a report of a method")
-        order = np.random.default_rng(seed).permutation(len(observed))
-        rows, others = np.split(order, [min(max(round(share * order.size), 3), order.size - 1)])
-        rows, others = np.sort(rows), np.sort(others)
+        rows, others = observed.split(share, np.random.default_rng(seed))
         part = observed.take(others)
         fitted = method.fit(part.inputs, part.targets, _taken(columns, others), classes=part.classes)
     rest, given = observed.take(rows), _taken(columns, rows)

@@ -33,8 +33,8 @@ class Order:
     Of probabilities a row with the largest one p has no other above ``1 - p``: the function may fall where only very
     different probabilities meet.
 
-    ``nodes`` are increasing inputs (g,), ``prior`` is the mean of the prior there, and ``others`` how many of the nodes,
-    counted from the first one, the other classes can have.
+    ``nodes`` are increasing inputs (g,), ``prior`` is the mean of the prior there, and ``others`` how many of the
+    nodes, counted from the first one, the other classes can have.
     """
 
     nodes: FloatArray
