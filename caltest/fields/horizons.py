@@ -166,10 +166,8 @@ def d_calibration(
         n censored times.
     n_bins
         Bins of equal width of ``F(time)``.
-    n_resamples
-        Redraws for the exact p-value.
-    rng
-        As in ``calibration_test``.
+    n_resamples, rng
+        Of the exact p-value, as in ``calibration_test``.
 
     Raises
     ------
@@ -251,28 +249,24 @@ def _in_bins(
     seen, edges = np.bincount(_bin(drawn[event], k), minlength=k).astype(np.float64), np.arange(k + 1) / k
     counts, expected = _spread(low, high, k), np.full(k, n / k)
     if method == "A-calibration":
-        counts, expected = seen, _hazards(np.where(event, drawn, low), edges)
+        # Of rows that leave at these numbers, the predicted cumulative hazard in each bin.
+        left = np.minimum(np.where(event, drawn, low), 1.0 - 1e-12)
+        hazards = -np.log1p(-np.minimum(edges[:, None], left))
+        counts, expected = seen, np.diff(hazards, axis=0).sum(axis=1)
         starts = _starts(expected)
         counts, seen, expected = (np.add.reduceat(one, starts) for one in (counts, seen, expected))
         edges = np.append(edges[starts], 1.0)
     df = len(counts) - (method == "D-calibration")
     statistic = float((np.square(counts - expected) / expected).sum())
+    each = zip(edges, edges[1:], seen, expected, counts, strict=False)
     rows = tuple(
-        SurvivalGroup(
-            f"{edges[b]:.3g} to {edges[b + 1]:.3g}", n, int(seen[b]), float(expected[b] / n), float(counts[b] / n)
-        )
-        for b in range(len(counts))
+        SurvivalGroup(f"{a:.3g} to {b:.3g}", n, int(events), float(wanted / n), float(count / n))
+        for a, b, events, wanted, count in each
     )
     null = _chi_squared(redrawing.multinomial(n, np.full(k, 1.0 / k), size=number), n)
     pvalue = resampling_pvalue(float(_chi_squared(np.bincount(_bin(drawn, k), minlength=k), n)), null)
     tail, censored = float(scipy.special.chdtrc(df, statistic)), int((~event).sum())
     return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed)
-
-
-def _hazards(left: FloatArray, edges: FloatArray) -> FloatArray:
-    """Events expected in each bin of rows that leave at these numbers."""
-    hazards = -np.log1p(-np.minimum(edges[:, None], np.minimum(left, 1.0 - 1e-12)))
-    return np.asarray(np.diff(hazards, axis=0).sum(axis=1))
 
 
 def _starts(expected: FloatArray) -> list[int]:

@@ -19,7 +19,7 @@ from caltest.predictions.convert import as_predictions
 from caltest.recalibration.multicalibration import Columns, Multicalibration, MulticalibrationMap, cells
 from caltest.recalibration.shared.observed import Observed
 from caltest.slices.errors import BinaryErrors
-from caltest.slices.search import Search
+from caltest.slices.search import Search, Tested
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ def multicalibration_report(
     if not isinstance(method, (Multicalibration, MulticalibrationMap)):
         raise TypeError(f"method: got {method!r}, wanted Multicalibration() or a map that it fitted")
     level, number = fraction("alpha", alpha), whole_number("n_resamples", n_resamples, 1)
-    share, shown = fraction("held_out", held_out), switch("progress", progress)
+    share, with_bar = fraction("held_out", held_out), switch("progress", progress)
     observed = Observed.of(predictions, targets, method.input, classes)
     columns = [] if features is None else columns_for(features, targets, len(observed))
     seed = seed_of(rng)
@@ -300,25 +300,25 @@ def multicalibration_report(
             f"predictions: got no slice of variance {LEAST:g} and 10 rows among {y.size}, wanted more rows"
         )
     searches = search, search.with_errors(errors[1])
-    with progress_bars(shown):
+    with progress_bars(with_bar):
         tested = [one.tested(number, level, seed) for one in searches]
-    family = _Family(searches, tested, errors, set(fitted.slices), level)
+    shown, worst = _judged(searches, tested, errors, set(fitted.slices), level)
     gain = errors[0].losses() - errors[1].losses()
     reach = float(ndtri(1.0 - level / 2.0) * gain.std(ddof=1) / np.sqrt(gain.size))
     mean = float(gain.mean())
     scores = [(float(one.losses().mean()), float(np.square(one.p - y).mean())) for one in errors]
     return MulticalibrationReport(
-        rows=tuple(family.row(i) for i in family.shown()),
-        worst_before=family.row(family.worst(0)),
-        worst_after=family.row(family.worst(1)),
+        rows=tuple(shown),
+        worst_before=worst[0],
+        worst_after=worst[1],
         n=y.size,
         n_fit=None if fitted is method else len(observed) - y.size,
         n_slices=int(search.slices.size),
         n_steps=len(fitted.steps),
-        rejected_before=int(np.count_nonzero(family.pvalues[0] <= level)),
-        rejected_after=int(np.count_nonzero(family.pvalues[1] <= level)),
-        pvalue_before=tested[0][3],
-        pvalue_after=tested[1][3],
+        rejected_before=int(np.count_nonzero(tested[0].pvalues <= level)),
+        rejected_after=int(np.count_nonzero(tested[1].pvalues <= level)),
+        pvalue_before=tested[0].pvalue,
+        pvalue_after=tested[1].pvalue,
         log_score=(scores[0][0], scores[1][0]),
         brier=(scores[0][1], scores[1][1]),
         gain=ConfidenceInterval(mean - reach, mean + reach, 1.0 - level, "normal law of the mean", mean),
@@ -339,55 +339,41 @@ def _taken(columns: Columns, rows: IntArray) -> dict[str, Array]:
     return {name: values[rows] for name, values in columns}
 
 
-class _Family:
-    """The slices of held-out data, with the statistics before and after."""
+def _judged(
+    searches: Sequence[Search],
+    tested: Sequence[Tested],
+    errors: Sequence[BinaryErrors],
+    repaired: set[str],
+    alpha: float,
+) -> tuple[list[SliceRepair], list[SliceRepair]]:
+    """Slices that are shown: rejected ones that are not explained by others, the worst ones, and those of the repair.
 
-    def __init__(
-        self,
-        searches: Sequence[Search],
-        tested: Sequence[tuple[FloatArray, FloatArray, float, float]],
-        errors: Sequence[BinaryErrors],
-        repaired: set[str],
-        alpha: float,
-    ) -> None:
-        self._searches, self._tested, self._errors, self._repaired = searches, tested, errors, repaired
-        self._alpha = alpha
-        self.pvalues = [pvalues.min(axis=0) for _, pvalues, _, _ in tested]
-        first = searches[0]
-        level = 1.0 - alpha / first.slices.size
-        numbers = np.stack([np.ones_like(errors[0].y), errors[0].y, *(one.p for one in errors)], axis=1)
-        n, events, *claims = first.tables.sums(numbers)[first.slices].T
-        self._n, self._events = n.astype(int), np.rint(events).astype(int)
-        ends = np.array([clopper_pearson(k, m, level) for k, m in zip(self._events, self._n, strict=True)])
-        self._level = level
-        self._ends = [ends - (one / n)[:, None] for one in claims]
-        self._differences = [(events - one) / n for one in claims]
+    After them the worst one before, and the worst one after.
+    """
+    tables, slices, n_rows = searches[0].tables, searches[0].slices, errors[0].y.size
+    level = 1.0 - alpha / slices.size
+    numbers = np.stack([np.ones(n_rows), errors[0].y, *(one.p for one in errors)], axis=1)
+    sizes, sums, *claims = tables.sums(numbers)[slices].T
+    n, events = sizes.astype(int), np.rint(sums).astype(int)
+    ends = np.array([clopper_pearson(k, m, level) for k, m in zip(events, n, strict=True)])
+    names = [tables.words_of(int(cell)) for cell in slices]
 
-    def worst(self, when: int) -> int:
-        """The slice whose interval is farthest from 0, of several that of the largest statistic."""
-        low, high = self._ends[when].T
-        z = np.abs(self._tested[when][0]).max(axis=0)
-        return int(np.lexsort((-z, -np.maximum(0.0, np.maximum(low, -high))))[0])
+    def error(i: int, claim: FloatArray) -> ConfidenceInterval:
+        low, high = (float(end - claim[i] / sizes[i]) for end in ends[i])
+        return ConfidenceInterval(low, high, level, "Clopper and Pearson", float((events[i] - claim[i]) / sizes[i]))
 
-    def shown(self) -> list[int]:
-        """Slices of rows: rejected ones that are not explained by others, the worst ones, and those of the repair."""
-        found: list[int] = []
-        for search, pvalues, tested, when in zip(self._searches, self.pvalues, self._tested, (0, 1), strict=True):
-            found += [*search.pruned(pvalues <= self._alpha, tested[2])[0], self.worst(when)]
-        names = [self._name(i) for i in range(self._n.size)]
-        found += [i for i, name in enumerate(names) if name in self._repaired]
-        return list(dict.fromkeys(found))
+    def row(i: int) -> SliceRepair:
+        before, after = (error(i, claim) for claim in claims)
+        share, observed = int(n[i]) / n_rows, float(events[i] / n[i])
+        first, second = (float(one.pvalues[i]) for one in tested)
+        return SliceRepair(names[i], int(n[i]), share, observed, before, after, first, second, names[i] in repaired)
 
-    def _name(self, i: int) -> str:
-        return self._searches[0].tables.words_of(int(self._searches[0].slices[i]))
-
-    def row(self, i: int) -> SliceRepair:
-        """A slice with what was found in it."""
-        before, after = (
-            ConfidenceInterval(float(ends[i, 0]), float(ends[i, 1]), self._level, "Clopper and Pearson", float(one[i]))
-            for ends, one in zip(self._ends, self._differences, strict=True)
-        )
-        name, n = self._name(i), int(self._n[i])
-        share, observed = n / self._errors[0].p.size, float(self._events[i] / n)
-        first, second = (float(one[i]) for one in self.pvalues)
-        return SliceRepair(name, n, share, observed, before, after, first, second, name in self._repaired)
+    shown, worst = [], []
+    for search, found, claim in zip(searches, tested, claims, strict=True):
+        low, high = (ends - (claim / sizes)[:, None]).T
+        # Of several that are as far from 0 that of the largest statistic.
+        z = np.abs(found.z).max(axis=0)
+        worst.append(int(np.lexsort((-z, -np.maximum(0.0, np.maximum(low, -high))))[0]))
+        shown += [*search.pruned(found.pvalues <= alpha, found.critical)[0], worst[-1]]
+    shown += [i for i, name in enumerate(names) if name in repaired]
+    return [row(i) for i in dict.fromkeys(shown)], [row(i) for i in worst]

@@ -241,15 +241,15 @@ class FittedErrorFunction(OwnErrstate):
 
     def squared_error(self, predictions: ArrayLike) -> float:
         """Mean of h(x, x) over predictions; it can be negative, since h is an estimate."""
-        return float(self._form(predictions).diagonal().mean())
+        return float(self.values(predictions).mean())
 
     def values(self, predictions: ArrayLike) -> FloatArray:
         """``h(x_i, x_i)`` for each of the predictions, (n,)."""
-        return self._form(predictions).diagonal()
+        return self.form_at(points_of(as_predictions(predictions, copy=False))).diagonal()
 
     def matrix(self, predictions: ArrayLike) -> FloatArray:
         """``h(x_i, x_j)`` for all pairs of predictions, (n, n)."""
-        return self._form(predictions).matrix()
+        return self.form_at(points_of(as_predictions(predictions, copy=False))).matrix()
 
     def risk(self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None) -> RiskEstimate:
         """The risk, from data that h was not fitted to.
@@ -273,9 +273,6 @@ class FittedErrorFunction(OwnErrstate):
         at_least(len(data), SMALLEST, "the standard error of a risk")
         terms = risk_terms(self.form_at(data.points), data.deviations)
         return RiskEstimate(float(terms.mean()), jackknife_error(terms))
-
-    def _form(self, predictions: ArrayLike) -> BilinearForm:
-        return self.form_at(points_of(as_predictions(predictions, copy=False)))
 
     def form_at(self, points: FloatArray) -> BilinearForm:
         """The values at pairs of points (m, d)."""

@@ -200,7 +200,11 @@ class KernelBets(Bets):
             start += self._wait(sample.take(slice(start, None)))
         for part in ranges(len(sample) - start, ROWS):
             place = slice(start + part.start, start + part.stop)
-            factors[:, place] = self._stakes(sample.take(place))
+            some = sample.take(place)
+            assert self._witness is not None
+            values, least, near, self._witness = self._witness.values(some)
+            gains = np.divide(values, -least, out=np.zeros(len(some)), where=-least > NO_WITNESS * near)
+            factors[:, place] = np.log1p(np.array(FRACTIONS)[:, None] * gains)
         return factors
 
     def describe(self) -> str:
@@ -229,9 +233,3 @@ class KernelBets(Bets):
             return self._kernel.resolve(predictions)
         except ValueError:
             return None
-
-    def _stakes(self, sample: Sample) -> FloatArray:
-        assert self._witness is not None
-        values, least, near, self._witness = self._witness.values(sample)
-        gains = np.divide(values, -least, out=np.zeros(len(sample)), where=-least > NO_WITNESS * near)
-        return np.asarray(np.log1p(np.array(FRACTIONS)[:, None] * gains))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -133,12 +133,11 @@ def find_slices(
             "min_variance"
         )
     with progress_bars(shown):
-        z, adjusted, critical, overall = search.tested(number, level, seed)
+        tested = search.tested(number, level, seed)
+    z, pvalues = tested.z, tested.pvalues
     best = np.abs(z).argmax(axis=0)
-    rows = np.arange(search.slices.size)
-    pvalues = adjusted.min(axis=0)
-    kept, explained = search.pruned(pvalues <= level, critical)
-    order = kept or [int(np.lexsort((-np.abs(z[best, rows]), pvalues))[0])]
+    kept, explained = search.pruned(pvalues <= level, tested.critical)
+    order = kept or [int(np.lexsort((-np.abs(z).max(axis=0), pvalues))[0])]
     found = [
         _slice(search, i, float(z[best[i], i]), float(pvalues[i]), int(best[i]), level, explained.get(i, 0))
         for i in order
@@ -150,8 +149,8 @@ def find_slices(
         n_slices=int(search.slices.size),
         n_left_out=int(tables.n_cells - search.slices.size),
         n_rejected=int(np.count_nonzero(pvalues <= level)),
-        pvalue=overall,
-        critical=critical,
+        pvalue=tested.pvalue,
+        critical=tested.critical,
         alpha=level,
         event=event,
         n_resamples=number,
@@ -221,6 +220,15 @@ class Tables:
         return " and ".join(self.columns[j].words[own] for j, own in self.bins_of(cell)) or ALL
 
 
+class Tested(NamedTuple):
+    """Statistics (C, S) of slices, p-values (S,) adjusted for all, the critical value, and the p-value of all."""
+
+    z: FloatArray
+    pvalues: FloatArray
+    critical: float
+    pvalue: float
+
+
 class Search:
     """The slices that take part, each set of rows once, and their statistics."""
 
@@ -247,8 +255,8 @@ class Search:
         """Statistics (C, S) of the outcomes."""
         return np.asarray(self.statistics(self.errors, self.errors.observed(), self.fixed)[..., 0])
 
-    def tested(self, n_resamples: int, alpha: float, seed: int) -> tuple[FloatArray, FloatArray, float, float]:
-        """Statistics (C, S), p-values by the step-down maximum, the critical value, and the p-value of all slices."""
+    def tested(self, n_resamples: int, alpha: float, seed: int) -> Tested:
+        """What is found by the step-down maximum over redraws."""
         z = self.observed()
         sizes = np.abs(z).ravel()
 
@@ -261,7 +269,7 @@ class Search:
         largest = np.sort(found.maxima)
         rank = int(np.ceil((1.0 - alpha) * (n_resamples + 1)))
         critical = float(largest[rank - 1]) if rank <= n_resamples else float("inf")
-        return z, found.adjusted.reshape(z.shape), critical, float(found.adjusted.min())
+        return Tested(z, found.adjusted.reshape(z.shape).min(axis=0), critical, float(found.adjusted.min()))
 
     def pruned(self, rejected: BoolArray, critical: float) -> tuple[list[int], dict[int, int]]:
         """Rejected slices that remain when predictions are corrected in those before, and how many each explains."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import asinh, ceil, sqrt
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
 from caltest._results.tables import Table
@@ -109,11 +110,9 @@ def validation_size(
     slope            2801 cases, 283 events
     c-statistic       962 cases, 97 events
     """
-    from scipy.special import ndtri
-
     widths = [positive_number(name, value) for name, value in (("oe_width", oe_width), ("slope_width", slope_width))]
     c_half = positive_number("c_width", c_width) / 2.0
-    z = float(ndtri((1.0 + fraction("confidence_level", confidence_level)) / 2.0))
+    z = float(scipy.special.ndtri((1.0 + fraction("confidence_level", confidence_level)) / 2.0))
     p = probability_of_one(as_predictions(predictions), "clinical.validation_size")
     inner = p[(p > 0.0) & (p < 1.0)]
     if np.unique(inner).size < 2:

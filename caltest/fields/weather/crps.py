@@ -14,9 +14,8 @@ from caltest._basics.numerics import (
     resampling_pvalue,
 )
 from caltest._loops.statistics.isotonic import pooled_means
-from caltest.fields.weather.exchange import Exchanged, Table, combined
 from caltest.fields.weather.forecasts import forecasts_of
-from caltest.fields.weather.ranks import Ranks
+from caltest.fields.weather.ranks import Exchanged, Ranks, Table, combined
 from caltest.fields.weather.result import LeadResult, PartResult, VerificationResult
 from caltest.fields.weather.testing import Lead, shown, verified
 
@@ -224,46 +223,37 @@ def _isotonic(members: FloatArray, outcomes: FloatArray) -> dict[str, float]:
     places = np.searchsorted(knots, values)
     order = np.argsort(places, kind="stable")
     ends = np.searchsorted(places[order], np.arange(knots.size + 1))
-    groups = _Exceedances(n, m)
+    # Of each case how many members, and whether the outcome, are above a threshold that rises; of each number of
+    # members how many cases have it, and how many of these an outcome above.
+    above, occurred, shares = np.full(n, m), np.ones(n), np.arange(m + 1) / m
+    sizes, hits = np.zeros(m + 1), np.zeros(m + 1)
+    sizes[m] = hits[m] = n
     parts = np.zeros(3)
     for k, width in enumerate(np.diff(knots)):
         passed = order[ends[k] : ends[k + 1]]
         is_member = passed < members.size
-        groups.pass_by(cases[passed[is_member]], cases[passed[~is_member]])
-        parts += width / n * groups.parts()
+        of_members, of_outcomes = cases[passed[is_member]], cases[passed[~is_member]]
+        touched = np.unique(cases[passed])
+        sizes -= np.bincount(above[touched], minlength=m + 1)
+        hits -= np.bincount(above[touched], occurred[touched], minlength=m + 1)
+        np.subtract.at(above, of_members, 1)
+        occurred[of_outcomes] = 0.0
+        sizes += np.bincount(above[touched], minlength=m + 1)
+        hits += np.bincount(above[touched], occurred[touched], minlength=m + 1)
+        some = sizes > 0.0
+        parts += width / n * _squares(shares[some], sizes[some], hits[some])
     return dict(zip(("miscalibration", "discrimination", "uncertainty"), map(float, parts), strict=True))
 
 
-class _Exceedances:
-    """How many of n cases have each number of members above a threshold that rises, and of these an outcome above."""
+def _squares(shares: FloatArray, sizes: FloatArray, hits: FloatArray) -> FloatArray:
+    """Miscalibration, discrimination and uncertainty, as sums of squares, of groups of cases of each share of members.
 
-    def __init__(self, n: int, m: int) -> None:
-        self._above, self._outcome = np.full(n, m), np.ones(n)
-        self._shares = np.arange(m + 1) / m
-        self._sizes, self._hits = np.zeros(m + 1), np.zeros(m + 1)
-        self._sizes[m] = self._hits[m] = n
+    They are of such sizes, and the outcomes of so many exceed a threshold.
+    """
 
-    def pass_by(self, of_members: IntArray, of_outcomes: IntArray) -> None:
-        """Cases of which a member, or the outcome, is no longer above; of several members several times."""
-        touched = np.unique(np.concatenate([of_members, of_outcomes]))
-        self._add(touched, -1.0)
-        np.subtract.at(self._above, of_members, 1)
-        self._outcome[of_outcomes] = 0.0
-        self._add(touched, 1.0)
+    def score(p: FloatArray) -> float:
+        return float((hits * np.square(1.0 - p) + (sizes - hits) * np.square(p)).sum())
 
-    def _add(self, cases: IntArray, sign: float) -> None:
-        numbers, size = self._above[cases], len(self._sizes)
-        self._sizes += sign * np.bincount(numbers, minlength=size)
-        self._hits += sign * np.bincount(numbers, self._outcome[cases], minlength=size)
-
-    def parts(self) -> FloatArray:
-        """Sums of squares: miscalibration, discrimination, uncertainty."""
-        kept = self._sizes > 0.0
-        sizes, hits = self._sizes[kept], self._hits[kept]
-
-        def score(p: Any) -> float:
-            return float((hits * np.square(1.0 - p) + (sizes - hits) * np.square(p)).sum())
-
-        recalibrated = score(pooled_means(hits[None], sizes)[0])
-        uncertainty = score(np.full(len(sizes), hits.sum() / sizes.sum()))
-        return np.array([score(self._shares[kept]) - recalibrated, uncertainty - recalibrated, uncertainty])
+    recalibrated = score(pooled_means(hits[None], sizes)[0])
+    uncertainty = score(np.full(len(sizes), hits.sum() / sizes.sum()))
+    return np.array([score(shares) - recalibrated, uncertainty - recalibrated, uncertainty])

@@ -22,9 +22,8 @@ from caltest._basics.numerics import (
 from caltest._results.report import holm
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import whole_number
-from caltest.fields.weather.exchange import Exchanged, Table, combined
 from caltest.fields.weather.forecasts import Forecasts
-from caltest.fields.weather.ranks import Ranks, parts_of, serial
+from caltest.fields.weather.ranks import Exchanged, Ranks, Table, combined, parts_of, serial
 from caltest.fields.weather.result import LeadResult, PartResult, VerificationResult
 
 HYPOTHESIS = "outcome and members of a date are exchangeable"
@@ -197,6 +196,10 @@ def verified(
     )
     if horizon > 1:
         drawn += f"; dates apart by the horizon ({horizon} at most) tested together, the smallest p times the horizon"
+    apart = f"dates at least {horizon} apart" if horizon > 1 else "dates"
+    # Ranks of right forecasts are independent of what was known before, whatever later forecasts make of it.
+    only_ranks = of_ranks and forecasts.pools.shape[2] == 1
+    what = f"ranks of {apart} independent" if only_ranks else f"{apart} independent, or many of them"
     return VerificationResult(
         hypothesis=HYPOTHESIS,
         predictions=forecasts.describe(),
@@ -208,17 +211,10 @@ def verified(
         n_resamples=number,
         seed=seed,
         null=drawn + "; adjusted by Holm's method" * (n_leads > 1),
-        assumes=_assumed(horizon, of_ranks and forecasts.pools.shape[2] == 1),
+        assumes=f"{what}; members of a date exchangeable with each other, for all stations at once",
         notes=(*forecasts.notes, *notes, *_empty(rows), *_suspected(rows, leads)),
         **words,
     )
-
-
-def _assumed(horizon: int, only_ranks: bool) -> str:
-    """Ranks of right forecasts are independent of what was known before, whatever later forecasts make of it."""
-    apart = f"dates at least {horizon} apart" if horizon > 1 else "dates"
-    what = f"ranks of {apart} independent" if only_ranks else f"{apart} independent, or many of them"
-    return f"{what}; members of a date exchangeable with each other, for all stations at once"
 
 
 def _empty(rows: Sequence[LeadResult]) -> tuple[str, ...]:
