@@ -94,10 +94,8 @@ def confidence_errors(
         As in ``calibration_test``.
     confidence_level
         Between 0 and 1, for intervals and means under calibration; None for neither.
-    n_resamples
-        Number of redraws of the outcomes for these means.
-    rng
-        Seed or ``numpy.random.Generator`` for them.
+    n_resamples, rng
+        As in ``calibration_test``, for these means.
 
     Notes
     -----

@@ -110,10 +110,8 @@ def score_decomposition(
         Recalibrate by bins instead of isotonic regression.
     confidence_level
         Between 0 and 1, for an interval for each part, and its mean under calibration; None for neither.
-    n_resamples
-        Number of redraws of the outcomes for these, at each of about 10 places on each of 4 lines.
-    rng
-        Seed or ``numpy.random.Generator`` for them.
+    n_resamples, rng
+        As in ``calibration_test``, for these: redraws at each of about 10 places on each of 4 lines.
 
     Raises
     ------

@@ -315,11 +315,9 @@ def one_calibration(
 
     Parameters
     ----------
-    predictions
-        n continuous predictions or ``SurvivalCurve`` ones; or (n,) predicted probabilities of an event up to the
-        horizon, for which there is no exact p-value.
-    targets
-        n censored times.
+    predictions, targets
+        As in ``d_calibration``; there is no exact p-value for predicted probabilities, which are of an event up to the
+        horizon.
     horizon
         A time, in their unit.
     n_groups

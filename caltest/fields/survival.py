@@ -86,10 +86,8 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
         n continuous predictions, such as ``LogNormal`` or ``Gamma``, or ``SurvivalCurve`` ones; or (n,) predicted
         probabilities ``F_i(time_i)`` of an event up to the time of the row. As these are known with the times only,
         tests of the pair then look at the distribution of u alone, not given the predictions.
-    targets
-        n censored times.
-    rng
-        Of the draws, as in ``calibration_test``.
+    targets, rng
+        n censored times, and random numbers for the draws, as in ``calibration_test``.
 
     Raises
     ------

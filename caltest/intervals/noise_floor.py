@@ -69,9 +69,7 @@ def noise_floor(
     estimator
         Any estimator, e.g. ``ECE()`` or ``SKCE(kernel)``. Of statistics of several numbers (``MaxSKCE``, ``Omnibus``)
         the first number, the SKCE with their kernel.
-    n_resamples
-        Number of redraws.
-    rng, progress
+    n_resamples, rng, progress
         As in ``calibration_test``.
 
     Returns

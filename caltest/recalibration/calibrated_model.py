@@ -43,10 +43,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     classes_
         Labels in the order of the columns of ``predict_proba``: those of ``y``, or of a classifier that was fitted
         before, which can have more.
-    estimator_
-        The classifier fitted to all data.
-    calibration_map_
-        The fitted map.
+    estimator_, calibration_map_
+        The classifier fitted to all data, and the fitted map.
 
     Raises
     ------

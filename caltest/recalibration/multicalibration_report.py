@@ -239,11 +239,9 @@ def multicalibration_report(
         must not be those of its fit.
     held_out
         Share of the data that a method is judged on.
-    n_resamples
-        Redraws of the outcomes.
     alpha
         Familywise error rate, before and after each, and one minus the level at which all intervals hold together.
-    rng, progress
+    n_resamples, rng, progress
         As in ``calibration_test``.
 
     Raises

@@ -164,12 +164,10 @@ def report(
         on all of the data: they must not be those of its fit, and a note says so if they are.
     held_out
         Share of the data that a method is judged on.
-    n_resamples
-        Redraws of the tests and of the noise of the ECE.
     confidence_level
         Of the intervals for the SKCE.
-    targets, classes, rng, progress
-        As in ``calibration_test``.
+    targets, classes, n_resamples, rng, progress
+        As in ``calibration_test``; the noise of the ECE takes as many redraws.
 
     Returns
     -------

@@ -70,10 +70,8 @@ def estimate_calibration_error(
         Number K >= 2 of folds.
     held_out
         Share of the data held out.
-    rng
-        Seed or ``numpy.random.Generator`` of the split.
-    classes, progress
-        As in ``calibration_test``.
+    classes, rng, progress
+        As in ``calibration_test``; random numbers split the data.
 
     Returns
     -------

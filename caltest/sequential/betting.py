@@ -58,17 +58,6 @@ class State:
     peaks: FloatArray = field(default_factory=lambda: np.zeros(1))
     """Its largest values so far."""
 
-    @property
-    def evidence(self) -> float:
-        """``log E``."""
-        return float(log_mixture(self.now[:, None], np.full(self.now.size, 1.0 / self.now.size))[0])
-
-    @property
-    def bound(self) -> float:
-        """``-log p``, perhaps below 0."""
-        equal = np.full(self.peaks.size, 1.0 / self.peaks.size)
-        return float(log_mixture(self.peaks[:, None], equal)[0]) - log(merging_factor(self.lag))
-
     def started(self, bets: tuple[Bets, ...], weights: FloatArray) -> Self:
         """Before the first bet, with gamblers of their own for each stream."""
         capitals, zeros = np.zeros((self.lag, weights.size)), np.zeros(self.lag)

@@ -181,11 +181,6 @@ class CalibrationMonitor(Betting[MonitorResult]):
     strategy, kernel, classes
         As for ``SequentialCalibrationTest``.
 
-    Attributes
-    ----------
-    n
-        Number of observations so far.
-
     Raises
     ------
     ValueError

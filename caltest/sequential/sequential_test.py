@@ -47,11 +47,6 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
         After how many observations the outcome of a prediction is known: h for forecasts of h steps ahead, whose
         outcomes overlap. Rows are in the order of their outcomes.
 
-    Attributes
-    ----------
-    n
-        Number of observations so far.
-
     Raises
     ------
     ValueError
@@ -120,7 +115,9 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
     @property
     def log_evalue(self) -> float:
         """Natural logarithm of E; 0 before the first observation."""
-        return float("inf") if self._state.n_impossible else self._state.evidence
+        if self._state.n_impossible:
+            return float("inf")
+        return float(self._taken[-1].evidence[-1]) if self.n else 0.0
 
     @property
     def evalue(self) -> float:
@@ -133,7 +130,9 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
 
         With a lag, that of ``Notes``.
         """
-        return 0.0 if self._state.n_impossible else exp(-max(0.0, self._state.bound))
+        if self._state.n_impossible:
+            return 0.0
+        return exp(-max(0.0, float(self._taken[-1].bounds[-1]))) if self.n else 1.0
 
     def result(self) -> SequentialTestResult:
         state, words = self._state, self._in_words()

@@ -68,17 +68,15 @@ def find_slices(
         or smaller than predicted; ``"both"``.
     min_variance
         Slices take part whose number of occurrences has this variance if calibrated, and that have 10 rows.
-    n_resamples
-        Number B of redraws.
     alpha
         Familywise error rate, and one minus the level at which all intervals hold together.
-    rng, progress
-        As in ``calibration_test``.
+    n_resamples, rng, progress
+        As in ``calibration_test``; B redraws.
 
     Returns
     -------
     SliceSearchResult
-        ``print`` it for a ranked table; ``rejected(alpha)``, ``mask(i)``, ``plot()``, ``to_pandas()``.
+        ``print`` it for a ranked table; ``rejected(alpha)``, ``mask(i)``.
 
     Raises
     ------

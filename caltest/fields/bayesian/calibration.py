@@ -72,10 +72,8 @@ def simulation_based_calibration(
         unless their autocorrelation is clear.
     confidence_level
         Probability, at least, that the curves of all right parameters are in the band.
-    n_resamples
-        Number of redraws of which value is the truth.
-    rng
-        Seed or ``numpy.random.Generator`` of the redraws, and of the order of equal values.
+    n_resamples, rng
+        As in ``calibration_test``: redraws of which value is the truth, and of the order of equal values.
 
     Raises
     ------

@@ -136,12 +136,10 @@ def decision_curve(
 
     Parameters
     ----------
-    predictions, targets, classes, rng
+    predictions, targets, classes, n_resamples, rng
         As in ``validate``.
     thresholds
         Increasing risks between 0 and 1.
-    n_resamples
-        Number of redraws of the outcomes.
 
     Raises
     ------

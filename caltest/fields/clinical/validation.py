@@ -67,15 +67,13 @@ def validate(
     ----------
     predictions
         (n,) predicted risks of the event, (n, 2) probabilities of both classes, or ``Bernoulli``.
-    targets, classes, rng, progress
+    targets, classes, n_resamples, rng, progress
         As in ``calibration_test``; the event is class 1.
     curve
         ``"splines"``: logistic regression on restricted cubic splines of the log-odds, with 3 to 5 knots; or
         ``"loess"``: local regression of outcomes on risks.
     confidence_level
         Of intervals, of the ranges of calibrated models and of the band of the curve.
-    n_resamples
-        Number of redraws of the outcomes.
 
     Returns
     -------

@@ -72,10 +72,8 @@ def rank_histogram(
         ``"shared"``, which adds no noise but is exact for independent dates only.
     missing
         ``"refuse"`` missing values, or ``"drop"`` the cases (a station at a date) that lack some.
-    n_resamples
-        Number of redraws for each lead time; more for more than 5 of them.
-    rng
-        Seed or ``numpy.random.Generator`` of the redraws.
+    n_resamples, rng
+        As in ``calibration_test``: redraws for each lead time, more for more than 5 of them.
 
     Raises
     ------

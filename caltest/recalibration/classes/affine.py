@@ -47,11 +47,6 @@ class VectorScaling(ProbabilityCalibrator):
 
     Of the largest likelihood of the labels, with logits z, or ``z = log p`` with p clipped at 1e-12.
 
-    Parameters
-    ----------
-    input
-        ``"probabilities"`` or ``"logits"`` (n, k).
-
     Notes
     -----
     Convex; L-BFGS with exact gradients from w = 1, b = 0, time O(n k) a step. It stops where no derivative is larger
@@ -84,8 +79,6 @@ class MatrixScaling(ProbabilityCalibrator):
     ----------
     off_diagonal, intercept
         Strengths of the regularisation, at least 0, to be chosen by ``fit_best`` over a few powers of 10.
-    input
-        ``"probabilities"`` or ``"logits"`` (n, k).
 
     Notes
     -----

@@ -52,8 +52,6 @@ class TemperatureScaling(ProbabilityCalibrator):
         Probabilities below this count as this before logarithms, between 2.2e-308 and 1e-3. Methods such as random
         forests predict 0 for labels that occur; their number of nats decides the temperature then. For a forest of 100
         trees and seven classes (KITTI, four splits) the log score is 0.435 with 1e-12 and 0.289 with 1e-3.
-    input
-        ``"probabilities"``: ``Categorical``, ``Bernoulli`` or arrays; or ``"logits"``: arrays (n, k) or (n,).
 
     Raises
     ------
@@ -104,11 +102,6 @@ class IdentityMap(ProbabilityMap):
 @dataclass(frozen=True)
 class Identity(ProbabilityCalibrator):
     """No recalibration: probabilities stay, logits become ``softmax(z)``. A method for ``fit_best`` to compare with.
-
-    Parameters
-    ----------
-    input
-        ``"probabilities"`` or ``"logits"``.
 
     Notes
     -----

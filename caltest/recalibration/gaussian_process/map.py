@@ -77,19 +77,8 @@ class GPMap(ProbabilityMap):
     def marginal(self, predictions: ArrayLike, *, n_draws: int = 100, rng: Any = None) -> Any:
         """Mean of the recalibrated probabilities over draws of the latent function, of the kind that is given.
 
-        Parameters
-        ----------
-        predictions
-            As those of the fit.
-        n_draws
-            Number Q of draws; the standard error of the mean falls like 1 / sqrt(Q).
-        rng
-            Seed or ``numpy.random.Generator``.
-
-        Raises
-        ------
-        ValueError
-            As the map itself does.
+        Predictions and errors as those of the map itself; the standard error of the mean of Q ``n_draws`` falls like
+        1 / sqrt(Q).
 
         Notes
         -----
@@ -159,8 +148,6 @@ class GPCalibrator(ProbabilityCalibrator):
 
     Parameters
     ----------
-    input
-        ``"probabilities"``: ``Categorical``, ``Bernoulli`` or arrays; or ``"logits"``: arrays (n, k) or (n,).
     n_inducing
         Number M of inducing inputs, fewer if there are fewer different inputs.
     max_iterations
