@@ -93,7 +93,6 @@ class SurvivalCalibration(TabularResult, Stored):
     seed: int | None = None
 
     picture = "forest"
-
     citations = ("akritas1988", "demler2015", "dwass1957", "haider2020")
 
     def __repr__(self) -> str:
@@ -128,7 +127,6 @@ class SurvivalCalibration(TabularResult, Stored):
         return [header, *(_cells(one) for one in self.rows)]
 
     def summary(self, alpha: float = 0.05) -> Page:
-        """The report that ``print`` shows."""
         exact = self.seed is not None
         found = {
             "Verdict": self.verdict(alpha),
@@ -253,6 +251,10 @@ def _in_bins(
         left = np.minimum(np.where(event, drawn, low), 1.0 - 1e-12)
         hazards = -np.log1p(-np.minimum(edges[:, None], left))
         counts, expected = seen, np.diff(hazards, axis=0).sum(axis=1)
+        if expected.sum() < FEWEST:
+            raise ValueError(
+                f"targets: got {expected.sum():.3g} expected events, wanted at least {FEWEST}; take calibration_test"
+            )
         starts = _starts(expected)
         counts, seen, expected = (np.add.reduceat(one, starts) for one in (counts, seen, expected))
         edges = np.append(edges[starts], 1.0)
@@ -269,17 +271,13 @@ def _in_bins(
     return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed)
 
 
-def _starts(expected: FloatArray) -> list[int]:
-    """First bins of joined ones, each with enough expected events."""
-    if expected.sum() < FEWEST:
-        raise ValueError(
-            f"targets: got {expected.sum():.3g} expected events, wanted at least {FEWEST}; take calibration_test"
-        )
+def _starts(counts: Array) -> list[int]:
+    """First of joined neighbours, which have enough events together; all are joined where there are too few."""
     starts, total = [0], 0.0
-    for b, value in enumerate(expected):
-        if total >= FEWEST and expected[b:].sum() >= FEWEST:
-            starts, total = [*starts, b], 0.0
-        total += value
+    for i, count in enumerate(counts):
+        if total >= FEWEST and counts[i:].sum() >= FEWEST:
+            starts, total = [*starts, i], 0.0
+        total += count
     return starts
 
 
@@ -363,7 +361,9 @@ def one_calibration(
     risk = _risks(predictions, targets, at)
     time, event = np.asarray(targets.time), np.asarray(targets.event)
     happened = event & (time <= at)
-    groups = _joined(_by_risk(risk, number), happened)
+    parts = _by_risk(risk, number)
+    starts = _starts(np.array([np.count_nonzero(happened[part]) for part in parts]))
+    groups = [np.concatenate(parts[a:b]) for a, b in zip(starts, [*starts[1:], None], strict=True)]
     if len(groups) < 2:
         raise ValueError(
             f"targets: got {int(happened.sum())} events up to {at:g}, wanted two groups with {FEWEST}; "
@@ -419,17 +419,6 @@ def _by_risk(risk: FloatArray, number: int) -> list[IntArray]:
     order = np.argsort(risk, kind="stable")
     cuts = np.searchsorted(risk[order], risk[order][(np.arange(1, number) * risk.size) // number])
     return [one for one in np.split(order, np.unique(cuts)) if one.size]
-
-
-def _joined(groups: list[IntArray], happened: BoolArray) -> list[IntArray]:
-    """Neighbours until each has enough events."""
-    joined: list[IntArray] = []
-    rest = np.empty(0, dtype=np.intp)
-    for one in groups:
-        rest = np.concatenate([rest, one])
-        if happened[rest].sum() >= FEWEST:
-            joined, rest = [*joined, rest], np.empty(0, dtype=np.intp)
-    return [*joined[:-1], np.concatenate([joined[-1], rest])] if joined else []
 
 
 def _row(

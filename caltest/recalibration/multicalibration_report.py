@@ -150,7 +150,6 @@ class MulticalibrationReport(TabularResult, Stored):
         return [header, *(_cells(one) for one in self.rows)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each row: of errors the estimate and both ends."""
         rows = super().row_entries()
         for entries in rows:
             for when in ("before", "after"):
@@ -159,14 +158,12 @@ class MulticalibrationReport(TabularResult, Stored):
         return rows
 
     def remarks(self) -> list[str]:
-        """What the intervals are."""
         return [
             "errors are observed minus claimed, in percentage points, with intervals that hold for all "
             f"{self.n_slices} slices together"
         ]
 
     def summary(self) -> Page:
-        """The report that ``print`` shows."""
         steps = f"{self.n_steps} step{'' if self.n_steps == 1 else 's'}"
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others"
         falls = f"{_estimate(self.gain):.4f} ({self.gain.low:.4f} to {self.gain.high:.4f})"

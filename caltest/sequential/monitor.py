@@ -95,7 +95,6 @@ class MonitorResult(Stored):
         )
 
     def summary(self) -> str:
-        """The report that ``print`` shows."""
         rows = [["alarm after", "wrong since", "95 % interval"]]
         for one in self.alarms:
             since = ["", ""]

@@ -161,11 +161,9 @@ class SliceSearchResult(TabularResult, Stored):
         return [header, *(_cells(one) for one in self.rows)]
 
     def remarks(self) -> list[str]:
-        """What the intervals are."""
         return [f"differences with intervals that hold for all {self.n_slices} slices together"]
 
     def summary(self, alpha: float | None = None) -> Page:
-        """The report that ``print`` shows."""
         smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.n_resamples) else ""
         found = {
             "Verdict": self.verdict(alpha),

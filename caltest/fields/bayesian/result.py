@@ -139,7 +139,6 @@ class SimulationBasedCalibrationResult(TabularResult, Stored):
         return [header, *rows]
 
     def summary(self, alpha: float = 0.05) -> Page:
-        """The report that ``print`` shows."""
         smallest = " (the smallest possible)" if is_smallest(self.ranks_pvalue, self.n_resamples) else ""
         of_two = "" if self.joint_pvalue is None else ", twice the smaller of ranks and kernel test"
         found = {

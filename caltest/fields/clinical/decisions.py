@@ -105,11 +105,9 @@ class DecisionCurve(TabularResult, Stored):
         return rows
 
     def remarks(self) -> list[str]:
-        """The unit."""
         return ["net benefit in treated events per 1000 cases, after cases treated in vain; treating nobody has 0"]
 
     def summary(self, alpha: float = 0.05) -> Page:
-        """The report that ``print`` shows."""
         found = {
             "Verdict": self.verdict(alpha),
             "p-value": f"{format_pvalue(self.pvalue)}, of the largest loss (exact)",

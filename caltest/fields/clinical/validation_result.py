@@ -167,11 +167,9 @@ class ClinicalValidation(TabularResult, Stored):
         return rows
 
     def remarks(self) -> list[str]:
-        """What ranges and p-values are."""
         return ["p-values are exact, each for its measure alone; the verdict is that of the default test"]
 
     def summary(self, alpha: float = 0.05) -> Page:
-        """The report that ``print`` shows."""
         smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.default_test.n_resamples) else ""
         found = {
             "Verdict": self.verdict(alpha),

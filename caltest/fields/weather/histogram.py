@@ -150,10 +150,10 @@ def rank_histogram(
 
 def _estimates(ranks: Ranks, lead: Lead) -> Estimates:
     """Bias and spread with their intervals, from the sums over each date."""
-    u, n = ranks.transforms(), float(ranks.given.sum())
+    middles = (ranks.low + ranks.high + 1.0) / (2.0 * ranks.size) - 0.5
+    u, n = middles[..., -1] * ranks.given, float(ranks.given.sum())
     bias = float(u.sum() / n)
     found: Estimates = {"bias": (bias, lead.mean((u - bias * ranks.given).sum(axis=1), n, bias))}
-    middles = (ranks.low + ranks.high + 1.0) / (2.0 * ranks.size) - 0.5
     # What the squares of each date are on average over its values.
     expected = np.asarray((np.square(middles).mean(axis=2) * ranks.given).sum(axis=1))
     squares, total = np.square(u).sum(axis=1), float(expected.sum())

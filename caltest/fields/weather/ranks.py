@@ -113,11 +113,6 @@ class Ranks(NamedTuple):
         middles = (self.low + self.high) / 2.0 - (self.size - 1.0) / 2.0
         return np.asarray((middles * self.given[:, :, None]).sum(axis=1))
 
-    def transforms(self) -> FloatArray:
-        """(T, S) of the outcomes: middle of their ranks as a share, less 1/2; 0 where there is no case."""
-        middles = (self.low[:, :, -1] + self.high[:, :, -1] + 1.0) / (2.0 * self.size) - 0.5
-        return np.asarray(middles * self.given)
-
 
 class Parts(NamedTuple):
     """Parts of a test: (P, B + 1) statistics, observed first, the same as minus logarithms of p-values, and df (P,)."""

@@ -31,11 +31,9 @@ class PartResult:
     Examples
     --------
     >>> import caltest as ct
-    >>> import numpy as np
-    >>> values = np.random.default_rng(1).normal(size=(100, 10))
-    >>> result = ct.fields.weather.rank_histogram(0.5 * values[:, :9], values[:, 9], n_resamples=99, rng=1)
-    >>> result.rows[0].parts[1].words
-    'members too close to each other'
+    >>> result = ct.fields.weather.rank_histogram([[1.0, 2.0]] * 40, [5.0] * 40, n_resamples=99, rng=1)
+    >>> result.rows[0].parts[0].words
+    'members too low'
     """
 
     name: str
@@ -72,11 +70,9 @@ class LeadResult:
     Examples
     --------
     >>> import caltest as ct
-    >>> import numpy as np
-    >>> values = np.random.default_rng(1).normal(size=(100, 10))
-    >>> result = ct.fields.weather.rank_histogram(0.5 * values[:, :9], values[:, 9], n_resamples=99, rng=1)
+    >>> result = ct.fields.weather.rank_histogram([[1.0, 2.0]] * 40, [5.0] * 40, n_resamples=99, rng=1)
     >>> [part.name for part in result.rows[0].faults()]
-    ['spread']
+    ['bias', 'spread']
     """
 
     name: str
@@ -120,11 +116,9 @@ class VerificationResult(TabularResult, Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> import numpy as np
-    >>> values = np.random.default_rng(1).normal(size=(100, 10))
-    >>> result = ct.fields.weather.rank_histogram(0.5 * values[:, :9], values[:, 9], n_resamples=99, rng=1)
+    >>> result = ct.fields.weather.rank_histogram([[1.0, 2.0]] * 40, [5.0] * 40, n_resamples=99, rng=1)
     >>> result
-    <rank histogram: p = 0.01, 100 dates, 9 members>
+    <rank histogram: p = 0.01, 40 dates, 2 members>
     """
 
     test: str
@@ -209,12 +203,10 @@ class VerificationResult(TabularResult, Stored):
         ]
 
     def table(self) -> Table:
-        """A line for each part of each lead time."""
         header = ["", "cases", "estimate", "95 % interval", "statistic", "df", "p-value", "approximate", "adjusted"]
         return [header, *(_cells(row, part) for row in self.rows for part in row.parts)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers of each part of each lead time."""
         entries = []
         for row in self.rows:
             for part in (*row.parts, *([row.serial] if row.serial else [])):

@@ -11,7 +11,7 @@ from caltest._validation import one_of, positive_number, switch, whole_number
 from caltest.binning import quantile_ranks
 from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
-from caltest.recalibration.shared.storage import require, require_increasing, require_range
+from caltest.recalibration.shared.storage import require, require_increasing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,6 +26,7 @@ class StepMap(ProbabilityMap):
     values: FloatArray
 
     binary: ClassVar[bool] = True
+    ranges = {"values": (0.0, 1.0)}
 
     def _check(self) -> None:
         super()._check()
@@ -33,7 +34,6 @@ class StepMap(ProbabilityMap):
         require_increasing("edges", self.edges, -np.inf, np.inf)
         shape = (self.edges.size + 1,)
         require(self.values.shape == shape, "values", self.values.shape, f"shape {shape}, one more than edges")
-        require_range("values", self.values, 0.0, 1.0)
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         points = probabilities_of(scores, self.input) if self.on == "probabilities" else scores
@@ -219,13 +219,13 @@ class InterpolatedMap(ProbabilityMap):
     values: FloatArray
 
     binary: ClassVar[bool] = True
+    ranges = {"values": (0.0, 1.0)}
 
     def _check(self) -> None:
         super()._check()
         require_increasing("points", self.points, -np.inf, np.inf)
         same = self.points.size > 0 and self.values.shape == self.points.shape
         require(same, "values", self.values.shape, f"one for each of at least one of points, {self.points.shape}")
-        require_range("values", self.values, 0.0, 1.0)
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         return np.interp(scores, self.points, self.values)

@@ -9,7 +9,6 @@ from caltest._basics.numerics import FloatArray, IntArray
 from caltest._validation import positive_number
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.shared.inputs import log_probabilities
-from caltest.recalibration.shared.storage import require_range
 
 SMALLEST, LARGEST = 1e-3, 1e3
 """Range of the inverse temperature."""
@@ -25,10 +24,7 @@ class TemperatureMap(ProbabilityMap):
     temperature: float
     clip: float
 
-    def _check(self) -> None:
-        super()._check()
-        require_range("temperature", self.temperature, 1.0 / LARGEST, 1.0 / SMALLEST)
-        require_range("clip", self.clip, SMALLEST_CLIP, LARGEST_CLIP)
+    ranges = {"temperature": (1.0 / LARGEST, 1.0 / SMALLEST), "clip": (SMALLEST_CLIP, LARGEST_CLIP)}
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         logits = log_probabilities(scores, self.input, self.clip)

@@ -12,7 +12,7 @@ from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.classes.temperature import LARGEST as LARGEST_SLOPE, SMALLEST
 from caltest.recalibration.gaussian_process.fit import PART, best_of_scales, inputs_of, prior_of
 from caltest.recalibration.gaussian_process.objective import FLOOR, LatentProcess
-from caltest.recalibration.shared.storage import LARGEST, require, require_range
+from caltest.recalibration.shared.storage import LARGEST, require
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +59,16 @@ class GPMap(ProbabilityMap):
     highest: float
     slope: float = 1.0
 
+    # No wider than what the search allows, so that the covariance of the inducing variables has a factor.
+    ranges = {
+        "mean": (-LARGEST, LARGEST),
+        "scales": (FLOOR / 2.0, 1e3 * (1.0 + 1e-6)),
+        "lengthscale": (FLOOR / 2.0, 1e4 * (1.0 + 1e-6)),
+        "variance": (FLOOR / 2.0, 1e4 * (1.0 + 1e-6)),
+        "noise": (FLOOR / 2.0, 1e2 * (1.0 + 1e-6)),
+        "slope": (SMALLEST, LARGEST_SLOPE),
+    }
+
     def _check(self) -> None:
         super()._check()
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
@@ -67,11 +77,6 @@ class GPMap(ProbabilityMap):
         require(self.inducing.shape == m and m != (0,), "inducing", self.inducing.shape, "shape (M,), M at least 1")
         for name in ("mean", "scales"):
             require(getattr(self, name).shape == m, name, getattr(self, name).shape, f"shape {m} as inducing")
-        require_range("mean", self.mean, -LARGEST, LARGEST)
-        # No wider than what the search allows, so that the covariance of the inducing variables has a factor.
-        for name, most in (("scales", 1e3), ("lengthscale", 1e4), ("variance", 1e4), ("noise", 1e2)):
-            require_range(name, getattr(self, name), FLOOR / 2.0, most * (1.0 + 1e-6))
-        require_range("slope", self.slope, SMALLEST, LARGEST_SLOPE)
         require(self.lowest <= self.highest, "lowest, highest", (self.lowest, self.highest), "an increasing pair")
 
     def marginal(self, predictions: ArrayLike, *, n_draws: int = 100, rng: Any = None) -> Any:
