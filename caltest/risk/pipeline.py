@@ -138,7 +138,7 @@ def estimate_calibration_error(
     sample = as_sample(predictions, targets, classes)
     one_of("notion", notion, NOTIONS)
     one_of("over_classes", over_classes, AGGREGATES)
-    points_of(sample.predictions.take(slice(1)))
+    dimension = points_of(sample.predictions.take(slice(1))).shape[1]
     folds_wanted, share = whole_number("n_folds", n_folds, 2, 10_000), fraction("held_out", held_out)
     seed = seed_of(rng)
     tuning, evaluation = _split(len(sample), folds_wanted, share, np.random.default_rng(seed))
@@ -174,16 +174,10 @@ def estimate_calibration_error(
         seed=seed,
         notes=(*sample.predictions.notes, *grouped(notes), *dict.fromkeys(of_functions)),
     )
-    if notion != "canonical" or points_of(sample.predictions.take(slice(1))).shape[1] <= 2:
+    if notion != "canonical" or dimension <= 2:
         return found
-    settings: dict[str, Any] = {
-        "error_functions": error_functions,
-        "n_folds": folds_wanted,
-        "held_out": share,
-        "classes": classes,
-        "rng": seed,
-        "progress": progress,
-    }
+    settings: dict[str, Any] = {"error_functions": error_functions, "n_folds": folds_wanted, "held_out": share}
+    settings |= {"classes": classes, "rng": seed, "progress": progress}
     return _compared(found, estimate_calibration_error(predictions, targets, "top_label", **settings))
 
 
