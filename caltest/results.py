@@ -6,7 +6,9 @@ You rarely make one yourself. Import them to annotate your own functions, or to 
 Every result is printed as its ``summary()`` and becomes a dictionary by ``to_dict()``. Results of tests have a
 ``pvalue``, and ``summary(alpha)``, ``verdict(alpha)`` and ``sentence(alpha)`` with the decision at a level. An interval
 at the level of the call is ``interval``, a ``ConfidenceInterval``; one at any level is made by
-``confidence_interval(confidence_level)``.
+``confidence_interval(confidence_level)``. ``n`` observations were used, ``n_resamples`` redraws made, which
+``rng=seed`` reproduces, with intervals at ``confidence_level``; ``notes`` are what the reader should know. Fields with
+names such as these are not listed again where they are what they say.
 """
 
 from caltest._basics import names as _names

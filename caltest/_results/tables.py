@@ -167,6 +167,18 @@ class TabularResult(ABC):
         result: Any = self
         return [entries_of(row) for row in result.rows]
 
+    def _page(
+        self,
+        title: str,
+        found: Mapping[str, str | None],
+        what: Mapping[str, str | None],
+        *more: Part,
+        notes: Sequence[str] = (),
+    ) -> Page:
+        """A report: what was found, the table with its remarks and more tables, what was done, and notes."""
+        remarks = [f"  {one}" for one in self.remarks()]
+        return Page(title, found, [""], Grid(self.table()), remarks, *more, [""], what, notes=notes)
+
     def to_markdown(self) -> str:
         """The table in markdown, with remarks below it."""
         return markdown(self.table(), self.remarks())
@@ -185,7 +197,8 @@ class TabularResult(ABC):
 
 
 def entries_of(row: Any) -> dict[str, Any]:
-    """Fields of a row, with the ends of its interval."""
+    """Fields of a row, with the ends of its interval if it is to have one."""
     entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
-    interval = row.interval
-    return entries | dict(zip(("low", "high"), (None, None) if interval is None else interval, strict=True))
+    if hasattr(row, "interval"):
+        entries["low"], entries["high"] = row.interval or (None, None)
+    return entries

@@ -6,6 +6,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, own_errstate, ranges, seed_of
 from caltest._results.tables import Bar
@@ -32,12 +33,9 @@ class ConfidenceErrors(Stored):
         Mean of one minus the confidence where it is right; None if it never is.
     accuracy
         Share of right predictions.
-    intervals
-        A confidence interval for each of the three, if they were asked for.
-    calibrated
-        Their means if the predictions are calibrated, if intervals were asked for; None if undefined in all redraws.
-    seed
-        Integer that reproduces these means as ``rng=seed``.
+    intervals, calibrated
+        If they were asked for: a confidence interval for each of the three, and their means if the predictions are
+        calibrated, None if undefined in all redraws.
 
     Examples
     --------
@@ -96,10 +94,8 @@ def confidence_errors(
         As in ``calibration_test``.
     confidence_level
         Between 0 and 1, for intervals and means under calibration; None for neither.
-    n_resamples
-        Number of redraws of the outcomes for these means.
-    rng
-        Seed or ``numpy.random.Generator`` for them.
+    n_resamples, rng
+        As in ``calibration_test``, for these means.
 
     Notes
     -----
@@ -156,9 +152,7 @@ def mean_interval(some: FloatArray, among: FloatArray, level: float) -> Confiden
     if some.min() == some.max():
         first, last = wilson((float(some[0]) - low) / (high - low), m, level)
         return ConfidenceInterval(low + (high - low) * first, low + (high - low) * last, level, "Wilson", mean)
-    from scipy.special import stdtrit
-
-    radius = float(stdtrit(m - 1, (1.0 + level) / 2.0)) * float(some.std(ddof=1)) / sqrt(m)
+    radius = float(scipy.special.stdtrit(m - 1, (1.0 + level) / 2.0)) * float(some.std(ddof=1)) / sqrt(m)
     middle = float(some.mean())
     return ConfidenceInterval(max(low, middle - radius), min(high, middle + radius), level, "Student's t", mean)
 
@@ -183,8 +177,8 @@ def _calibrated_means(c: FloatArray, n_resamples: int, seed: int) -> dict[str, f
     for part in ranges(n_resamples, max(1, AT_ONCE // c.size)):
         right = law.redraw(rng, part.stop - part.start)
         n_right, missing, wrong = right.sum(axis=1), right @ (1.0 - c), (1 - right) @ c
-        # Not a number where none are wrong, or right.
         with np.errstate(divide="ignore", invalid="ignore"):
+            # Not a number where none are wrong, or right.
             errors = np.stack([wrong / (c.size - n_right), missing / n_right, n_right / c.size])
         sums += np.nansum(errors, axis=1)
         defined += np.isfinite(errors).sum(axis=1)

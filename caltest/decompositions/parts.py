@@ -6,6 +6,7 @@ from math import ceil, sqrt
 from typing import NamedTuple, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, generator_apart, ranges
 from caltest._loops.pair_sums.redraws import gathered_sums
@@ -28,18 +29,9 @@ class Parts:
     that have one. All parts are hence functions of the scores of the predictions and of class counts in groups, and
     what they are for outcomes they are for expected counts.
 
-    Attributes
-    ----------
-    probabilities, scores
-        (n, k) of the predictions, and the score of each outcome.
-    score
-        Its name.
-    numbers, sizes
-        Group of each prediction (n,), and how many predictions each group has (g,).
-    is_isotonic
-        Whether groups are equal predictions in ascending order, whose frequencies are made increasing.
-    scale
-        Of all parts: 1/2 for the Brier score of binary predictions.
+    ``scores`` (n, k) are those of each outcome by the ``probabilities`` of the predictions. Each is in a group of
+    ``numbers`` (n,); groups of ``sizes`` (g,) are equal predictions in ascending order, whose frequencies are made
+    increasing, if ``is_isotonic``. The ``scale`` of all parts is 1/2 for the Brier score of binary predictions.
     """
 
     probabilities: FloatArray
@@ -123,9 +115,7 @@ class Parts:
         """Mean score (...,) of frequencies (..., k) as predictions of themselves."""
         if self.score == "brier":
             return np.asarray(1.0 - np.einsum("...k,...k->...", f, f))
-        from scipy.special import entr
-
-        return np.asarray(np.einsum("...k->...", entr(f)))
+        return np.asarray(np.einsum("...k->...", scipy.special.entr(f)))
 
     def _from(self, totals: FloatArray, counts: FloatArray) -> FloatArray:
         """The parts (4, B) of sums of scores (B,) and class counts (B, g, k)."""
@@ -139,18 +129,13 @@ class Parts:
 
 def table(rows: Iterable[tuple[str, float | None, ConfidenceInterval, float | None]]) -> list[str]:
     """Lines of a table with a header: what was observed, what the interval is about, the interval and the mean."""
-    filled = list(rows)
-    level = f"{100.0 * filled[0][2].confidence_level:g} % interval"
-    lines = [f"  {'':<16}observed  estimate  {level:>18}  if calibrated"]
-    for name, number, interval, mean in filled:
+    lines = []
+    for name, *numbers, interval, mean in rows:
         ends = f"[{interval.low:.4f}, {interval.high:.4f}]"
-        shown = f"{_shown(number):>8}  {_shown(interval.estimate):>8}"
-        lines.append(f"  {name:<16}{shown}  {ends:>18}  {_shown(mean):>13}")
-    return lines
-
-
-def _shown(number: float | None) -> str:
-    return "none" if number is None else f"{number:.4f}"
+        shown = ["none" if one is None else f"{one:.4f}" for one in (*numbers, interval.estimate, mean)]
+        lines.append(f"  {name:<16}{shown[0]:>8}  {shown[1]:>8}  {ends:>18}  {shown[2]:>13}")
+    level = f"{100.0 * interval.confidence_level:g} % interval"
+    return [f"  {'':<16}observed  estimate  {level:>18}  if calibrated", *lines]
 
 
 COARSE = (0.0, 0.1, 0.25, 0.5, 1.0)
@@ -213,7 +198,10 @@ def inverted(
     def redraw(place: float) -> FloatArray:
         if place not in found:
             law = line.at(place)
-            found[place] = _quantiles(draws(law), tails) - value(law)
+            redrawn, (below, above) = draws(law), tails[::2]
+            # Quantiles that are draws, none of them inside the one asked for.
+            ends = np.quantile(redrawn, below, method="lower"), np.quantile(redrawn, above, method="higher")
+            found[place] = np.array([ends[0], np.quantile(redrawn, 0.5), ends[1]]) - value(law)
         return found[place]
 
     largest = max(estimate, values[0] + redraw(0.0)[1])
@@ -228,14 +216,6 @@ def inverted(
         low, middle, high = _places(fine, values, found, smallest, estimate, largest)
     inside = np.interp([low, high, middle, *fine[(fine > low) & (fine < high)]], fine, values)
     return Ends(float(inside.min()), float(inside.max()), float(inside[2]))
-
-
-def _quantiles(draws: FloatArray, tails: FloatArray) -> FloatArray:
-    """Quantiles that are draws, none of them inside the one asked for."""
-    low, middle, high = (float(tail) for tail in tails)
-    below = np.quantile(draws, low, method="lower")
-    above = np.quantile(draws, high, method="higher")
-    return np.array([below, np.quantile(draws, middle), above])
 
 
 def _places(
@@ -279,11 +259,7 @@ def intervals_of(
     estimates = parts.of_labels(labels[None])[:, 0]
     counts = parts.expected_counts(np.eye(parts.n_classes)[labels])
     fitted = parts.smoothed(counts)[parts.numbers]
-    lines: list[list[Polyline]] = [
-        [score_line(parts, fitted)],
-        [miscalibration_line(parts, fitted)],
-        [discrimination_line(parts, fitted)],
-    ]
+    lines = [[line(parts, fitted)] for line in (score_line, miscalibration_line, discrimination_line)]
     if not parts.is_isotonic:
         # Bins of one observation have frequencies that say little; the predictions are the other guess of the law.
         lines[2].append(discrimination_line(parts, parts.probabilities))
@@ -293,9 +269,7 @@ def intervals_of(
         ends = [inverted(line, value, draws, float(estimates[index]), level) for line in some]
         found[PARTS[index]] = Ends(min(one.low for one in ends), max(one.high for one in ends), ends[0].middle)
     found["uncertainty"] = _uncertainty(parts, counts.sum(axis=0) / len(labels), level, n_resamples, seed)
-    return {
-        part: ConfidenceInterval(found[part].low, found[part].high, level, METHOD, found[part].middle) for part in PARTS
-    }
+    return {part: ConfidenceInterval(one.low, one.high, level, METHOD, one.middle) for part, one in found.items()}
 
 
 def calibrated_means(parts: Parts, n_resamples: int, seed: int) -> dict[str, float]:
@@ -360,12 +334,12 @@ def _functions(
         return float(parts.of_law(law)[index])
 
     def draws(law: FloatArray) -> FloatArray:
-        return np.concatenate([parts.of_labels(labels)[index] for labels in _redraws(parts, law, n_resamples, seed)])
+        redraws = _redraws(parts, law, n_resamples, seed)
+        if PARTS[index] == "score":
+            return np.concatenate([parts.mean_scores(labels) for labels in redraws])
+        return np.concatenate([parts.of_labels(labels)[index] for labels in redraws])
 
-    def scores(law: FloatArray) -> FloatArray:
-        return np.concatenate([parts.mean_scores(labels) for labels in _redraws(parts, law, n_resamples, seed)])
-
-    return value, scores if PARTS[index] == "score" else draws
+    return value, draws
 
 
 def _redraws(parts: Parts, law: FloatArray, n_resamples: int, seed: int) -> Iterator[Array]:

@@ -33,13 +33,9 @@ class ScoreDecomposition(Stored):
         What recalibrated predictions gain over one prediction for all, the class frequencies.
     uncertainty
         Mean score of the class frequencies.
-    intervals
-        A confidence interval for each of the four numbers with expected outcomes in place of those observed, and its
-        ``estimate``, if they were asked for.
-    calibrated
-        Their means if the predictions are calibrated, if intervals were asked for.
-    seed
-        Integer that reproduces both as ``rng=seed``.
+    intervals, calibrated
+        If they were asked for: a confidence interval for each of the four numbers with expected outcomes in place of
+        those observed, and its ``estimate``; and their means if the predictions are calibrated.
 
     Examples
     --------
@@ -66,11 +62,10 @@ class ScoreDecomposition(Stored):
     def bars(self) -> list[Bar]:
         """The parts, with their intervals if these were asked for, for ``plots.forest``."""
         intervals, calibrated = self.intervals or {}, self.calibrated or {}
-        parts = "score", "miscalibration", "discrimination", "uncertainty"
         ends = {name: one.ends for name, one in intervals.items()}
         words = "mean if calibrated"
         return [
-            Bar(one, getattr(self, one), ends.get(one), calibrated.get(one), words, self.name, False) for one in parts
+            Bar(one, getattr(self, one), ends.get(one), calibrated.get(one), words, self.name, False) for one in PARTS
         ]
 
     def summary(self) -> str:
@@ -78,8 +73,7 @@ class ScoreDecomposition(Stored):
         if self.intervals is not None and self.calibrated is not None:
             rows = [(part, getattr(self, part), self.intervals[part], self.calibrated[part]) for part in PARTS]
             return "\n".join([f"{score}, {how}", *table(rows)])
-        parts = ("miscalibration", "discrimination", "uncertainty")
-        lines = [f"  {part:<14}{getattr(self, part):>9.4f}" for part in parts]
+        lines = [f"  {part:<14}{getattr(self, part):>9.4f}" for part in PARTS[1:]]
         return "\n".join([f"{score} {self.score:.4f}, {how}", *lines])
 
 
@@ -116,10 +110,8 @@ def score_decomposition(
         Recalibrate by bins instead of isotonic regression.
     confidence_level
         Between 0 and 1, for an interval for each part, and its mean under calibration; None for neither.
-    n_resamples
-        Number of redraws of the outcomes for these, at each of about 10 places on each of 4 lines.
-    rng
-        Seed or ``numpy.random.Generator`` for them.
+    n_resamples, rng
+        As in ``calibration_test``, for these: redraws at each of about 10 places on each of 4 lines.
 
     Raises
     ------

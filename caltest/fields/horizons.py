@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import (
     Array,
@@ -16,7 +17,7 @@ from caltest._basics.numerics import (
     seed_of,
 )
 from caltest._results.report import format_pvalue, pvalue_phrase
-from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
+from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
 from caltest.fields.survival import Censored, ranges_of
@@ -33,8 +34,6 @@ class SurvivalGroup:
 
     Attributes
     ----------
-    name
-        Which.
     n, events
         Rows, and events among them: up to the horizon, if there is one.
     predicted, observed
@@ -60,26 +59,18 @@ class SurvivalGroup:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SurvivalCalibration(TabularResult, Stored):
-    """D-calibration or one-calibration. Printing it gives a table.
+    """D-, A- or one-calibration. Printing it gives a table.
 
     Attributes
     ----------
-    method
-        Which of them.
     rows
         Bins or groups.
     pvalue
         Exact, but asymptotic for one-calibration of risks instead of distributions.
     approximate
-        The chi-squared tail.
-    statistic, degrees
-        The published statistic and its degrees of freedom.
+        The chi-squared tail of the published ``statistic`` with its ``degrees`` of freedom.
     ratio
-        Observed over expected events up to the horizon; None for D-calibration.
-    n, n_censored
-        Rows, and those that are censored.
-    n_resamples, seed
-        Number of redraws, and the integer that reproduces them as ``rng=seed``; None if nothing is drawn.
+        Observed over expected events up to the horizon; None for the others.
 
     Examples
     --------
@@ -102,7 +93,6 @@ class SurvivalCalibration(TabularResult, Stored):
     seed: int | None = None
 
     picture = "forest"
-
     citations = ("akritas1988", "demler2015", "dwass1957", "haider2020")
 
     def __repr__(self) -> str:
@@ -136,8 +126,7 @@ class SurvivalCalibration(TabularResult, Stored):
         header = ["", "n", "events", "predicted", "observed"]
         return [header, *(_cells(one) for one in self.rows)]
 
-    def summary(self, alpha: float = 0.05) -> str:
-        """The report that ``print`` shows."""
+    def summary(self, alpha: float = 0.05) -> Page:
         exact = self.seed is not None
         found = {
             "Verdict": self.verdict(alpha),
@@ -152,7 +141,7 @@ class SurvivalCalibration(TabularResult, Stored):
             "Assumes": "censoring is independent of the event given the prediction; rows independent, not used to fit",
             "Reproduce": None if self.seed is None else f"rng={self.seed}",
         }
-        return Page(self.method, found, [""], Grid(self.table()), [""], what)
+        return self._page(self.method, found, what)
 
 
 def _cells(one: SurvivalGroup) -> list[str]:
@@ -175,10 +164,8 @@ def d_calibration(
         n censored times.
     n_bins
         Bins of equal width of ``F(time)``.
-    n_resamples
-        Redraws for the exact p-value.
-    rng
-        As in ``calibration_test``.
+    n_resamples, rng
+        Of the exact p-value, as in ``calibration_test``.
 
     Raises
     ------
@@ -222,10 +209,8 @@ def a_calibration(
 
     Raises
     ------
-    ValueError
-        For bad data or settings, and fewer than 5 expected events.
-    TypeError
-        For families that are not continuous, or targets that are not ``Censored``.
+    ValueError, TypeError
+        As in ``d_calibration``, and fewer than 5 expected events.
 
     Notes
     -----
@@ -262,41 +247,37 @@ def _in_bins(
     seen, edges = np.bincount(_bin(drawn[event], k), minlength=k).astype(np.float64), np.arange(k + 1) / k
     counts, expected = _spread(low, high, k), np.full(k, n / k)
     if method == "A-calibration":
-        counts, expected = seen, _hazards(np.where(event, drawn, low), edges)
+        # Of rows that leave at these numbers, the predicted cumulative hazard in each bin.
+        left = np.minimum(np.where(event, drawn, low), 1.0 - 1e-12)
+        hazards = -np.log1p(-np.minimum(edges[:, None], left))
+        counts, expected = seen, np.diff(hazards, axis=0).sum(axis=1)
+        if expected.sum() < FEWEST:
+            raise ValueError(
+                f"targets: got {expected.sum():.3g} expected events, wanted at least {FEWEST}; take calibration_test"
+            )
         starts = _starts(expected)
         counts, seen, expected = (np.add.reduceat(one, starts) for one in (counts, seen, expected))
         edges = np.append(edges[starts], 1.0)
     df = len(counts) - (method == "D-calibration")
     statistic = float((np.square(counts - expected) / expected).sum())
+    each = zip(edges, edges[1:], seen, expected, counts, strict=False)
     rows = tuple(
-        SurvivalGroup(
-            f"{edges[b]:.3g} to {edges[b + 1]:.3g}", n, int(seen[b]), float(expected[b] / n), float(counts[b] / n)
-        )
-        for b in range(len(counts))
+        SurvivalGroup(f"{a:.3g} to {b:.3g}", n, int(events), float(wanted / n), float(count / n))
+        for a, b, events, wanted, count in each
     )
     null = _chi_squared(redrawing.multinomial(n, np.full(k, 1.0 / k), size=number), n)
     pvalue = resampling_pvalue(float(_chi_squared(np.bincount(_bin(drawn, k), minlength=k), n)), null)
-    tail, censored = _chi_squared_tail(statistic, df), int((~event).sum())
+    tail, censored = float(scipy.special.chdtrc(df, statistic)), int((~event).sum())
     return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed)
 
 
-def _hazards(left: FloatArray, edges: FloatArray) -> FloatArray:
-    """Events expected in each bin of rows that leave at these numbers."""
-    hazards = -np.log1p(-np.minimum(edges[:, None], np.minimum(left, 1.0 - 1e-12)))
-    return np.asarray(np.diff(hazards, axis=0).sum(axis=1))
-
-
-def _starts(expected: FloatArray) -> list[int]:
-    """First bins of joined ones, each with enough expected events."""
-    if expected.sum() < FEWEST:
-        raise ValueError(
-            f"targets: got {expected.sum():.3g} expected events, wanted at least {FEWEST}; take calibration_test"
-        )
+def _starts(counts: Array) -> list[int]:
+    """First of joined neighbours, which have enough events together; all are joined where there are too few."""
     starts, total = [0], 0.0
-    for b, value in enumerate(expected):
-        if total >= FEWEST and expected[b:].sum() >= FEWEST:
-            starts, total = [*starts, b], 0.0
-        total += value
+    for i, count in enumerate(counts):
+        if total >= FEWEST and counts[i:].sum() >= FEWEST:
+            starts, total = [*starts, i], 0.0
+        total += count
     return starts
 
 
@@ -317,12 +298,6 @@ def _chi_squared(counts: Array, n: int) -> FloatArray:
     return np.asarray(np.square(counts - expected).sum(axis=-1) / expected)
 
 
-def _chi_squared_tail(statistic: float, df: int) -> float:
-    from scipy.special import chdtrc
-
-    return float(chdtrc(df, statistic))
-
-
 @own_errstate
 def one_calibration(
     predictions: ArrayLike,
@@ -338,11 +313,9 @@ def one_calibration(
 
     Parameters
     ----------
-    predictions
-        n continuous predictions or ``SurvivalCurve`` ones; or (n,) predicted probabilities of an event up to the
-        horizon, for which there is no exact p-value.
-    targets
-        n censored times.
+    predictions, targets
+        As in ``d_calibration``; there is no exact p-value for predicted probabilities, which are of an event up to the
+        horizon.
     horizon
         A time, in their unit.
     n_groups
@@ -387,10 +360,13 @@ def one_calibration(
     number, redraws = whole_number("n_groups", n_groups, 2), whole_number("n_resamples", n_resamples, 1)
     risk = _risks(predictions, targets, at)
     time, event = np.asarray(targets.time), np.asarray(targets.event)
-    groups = _joined(_by_risk(risk, number), event & (time <= at))
+    happened = event & (time <= at)
+    parts = _by_risk(risk, number)
+    starts = _starts(np.array([np.count_nonzero(happened[part]) for part in parts]))
+    groups = [np.concatenate(parts[a:b]) for a, b in zip(starts, [*starts[1:], None], strict=True)]
     if len(groups) < 2:
         raise ValueError(
-            f"targets: got {int((event & (time <= at)).sum())} events up to {at:g}, wanted two groups with {FEWEST}; "
+            f"targets: got {int(happened.sum())} events up to {at:g}, wanted two groups with {FEWEST}; "
             "take a later horizon, or calibration_test"
         )
     rows, statistic = [], 0.0
@@ -402,20 +378,20 @@ def one_calibration(
     assert whole.interval is not None
     low, high = (one / whole.predicted for one in whole.interval.ends)
     ratio = ConfidenceInterval(low, high, level, whole.interval.method, whole.observed / whole.predicted)
-    tail, seed = _chi_squared_tail(statistic, len(rows)), seed_of(rng)
+    tail, seed = float(scipy.special.chdtrc(len(rows), statistic)), seed_of(rng)
     exact = _exact(predictions, targets, risk, redraws, seed)
-    drawn = (None, None) if exact is None else (redraws, seed)
     return SurvivalCalibration(
-        f"One-calibration at {at:g}",
-        tuple(rows),
-        tail if exact is None else exact,
-        tail,
-        float(statistic),
-        len(rows),
-        ratio,
-        risk.size,
-        targets.n_censored,
-        *drawn,
+        method=f"One-calibration at {at:g}",
+        rows=tuple(rows),
+        pvalue=tail if exact is None else exact,
+        approximate=tail,
+        statistic=float(statistic),
+        degrees=len(rows),
+        ratio=ratio,
+        n=risk.size,
+        n_censored=targets.n_censored,
+        n_resamples=None if exact is None else redraws,
+        seed=None if exact is None else seed,
     )
 
 
@@ -445,23 +421,10 @@ def _by_risk(risk: FloatArray, number: int) -> list[IntArray]:
     return [one for one in np.split(order, np.unique(cuts)) if one.size]
 
 
-def _joined(groups: list[IntArray], happened: BoolArray) -> list[IntArray]:
-    """Neighbours until each has enough events."""
-    joined: list[IntArray] = []
-    rest = np.empty(0, dtype=np.intp)
-    for one in groups:
-        rest = np.concatenate([rest, one])
-        if happened[rest].sum() >= FEWEST:
-            joined, rest = [*joined, rest], np.empty(0, dtype=np.intp)
-    return [*joined[:-1], np.concatenate([joined[-1], rest])] if joined else []
-
-
 def _row(
     risk: FloatArray, time: FloatArray, event: BoolArray, horizon: float, level: float
 ) -> tuple[SurvivalGroup, float]:
     """A group with its Kaplan-Meier estimate at the horizon, and Greenwood's variance of that."""
-    from scipy.special import ndtri
-
     if time.max() < horizon and not event[time == time.max()].all():
         raise ValueError(f"horizon: got {horizon:g}, after the last time {time.max():g} of a group, which is censored")
     happened = event & (time <= horizon)
@@ -473,7 +436,7 @@ def _row(
     variance = max(survival**2 * greenwood, 1e-12)
     interval = None
     if 0.0 < survival < 1.0:
-        z, log = float(ndtri((1.0 + level) / 2.0)), float(np.log(-np.log(survival)))
+        z, log = float(scipy.special.ndtri((1.0 + level) / 2.0)), float(np.log(-np.log(survival)))
         width = z * np.sqrt(greenwood) / abs(np.log(survival))
         low, high = (1.0 - float(np.exp(-np.exp(log + sign * width))) for sign in (-1.0, 1.0))
         interval = ConfidenceInterval(low, high, level, "Greenwood, on the scale of log(-log)", 1.0 - survival)

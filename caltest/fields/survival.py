@@ -73,7 +73,7 @@ class Censored(OwnErrstate):
 
 @own_errstate
 def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any = None) -> tuple[Residuals, Array]:
-    """Reduce censored survival times to integral transforms that are uniform if predictions are calibrated.
+    """Reduce censored survival times to ``(Residuals, u)`` as ``pit_values``, uniform u if predictions are calibrated.
 
     ``u = F(time)`` where the event was seen; where it was censored, u is drawn uniformly from ``(F(time), 1)``. If the
     time of the event is independent of that of censoring given the prediction, u is exactly uniform given the
@@ -86,15 +86,8 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
         n continuous predictions, such as ``LogNormal`` or ``Gamma``, or ``SurvivalCurve`` ones; or (n,) predicted
         probabilities ``F_i(time_i)`` of an event up to the time of the row. As these are known with the times only,
         tests of the pair then look at the distribution of u alone, not given the predictions.
-    targets
-        n censored times.
-    rng
-        Seed or ``numpy.random.Generator`` of the draws.
-
-    Returns
-    -------
-    tuple
-        ``(Residuals, u)``, as from ``pit_values``.
+    targets, rng
+        n censored times, and random numbers for the draws, as in ``calibration_test``.
 
     Raises
     ------

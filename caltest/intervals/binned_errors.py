@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, generator_apart, own_errstate, ranges
 from caltest._results.values import ConfidenceInterval, Side, checked_side, within
@@ -241,8 +242,6 @@ def binned_error_interval(
     >>> print(interval.root())
     [0.1652, 0.2305] (95 %, debiased bins, normal limit)
     """
-    from scipy.special import ndtri
-
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
     binning = QuantileBinning() if binning is None else binning
     checked_binning(binning)
@@ -250,21 +249,13 @@ def binned_error_interval(
     law = binned_predictions(sample.predictions)
     at_least(len(sample), 2, "the binned error")
     sizes, deviations, frequencies = _deviations(law, np.asarray(sample.targets), binning)
-    found = _moments(sizes, deviations, frequencies)
-    z = float(ndtri((1.0 + level) / 2.0 if side == "two-sided" else level))
-    middle = found.estimate + 2.0 * z * z * found.slope
-    radius = abs(z) * sqrt(max(0.0, found.variance + 4.0 * found.slope * (found.estimate + z * z * found.slope)))
+    estimate, variance, slope = _moments(sizes, deviations, frequencies)
+    z = float(scipy.special.ndtri((1.0 + level) / 2.0 if side == "two-sided" else level))
+    middle = estimate + 2.0 * z * z * slope
+    radius = abs(z) * sqrt(max(0.0, variance + 4.0 * slope * (estimate + z * z * slope)))
     low, high = (middle - radius, middle + radius) if z >= 0.0 else (middle + radius, middle - radius)
     largest = 1.0 if deviations.shape[1] == 1 else 2.0
-    return within(side, low, high, largest, level, NORMAL, found.estimate)
-
-
-class _Moments(NamedTuple):
-    """The estimate t and its variance ``variance + 4 slope e`` for an error e."""
-
-    estimate: float
-    variance: float
-    slope: float
+    return within(side, low, high, largest, level, NORMAL, estimate)
 
 
 def _deviations(
@@ -283,7 +274,8 @@ def _deviations(
     return sizes, bins.sums[kept] / sizes[:, None] - frequencies, frequencies
 
 
-def _moments(sizes: FloatArray, deviations: FloatArray, frequencies: FloatArray) -> _Moments:
+def _moments(sizes: FloatArray, deviations: FloatArray, frequencies: FloatArray) -> tuple[float, float, float]:
+    """The estimate t, and v and s of its variance ``v + 4 s e`` for an error e."""
     n = sizes.sum()
     correction = sizes / (sizes - 1.0)
     traces = (frequencies * (1.0 - frequencies)).sum(axis=1) / (sizes - 1.0)
@@ -291,9 +283,8 @@ def _moments(sizes: FloatArray, deviations: FloatArray, frequencies: FloatArray)
     # Few outcomes that agree have no variance to be seen; that which is predicted holds where the error is 0.
     predicted = np.clip(frequencies + deviations, 0.0, 1.0)
     squares, largest = (np.maximum(*pair) for pair in zip(_spread(frequencies), _spread(predicted), strict=True))
-    return _Moments(
-        estimate, float(2.0 * (correction**2 * squares).sum() / n**2), float((correction * largest).max()) / n
-    )
+    variance = float(2.0 * (correction**2 * squares).sum() / n**2)
+    return estimate, variance, float((correction * largest).max()) / n
 
 
 def _spread(f: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -5,6 +5,7 @@ from math import log, sqrt
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, Side, checked_side, within
@@ -118,12 +119,10 @@ def jackknife_interval(
     kernel: PairKernel, sample: Sample, level: float, side: Side, rng: Any
 ) -> ConfidenceInterval | None:
     """The interval for a checked sample and a resolved kernel; None where h does not vary."""
-    from scipy.special import ndtri
-
     found = jackknife_of(kernel, sample, np.random.default_rng(seed_of(rng)))
     if found.standard_error == 0.0:
         return None
-    z = float(ndtri((1.0 + level) / 2.0 if side == "two-sided" else level))
+    z = float(scipy.special.ndtri((1.0 + level) / 2.0 if side == "two-sided" else level))
     # Upper bounds of levels below 1/2 would lie below the estimate, where the standard error does not grow.
     high = found.high(z) if z >= 0.0 else found.low(-z)
     bound = h_bound(kernel, sample.predictions)

@@ -20,16 +20,10 @@ class NoiseFloor(Stored):
 
     Attributes
     ----------
-    estimator
-        What is estimated, in words.
     mean, standard_deviation
         Of the estimate; the standard deviation of a single redraw is 0.
     quantile
         Its 95 % quantile: calibrated predictions give more in one of 20 data sets.
-    n, n_resamples
-        Observations, and redraws of them.
-    seed
-        Integer that reproduces it as ``rng=seed``.
     draws
         The redrawn estimates (n_resamples,), read-only.
 
@@ -75,9 +69,7 @@ def noise_floor(
     estimator
         Any estimator, e.g. ``ECE()`` or ``SKCE(kernel)``. Of statistics of several numbers (``MaxSKCE``, ``Omnibus``)
         the first number, the SKCE with their kernel.
-    n_resamples
-        Number of redraws.
-    rng, progress
+    n_resamples, rng, progress
         As in ``calibration_test``.
 
     Returns

@@ -21,6 +21,7 @@ from caltest.recalibration.shared.storage import (
     read_npz,
     require,
     require_increasing,
+    require_range,
     restored,
     write_npz,
 )
@@ -60,18 +61,14 @@ class Calibrator(OwnErrstate, ABC):
 class CalibrationMap(OwnErrstate, ABC):
     """A fitted map of predictions to predictions of the same kind: arrays to arrays, ``Categorical`` to the same.
 
-    Attributes
-    ----------
-    fitted_rows
-        Numbers by which the map recognises predictions of its fit, none if these were rounded.
-
-    Raises
-    ------
-    ValueError
-        For settings that are not finite numbers in their range, or do not fit together.
+    By the numbers ``fitted_rows`` it recognises predictions of its fit; there are none if these were rounded.
+    ``ValueError`` for settings that are not finite numbers in their range, or do not fit together.
     """
 
     fitted_rows: FloatArray = field(default_factory=lambda: np.empty(0), kw_only=True)
+
+    ranges: ClassVar[dict[str, tuple[float, float]]] = {}
+    """Between which numbers those of settings are."""
 
     _known: ClassVar[dict[str, type["CalibrationMap"]]] = {}
 
@@ -84,10 +81,11 @@ class CalibrationMap(OwnErrstate, ABC):
             object.__setattr__(self, item.name, as_kind(item.name, getattr(self, item.name), item.type))
         require_increasing("fitted_rows", self.fitted_rows, 0.0, 1.0)
         self._check()
+        for name, (low, high) in self.ranges.items():
+            require_range(name, getattr(self, name), low, high)
 
-    @abstractmethod
     def _check(self) -> None:
-        """Raise ``ValueError`` unless settings, which have their types, are in their ranges and fit together."""
+        """Raise ``ValueError`` unless settings, which have their types, fit together."""
 
     @abstractmethod
     def __call__(self, predictions: ArrayLike) -> Any:

@@ -43,10 +43,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     classes_
         Labels in the order of the columns of ``predict_proba``: those of ``y``, or of a classifier that was fitted
         before, which can have more.
-    estimator_
-        The classifier fitted to all data.
-    calibration_map_
-        The fitted map.
+    estimator_, calibration_map_
+        The classifier fitted to all data, and the fitted map.
 
     Raises
     ------
@@ -99,7 +97,10 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         if frozen:
             self._match_classes(y)
         else:
-            self._check_counts(y, folds.get_n_splits(X, y))
+            counts, n_folds = np.unique(y, return_counts=True)[1], folds.get_n_splits(X, y)
+            if counts.min() < n_folds and isinstance(self.cv, int):
+                found = f"{counts.min()} observations of class {self.classes_.tolist()[counts.argmin()]!r}"
+                raise ValueError(f"y: got {found}, wanted at least {n_folds} for cv")
         if method.binary and self.classes_.size > 2:
             method = OneVsRest(method)
         wanted = ANSWERS[method.input]
@@ -147,12 +148,6 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 f"y: got {min(others, key=str)!r}, wanted labels that the classifier knows: {known.tolist()!r}"
             )
         self.classes_ = known
-
-    def _check_counts(self, y: Array, n_folds: int) -> None:
-        counts = np.unique(y, return_counts=True)[1]
-        if counts.min() < n_folds and isinstance(self.cv, int):
-            rare = self.classes_.tolist()[counts.argmin()]
-            raise ValueError(f"y: got {counts.min()} observations of class {rare!r}, wanted at least {n_folds} for cv")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ from caltest.predictions import Predictions, QuantileForecast
 from caltest.predictions.convert import as_sample
 from caltest.recalibration.base import Calibrator, FamilyMap
 from caltest.recalibration.shared.seen import digest, rows_of
-from caltest.recalibration.shared.storage import require, require_increasing, require_range
+from caltest.recalibration.shared.storage import require, require_increasing
 
 SMALLEST, LARGEST = 1e-3, 1e3
 """Range of the temperature."""
@@ -30,8 +30,7 @@ class FamilyTemperatureMap(FamilyMap):
 
     temperature: float
 
-    def _check(self) -> None:
-        require_range("temperature", self.temperature, SMALLEST * (1.0 - ROUNDING), LARGEST * (1.0 + ROUNDING))
+    ranges = {"temperature": (SMALLEST * (1.0 - ROUNDING), LARGEST * (1.0 + ROUNDING))}
 
     def _apply(self, predictions: Predictions) -> Predictions:
         return predictions.at_temperature(self.temperature)

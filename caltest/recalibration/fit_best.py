@@ -20,10 +20,8 @@ class BestFit:
 
     Attributes
     ----------
-    map
-        Its map.
-    name
-        Its name.
+    map, name
+        Its map and its name.
     scores, standard_errors
         Mean log score of each method on observations that it was not fitted to, and its standard error, by name.
         Infinite if an outcome had probability 0.
@@ -31,9 +29,7 @@ class BestFit:
         Share of those observations whose most probable class occurred, by name, where there are classes: a method can
         have the best log score and lose accuracy.
     n, n_folds
-        Observations, and parts of the cross-validation.
-    seed
-        Integer that reproduces it as ``rng=seed``.
+        Observations, and parts of the cross-validation, which ``rng=seed`` reproduces.
 
     Examples
     --------
@@ -135,11 +131,11 @@ def _named(calibrators: Sequence[Calibrator] | Mapping[str, Calibrator]) -> dict
     """Methods by name: that of the class, or their settings where several have one class."""
     if isinstance(calibrators, Calibrator):
         raise TypeError(f"calibrators: got one method, {calibrators!r}, wanted a list of several or a dictionary")
+    if not isinstance(calibrators, Iterable):
+        raise TypeError(f"calibrators: got {calibrators!r}, wanted a list of several or a dictionary")
     if isinstance(calibrators, Mapping):
         methods = dict(calibrators)
     else:
-        if not isinstance(calibrators, Iterable):
-            raise TypeError(f"calibrators: got {calibrators!r}, wanted a list of several or a dictionary")
         given = list(calibrators)
         kinds = [_kind(method) for method in given]
         names = [kind if kinds.count(kind) == 1 else repr(method) for kind, method in zip(kinds, given, strict=True)]

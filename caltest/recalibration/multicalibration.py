@@ -33,14 +33,9 @@ Columns = Sequence[tuple[str, Array]]
 class MulticalibrationMap(ProbabilityMap):
     """Logits changed in slices, one after the other.
 
-    Attributes
-    ----------
-    max_depth
-        1 for single columns, 2 for pairs of columns too.
-    columns
-        JSON: how each column is cut, that of the predictions first.
-    steps
-        (m, 6): column and bin of a slice, those of a second column or -1, and a, b of ``l + a + b l`` for logits l.
+    ``columns`` are JSON: how each column is cut, that of the predictions first; ``max_depth`` is 2 for pairs of columns
+    too. Each of the ``steps`` (m, 6) has column and bin of a slice, those of a second column or -1, and a, b of
+    ``l + a + b l`` for logits l.
     """
 
     max_depth: int
@@ -66,8 +61,10 @@ class MulticalibrationMap(ProbabilityMap):
     def codings(self) -> list[Coding]:
         """How each column is cut."""
         try:
-            given = json.loads(self.columns)
-            made = [Coding(**{name: _tuple(value) for name, value in one.items()}) for one in given]
+            made = []
+            for one in json.loads(self.columns):
+                settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in one.items()}
+                made.append(Coding(**settings))
             right = all(one.words and (one.edges is None or np.isfinite(one.edges).all()) for one in made)
         except (TypeError, ValueError, AttributeError):
             right = False
@@ -114,10 +111,6 @@ class MulticalibrationMap(ProbabilityMap):
                 rows &= column < 0 or codes[int(column)] == own
             errors = errors.changed(rows, np.array(change))
         return errors.p
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -192,15 +185,12 @@ class Multicalibration(ProbabilityCalibrator):
 
         def fit(scores: FloatArray, labels: IntArray) -> MulticalibrationMap:
             columns = [] if features is None else columns_for(features, targets, labels.size)
-            return self._boosted(columns, scores, labels)
+            return self._fit(scores, labels, columns)
 
         fitted: MulticalibrationMap = self._fitted(predictions, targets, classes, fit)
         return fitted
 
-    def _fit(self, scores: FloatArray, labels: IntArray) -> MulticalibrationMap:
-        return self._boosted([], scores, labels)
-
-    def _boosted(self, columns: Columns, scores: FloatArray, labels: IntArray) -> MulticalibrationMap:
+    def _fit(self, scores: FloatArray, labels: IntArray, columns: Columns = ()) -> MulticalibrationMap:
         p = scores if self.input == "probabilities" else expit(scores)
         others = (Coding.of(name, values, self.n_bins) for name, values in columns)
         codings = [Coding.of_numbers(PREDICTION, p, self.n_bins), *others]
@@ -225,12 +215,8 @@ class Multicalibration(ProbabilityCalibrator):
             best = number if losses[number].mean() < losses[best].mean() else best
             if number - best >= PATIENCE or not any([one.step() for one in runs]):  # noqa: C419
                 break
-        return next(i for i in range(best + 1) if _is_near(losses[i] - losses[best]))
-
-
-def _is_near(differences: FloatArray) -> bool:
-    """Whether a mean is no larger than its standard error."""
-    return bool(differences.mean() <= differences.std() / np.sqrt(differences.size))
+        more = [one - losses[best] for one in losses[: best + 1]]
+        return next(i for i, one in enumerate(more) if one.mean() <= one.std() / np.sqrt(n))
 
 
 def cells(codings: Sequence[Coding], columns: Columns, p: FloatArray, max_depth: int) -> Tables:

@@ -10,16 +10,16 @@ from scipy.special import ndtri
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import format_pvalue
-from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
+from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
-from caltest._validation import at_least, fraction, switch, whole_number
+from caltest._validation import fraction, switch, whole_number
 from caltest._validation.columns import columns_for
 from caltest.estimators.combined.measures import clopper_pearson
 from caltest.predictions.convert import as_predictions
 from caltest.recalibration.multicalibration import Columns, Multicalibration, MulticalibrationMap, cells
 from caltest.recalibration.shared.observed import Observed
 from caltest.slices.errors import BinaryErrors
-from caltest.slices.search import Search
+from caltest.slices.search import Search, Tested
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,8 @@ class SliceRepair:
 
     Attributes
     ----------
-    name
-        Which rows, in words.
     n, share
-        How many, and their share of all.
+        Rows, and their share of all.
     observed
         Frequency of the event.
     before, after
@@ -75,26 +73,19 @@ class MulticalibrationReport(TabularResult, Stored):
         The slice whose interval is farthest from 0, or else that of the largest statistic.
     n, n_fit
         Held-out rows, and those of the fit, None for a map that was fitted before.
-    n_slices, n_steps
-        Slices that were looked at, and steps of the repair.
-    rejected_before, rejected_after
-        How many slices are rejected.
+    n_slices, n_steps, rejected_before, rejected_after
+        Slices that were looked at, steps of the repair, and how many slices are rejected.
     pvalue_before, pvalue_after
         Of the hypothesis that claims are right in all slices.
-    log_score, brier
-        Means before and after; the Brier score is ``(y - p)^2``.
-    gain
-        By how much the log score falls, with an interval by the normal law of its mean.
+    log_score, brier, gain
+        Means before and after; the Brier score is ``(y - p)^2``. By how much the log score falls is the gain, with an
+        interval by the normal law of its mean.
     alpha
         Familywise error rate, and one minus the level of intervals.
     event
         What probabilities are of.
-    n_resamples, seed
-        Number of redraws, and the integer that reproduces the result as ``rng=seed``.
     map
         The repair, which has a ``save`` of its own; None in reports that ``from_dict`` read.
-    notes
-        What the reader should know.
 
     Examples
     --------
@@ -135,14 +126,13 @@ class MulticalibrationReport(TabularResult, Stored):
 
     def bars(self) -> list[Bar]:
         """Differences of what is observed and claimed, before and after, for ``plots.forest``."""
+        unit = "observed minus claimed"
         return [
-            Bar(
-                f"{one.name}, {when}", _estimate(part), part.ends, 0.0, "no difference", "observed minus claimed", wrong
-            )
+            Bar(f"{one.name}, {when}", _estimate(error), error.ends, 0.0, "no difference", unit, pvalue <= self.alpha)
             for one in self.rows
-            for when, part, wrong in (
-                ("before", one.before, one.pvalue_before <= self.alpha),
-                ("after", one.after, one.pvalue_after <= self.alpha),
+            for when, error, pvalue in (
+                ("before", one.before, one.pvalue_before),
+                ("after", one.after, one.pvalue_after),
             )
         ]
 
@@ -152,23 +142,28 @@ class MulticalibrationReport(TabularResult, Stored):
         counts += f", {self.rejected_after or 'none'} after"
         if self.n_steps == 0:
             return f"the repair leaves the predictions as they are; {counts}"
-        low, high = self.gain.ends
-        what = "helps" if low > 0.0 else "harms" if high < 0.0 else "makes no clear difference"
+        what = "helps" if self.gain.low > 0.0 else "harms" if self.gain.high < 0.0 else "makes no clear difference"
         return f"the repair {what}: {counts}"
 
     def table(self) -> Table:
         header = ["slice", "n", "observed", "error before", "p", "error after", "p", "corrected"]
         return [header, *(_cells(one) for one in self.rows)]
 
+    def row_entries(self) -> list[dict[str, Any]]:
+        rows = super().row_entries()
+        for entries in rows:
+            for when in ("before", "after"):
+                entries[f"{when}_low"], entries[f"{when}_high"] = entries[when]
+                entries[when] = entries[when].estimate
+        return rows
+
     def remarks(self) -> list[str]:
-        """What the intervals are."""
         return [
             "errors are observed minus claimed, in percentage points, with intervals that hold for all "
             f"{self.n_slices} slices together"
         ]
 
-    def summary(self) -> str:
-        """The report that ``print`` shows."""
+    def summary(self) -> Page:
         steps = f"{self.n_steps} step{'' if self.n_steps == 1 else 's'}"
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others"
         falls = f"{_estimate(self.gain):.4f} ({self.gain.low:.4f} to {self.gain.high:.4f})"
@@ -187,8 +182,7 @@ class MulticalibrationReport(TabularResult, Stored):
             "Assumes": "outcomes independent given predictions and features, which are not made from outcomes",
             "Reproduce": f"rng={self.seed}",
         }
-        parts = found, [""], Grid(self.table()), [f"  {one}" for one in self.remarks()], [""], what
-        return Page("Multicalibration", *parts, notes=self.notes)
+        return self._page("Multicalibration", found, what, notes=self.notes)
 
 
 def _estimate(interval: ConfidenceInterval) -> float:
@@ -206,19 +200,11 @@ def _worst(one: SliceRepair, error: ConfidenceInterval) -> str:
 
 
 def _cells(one: SliceRepair) -> list[str]:
-    pvalues = format_pvalue(one.pvalue_before), format_pvalue(one.pvalue_after)
-    errors = _points(one.before), _points(one.after)
-    corrected = "yes" if one.repaired else "no"
-    return [
-        one.name,
-        str(one.n),
-        f"{100.0 * one.observed:.3g} %",
-        errors[0],
-        pvalues[0],
-        errors[1],
-        pvalues[1],
-        corrected,
-    ]
+    before, after = (
+        (_points(one.before), format_pvalue(one.pvalue_before)),
+        (_points(one.after), format_pvalue(one.pvalue_after)),
+    )
+    return [one.name, str(one.n), f"{100.0 * one.observed:.3g} %", *before, *after, "yes" if one.repaired else "no"]
 
 
 @own_errstate
@@ -250,17 +236,10 @@ def multicalibration_report(
         must not be those of its fit.
     held_out
         Share of the data that a method is judged on.
-    n_resamples
-        Redraws of the outcomes.
     alpha
         Familywise error rate, before and after each, and one minus the level at which all intervals hold together.
-    rng, progress
+    n_resamples, rng, progress
         As in ``calibration_test``.
-
-    Returns
-    -------
-    MulticalibrationReport
-        ``print`` it for a table; ``to_dict()``, ``to_pandas()``, ``plot()``, ``.map``.
 
     Raises
     ------
@@ -295,17 +274,14 @@ def multicalibration_report(
     if not isinstance(method, (Multicalibration, MulticalibrationMap)):
         raise TypeError(f"method: got {method!r}, wanted Multicalibration() or a map that it fitted")
     level, number = fraction("alpha", alpha), whole_number("n_resamples", n_resamples, 1)
-    share, shown = fraction("held_out", held_out), switch("progress", progress)
+    share, with_bar = fraction("held_out", held_out), switch("progress", progress)
     observed = Observed.of(predictions, targets, method.input, classes)
     columns = [] if features is None else columns_for(features, targets, len(observed))
     seed = seed_of(rng)
     if isinstance(method, MulticalibrationMap):
         fitted, rows = method, np.arange(len(observed))
     else:
-        at_least(len(observed), 4, "a report of a method")
-        order = np.random.default_rng(seed).permutation(len(observed))
-        rows, others = np.split(order, [min(max(round(share * order.size), 3), order.size - 1)])
-        rows, others = np.sort(rows), np.sort(others)
+        rows, others = observed.split(share, np.random.default_rng(seed))
         part = observed.take(others)
         fitted = method.fit(part.inputs, part.targets, _taken(columns, others), classes=part.classes)
     rest, given = observed.take(rows), _taken(columns, rows)
@@ -319,25 +295,25 @@ def multicalibration_report(
             f"predictions: got no slice of variance {LEAST:g} and 10 rows among {y.size}, wanted more rows"
         )
     searches = search, search.with_errors(errors[1])
-    with progress_bars(shown):
+    with progress_bars(with_bar):
         tested = [one.tested(number, level, seed) for one in searches]
-    family = _Family(searches, tested, errors, set(fitted.slices), level)
+    shown, worst = _judged(searches, tested, errors, set(fitted.slices), level)
     gain = errors[0].losses() - errors[1].losses()
     reach = float(ndtri(1.0 - level / 2.0) * gain.std(ddof=1) / np.sqrt(gain.size))
     mean = float(gain.mean())
     scores = [(float(one.losses().mean()), float(np.square(one.p - y).mean())) for one in errors]
     return MulticalibrationReport(
-        rows=tuple(family.row(i) for i in family.shown()),
-        worst_before=family.row(family.worst(0)),
-        worst_after=family.row(family.worst(1)),
+        rows=tuple(shown),
+        worst_before=worst[0],
+        worst_after=worst[1],
         n=y.size,
         n_fit=None if fitted is method else len(observed) - y.size,
         n_slices=int(search.slices.size),
         n_steps=len(fitted.steps),
-        rejected_before=int(np.count_nonzero(family.pvalues[0] <= level)),
-        rejected_after=int(np.count_nonzero(family.pvalues[1] <= level)),
-        pvalue_before=tested[0][3],
-        pvalue_after=tested[1][3],
+        rejected_before=int(np.count_nonzero(tested[0].pvalues <= level)),
+        rejected_after=int(np.count_nonzero(tested[1].pvalues <= level)),
+        pvalue_before=tested[0].pvalue,
+        pvalue_after=tested[1].pvalue,
         log_score=(scores[0][0], scores[1][0]),
         brier=(scores[0][1], scores[1][1]),
         gain=ConfidenceInterval(mean - reach, mean + reach, 1.0 - level, "normal law of the mean", mean),
@@ -358,55 +334,41 @@ def _taken(columns: Columns, rows: IntArray) -> dict[str, Array]:
     return {name: values[rows] for name, values in columns}
 
 
-class _Family:
-    """The slices of held-out data, with the statistics before and after."""
+def _judged(
+    searches: Sequence[Search],
+    tested: Sequence[Tested],
+    errors: Sequence[BinaryErrors],
+    repaired: set[str],
+    alpha: float,
+) -> tuple[list[SliceRepair], list[SliceRepair]]:
+    """Slices that are shown: rejected ones that are not explained by others, the worst ones, and those of the repair.
 
-    def __init__(
-        self,
-        searches: Sequence[Search],
-        tested: Sequence[tuple[FloatArray, FloatArray, float, float]],
-        errors: Sequence[BinaryErrors],
-        repaired: set[str],
-        alpha: float,
-    ) -> None:
-        self._searches, self._tested, self._errors, self._repaired = searches, tested, errors, repaired
-        self._alpha = alpha
-        self.pvalues = [pvalues.min(axis=0) for _, pvalues, _, _ in tested]
-        first = searches[0]
-        level = 1.0 - alpha / first.slices.size
-        numbers = np.stack([np.ones_like(errors[0].y), errors[0].y, *(one.p for one in errors)], axis=1)
-        n, events, *claims = first.tables.sums(numbers)[first.slices].T
-        self._n, self._events = n.astype(int), np.rint(events).astype(int)
-        ends = np.array([clopper_pearson(k, m, level) for k, m in zip(self._events, self._n, strict=True)])
-        self._level = level
-        self._ends = [ends - (one / n)[:, None] for one in claims]
-        self._differences = [(events - one) / n for one in claims]
+    After them the worst one before, and the worst one after.
+    """
+    tables, slices, n_rows = searches[0].tables, searches[0].slices, errors[0].y.size
+    level = 1.0 - alpha / slices.size
+    numbers = np.stack([np.ones(n_rows), errors[0].y, *(one.p for one in errors)], axis=1)
+    sizes, sums, *claims = tables.sums(numbers)[slices].T
+    n, events = sizes.astype(int), np.rint(sums).astype(int)
+    ends = np.array([clopper_pearson(k, m, level) for k, m in zip(events, n, strict=True)])
+    names = [tables.words_of(int(cell)) for cell in slices]
 
-    def worst(self, when: int) -> int:
-        """The slice whose interval is farthest from 0, of several that of the largest statistic."""
-        low, high = self._ends[when].T
-        z = np.abs(self._tested[when][0]).max(axis=0)
-        return int(np.lexsort((-z, -np.maximum(0.0, np.maximum(low, -high))))[0])
+    def error(i: int, claim: FloatArray) -> ConfidenceInterval:
+        low, high = (float(end - claim[i] / sizes[i]) for end in ends[i])
+        return ConfidenceInterval(low, high, level, "Clopper and Pearson", float((events[i] - claim[i]) / sizes[i]))
 
-    def shown(self) -> list[int]:
-        """Slices of rows: rejected ones that are not explained by others, the worst ones, and those of the repair."""
-        found: list[int] = []
-        for search, pvalues, tested, when in zip(self._searches, self.pvalues, self._tested, (0, 1), strict=True):
-            found += [*search.pruned(pvalues <= self._alpha, tested[2])[0], self.worst(when)]
-        names = [self._name(i) for i in range(self._n.size)]
-        found += [i for i, name in enumerate(names) if name in self._repaired]
-        return list(dict.fromkeys(found))
+    def row(i: int) -> SliceRepair:
+        before, after = (error(i, claim) for claim in claims)
+        share, observed = int(n[i]) / n_rows, float(events[i] / n[i])
+        first, second = (float(one.pvalues[i]) for one in tested)
+        return SliceRepair(names[i], int(n[i]), share, observed, before, after, first, second, names[i] in repaired)
 
-    def _name(self, i: int) -> str:
-        return self._searches[0].tables.words_of(int(self._searches[0].slices[i]))
-
-    def row(self, i: int) -> SliceRepair:
-        """A slice with what was found in it."""
-        before, after = (
-            ConfidenceInterval(float(ends[i, 0]), float(ends[i, 1]), self._level, "Clopper and Pearson", float(one[i]))
-            for ends, one in zip(self._ends, self._differences, strict=True)
-        )
-        name, n = self._name(i), int(self._n[i])
-        share, observed = n / self._errors[0].p.size, float(self._events[i] / n)
-        first, second = (float(one[i]) for one in self.pvalues)
-        return SliceRepair(name, n, share, observed, before, after, first, second, name in self._repaired)
+    shown, worst = [], []
+    for search, found, claim in zip(searches, tested, claims, strict=True):
+        low, high = (ends - (claim / sizes)[:, None]).T
+        # Of several that are as far from 0 that of the largest statistic.
+        z = np.abs(found.z).max(axis=0)
+        worst.append(int(np.lexsort((-z, -np.maximum(0.0, np.maximum(low, -high))))[0]))
+        shown += [*search.pruned(found.pvalues <= alpha, found.critical)[0], worst[-1]]
+    shown += [i for i, name in enumerate(names) if name in repaired]
+    return [row(i) for i in dict.fromkeys(shown)], [row(i) for i in worst]

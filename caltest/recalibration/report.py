@@ -70,24 +70,13 @@ class RecalibrationReport(TabularResult, Stored):
 
     Attributes
     ----------
-    before, after
-        The rows.
-    method
-        In words.
     n, n_fit
         Held-out observations, and those of the fit (None for a map that was fitted before).
-    confidence_level
-        Of the intervals.
-    seed
-        Integer that reproduces it as ``rng=seed``.
-    n_resamples
-        Redraws of the tests.
-    map
-        The fitted map, which has a ``save`` of its own; None in reports that ``from_dict`` read.
-    samples
-        Held-out data before and after; None in the same.
+    map, samples
+        The fitted map, which has a ``save`` of its own, and the held-out data before and after; None in reports that
+        ``from_dict`` read.
     notes
-        What a reader should know: that the accuracy falls, or that the data are those of the fit.
+        Such as that the accuracy falls, or that the data are those of the fit.
 
     Examples
     --------
@@ -175,18 +164,15 @@ def report(
         on all of the data: they must not be those of its fit, and a note says so if they are.
     held_out
         Share of the data that a method is judged on.
-    n_resamples
-        Redraws of the tests and of the noise of the ECE.
     confidence_level
         Of the intervals for the SKCE.
-    targets, classes, rng, progress
-        As in ``calibration_test``.
+    targets, classes, n_resamples, rng, progress
+        As in ``calibration_test``; the noise of the ECE takes as many redraws.
 
     Returns
     -------
     RecalibrationReport
-        ``print`` it for a table; ``to_pandas()``, ``to_markdown()``, ``to_latex()``, ``to_dict()``;
-        ``ct.plots.recalibration_report`` draws it.
+        ``print`` it for a table; ``ct.plots.recalibration_report`` draws it.
 
     Raises
     ------
@@ -263,10 +249,7 @@ def _fitted(
     if isinstance(method, CalibrationMap):
         at_least(len(observed), 3, "a report")
         return method, observed, None
-    at_least(len(observed), 4, "a report of a method")
-    order = rng.permutation(len(observed))
-    n_rest = min(max(round(share * len(observed)), 3), len(observed) - 1)
-    rest, others = observed.take(np.sort(order[:n_rest])), observed.take(np.sort(order[n_rest:]))
+    rest, others = (observed.take(rows) for rows in observed.split(share, rng))
     return others.fit(method), rest, len(others)
 
 

@@ -29,10 +29,6 @@ class BilinearForm:
     coefficients: FloatArray | None = None
     products: FloatArray | None = None
 
-    def gram(self) -> FloatArray:
-        """``E'E``, (r, r)."""
-        return self.vectors.T @ self.vectors if self.products is None else self.products
-
     def weighted(self) -> FloatArray:
         """``E M``, (n, r)."""
         if self.coefficients is None:
@@ -89,7 +85,8 @@ def risk_terms(form: BilinearForm, deviations: FloatArray) -> FloatArray:
     d, weighted = deviations, form.weighted()
     squares = np.einsum("id,id->i", d @ (d.T @ d), d)
     products = np.einsum("id,id->i", weighted @ (form.vectors.T @ d), d)
-    values = np.einsum("ir,ir->i", weighted @ form.gram(), weighted)
+    gram = form.vectors.T @ form.vectors if form.products is None else form.products
+    values = np.einsum("ir,ir->i", weighted @ gram, weighted)
     own = np.einsum("id,id->i", d, d) - np.einsum("ir,ir->i", weighted, form.vectors)
     # Sums of squares are not negative, but their differences can be by rounding.
     terms = np.maximum(squares - 2.0 * products + values - own**2, 0.0) / (len(d) - 1)
@@ -244,25 +241,23 @@ class FittedErrorFunction(OwnErrstate):
 
     def squared_error(self, predictions: ArrayLike) -> float:
         """Mean of h(x, x) over predictions; it can be negative, since h is an estimate."""
-        return float(self._form(predictions).diagonal().mean())
+        return float(self.values(predictions).mean())
 
     def values(self, predictions: ArrayLike) -> FloatArray:
         """``h(x_i, x_i)`` for each of the predictions, (n,)."""
-        return self._form(predictions).diagonal()
+        return self.form_at(points_of(as_predictions(predictions, copy=False))).diagonal()
 
     def matrix(self, predictions: ArrayLike) -> FloatArray:
         """``h(x_i, x_j)`` for all pairs of predictions, (n, n)."""
-        return self._form(predictions).matrix()
+        return self.form_at(points_of(as_predictions(predictions, copy=False))).matrix()
 
     def risk(self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None) -> RiskEstimate:
         """The risk, from data that h was not fitted to.
 
         Parameters
         ----------
-        predictions, targets
-            At least 3 observations, of the same kind as those h was fitted to.
-        classes
-            Names of the classes in the order of the columns, if the targets are names.
+        predictions, targets, classes
+            As in ``fit``: at least 3 observations of the same kind as those h was fitted to.
 
         Raises
         ------
@@ -278,9 +273,6 @@ class FittedErrorFunction(OwnErrstate):
         at_least(len(data), SMALLEST, "the standard error of a risk")
         terms = risk_terms(self.form_at(data.points), data.deviations)
         return RiskEstimate(float(terms.mean()), jackknife_error(terms))
-
-    def _form(self, predictions: ArrayLike) -> BilinearForm:
-        return self.form_at(points_of(as_predictions(predictions, copy=False)))
 
     def form_at(self, points: FloatArray) -> BilinearForm:
         """The values at pairs of points (m, d)."""
@@ -301,8 +293,7 @@ EXTREMES = 1e-300, 1e300
 
 def settings(name: str, values: Any, checked: Callable[[str, Any], Any], what: str) -> tuple[Any, ...]:
     """One setting or several as a tuple of checked ones."""
-    values = values.tolist() if hasattr(values, "tolist") else values
-    several = list(values) if isinstance(values, (list, tuple, range)) else [values]
+    several = np.atleast_1d(np.asarray(values, dtype=object)).tolist()
     if not several:
         raise ValueError(f"{name}: got no values, wanted at least one {what}")
     return tuple(checked(name, value) for value in several)

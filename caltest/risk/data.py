@@ -79,10 +79,6 @@ def gaussian_kernel(rows: FloatArray, columns: FloatArray, gamma: float) -> Floa
     return np.asarray(np.exp(-gamma * distances))
 
 
-Projected = tuple[KernelSpectrum, FloatArray]
-"""Eigenvalues and eigenfunctions of a kernel, and the deviations in the basis of its eigenvectors."""
-
-
 @dataclass(frozen=True, eq=False)
 class CalibrationData:
     """Points x_i (n, d), outcomes (n,) and deviations D_i (n, d) of n observations.
@@ -94,7 +90,9 @@ class CalibrationData:
     points: FloatArray
     outcomes: IntArray
     deviations: FloatArray
-    _projected: dict[tuple[float, float, int], Projected] = field(default_factory=dict, init=False, repr=False)
+    _projected: dict[tuple[float, float, int], tuple[KernelSpectrum, FloatArray]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @classmethod
     def of(cls, sample: Sample) -> Self:
@@ -120,7 +118,7 @@ class CalibrationData:
         """The observations at an index."""
         return type(self)(self.points[index], self.outcomes[index], self.deviations[index])
 
-    def projected(self, gamma: float, tolerance: float, max_rank: int) -> Projected:
+    def projected(self, gamma: float, tolerance: float, max_rank: int) -> tuple[KernelSpectrum, FloatArray]:
         """Spectrum of the Gaussian kernel of the points, and ``U'D`` (r, d), computed once for all that need them."""
         key = (gamma, tolerance, max_rank)
         if key not in self._projected:

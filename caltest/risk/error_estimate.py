@@ -57,12 +57,8 @@ class ErrorSelection:
 
     Attributes
     ----------
-    problem
-        Which one, in words.
-    candidates
-        ``CandidateRisk`` of every function and setting.
-    selected
-        The one with the least risk.
+    candidates, selected
+        ``CandidateRisk`` of every function and setting, and the one with the least risk.
     zero
         The function h = 0 of calibrated predictions, which is not a candidate: its excess says whether the selected
         function found anything.
@@ -109,25 +105,15 @@ class CalibrationErrorEstimate(Stored):
 
     Attributes
     ----------
-    notion
-        ``"canonical"``, ``"top_label"`` or ``"classwise"``.
-    over_classes
-        ``"sum"`` or ``"mean"`` for class-wise errors, otherwise None.
-    predictions
-        What was examined, in words.
+    notion, over_classes
+        As in the call; ``over_classes`` is None but for class-wise errors.
     n, n_tuning, n_held_out, n_folds
         Observations, those that functions are fitted to and chosen with, those that the error is evaluated on, folds.
-    squared_error
-        The estimate; negative values are reported as they are.
-    standard_error
-        From the variation of the observations held out and of the functions of the folds (see
-        ``estimate_calibration_error``).
+    squared_error, standard_error
+        The estimate, negative values as they are, and its standard error from the variation of the observations held
+        out and of the functions of the folds (see ``estimate_calibration_error``).
     selections
         The choice of each problem: one, or one for each class.
-    seed
-        Integer that reproduces the result as ``rng=seed``.
-    notes
-        What the reader should know.
 
     Examples
     --------

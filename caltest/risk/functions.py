@@ -1,5 +1,6 @@
 """Error functions: of bins, of kernel densities, and of kernel ridge regression."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ from caltest._loops.statistics.class_shares import class_shares, shares_on_line
 from caltest._validation import positive_number, whole_number
 from caltest.binning import quantile_ranks
 from caltest.risk.base import BilinearForm, ErrorFunction, Fits, positive_settings, settings
-from caltest.risk.data import CalibrationData, KernelSpectrum, Projected
+from caltest.risk.data import CalibrationData
 
 N_BINS = tuple(range(5, 101, 5))
 """Numbers of bins tried by Gruber and Bach 2024, appendix B."""
@@ -247,7 +248,8 @@ class _RidgeErrorFunction(ErrorFunction):
     parameter: ClassVar[str] = "regularisation"
     of_one: ClassVar[tuple[float, ...]]
     of_many: ClassVar[tuple[float, ...]]
-    """Factors c of lambda that are tried by default, for one outcome and for several classes."""
+    power: ClassVar[float]
+    """Factors c that are tried by default, for one outcome and for several classes; eigenvalues get ``c n**power``."""
 
     regularisation: Any = None
     gamma: float = 1.0
@@ -267,8 +269,25 @@ class _RidgeErrorFunction(ErrorFunction):
     def describe(self) -> str:
         return f"{self.name}, gamma {self.gamma:g}"
 
-    def _projected(self, data: CalibrationData) -> Projected:
-        return data.projected(self.gamma, TOLERANCE, self.max_rank)
+    def fits(self, data: CalibrationData) -> Fits:
+        spectrum, projections = data.projected(self.gamma, TOLERANCE, self.max_rank)
+        added = [c * len(data) ** self.power for c in self.grid(data.dimension)]
+        notes: tuple[str, ...] = ()
+        if spectrum.residual > SMALL_ERROR:
+            bound = 10.0 ** np.ceil(np.log10(spectrum.residual))
+            kernel = f"{spectrum.roots.size} landmarks stand for the kernel exp(-{spectrum.gamma:g} |x - x'|**2)"
+            notes = (f"ridge regressions: {kernel}, with errors of k(x, x) below {bound:g}",)
+
+        def forms(points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
+            return self._forms(spectrum.vectors(points), spectrum.roots, projections, [added[i] for i in which])
+
+        return Fits(forms, notes)
+
+    @abstractmethod
+    def _forms(
+        self, vectors: FloatArray, roots: FloatArray, projections: FloatArray, added: Sequence[float]
+    ) -> Iterator[BilinearForm]:
+        """From ``k(p)' Q diag(1 / sqrt(l))`` (m, r), sqrt(l), ``Q' D`` (r, d), and what is added to eigenvalues."""
 
 
 @dataclass(frozen=True)
@@ -313,18 +332,14 @@ class KroneckerRidgeErrorFunction(_RidgeErrorFunction):
     of_one: ClassVar[tuple[float, ...]] = tuple(10.0 ** (1 - 2 * i) for i in range(1, 10))
     of_many: ClassVar[tuple[float, ...]] = tuple(10.0 ** (9 - i) for i in range(1, 19))
 
-    def fits(self, data: CalibrationData) -> Fits:
-        spectrum, projections = self._projected(data)
-        scaled = spectrum.roots[:, None] * projections
-        products, added = scaled @ scaled.T, [c * len(data) ** 1.5 for c in self.grid(data.dimension)]
+    power: ClassVar[float] = 1.5
 
-        def forms(points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-            vectors = spectrum.vectors(points)
-            pairs = np.multiply.outer(spectrum.roots**2, spectrum.roots**2)
-            gram = vectors.T @ vectors
-            return (BilinearForm(vectors, products / (pairs + added[index]), gram) for index in which)
-
-        return Fits(forms, _notes(spectrum))
+    def _forms(
+        self, vectors: FloatArray, roots: FloatArray, projections: FloatArray, added: Sequence[float]
+    ) -> Iterator[BilinearForm]:
+        scaled, gram = roots[:, None] * projections, vectors.T @ vectors
+        products, pairs = scaled @ scaled.T, np.multiply.outer(roots**2, roots**2)
+        return (BilinearForm(vectors, products / (pairs + one), gram) for one in added)
 
 
 @dataclass(frozen=True)
@@ -360,23 +375,10 @@ class TwoStepRidgeErrorFunction(_RidgeErrorFunction):
     name: ClassVar[str] = "two-step ridge"
     of_one: ClassVar[tuple[float, ...]] = tuple(10.0**-i for i in range(1, 10))
     of_many: ClassVar[tuple[float, ...]] = tuple(10.0 ** (4.5 - i / 2) for i in range(1, 19))
+    power: ClassVar[float] = 0.75
 
-    def fits(self, data: CalibrationData) -> Fits:
-        spectrum, projections = self._projected(data)
-        added = [c * len(data) ** 0.75 for c in self.grid(data.dimension)]
-
-        def forms(points: FloatArray, which: Sequence[int]) -> Iterator[BilinearForm]:
-            vectors, roots = spectrum.vectors(points), spectrum.roots
-            factors = [(roots / (roots**2 + added[index]))[:, None] for index in which]
-            return (BilinearForm(vectors @ (factor * projections)) for factor in factors)
-
-        return Fits(forms, _notes(spectrum))
-
-
-def _notes(spectrum: KernelSpectrum) -> tuple[str, ...]:
-    """What the reader should know where the kernel needs more landmarks."""
-    if spectrum.residual <= SMALL_ERROR:
-        return ()
-    bound = 10.0 ** np.ceil(np.log10(spectrum.residual))
-    kernel = f"{spectrum.roots.size} landmarks stand for the kernel exp(-{spectrum.gamma:g} |x - x'|**2)"
-    return (f"ridge regressions: {kernel}, with errors of k(x, x) below {bound:g}",)
+    def _forms(
+        self, vectors: FloatArray, roots: FloatArray, projections: FloatArray, added: Sequence[float]
+    ) -> Iterator[BilinearForm]:
+        factors = [(roots / (roots**2 + one))[:, None] for one in added]
+        return (BilinearForm(vectors @ (factor * projections)) for factor in factors)

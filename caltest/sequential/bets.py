@@ -68,30 +68,23 @@ LANDMARKS = 64
 """Past targets by which numbers and vectors are described."""
 
 
-class TargetFeatures(ABC):
-    """Vectors ``phi`` that stand for ``k_Y(y, .) - E k_Y(Z, .)``, Z drawn from the prediction."""
-
-    @abstractmethod
-    def of(self, sample: Sample) -> FloatArray:
-        """``phi`` of each observation, (b, r); of mean 0 if the predictions are calibrated."""
-
-    @abstractmethod
-    def least(self, predictions: Predictions, weights: FloatArray) -> FloatArray:
-        """A lower bound of ``weights . phi`` over all outcomes, for each prediction and row of weights (b, r): (b,)."""
-
-
 @dataclass(frozen=True, eq=False)
-class ClassFeatures(TargetFeatures):
-    """``R (e_y - p)`` for a root R of the matrix of the target kernel, ``R' R = A``: all outcomes can be tried."""
+class ClassFeatures:
+    """Vectors ``phi`` that stand for ``k_Y(y, .) - E k_Y(Z, .)``, Z drawn from the prediction, of classes.
+
+    They are ``R (e_y - p)`` for a root R of the matrix of the target kernel, ``R' R = A``: all outcomes can be tried.
+    """
 
     root: FloatArray
 
     def of(self, sample: Sample) -> FloatArray:
+        """``phi`` of each observation, (b, r); of mean 0 if the predictions are calibrated."""
         law = sample.predictions.law.finite
         assert law is not None
         return np.asarray(self.root.T[sample.targets] - _probabilities(law) @ self.root.T)
 
     def least(self, predictions: Predictions, weights: FloatArray) -> FloatArray:
+        """A lower bound of ``weights . phi`` over all outcomes, for each prediction and row of weights (b, r): (b,)."""
         assert predictions.law.finite is not None
         values = weights @ self.root
         return np.asarray(values.min(axis=1) - np.einsum("ik,ik->i", _probabilities(predictions.law.finite), values))
@@ -103,14 +96,15 @@ def _probabilities(law: FinitePredictions) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkFeatures(TargetFeatures):
-    """Features from landmarks among past targets, for numbers and vectors."""
+class LandmarkFeatures:
+    """Such vectors from landmarks among past targets, for numbers and vectors."""
 
     kernel: TargetKernel
     landmarks: Array
     map: FloatArray
 
     def of(self, sample: Sample) -> FloatArray:
+        """As of ``ClassFeatures``."""
         law = sample.predictions.law.prepared(self.kernel)
         values = law.target_tile(self.kernel, np.asarray(sample.targets), self.landmarks)
         return np.asarray((values - law.expected_kernel(self.kernel, self.landmarks)) @ self.map)
@@ -121,7 +115,7 @@ class LandmarkFeatures(TargetFeatures):
         return np.asarray(-longest * np.sqrt(np.einsum("ir,ir->i", weights, weights)))
 
 
-def features_for(kernel: ProductKernel, past: Sample) -> TargetFeatures:
+def features_for(kernel: ProductKernel, past: Sample) -> ClassFeatures | LandmarkFeatures:
     """Features of the family; landmarks are targets of the past."""
     law, target_kernel = past.predictions.law, kernel.target_kernel
     if law.finite is not None:
@@ -206,7 +200,11 @@ class KernelBets(Bets):
             start += self._wait(sample.take(slice(start, None)))
         for part in ranges(len(sample) - start, ROWS):
             place = slice(start + part.start, start + part.stop)
-            factors[:, place] = self._stakes(sample.take(place))
+            some = sample.take(place)
+            assert self._witness is not None
+            values, least, near, self._witness = self._witness.values(some)
+            gains = np.divide(values, -least, out=np.zeros(len(some)), where=-least > NO_WITNESS * near)
+            factors[:, place] = np.log1p(np.array(FRACTIONS)[:, None] * gains)
         return factors
 
     def describe(self) -> str:
@@ -235,9 +233,3 @@ class KernelBets(Bets):
             return self._kernel.resolve(predictions)
         except ValueError:
             return None
-
-    def _stakes(self, sample: Sample) -> FloatArray:
-        assert self._witness is not None
-        values, least, near, self._witness = self._witness.values(sample)
-        gains = np.divide(values, -least, out=np.zeros(len(sample)), where=-least > NO_WITNESS * near)
-        return np.asarray(np.log1p(np.array(FRACTIONS)[:, None] * gains))

@@ -1,14 +1,17 @@
 """What tests and monitors have in common: bets on outcomes as they come in."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import log, log1p
-from typing import Any, Literal, Self, get_args
+from typing import Any, Generic, Literal, Self, TypeVar, cast, get_args
 
 import numpy as np
+import scipy
 
-from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, ranges, to_array
-from caltest._validation import one_of
+from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, ranges, seed_of, to_array
+from caltest._results.values import Stored
+from caltest._validation import one_of, switch
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -55,17 +58,6 @@ class State:
     peaks: FloatArray = field(default_factory=lambda: np.zeros(1))
     """Its largest values so far."""
 
-    @property
-    def evidence(self) -> float:
-        """``log E``."""
-        return float(log_mixture(self.now[:, None], np.full(self.now.size, 1.0 / self.now.size))[0])
-
-    @property
-    def bound(self) -> float:
-        """``-log p``, perhaps below 0."""
-        equal = np.full(self.peaks.size, 1.0 / self.peaks.size)
-        return float(log_mixture(self.peaks[:, None], equal)[0]) - log(merging_factor(self.lag))
-
     def started(self, bets: tuple[Bets, ...], weights: FloatArray) -> Self:
         """Before the first bet, with gamblers of their own for each stream."""
         capitals, zeros = np.zeros((self.lag, weights.size)), np.zeros(self.lag)
@@ -107,14 +99,14 @@ def merging_factor(number: int) -> float:
     """
     if number < 3:
         return float(number)
-    low, high = 1e-3, 1e3 * number
-    for _ in range(200):
-        y = (low + high) / 2.0
-        low, high = (y, high) if y * y < number * ((y + 1.0) * log1p(y) - y) else (low, y)
-    return (y + number) ** 2 / ((y + 1.0) * number)
+    y = scipy.optimize.brentq(lambda y: y * y - number * ((y + 1.0) * log1p(y) - y), 1e-3, 1e3 * number)
+    return float((y + number) ** 2 / ((y + 1.0) * number))
 
 
-class Betting(OwnErrstate):
+Result = TypeVar("Result", bound=Stored)
+
+
+class Betting(OwnErrstate, ABC, Generic[Result]):
     """Gamblers who bet against predictions as outcomes come in."""
 
     strategy: Strategy
@@ -128,8 +120,50 @@ class Betting(OwnErrstate):
         self._state = self._empty()
         self._batches: list[Batch] = []
 
+    @abstractmethod
     def _empty(self) -> State:
-        return State()
+        """The state before the first observation."""
+
+    @abstractmethod
+    def result(self) -> Result:
+        """What was found so far; ``ValueError`` before the first observation. More can follow."""
+
+    def __call__(
+        self,
+        predictions: ArrayLike,
+        targets: ArrayLike,
+        *,
+        classes: Sequence[Any] | None = None,
+        rng: Any = None,
+        progress: bool = False,
+    ) -> Result:
+        """The result for observations that are all there, in the order of time; what was seen before does not count.
+
+        Parameters
+        ----------
+        predictions, targets
+            As in ``update``.
+        classes, rng, progress
+            As in ``calibration_test``: the same call as that of other tests. No random numbers are drawn, and there is
+            no progress bar.
+        """
+        seed_of(rng)
+        switch("progress", progress)
+        given: Any = self
+        fresh = replace(given, classes=self.classes if classes is None else classes)
+        return cast("Result", fresh.update(predictions, targets).result())
+
+    def _in_words(self) -> dict[str, Any]:
+        """What results say of what was tested; ``ValueError`` before the first observation."""
+        state = self._state
+        if state.kind is None:
+            raise ValueError("predictions: got none so far, wanted at least one observation: update(predictions, y)")
+        return {
+            "hypothesis": f"{state.kind.hypothesis}, at every time given the past",
+            "predictions": state.kind.describe(self.n),
+            "bets": " and ".join(one.describe() for one in state.bets[0]),
+            "n": self.n,
+        }
 
     @property
     def n(self) -> int:
@@ -146,19 +180,17 @@ class Betting(OwnErrstate):
         targets
             Outcomes, (b,) or (b, d); or one outcome.
 
-        Returns
-        -------
-        SequentialCalibrationTest
-            The test itself. Whatever is raised, an interruption too, the batch is taken wholly or not at all: ``n``
-            says which.
+        Notes
+        -----
+        Whatever is raised, an interruption too, the batch is taken wholly or not at all: ``n`` says which.
         """
         classes = None if isinstance(predictions, Predictions) else self.classes
         sample = as_sample(*_as_batch(predictions, targets), classes, copy=True)
         state = self._state
-        if state.kind is not None:
-            state.kind.check_compatible(sample.predictions, "predictions")
         if state.kind is None:
             state = self._started(sample.predictions)
+        else:
+            state.kind.check_compatible(sample.predictions, "predictions")
         evidence, bounds = [], []
         for part in ranges(len(sample), max(1, AT_ONCE // state.weights.size)):
             played, bound, state = state.played(sample.take(part))

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, seed_of
+from caltest._basics.numerics import FloatArray
 from caltest._results.tables import Grid, Page, Part
 from caltest._results.values import Stored
-from caltest._validation import switch, whole_number
+from caltest._validation import whole_number
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.predictions import Sample
@@ -53,18 +53,12 @@ class MonitorResult(Stored):
 
     Attributes
     ----------
-    hypothesis, predictions, bets
-        What is watched, and on what is bet, in words.
-    n
-        Number of observations.
     average_run_length
         How many observations calibrated predictions have on average before an alarm, at least.
     history
         Logarithm of the detector after each observation, (n,); it starts anew after each alarm.
     alarms
         All of them, in their order.
-    notes
-        What the reader should know.
 
     Examples
     --------
@@ -101,15 +95,12 @@ class MonitorResult(Stored):
         )
 
     def summary(self) -> str:
-        """The report that ``print`` shows."""
         rows = [["alarm after", "wrong since", "95 % interval"]]
         for one in self.alarms:
-            interval = None if one.change is None else one.change.interval
-            since = (
-                ["", ""]
-                if interval is None
-                else [f"{interval.estimate:.0f}", f"{interval.low:.0f} to {interval.high:.0f}"]
-            )
+            since = ["", ""]
+            if one.change is not None:
+                interval = one.change.interval
+                since = [f"{interval.estimate:.0f}", f"{interval.low:.0f} to {interval.high:.0f}"]
             rows.append([str(one.after), *since])
         last = self.alarms[-1].change if self.alarms else None
         found = {
@@ -170,7 +161,7 @@ def _sums(before: FloatArray, factors: FloatArray) -> FloatArray:
 
 
 @dataclass(eq=False, repr=False)
-class CalibrationMonitor(Betting):
+class CalibrationMonitor(Betting[MonitorResult]):
     """An alarm when predictions become wrong, for as long as they are made: watching begins anew after each alarm.
 
     Gamblers bet as in ``SequentialCalibrationTest``, but new ones come at every observation, each with capital 1. The
@@ -188,11 +179,6 @@ class CalibrationMonitor(Betting):
         L. With 1000 and one observation a day, calibrated predictions raise an alarm every three years.
     strategy, kernel, classes
         As for ``SequentialCalibrationTest``.
-
-    Attributes
-    ----------
-    n
-        Number of observations so far.
 
     Raises
     ------
@@ -229,21 +215,6 @@ class CalibrationMonitor(Betting):
 
     citations = MonitorResult.citations
 
-    def __call__(
-        self,
-        predictions: ArrayLike,
-        targets: ArrayLike,
-        *,
-        classes: Sequence[Any] | None = None,
-        rng: Any = None,
-        progress: bool = False,
-    ) -> MonitorResult:
-        """Watch observations that are all there, in the order of time, as ``SequentialCalibrationTest`` is called."""
-        seed_of(rng)
-        switch("progress", progress)
-        fresh = replace(self, classes=self.classes if classes is None else classes)
-        return fresh.update(predictions, targets).result()
-
     def _empty(self) -> State:
         return Watching(threshold=log(whole_number("average_run_length", self.average_run_length, 2)))
 
@@ -264,24 +235,18 @@ class CalibrationMonitor(Betting):
         return self._state.alarms
 
     def result(self) -> MonitorResult:
-        """What was seen so far; ``ValueError`` before the first observation. More can follow."""
-        state = self._state
-        if state.kind is None:
-            raise ValueError("predictions: got none so far, wanted at least one observation: update(predictions, y)")
+        words = self._in_words()
         history, sample = self.history, self._samples()
         history.flags.writeable = False
         return MonitorResult(
-            hypothesis=f"{state.kind.hypothesis}, at every time given the past",
-            predictions=state.kind.describe(self.n),
-            bets=" and ".join(one.describe() for one in state.bets[0]),
-            n=self.n,
+            **words,
             average_run_length=self.average_run_length,
             history=history,
             alarms=tuple(
                 Alarm(after, _change(sample, start, after))
                 for start, after in zip((0, *self.alarms), self.alarms, strict=False)
             ),
-            notes=state.notes,
+            notes=self._state.notes,
         )
 
 

@@ -23,20 +23,10 @@ class SequentialTestResult(Stored):
 
     Attributes
     ----------
-    test
-        Name of the test.
-    hypothesis
-        The null hypothesis as a formula.
-    predictions, bets
-        What was tested, and on what was bet, in words.
-    n
-        Number of observations.
     history
         ``log E`` after each observation, (n,); infinite from the first outcome of predicted probability 0 on.
     finding
         The fault that explains all outcomes best, or None where nothing is found.
-    notes
-        What the reader should know.
     pvalue_otherwise
         Where the p-value is 0 because an outcome occurred to which probability 0 was given, what it was before; else
         None.

@@ -1,13 +1,13 @@
 """Testing calibration while outcomes come in."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from math import exp
 from typing import Any
 
-from caltest._basics.numerics import ArrayLike, FloatArray, seed_of
+from caltest._basics.numerics import FloatArray
 from caltest._results.values import Finding, impossible
-from caltest._validation import switch, whole_number
+from caltest._validation import whole_number
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.kernels import ProductKernel
 from caltest.predictions.convert import excluded_in_words, impossible_note
@@ -17,7 +17,7 @@ from caltest.sequential.sequential_result import SequentialTestResult, exponenti
 
 
 @dataclass(eq=False, repr=False)
-class SequentialCalibrationTest(Betting):
+class SequentialCalibrationTest(Betting[SequentialTestResult]):
     """Evidence E against calibration that may be looked at after every observation, and the test stopped at will.
 
     Gamblers bet against the predictions: E is their mean capital, of which each started with 1. After the outcome Y_t
@@ -46,11 +46,6 @@ class SequentialCalibrationTest(Betting):
     lag
         After how many observations the outcome of a prediction is known: h for forecasts of h steps ahead, whose
         outcomes overlap. Rows are in the order of their outcomes.
-
-    Attributes
-    ----------
-    n
-        Number of observations so far.
 
     Raises
     ------
@@ -102,35 +97,6 @@ class SequentialCalibrationTest(Betting):
 
     citations = SequentialTestResult.citations
 
-    def __call__(
-        self,
-        predictions: ArrayLike,
-        targets: ArrayLike,
-        *,
-        classes: Sequence[Any] | None = None,
-        rng: Any = None,
-        progress: bool = False,
-    ) -> SequentialTestResult:
-        """Test observations that are all there, in the order of time; what the test itself has seen does not count.
-
-        Parameters
-        ----------
-        predictions, targets
-            As in ``update``.
-        classes, rng, progress
-            As in ``calibration_test``: the same call as that of other tests. No random numbers are drawn, and there is
-            no progress bar.
-
-        Returns
-        -------
-        SequentialTestResult
-            That of a test that is updated once.
-        """
-        seed_of(rng)
-        switch("progress", progress)
-        fresh = replace(self, classes=self.classes if classes is None else classes)
-        return fresh.update(predictions, targets).result()
-
     def _empty(self) -> State:
         return State(lag=whole_number("lag", self.lag, 1))
 
@@ -149,7 +115,9 @@ class SequentialCalibrationTest(Betting):
     @property
     def log_evalue(self) -> float:
         """Natural logarithm of E; 0 before the first observation."""
-        return float("inf") if self._state.n_impossible else self._state.evidence
+        if self._state.n_impossible:
+            return float("inf")
+        return float(self._taken[-1].evidence[-1]) if self.n else 0.0
 
     @property
     def evalue(self) -> float:
@@ -162,13 +130,12 @@ class SequentialCalibrationTest(Betting):
 
         With a lag, that of ``Notes``.
         """
-        return 0.0 if self._state.n_impossible else exp(-max(0.0, self._state.bound))
+        if self._state.n_impossible:
+            return 0.0
+        return exp(-max(0.0, float(self._taken[-1].bounds[-1]))) if self.n else 1.0
 
     def result(self) -> SequentialTestResult:
-        """What was found so far; ``ValueError`` before the first observation. More can follow."""
-        state = self._state
-        if state.kind is None:
-            raise ValueError("predictions: got none so far, wanted at least one observation: update(predictions, y)")
+        state, words = self._state, self._in_words()
         history, bounds, before = self.history, self._joined([batch.bounds for batch in self._taken]), None
         history.flags.writeable = bounds.flags.writeable = False
         impossible = state.n_impossible, self.n, state.impossible
@@ -177,10 +144,7 @@ class SequentialCalibrationTest(Betting):
             before = exp(-float(bounds[: state.impossible[0]].max(initial=0.0)))
         return SequentialTestResult(
             test=type(self).__name__,
-            hypothesis=f"{state.kind.hypothesis}, at every time given the past",
-            predictions=state.kind.describe(self.n),
-            bets=" and ".join(one.describe() for one in state.bets[0]),
-            n=self.n,
+            **words,
             history=history,
             lag=self.lag,
             bounds=None if self.lag == 1 else bounds,

@@ -113,11 +113,6 @@ def normal_deviates(sums: FloatArray, second: FloatArray, third: FloatArray, fou
     return np.asarray(np.sign(z) * np.sqrt(np.maximum(deviance, 0.0)))
 
 
-def spread_deviates(z: FloatArray, matrix: Any, sizes: FloatArray) -> FloatArray:
-    """The spread of normal scores (n, W) in groups, (1, G, W), as in a search of slices."""
-    return np.asarray(NumberErrors.of_sums(np.stack([matrix @ z, matrix @ z**2]), sizes)[1:])
-
-
 def of_event(p: FloatArray, event: Array | int, *features: FloatArray) -> ScoreSums:
     """Sums of ``[event] - p``, of outcomes that are labels; the event is one class, or one for each row, (n,)."""
     wanted = event if isinstance(event, int) else event[:, None]
@@ -180,7 +175,8 @@ class GroupSums:
         def statistics(outcomes: Array) -> FloatArray:
             found = [part.statistics(outcomes, matrix, some) for part, some in zip(self.parts, moments, strict=True)]
             if self.with_spread:
-                found.append(spread_deviates(outcomes, matrix, sizes))
+                z = outcomes
+                found.append(NumberErrors.of_sums(np.stack([matrix @ z, matrix @ z**2]), sizes)[1:])
             return np.concatenate(found)
 
         def weighted(statistics: FloatArray) -> FloatArray:

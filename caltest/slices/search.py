@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -68,17 +68,15 @@ def find_slices(
         or smaller than predicted; ``"both"``.
     min_variance
         Slices take part whose number of occurrences has this variance if calibrated, and that have 10 rows.
-    n_resamples
-        Number B of redraws.
     alpha
         Familywise error rate, and one minus the level at which all intervals hold together.
-    rng, progress
-        As in ``calibration_test``.
+    n_resamples, rng, progress
+        As in ``calibration_test``; B redraws.
 
     Returns
     -------
     SliceSearchResult
-        ``print`` it for a ranked table; ``rejected(alpha)``, ``mask(i)``, ``plot()``, ``to_pandas()``.
+        ``print`` it for a ranked table; ``rejected(alpha)``, ``mask(i)``.
 
     Raises
     ------
@@ -133,12 +131,11 @@ def find_slices(
             "min_variance"
         )
     with progress_bars(shown):
-        z, adjusted, critical, overall = search.tested(number, level, seed)
+        tested = search.tested(number, level, seed)
+    z, pvalues = tested.z, tested.pvalues
     best = np.abs(z).argmax(axis=0)
-    rows = np.arange(search.slices.size)
-    pvalues = adjusted.min(axis=0)
-    kept, explained = search.pruned(pvalues <= level, critical)
-    order = kept or [int(np.lexsort((-np.abs(z[best, rows]), pvalues))[0])]
+    kept, explained = search.pruned(pvalues <= level, tested.critical)
+    order = kept or [int(np.lexsort((-np.abs(z).max(axis=0), pvalues))[0])]
     found = [
         _slice(search, i, float(z[best[i], i]), float(pvalues[i]), int(best[i]), level, explained.get(i, 0))
         for i in order
@@ -150,8 +147,8 @@ def find_slices(
         n_slices=int(search.slices.size),
         n_left_out=int(tables.n_cells - search.slices.size),
         n_rejected=int(np.count_nonzero(pvalues <= level)),
-        pvalue=overall,
-        critical=critical,
+        pvalue=tested.pvalue,
+        critical=tested.critical,
         alpha=level,
         event=event,
         n_resamples=number,
@@ -221,6 +218,15 @@ class Tables:
         return " and ".join(self.columns[j].words[own] for j, own in self.bins_of(cell)) or ALL
 
 
+class Tested(NamedTuple):
+    """Statistics (C, S) of slices, p-values (S,) adjusted for all, the critical value, and the p-value of all."""
+
+    z: FloatArray
+    pvalues: FloatArray
+    critical: float
+    pvalue: float
+
+
 class Search:
     """The slices that take part, each set of rows once, and their statistics."""
 
@@ -247,8 +253,8 @@ class Search:
         """Statistics (C, S) of the outcomes."""
         return np.asarray(self.statistics(self.errors, self.errors.observed(), self.fixed)[..., 0])
 
-    def tested(self, n_resamples: int, alpha: float, seed: int) -> tuple[FloatArray, FloatArray, float, float]:
-        """Statistics (C, S), p-values by the step-down maximum, the critical value, and the p-value of all slices."""
+    def tested(self, n_resamples: int, alpha: float, seed: int) -> Tested:
+        """What is found by the step-down maximum over redraws."""
         z = self.observed()
         sizes = np.abs(z).ravel()
 
@@ -256,15 +262,12 @@ class Search:
             numbers = self.errors.redrawn(generator, size)
             return np.abs(self.statistics(self.errors, numbers, self.fixed)).reshape(sizes.size, -1)
 
-        found = adjusted_by_redraws(sizes, redrawn, n_resamples, seed, "slices", 50.0 * self._work)
+        work = 50.0 * self.tables.layouts.size * AT_ONCE
+        found = adjusted_by_redraws(sizes, redrawn, n_resamples, seed, "slices", work)
         largest = np.sort(found.maxima)
         rank = int(np.ceil((1.0 - alpha) * (n_resamples + 1)))
         critical = float(largest[rank - 1]) if rank <= n_resamples else float("inf")
-        return z, found.adjusted.reshape(z.shape), critical, float(found.adjusted.min())
-
-    @property
-    def _work(self) -> float:
-        return float(self.tables.layouts.size * AT_ONCE)
+        return Tested(z, found.adjusted.reshape(z.shape).min(axis=0), critical, float(found.adjusted.min()))
 
     def pruned(self, rejected: BoolArray, critical: float) -> tuple[list[int], dict[int, int]]:
         """Rejected slices that remain when predictions are corrected in those before, and how many each explains."""

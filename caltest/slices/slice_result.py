@@ -1,12 +1,11 @@
 """What a search of slices found."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from caltest._basics.numerics import BoolArray
 from caltest._results.measures import percent
 from caltest._results.report import format_pvalue, is_smallest, listed, pvalue_phrase
-from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
+from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 
@@ -17,20 +16,16 @@ class Slice:
 
     Attributes
     ----------
-    name
-        Which rows, in words.
     n, share
-        How many, and their share of all rows.
+        Rows, and their share of all.
     claimed, observed
         Mean probability and frequency of the event; of numbers mean, or standard deviation, of standard scores.
     interval
         For the difference, None for standard deviations; intervals of all slices that were searched hold together.
     unit
         ``"share"`` or ``"standard deviations"``.
-    z
-        The statistic that is largest.
-    direction
-        What it means.
+    z, direction
+        The statistic that is largest, and what it means.
     pvalue
         Adjusted for all slices and directions.
     explains
@@ -79,12 +74,6 @@ class SliceSearchResult(TabularResult, Stored):
         Familywise error rate of what is reported.
     event
         What probabilities are of.
-    predictions
-        In words.
-    n_resamples, seed
-        Number of redraws, and the integer that reproduces them as ``rng=seed``.
-    notes
-        What the reader should know.
     masks
         Rows (n,) of each of ``rows``; None in results that ``from_dict`` read.
 
@@ -172,15 +161,9 @@ class SliceSearchResult(TabularResult, Stored):
         return [header, *(_cells(one) for one in self.rows)]
 
     def remarks(self) -> list[str]:
-        """What the intervals are."""
         return [f"differences with intervals that hold for all {self.n_slices} slices together"]
 
-    def row_entries(self) -> list[dict[str, Any]]:
-        entries = super().row_entries()
-        return [{key: value for key, value in one.items() if key != "interval"} for one in entries]
-
-    def summary(self, alpha: float | None = None) -> str:
-        """The report that ``print`` shows."""
+    def summary(self, alpha: float | None = None) -> Page:
         smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.n_resamples) else ""
         found = {
             "Verdict": self.verdict(alpha),
@@ -193,8 +176,7 @@ class SliceSearchResult(TabularResult, Stored):
             "Assumes": "outcomes independent given predictions and features, which are not made from outcomes",
             "Reproduce": f"rng={self.seed}",
         }
-        parts = found, [""], Grid(self.table()), [f"  {one}" for one in self.remarks()], [""], what
-        return Page("Search of slices", *parts, notes=self.notes)
+        return self._page("Search of slices", found, what, notes=self.notes)
 
 
 def _cells(one: Slice) -> list[str]:

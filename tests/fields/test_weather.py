@@ -8,9 +8,8 @@ from scipy import optimize, stats
 
 import caltest as ct
 from caltest.fields import weather
-from caltest.fields.weather.exchange import Exchanged
-from caltest.fields.weather.preranks import band_depth, reduced, variogram
-from caltest.fields.weather.ranks import Ranks, contrasts, parts_of
+from caltest.fields.weather.histogram import band_depth, reduced, variogram
+from caltest.fields.weather.ranks import Exchanged, Ranks, contrasts, parts_of
 
 
 def of_counts(counts):
@@ -143,7 +142,7 @@ def test_preranks():
     rng = np.random.default_rng(8)
     pools = rng.normal(size=(3, 4, 6))
     for kind in ("average", "band depth", "variogram", lambda one: one.max(axis=1)):
-        function = weather.preranks.PRERANKS.get(kind, kind)
+        function = weather.histogram.PRERANKS.get(kind, kind)
         whole, moved = reduced(pools, function), reduced(pools[:, :, ::-1], function)
         assert np.array_equal(whole, moved[:, :, ::-1])
 
@@ -343,7 +342,7 @@ def test_redrawn_crps_is_that_of_members_and_outcomes_exchanged():
     ranks = Ranks.of(pools, np.ones((30, 1), dtype=bool), None)
     table = weather.crps._table(np.sort(pools, axis=2), ranks.low, np.ones((30, 1), dtype=bool))
     sums = Exchanged.of(table, np.arange(30), chosen[:, None], 84)
-    both = weather.crps._gaps(np.stack([sums.observed, sums.draws[0]]), 30.0)
+    both = weather.crps._gaps(sums, 30.0)
     found = weather.crps._reliability(*both) / 30
     assert found == pytest.approx([whole.scores["reliability"], other.scores["reliability"]], rel=1e-12)
 

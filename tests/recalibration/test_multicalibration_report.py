@@ -78,3 +78,9 @@ def test_what_is_wrong_is_said():
         multicalibration_report(p, y, frame, rng=1)
     with pytest.raises(TypeError, match="method: got Platt"):
         multicalibration_report(p, y, frame, ct.recalibration.Platt())
+
+
+def test_rows_are_exported_with_the_ends_of_both_intervals(found):
+    first, entries = found.rows[0], found.row_entries()[0]
+    assert entries["before"] == first.before.estimate
+    assert (entries["after_low"], entries["after_high"]) == first.after.ends

@@ -16,7 +16,7 @@ from caltest._basics.numerics import (
 )
 from caltest._validation import fraction, whole_number
 from caltest.estimators import SKCE
-from caltest.fields.bayesian.draws import Posteriors, checked_step, posteriors_of
+from caltest.fields.bayesian.draws import Posteriors, posteriors_of
 from caltest.fields.bayesian.ranks import RankLaw, chosen, normal_scores, ranks_of, shape_of
 from caltest.fields.bayesian.result import ParameterRanks, SimulationBasedCalibrationResult
 from caltest.predictions import Ensemble
@@ -72,10 +72,8 @@ def simulation_based_calibration(
         unless their autocorrelation is clear.
     confidence_level
         Probability, at least, that the curves of all right parameters are in the band.
-    n_resamples
-        Number of redraws of which value is the truth.
-    rng
-        Seed or ``numpy.random.Generator`` of the redraws, and of the order of equal values.
+    n_resamples, rng
+        As in ``calibration_test``: redraws of which value is the truth, and of the order of equal values.
 
     Raises
     ------
@@ -119,7 +117,7 @@ def simulation_based_calibration(
         members = np.asarray(draws.members)
         draws = np.random.default_rng([seed, 1]).permuted(members, axis=1) if members.ndim == 2 else members
     given = posteriors_of(draws, truths)
-    step = checked_step(thin, given)
+    step = given.step() if thin == "auto" else whole_number("thin", thin, 1)
     kept = given.thinned(step)
     pools = kept.pools
     names, values = list(kept.names), pools
@@ -133,7 +131,18 @@ def simulation_based_calibration(
     ranks = [chosen(ranks_of(values[..., j], breaking), choices) for j in range(len(names))]
     statistics = np.stack([law.statistics(one) for one in ranks])
     low, high = law.band(statistics.max(axis=0), level)
-    rows = _rows(names, ranks, statistics, law, size - 1)
+    rows = tuple(
+        ParameterRanks(
+            name=name,
+            finding=_words(own[:, 0], size - 1),
+            mean_rank=float((own[:, 0].mean() + 0.5) / size),
+            pvalue=resampling_pvalue(float(found[0]), found[1:]),
+            adjusted=float(adjusted),
+            ranks=tuple(map(int, own[:, 0])),
+            shares=tuple(map(float, law.counts(own[:, :1])[:, 0] / n)),
+        )
+        for name, own, found, adjusted in zip(names, ranks, statistics, step_down(statistics), strict=True)
+    )
     of_ranks = min(row.adjusted for row in rows)
     joint = _joint(pools, number, kernel) if len(kept.names) > 1 else None
     return SimulationBasedCalibrationResult(
@@ -172,24 +181,6 @@ def _computed(name: str, quantity: Quantity, kept: Posteriors, pools: FloatArray
             )
         out[i, :, 0] = found
     return out
-
-
-def _rows(
-    names: list[str], ranks: list[IntArray], statistics: FloatArray, law: RankLaw, m: int
-) -> tuple[ParameterRanks, ...]:
-    adjusted = step_down(statistics)
-    return tuple(
-        ParameterRanks(
-            name=name,
-            finding=_words(own[:, 0], m),
-            mean_rank=float((own[:, 0].mean() + 0.5) / (m + 1.0)),
-            pvalue=resampling_pvalue(float(statistics[j, 0]), statistics[j, 1:]),
-            adjusted=float(adjusted[j]),
-            ranks=tuple(map(int, own[:, 0])),
-            shares=tuple(map(float, law.counts(own[:, :1])[:, 0] / len(own))),
-        )
-        for j, (name, own) in enumerate(zip(names, ranks, strict=True))
-    )
 
 
 def _words(ranks: IntArray, m: int) -> str:

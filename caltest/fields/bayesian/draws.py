@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, to_array
-from caltest._validation import finite_array, whole_number
+from caltest._basics.numerics import ArrayLike, FloatArray, to_array
+from caltest._validation import finite_array
 
 CLEAR, LAGS = 5.0, 200
 """Standard errors by which the first autocorrelation counts as positive, and lags that are looked at."""
@@ -15,18 +15,9 @@ CLEAR, LAGS = 5.0, 200
 
 @dataclass(frozen=True)
 class Posteriors:
-    """Draws of all simulations and their truths.
+    """Draws (n, c, m, d) of d parameters in n simulations, c chains of m draws each, and their truths (n, d).
 
-    Attributes
-    ----------
-    names
-        Of the d parameters.
-    draws
-        (n, c, m, d) of n simulations, c chains and m draws of each.
-    truths
-        (n, d).
-    named
-        Whether the names were given.
+    ``named`` says whether the names were given.
     """
 
     names: tuple[str, ...]
@@ -137,7 +128,8 @@ def _of_name(name: str, draws: Any, truths: ArrayLike) -> Posteriors:
         missing = [i for i, one in enumerate(draws) if name not in one.posterior]
         if missing:
             raise ValueError(f"draws: got no {name!r} in the posterior of simulation {missing[0]}, as truths have")
-        values = _numbers([_in_order(one.posterior[name]) for one in draws], what)
+        in_order = [one.posterior[name].transpose("chain", "draw", ...).to_numpy() for one in draws]
+        values = _numbers(in_order, what)
     else:
         raise TypeError(
             f"draws: got {type(draws).__name__}, wanted a mapping from names to (n, m) numbers, as truths are, or a "
@@ -153,18 +145,8 @@ def _of_name(name: str, draws: Any, truths: ArrayLike) -> Posteriors:
     return Posteriors(names, values.reshape(*values.shape[:3], -1), true.reshape(len(true), -1))
 
 
-def _in_order(variable: Any) -> Array:
-    """(chain, draw, ...) of a variable of xarray."""
-    return np.asarray(variable.transpose("chain", "draw", ...).to_numpy())
-
-
 def _numbers(data: Any, name: str) -> FloatArray:
     """Finite numbers; ``ValueError`` says where one is missing, or that simulations have other numbers of draws."""
     if isinstance(data, Sequence) and len({np.shape(one) for one in data}) > 1:
         raise ValueError(f"{name}: got simulations of different shapes, wanted as many draws in each; cut the longer")
     return finite_array(to_array(data, name), name)
-
-
-def checked_step(thin: Any, posteriors: Posteriors) -> int:
-    """The step that is asked for, or that of the chains."""
-    return posteriors.step() if thin == "auto" else whole_number("thin", thin, 1)

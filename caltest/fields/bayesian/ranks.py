@@ -13,16 +13,10 @@ POINTS = 100
 
 @dataclass(frozen=True)
 class RankLaw:
-    """The law of how many of n ranks, uniform on 0 to m, are below each of some points.
+    """The law of how many of n ranks, uniform on 0 to m, are below each of some ``points`` (L,), ranks k.
 
-    Attributes
-    ----------
-    points
-        (L,) ranks k.
-    shares
-        (L,) ``k / (m + 1)``, which the share of ranks below k is on average.
-    surprises
-        (L, n + 1) ``-log(2 min(P(X <= x), P(X >= x)))`` for X binomial with n and the share, at least 0.
+    On average it is the share ``k / (m + 1)`` of them. ``surprises`` (L, n + 1) are
+    ``-log(2 min(P(X <= x), P(X >= x)))`` for X binomial with n and the share, at least 0.
     """
 
     points: IntArray

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from caltest._results.report import format_pvalue, is_smallest, listed, pvalue_phrase
-from caltest._results.tables import Grid, Page, Table, TabularResult
+from caltest._results.tables import Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 
@@ -14,8 +14,6 @@ class ParameterRanks:
 
     Attributes
     ----------
-    name
-        Of the parameter.
     finding
         What the ranks look like, in words that mean something if they are rejected.
     mean_rank
@@ -25,9 +23,7 @@ class ParameterRanks:
     ranks
         (n,) of the truth among its draws, from 0 on.
     shares
-        Share of ranks below each point of the band.
-    interval
-        None: bands are those of the whole result.
+        Share of ranks below each point of the band, which is that of the whole result: there is no ``interval``.
 
     Examples
     --------
@@ -58,21 +54,16 @@ class SimulationBasedCalibrationResult(TabularResult, Stored):
     n, n_draws, thin
         Simulations, draws of each that remain, and the step between them.
     pvalue
-        Of the hypothesis that all posteriors are right: twice the smaller of the two below, or that of ranks alone.
+        Of the hypothesis that all posteriors are right, exact: twice the smaller of the two below, or that of ranks
+        alone.
     ranks_pvalue
         The smallest adjusted p-value of ``rows``.
     joint_pvalue
         Of the kernel test of all parameters together; None for one parameter.
-    pvalue_kind
-        ``"exact"``.
     points, lowest, highest
         Shares at which distribution functions of ranks are compared, and the ends of their band there.
     confidence_level
         Probability, at least, that all curves of right posteriors are in the band.
-    n_resamples, seed
-        Number of redraws, and the integer that reproduces them as ``rng=seed``.
-    notes
-        What the reader should know.
 
     Examples
     --------
@@ -147,8 +138,7 @@ class SimulationBasedCalibrationResult(TabularResult, Stored):
             rows.append(["all together", "", format_pvalue(self.joint_pvalue), "", "kernel test of vectors"])
         return [header, *rows]
 
-    def summary(self, alpha: float = 0.05) -> str:
-        """The report that ``print`` shows."""
+    def summary(self, alpha: float = 0.05) -> Page:
         smallest = " (the smallest possible)" if is_smallest(self.ranks_pvalue, self.n_resamples) else ""
         of_two = "" if self.joint_pvalue is None else ", twice the smaller of ranks and kernel test"
         found = {
@@ -162,4 +152,4 @@ class SimulationBasedCalibrationResult(TabularResult, Stored):
             "Assumes": "simulations independent, parameters drawn from the prior of the model, draws exchangeable",
             "Reproduce": f"rng={self.seed}",
         }
-        return Page("Simulation-based calibration", found, [""], Grid(self.table()), [""], what, notes=self.notes)
+        return self._page("Simulation-based calibration", found, what, notes=self.notes)

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, seed_of
 from caltest._results.report import format_pvalue, pvalue_phrase
-from caltest._results.tables import Grid, Page, Table, TabularResult
+from caltest._results.tables import Page, Table, TabularResult
 from caltest._results.values import Stored
 from caltest._validation import fraction, increasing_numbers, whole_number
 from caltest.estimators.classical.base import probability_of_one
@@ -28,16 +28,13 @@ class NetBenefit:
 
     Attributes
     ----------
-    name
-        The threshold in words.
     threshold
         Risk from which on patients are treated.
     model, treat_all
         Net benefit of treating those whose predicted risk reaches it, and of treating everyone; that of nobody is 0.
-    recalibrated
-        That of the risks that the calibration curve gives instead of the predicted ones.
-    loss
-        ``recalibrated - model``: what miscalibration costs.
+    recalibrated, loss
+        That of the risks that the calibration curve gives instead of the predicted ones, and by how much it is more
+        than that of the model: what miscalibration costs.
     usual_loss
         Up to which loss 95 % of calibrated models are, for which it is due to the fit of the curve.
 
@@ -64,14 +61,8 @@ class DecisionCurve(TabularResult, Stored):
 
     Attributes
     ----------
-    rows
-        A ``NetBenefit`` for each threshold.
     pvalue
         Exact, of the largest standardised loss: whether miscalibration costs more than the fit of a curve does.
-    n, events
-        Number of cases, and of events.
-    n_resamples, seed
-        Number of redraws, and the integer that reproduces them as ``rng=seed``.
 
     Examples
     --------
@@ -106,32 +97,24 @@ class DecisionCurve(TabularResult, Stored):
 
     def table(self) -> Table:
         header = ["treat from a risk of", "model", "treat all", "recalibrated", "loss", "95 % of calibrated models"]
-        numbers = [(one.model, one.treat_all, one.recalibrated, one.loss) for one in self.rows]
-        return [
-            header,
-            *(
-                [one.name, *(f"{1000 * value:.1f}" for value in some), f"up to {1000 * one.usual_loss:.1f}"]
-                for one, some in zip(self.rows, numbers, strict=True)
-            ),
-        ]
+        rows = [header]
+        for one in self.rows:
+            numbers = one.model, one.treat_all, one.recalibrated, one.loss
+            per_1000 = [f"{1000 * value:.1f}" for value in numbers]
+            rows.append([one.name, *per_1000, f"up to {1000 * one.usual_loss:.1f}"])
+        return rows
 
     def remarks(self) -> list[str]:
-        """The unit."""
         return ["net benefit in treated events per 1000 cases, after cases treated in vain; treating nobody has 0"]
 
-    def row_entries(self) -> list[dict[str, Any]]:
-        return [dict(vars(one)) for one in self.rows]
-
-    def summary(self, alpha: float = 0.05) -> str:
-        """The report that ``print`` shows."""
+    def summary(self, alpha: float = 0.05) -> Page:
         found = {
             "Verdict": self.verdict(alpha),
             "p-value": f"{format_pvalue(self.pvalue)}, of the largest loss (exact)",
             "Events": f"{self.events} of {self.n}",
         }
         what = {"Null": f"outcomes redrawn from the risks, {self.n_resamples} draws", "Reproduce": f"rng={self.seed}"}
-        parts = found, [""], Grid(self.table()), [f"  {one}" for one in self.remarks()], [""], what
-        return Page("Decision curve", *parts)
+        return self._page("Decision curve", found, what)
 
 
 @own_errstate
@@ -151,12 +134,10 @@ def decision_curve(
 
     Parameters
     ----------
-    predictions, targets, classes, rng
+    predictions, targets, classes, n_resamples, rng
         As in ``validate``.
     thresholds
         Increasing risks between 0 and 1.
-    n_resamples
-        Number of redraws of the outcomes.
 
     Raises
     ------
@@ -184,10 +165,8 @@ def decision_curve(
     >>> clinical.decision_curve(risk, event, [0.1, 0.2, 0.3], n_resamples=99, rng=1)
     <decision curve: 3 thresholds, p = 0.01, n = 800>
     """
-    places, number = (
-        increasing_numbers(thresholds, "thresholds", "them into order, each once"),
-        whole_number("n_resamples", n_resamples, 19),
-    )
+    places = increasing_numbers(thresholds, "thresholds", "them into order, each once")
+    number = whole_number("n_resamples", n_resamples, 19)
     if places[0] <= 0.0 or places[-1] >= 1.0:
         raise ValueError(f"thresholds: got {places.tolist()}, wanted risks between 0 and 1")
     sample = as_sample(predictions, targets, classes)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import asinh, ceil, sqrt
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
 from caltest._results.tables import Table
@@ -52,10 +53,8 @@ class ValidationSize(Stored):
     def table(self) -> Table:
         """Cases and events for each."""
         rows = (("O:E ratio", self.oe_ratio), ("slope", self.slope), ("c-statistic", self.concordance))
-        return [
-            ["for the interval of", "cases", "events"],
-            *([a, str(b), f"{b * self.prevalence:.0f}"] for a, b in rows),
-        ]
+        body = [[name, str(n), f"{n * self.prevalence:.0f}"] for name, n in rows]
+        return [["for the interval of", "cases", "events"], *body]
 
     def summary(self) -> str:
         """Cases for each, and the largest number."""
@@ -111,11 +110,9 @@ def validation_size(
     slope            2801 cases, 283 events
     c-statistic       962 cases, 97 events
     """
-    from scipy.special import ndtri
-
     widths = [positive_number(name, value) for name, value in (("oe_width", oe_width), ("slope_width", slope_width))]
     c_half = positive_number("c_width", c_width) / 2.0
-    z = float(ndtri((1.0 + fraction("confidence_level", confidence_level)) / 2.0))
+    z = float(scipy.special.ndtri((1.0 + fraction("confidence_level", confidence_level)) / 2.0))
     p = probability_of_one(as_predictions(predictions), "clinical.validation_size")
     inner = p[(p > 0.0) & (p < 1.0)]
     if np.unique(inner).size < 2:

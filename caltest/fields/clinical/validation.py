@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.jobs import Stream, streams
 from caltest._basics.numerics import (
@@ -66,15 +67,13 @@ def validate(
     ----------
     predictions
         (n,) predicted risks of the event, (n, 2) probabilities of both classes, or ``Bernoulli``.
-    targets, classes, rng, progress
+    targets, classes, n_resamples, rng, progress
         As in ``calibration_test``; the event is class 1.
     curve
         ``"splines"``: logistic regression on restricted cubic splines of the log-odds, with 3 to 5 knots; or
         ``"loess"``: local regression of outcomes on risks.
     confidence_level
         Of intervals, of the ranges of calibrated models and of the band of the curve.
-    n_resamples
-        Number of redraws of the outcomes.
 
     Returns
     -------
@@ -182,7 +181,9 @@ def _grid(p: FloatArray) -> FloatArray:
 
 def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
     kept = (p > 0.0) & (p < 1.0)
-    x, ranks, errors = log_odds(p[kept]), _mid_ranks(p), _errors_of(p, curve)
+    x, errors = log_odds(p[kept]), _errors_of(p, curve)
+    _, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
+    middle_ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[inverse]
     design, nothing = np.column_stack([np.ones(x.size), x]), np.zeros(x.size)
     has_slope = np.unique(x).size > 1
 
@@ -194,7 +195,7 @@ def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
             found[:, 1] = logistic_fits(design[:, :1], inner, np.zeros(1), x)[:, 0]
         if has_slope:
             found[:, 2] = logistic_fits(design, inner, np.array([0.0, 1.0]), nothing)[:, 1]
-            found[:, 3] = _concordance(y, ranks)
+            found[:, 3] = _concordance(y, middle_ranks)
         alike = (y == y[:, :1]).all(axis=1)
         found[alike, 1:] = np.nan
         others, line = errors(y)
@@ -213,12 +214,6 @@ def _errors_of(p: FloatArray, curve: CurveOf) -> Statistics:
     return function
 
 
-def _mid_ranks(p: FloatArray) -> FloatArray:
-    _, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    return np.asarray((ends - (counts - 1) / 2.0)[inverse])
-
-
 def _concordance(y: FloatArray, ranks: FloatArray) -> FloatArray:
     """The share of pairs of a case with and one without the event whose risks have that order, ties half; or NaN."""
     ones = y.sum(axis=1)
@@ -231,9 +226,7 @@ def _intervals(
     p: FloatArray, y: Array, observed: FloatArray, level: float
 ) -> tuple[dict[str, ConfidenceInterval], tuple[str, ...]]:
     """Those that exist, and why others do not."""
-    from scipy.special import ndtri
-
-    z = float(ndtri((1.0 + level) / 2.0))
+    z = float(scipy.special.ndtri((1.0 + level) / 2.0))
     mean = float(p.mean())
     low, high = clopper_pearson(int(y.sum()), y.size, level)
     found = {NAMES[0]: ConfidenceInterval(low / mean, high / mean, level, "Clopper and Pearson")}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent
 from caltest._results.report import format_pvalue, is_smallest, pvalue_phrase
-from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
+from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 
@@ -16,10 +16,8 @@ class ClinicalMeasure:
 
     Attributes
     ----------
-    name
-        Its name in the field.
-    value, interval
-        The estimate, and its interval if there is one.
+    interval
+        If there is one.
     ideal
         What a calibrated model has in large samples; None for the c-statistic.
     usual
@@ -81,18 +79,12 @@ class ClinicalValidation(TabularResult, Stored):
     ----------
     rows
         The measures.
-    curve
-        The flexible calibration curve.
     default_test
         The default test, which decides.
     events, expected
         Observed and expected number of events.
     confidence_level
         Of intervals, ranges and band.
-    n_resamples, seed
-        Number of redraws, and the integer that reproduces them as ``rng=seed``.
-    notes
-        What the reader should know.
 
     Examples
     --------
@@ -141,8 +133,12 @@ class ClinicalValidation(TabularResult, Stored):
     def sentence(self, alpha: float = 0.05) -> str:
         """For a paper: events, O:E, intercept, slope, ICI, and the test."""
         fraction("alpha", alpha)
-        level = self.confidence_level
-        words = [f"the {one.name} was {_in_brackets(one, level)}" for one in self.rows if one.name[0] != "E"]
+        words = []
+        for one in self.rows:
+            ci, level = one.interval, f"{100 * self.confidence_level:g} % CI"
+            ends = "" if ci is None else f" ({level} {ci.low:.3g} to {ci.high:.3g})"
+            if one.name[0] != "E":
+                words.append(f"the {one.name} was {one.value:.3g}{ends}")
         return (
             f"With {self.events} events in {self.n} cases ({self.expected:.4g} expected), {', '.join(words)}; "
             f"calibration was {'' if self.pvalue <= alpha else 'not '}rejected at the {100 * alpha:g} % level "
@@ -161,21 +157,19 @@ class ClinicalValidation(TabularResult, Stored):
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} %"
         header = ["measure", f"value ({level} interval)", "ideal", f"{level} of calibrated models", "p-value"]
-        return [header, *(self._cells(one) for one in self.rows)]
-
-    def _cells(self, one: ClinicalMeasure) -> list[str]:
-        interval = "" if one.interval is None else f" ({one.interval.low:.3g} to {one.interval.high:.3g})"
-        low, high = one.usual
-        usual = f"up to {high:.3g}" if one.ideal == low == 0.0 else f"{low:.3g} to {high:.3g}"
-        ideal = "" if one.ideal is None else f"{one.ideal:g}"
-        return [one.name, f"{one.value:.3g}{interval}", ideal, usual, format_pvalue(one.pvalue)]
+        rows = [header]
+        for one in self.rows:
+            interval = "" if one.interval is None else f" ({one.interval.low:.3g} to {one.interval.high:.3g})"
+            low, high = one.usual
+            usual = f"up to {high:.3g}" if one.ideal == low == 0.0 else f"{low:.3g} to {high:.3g}"
+            ideal = "" if one.ideal is None else f"{one.ideal:g}"
+            rows.append([one.name, f"{one.value:.3g}{interval}", ideal, usual, format_pvalue(one.pvalue)])
+        return rows
 
     def remarks(self) -> list[str]:
-        """What ranges and p-values are."""
         return ["p-values are exact, each for its measure alone; the verdict is that of the default test"]
 
-    def summary(self, alpha: float = 0.05) -> str:
-        """The report that ``print`` shows."""
+    def summary(self, alpha: float = 0.05) -> Page:
         smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.default_test.n_resamples) else ""
         found = {
             "Verdict": self.verdict(alpha),
@@ -191,10 +185,4 @@ class ClinicalValidation(TabularResult, Stored):
             "Assumes": self.default_test.assumes,
             "Reproduce": f"rng={self.seed}",
         }
-        parts = found, [""], Grid(self.table()), [f"  {one}" for one in self.remarks()], [""], what
-        return Page("Validation of predicted risks", *parts, notes=(*self.notes, *self.default_test.notes))
-
-
-def _in_brackets(one: ClinicalMeasure, level: float) -> str:
-    ends = "" if one.interval is None else f"{one.interval.low:.3g} to {one.interval.high:.3g}"
-    return f"{one.value:.3g} ({100 * level:g} % CI {ends})" if ends else f"{one.value:.3g}"
+        return self._page("Validation of predicted risks", found, what, notes=(*self.notes, *self.default_test.notes))

@@ -4,11 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, check_finite, own_errstate
+from caltest._basics.numerics import (
+    ArrayLike,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_finite,
+    own_errstate,
+    resampling_pvalue,
+)
 from caltest._loops.statistics.isotonic import pooled_means
-from caltest.fields.weather.exchange import Exchanged, Table
-from caltest.fields.weather.forecasts import Forecasts, forecasts_of
-from caltest.fields.weather.ranks import Parts, Ranks
+from caltest.fields.weather.forecasts import forecasts_of
+from caltest.fields.weather.ranks import Exchanged, Ranks, Table, combined
 from caltest.fields.weather.result import LeadResult, PartResult, VerificationResult
 from caltest.fields.weather.testing import Lead, shown, verified
 
@@ -62,9 +69,7 @@ def crps_decomposition(
 
     Raises
     ------
-    ValueError
-        As in ``rank_histogram``.
-    TypeError
+    ValueError, TypeError
         As in ``rank_histogram``.
 
     Notes
@@ -97,13 +102,11 @@ def crps_decomposition(
     >>> [round(scores[name], 3) for name in ("CRPS", "reliability", "potential")]
     [0.651, 0.096, 0.555]
     """
-    forecasts = forecasts_of(predictions, targets, horizon, missing)
     return verified(
-        forecasts,
-        lambda number, lead, rng: _tested(forecasts, number, lead, rng),
+        forecasts_of(predictions, targets, horizon, missing),
+        _tested,
         n_resamples,
         rng,
-        of_ranks=False,
         notes=(PERSISTENT,),
         test="reliability of the CRPS",
         axis=("share of members below", "share of outcomes below"),
@@ -111,52 +114,37 @@ def crps_decomposition(
     )
 
 
-def _tested(forecasts: Forecasts, number: int, lead: Lead, rng: np.random.Generator) -> LeadResult:
-    pools, given = forecasts.pools[number], forecasts.given[number]
-    ranks, size = Ranks.of(pools, given, rng), pools.shape[2]
-    table, width = _table(np.sort(pools, axis=2), ranks.low, given), size * (2 * size + 2)
-    n = float(given.sum())
-
-    def of(dates: IntArray) -> tuple[FloatArray, FloatArray]:
-        sums = Exchanged.of(table, dates, lead.choices, width)
-        return _gaps(np.concatenate([sums.observed[None], sums.draws]), float(max(1, given[dates].sum())))
-
-    widths, shares = of(lead.dates)
-    reliability = _reliability(widths, shares) / n
-    separate = [reliability] if lead.horizon == 1 else [_reliability(*of(dates)) for dates in lead.parts]
-    alone, _ = lead.pvalues([Parts(values[None], values[None], (1,)) for values in separate])
-    chance = float(reliability[1:].mean())
+def _tested(lead: Lead) -> LeadResult:
+    pools, given = lead.pools, lead.given
+    ranks, size, n = Ranks.of(pools, given, lead.rng), pools.shape[2], float(given.sum())
+    sums = lead.sums(_table(np.sort(pools, axis=2), ranks.low, given), size * (2 * size + 2))
+    cases = [n] if lead.horizon == 1 else [n, *(float(max(1, given[dates].sum())) for dates in lead.parts)]
+    widths, shares = zip(*(_gaps(one, number) for one, number in zip(sums, cases, strict=True)), strict=True)
+    values = [_reliability(*one) for one in zip(widths, shares, strict=True)]
+    pvalue = combined([resampling_pvalue(float(one[0]), one[1:]) for one in values[1:] or values])
+    reliability = values[0] / n
+    observed = float(reliability[0])
     part = PartResult(
-        "reliability",
-        "reliability of the CRPS worse than by chance",
-        float(reliability[0]) - chance,
-        None,
-        "above its mean if calibrated, in the unit of the outcomes",
-        float(reliability[0]),
-        1,
-        alone[0],
-        alone[0],
-        None,
+        name="reliability",
+        words="reliability of the CRPS worse than by chance",
+        estimate=observed - float(reliability[1:].mean()),
+        interval=None,
+        unit="above its mean if calibrated, in the unit of the outcomes",
+        statistic=observed,
+        df=1,
+        pvalue=pvalue,
+        adjusted=pvalue,
+        approximate=None,
     )
     scores = _scores(pools[given]) | _energy(pools[given.all(axis=1)])
     check_finite(*scores.values())
-    cases, places = pools[given], np.arange(size) / (size - 1.0)
-    return LeadResult(
-        lead.name,
-        int(n),
-        len(given),
-        (part,),
-        alone[0],
-        alone[0],
-        lead.serial(ranks),
-        **shown(places, shares, shares.mean(axis=0), lead.horizon == 1),
-        scores={
-            **scores,
-            "reliability": float(reliability[0]),
-            "potential": float((widths[0] * shares[0] * (1.0 - shares[0])).sum() / n),
-            **_isotonic(cases[:, :-1], cases[:, -1]),
-        },
-    )
+    scores |= {
+        "reliability": observed,
+        "potential": float((widths[0][0] * shares[0][0] * (1.0 - shares[0][0])).sum() / n),
+        **_isotonic(pools[given][:, :-1], pools[given][:, -1]),
+    }
+    picture = shown(lead, np.arange(size) / (size - 1.0), shares[0], shares[0].mean(axis=0))
+    return lead.result(ranks, (part,), picture, scores)
 
 
 def _table(values: FloatArray, ranks: IntArray, given: BoolArray) -> Table:
@@ -179,11 +167,12 @@ def _table(values: FloatArray, ranks: IntArray, given: BoolArray) -> Table:
     return of
 
 
-def _gaps(sums: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
-    """From sums (B, 2 m + 4) over n cases: widths ``n g_i`` and shares o_i, (B, m + 1).
+def _gaps(exchanged: Exchanged, n: float) -> tuple[FloatArray, FloatArray]:
+    """From sums (2 m + 4,) over n cases: widths ``n g_i`` and shares o_i, (B + 1, m + 1), the observed ones first.
 
     Outside of the members widths are the mean distances of the outcomes that are there, and shares theirs of all.
     """
+    sums = np.concatenate([exchanged.observed[None], exchanged.draws])
     size = (sums.shape[1] - 2) // 2
     left, right, outside = sums[:, :size], sums[:, size:-2], sums[:, -2:]
     widths = left + right
@@ -234,46 +223,37 @@ def _isotonic(members: FloatArray, outcomes: FloatArray) -> dict[str, float]:
     places = np.searchsorted(knots, values)
     order = np.argsort(places, kind="stable")
     ends = np.searchsorted(places[order], np.arange(knots.size + 1))
-    groups = _Exceedances(n, m)
+    # Of each case how many members, and whether the outcome, are above a threshold that rises; of each number of
+    # members how many cases have it, and how many of these an outcome above.
+    above, occurred, shares = np.full(n, m), np.ones(n), np.arange(m + 1) / m
+    sizes, hits = np.zeros(m + 1), np.zeros(m + 1)
+    sizes[m] = hits[m] = n
     parts = np.zeros(3)
     for k, width in enumerate(np.diff(knots)):
         passed = order[ends[k] : ends[k + 1]]
         is_member = passed < members.size
-        groups.pass_by(cases[passed[is_member]], cases[passed[~is_member]])
-        parts += width / n * groups.parts()
+        of_members, of_outcomes = cases[passed[is_member]], cases[passed[~is_member]]
+        touched = np.unique(cases[passed])
+        sizes -= np.bincount(above[touched], minlength=m + 1)
+        hits -= np.bincount(above[touched], occurred[touched], minlength=m + 1)
+        np.subtract.at(above, of_members, 1)
+        occurred[of_outcomes] = 0.0
+        sizes += np.bincount(above[touched], minlength=m + 1)
+        hits += np.bincount(above[touched], occurred[touched], minlength=m + 1)
+        some = sizes > 0.0
+        parts += width / n * _squares(shares[some], sizes[some], hits[some])
     return dict(zip(("miscalibration", "discrimination", "uncertainty"), map(float, parts), strict=True))
 
 
-class _Exceedances:
-    """How many of n cases have each number of members above a threshold that rises, and of these an outcome above."""
+def _squares(shares: FloatArray, sizes: FloatArray, hits: FloatArray) -> FloatArray:
+    """Miscalibration, discrimination and uncertainty, as sums of squares, of groups of cases of each share of members.
 
-    def __init__(self, n: int, m: int) -> None:
-        self._above, self._outcome = np.full(n, m), np.ones(n)
-        self._shares = np.arange(m + 1) / m
-        self._sizes, self._hits = np.zeros(m + 1), np.zeros(m + 1)
-        self._sizes[m] = self._hits[m] = n
+    They are of such sizes, and the outcomes of so many exceed a threshold.
+    """
 
-    def pass_by(self, of_members: IntArray, of_outcomes: IntArray) -> None:
-        """Cases of which a member, or the outcome, is no longer above; of several members several times."""
-        touched = np.unique(np.concatenate([of_members, of_outcomes]))
-        self._add(touched, -1.0)
-        np.subtract.at(self._above, of_members, 1)
-        self._outcome[of_outcomes] = 0.0
-        self._add(touched, 1.0)
+    def score(p: FloatArray) -> float:
+        return float((hits * np.square(1.0 - p) + (sizes - hits) * np.square(p)).sum())
 
-    def _add(self, cases: IntArray, sign: float) -> None:
-        numbers, size = self._above[cases], len(self._sizes)
-        self._sizes += sign * np.bincount(numbers, minlength=size)
-        self._hits += sign * np.bincount(numbers, self._outcome[cases], minlength=size)
-
-    def parts(self) -> FloatArray:
-        """Sums of squares: miscalibration, discrimination, uncertainty."""
-        kept = self._sizes > 0.0
-        sizes, hits = self._sizes[kept], self._hits[kept]
-
-        def score(p: Any) -> float:
-            return float((hits * np.square(1.0 - p) + (sizes - hits) * np.square(p)).sum())
-
-        recalibrated = score(pooled_means(hits[None], sizes)[0])
-        uncertainty = score(np.full(len(sizes), hits.sum() / sizes.sum()))
-        return np.array([score(self._shares[kept]) - recalibrated, uncertainty - recalibrated, uncertainty])
+    recalibrated = score(pooled_means(hits[None], sizes)[0])
+    uncertainty = score(np.full(len(sizes), hits.sum() / sizes.sum()))
+    return np.array([score(shares) - recalibrated, uncertainty - recalibrated, uncertainty])

@@ -1,15 +1,13 @@
 """How often outcomes exceed thresholds, beside the share of members that do."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate
 from caltest._validation import increasing_numbers, whole_number
-from caltest.fields.weather.exchange import Exchanged, Table
-from caltest.fields.weather.forecasts import Forecasts, forecasts_of
-from caltest.fields.weather.ranks import Ranks
+from caltest.fields.weather.forecasts import forecasts_of
+from caltest.fields.weather.ranks import Ranks, Table
 from caltest.fields.weather.result import LeadResult, VerificationResult
 from caltest.fields.weather.testing import Lead, parts_tested, shown, verified
 
@@ -58,10 +56,8 @@ def exceedances(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         As in ``rank_histogram``; for thresholds that do not increase, or one that no value or every value exceeds.
-    TypeError
-        As in ``rank_histogram``.
 
     Notes
     -----
@@ -85,22 +81,12 @@ def exceedances(
     """
     bins = whole_number("n_bins", n_bins, 1)
     levels = increasing_numbers(np.atleast_1d(np.asarray(thresholds)), "thresholds", "them in increasing order")
-    forecasts = forecasts_of(predictions, targets, horizon, missing)
-    names = [f"{name} above {level:g}".strip() for name in forecasts.names for level in levels]
-    several = replace(
-        forecasts, names=tuple(names), horizons=tuple(np.repeat(forecasts.horizons, len(levels)).tolist())
-    )
-
-    def tested(number: int, lead: Lead, rng: np.random.Generator) -> LeadResult:
-        i, level = divmod(number, len(levels))
-        return _tested(forecasts, i, float(levels[level]), bins, lead, rng)
-
     return verified(
-        several,
-        tested,
+        forecasts_of(predictions, targets, horizon, missing),
+        lambda lead: _tested(lead, bins),
         n_resamples,
         rng,
-        of_ranks=False,
+        levels=levels.tolist(),
         test="frequency of exceedances",
         each="event",
         axis=("share of members above the threshold", "frequency"),
@@ -108,22 +94,15 @@ def exceedances(
     )
 
 
-def _tested(
-    forecasts: Forecasts, number: int, level: float, n_bins: int, lead: Lead, rng: np.random.Generator
-) -> LeadResult:
-    given = forecasts.given[number]
-    events = (forecasts.pools[number] > level) & given[..., None]
-    n, m, count = int(given.sum()), forecasts.n_members, int(events.sum())
+def _tested(lead: Lead, n_bins: int) -> LeadResult:
+    given, events = lead.given, (lead.pools > lead.level) & lead.given[..., None]
+    n, m, count = int(given.sum()), events.shape[2] - 1, int(events.sum())
     if count in (0, n * (m + 1)):
-        raise ValueError(f"thresholds: got {level:g}, which {'no' if count == 0 else 'every'} value exceeds")
+        raise ValueError(f"thresholds: got {lead.level:g}, which {'no' if count == 0 else 'every'} value exceeds")
     groups = np.minimum(np.arange(m + 1) * n_bins // m, n_bins - 1)
     n_groups = int(groups[-1]) + 1
-    table = _table(events, given, groups, n_groups)
-
-    def counts(dates: IntArray) -> Exchanged:
-        return Exchanged.of(table, dates, lead.choices, 2 * n_groups * (m + 1))
-
-    whole = counts(lead.dates)
+    counts = lead.sums(_table(events, given, groups, n_groups), 2 * n_groups * (m + 1))
+    whole = counts[0]
     sizes, hits = whole.expected[:n_groups], whole.expected[n_groups:]
     expected = np.divide(hits, sizes, out=np.zeros(n_groups), where=sizes > 0.0)
     # Differences of hits and their means in groups of the observed size, and before these all hits.
@@ -131,34 +110,19 @@ def _tested(
     places = np.bincount(groups, np.arange(m + 1) / m) / np.bincount(groups)
     rows = np.zeros((2, n_groups + 1))
     rows[0, 0], rows[1, 1:] = 1.0, places - places.mean()
-
-    def sums(dates: IntArray) -> Exchanged:
-        return (whole if lead.horizon == 1 else counts(dates)).turned(turned)
-
-    shares = events[..., :-1].mean(axis=2)
-    errors = (events[..., -1] - shares) * given
+    errors = (events[..., -1] - events[..., :-1].mean(axis=2)) * given
     bias = float(errors.sum() / n)
     estimates = {"frequency": (bias, lead.mean((errors - bias * given).sum(axis=1), float(n), bias))}
-    _, parts = parts_tested(lead, sums, rows, WORDS, UNITS, estimates)
-    pvalue = min(part.adjusted for part in parts)
+    parts = parts_tested([one.turned(turned) for one in counts], rows, WORDS, UNITS, estimates)
     values = whole.deviations + whole.expected
     frequencies = np.tile(expected, (len(values), 1))
     np.divide(values[:, n_groups:], values[:, :n_groups], out=frequencies, where=values[:, :n_groups] > 0.5)
     seen = values[0, :n_groups] > 0.5
-    picture: dict[str, Any] = {
+    picture = {
         name: tuple(np.minimum(row, 1.0)[seen].tolist()) if row else ()
-        for name, row in shown(places, frequencies, expected, lead.horizon == 1).items()
+        for name, row in shown(lead, places, frequencies, expected).items()
     }
-    return LeadResult(
-        lead.name,
-        n,
-        len(given),
-        parts,
-        pvalue,
-        pvalue,
-        lead.serial(Ranks.of(events.astype(np.float64), given, rng)),
-        **picture,
-    )
+    return lead.result(Ranks.of(events.astype(np.float64), given, lead.rng), parts, picture)
 
 
 def _table(events: BoolArray, given: BoolArray, groups: IntArray, n_groups: int) -> Table:

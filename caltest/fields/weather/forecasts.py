@@ -17,18 +17,9 @@ DIMENSIONS = "lead", "time", "station", "member"
 class Forecasts:
     """Values of members and outcome by lead time, date and station.
 
-    Attributes
-    ----------
-    names
-        Of the L lead times; empty for a single one without a name.
-    pools
-        (L, T, S, m + 1) members and, last, the outcome; 0 in all places of cases that are not complete.
-    given
-        (L, T, S), which cases are complete.
-    horizons
-        For each lead time, how many dates later the outcome of a date is known.
-    notes
-        On cases that were left out.
+    Of L lead times, with the name "" for a single one without a name: ``pools`` (L, T, S, m + 1) of members and, last,
+    the outcome, 0 in all places of cases that are not complete; which are, ``given`` (L, T, S); after how many dates
+    the outcome of a date is known, ``horizons``; and ``notes`` on cases that were left out.
     """
 
     names: tuple[str, ...]
@@ -157,13 +148,9 @@ def _named(predictions: Any, targets: Any) -> Read:
         n = len(members)
         return (("",) if n == 1 else tuple(map(str, range(n)))), members, outcomes, (1,) * n
     leads = predictions["lead"].to_numpy()
-    return tuple(map(_lead_name, leads)), members, outcomes, _horizons(leads, predictions)
-
-
-def _lead_name(lead: Any) -> str:
-    if not isinstance(lead, np.timedelta64):
-        return str(lead)
-    return f"{lead / np.timedelta64(1, 'h'):g} h"
+    hour = np.timedelta64(1, "h")
+    in_words = (f"{lead / hour:g} h" if isinstance(lead, np.timedelta64) else str(lead) for lead in leads)
+    return tuple(in_words), members, outcomes, _horizons(leads, predictions)
 
 
 def _horizons(leads: Array, predictions: Any) -> tuple[int, ...]:

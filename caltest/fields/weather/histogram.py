@@ -1,14 +1,13 @@
 """Rank histograms, of numbers and of vectors by their pre-ranks."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
 from caltest._validation import one_of
-from caltest.fields.weather.exchange import Exchanged
 from caltest.fields.weather.forecasts import forecasts_of
-from caltest.fields.weather.preranks import checked_prerank, reduced
 from caltest.fields.weather.ranks import Ranks, contrasts
 from caltest.fields.weather.result import LeadResult, VerificationResult
 from caltest.fields.weather.testing import Estimates, Lead, parts_tested, shown, verified
@@ -73,10 +72,8 @@ def rank_histogram(
         ``"shared"``, which adds no noise but is exact for independent dates only.
     missing
         ``"refuse"`` missing values, or ``"drop"`` the cases (a station at a date) that lack some.
-    n_resamples
-        Number of redraws for each lead time; more for more than 5 of them.
-    rng
-        Seed or ``numpy.random.Generator`` of the redraws.
+    n_resamples, rng
+        As in ``calibration_test``: redraws for each lead time, more for more than 5 of them.
 
     Raises
     ------
@@ -122,16 +119,19 @@ def rank_histogram(
     forecasts = forecasts_of(predictions, targets, horizon, missing)
     function = None if prerank is None else checked_prerank(prerank)
 
-    def tested(number: int, lead: Lead, rng: np.random.Generator) -> LeadResult:
-        pools, given = forecasts.pools[number], forecasts.given[number]
+    def tested(lead: Lead) -> LeadResult:
+        pools, given = lead.pools, lead.given
         if function is not None:
-            given = given.all(axis=1, keepdims=True)
+            given = np.asarray(given.all(axis=1, keepdims=True))
             if not given.any():
                 raise ValueError("predictions and targets: got no date with all stations, which pre-ranks need")
             pools = reduced(pools, function)
-        return _tested(
-            Ranks.of(pools, given, rng if ties == "random" else None), lead, WORDS if function is None else OF_VECTORS
-        )
+        ranks = Ranks.of(pools, given, lead.rng if ties == "random" else None)
+        sums = lead.sums(ranks.table(), ranks.size**2)
+        words = WORDS if function is None else OF_VECTORS
+        parts = parts_tested(sums, contrasts(ranks.size), words, UNITS, _estimates(ranks, lead))
+        values, places = sums[0].deviations + sums[0].expected, np.arange(1.0, ranks.size + 1.0)
+        return lead.result(ranks, parts, shown(lead, places, values, sums[0].expected))
 
     sources: tuple[str, ...] = ("allen2024", "thorarinsdottir2016") if function is not None else ()
     sources += ("broecker2018",) if max(forecasts.horizons) > 1 else ()
@@ -148,41 +148,79 @@ def rank_histogram(
     )
 
 
-def _tested(ranks: Ranks, lead: Lead, words: dict[str, tuple[str, str]]) -> LeadResult:
-    table, width = ranks.table(), ranks.size**2
-
-    def sums(dates: IntArray) -> Exchanged:
-        return Exchanged.of(table, dates, lead.choices, width)
-
-    whole, parts = parts_tested(lead, sums, contrasts(ranks.size), words, UNITS, _estimates(ranks, lead))
-    pvalue = min(part.adjusted for part in parts)
-    values = whole.deviations + whole.expected
-    return LeadResult(
-        lead.name,
-        int(ranks.given.sum()),
-        len(ranks.given),
-        parts,
-        pvalue,
-        pvalue,
-        lead.serial(ranks),
-        **shown(np.arange(1.0, ranks.size + 1.0), values, whole.expected, lead.horizon == 1),
-    )
-
-
 def _estimates(ranks: Ranks, lead: Lead) -> Estimates:
     """Bias and spread with their intervals, from the sums over each date."""
-    u, n = ranks.transforms(), float(ranks.given.sum())
+    middles = (ranks.low + ranks.high + 1.0) / (2.0 * ranks.size) - 0.5
+    u, n = middles[..., -1] * ranks.given, float(ranks.given.sum())
     bias = float(u.sum() / n)
     found: Estimates = {"bias": (bias, lead.mean((u - bias * ranks.given).sum(axis=1), n, bias))}
-    squares, expected = np.square(u).sum(axis=1), _expected_squares(ranks)
-    total = float(expected.sum())
+    # What the squares of each date are on average over its values.
+    expected = np.asarray((np.square(middles).mean(axis=2) * ranks.given).sum(axis=1))
+    squares, total = np.square(u).sum(axis=1), float(expected.sum())
     if total > 0.0:
         excess = float(squares.sum() / total) - 1.0
         found["spread"] = excess, lead.mean(squares - (1.0 + excess) * expected, total, excess)
     return found
 
 
-def _expected_squares(ranks: Ranks) -> FloatArray:
-    """(T,) what the squares of the transforms are on average over the values of each date."""
-    middles = (ranks.low + ranks.high + 1.0) / (2.0 * ranks.size) - 0.5
-    return np.asarray((np.square(middles).mean(axis=2) * ranks.given).sum(axis=1))
+Prerank = Callable[[FloatArray], Any]
+"""From vectors (m + 1, d) to (m + 1,) numbers."""
+
+
+def average_rank(pool: FloatArray) -> FloatArray:
+    """Mean over the coordinates of the ranks: low and high values."""
+    return np.asarray(_ranks(pool).mean(axis=1))
+
+
+def band_depth(pool: FloatArray) -> FloatArray:
+    """Mean over the coordinates of ``(m + 1 - rank) (rank - 1)``: vectors in the middle have large ones."""
+    ranks = _ranks(pool)
+    return np.asarray(((len(pool) - ranks) * (ranks - 1.0)).mean(axis=1))
+
+
+def variogram(pool: FloatArray) -> FloatArray:
+    """Minus half the mean square of differences of neighbours, over the variance of the vector; 0 if that is 0.
+
+    Small for vectors whose neighbours differ much: the dependence between coordinates in their order.
+    """
+    variances = pool.var(axis=1)
+    halves = np.square(np.diff(pool, axis=1)).mean(axis=1) / 2.0
+    return np.asarray(-np.divide(halves, variances, out=np.zeros(len(pool)), where=variances > 0.0))
+
+
+PRERANKS: dict[str, Prerank] = {"average": average_rank, "band depth": band_depth, "variogram": variogram}
+"""Average rank and band depth: Thorarinsdottir, Scheuerer and Heinz 2016; variogram: Allen et al. 2024, lag 1."""
+
+
+def checked_prerank(prerank: Any) -> Prerank:
+    """The function of a name; ``ValueError`` for another name, ``TypeError`` for what is neither."""
+    if callable(prerank):
+        return prerank  # type: ignore[no-any-return]
+    if isinstance(prerank, str) and prerank in PRERANKS:
+        return PRERANKS[prerank]
+    kind = ValueError if isinstance(prerank, str) else TypeError
+    raise kind(
+        f"prerank: got {prerank!r}, wanted {', '.join(map(repr, PRERANKS))} or a function from (m + 1, d) to (m + 1,)"
+    )
+
+
+def reduced(pools: FloatArray, prerank: Prerank) -> FloatArray:
+    """Pools (T, d, m + 1) of vectors to (T, 1, m + 1) of numbers, the same whichever value is the outcome."""
+    n_dates, d, size = pools.shape
+    if d < 2:
+        raise ValueError("prerank: got forecasts of one station, wanted vectors of at least 2 stations")
+    values = np.empty((n_dates, 1, size))
+    for date, pool in enumerate(pools):
+        found = np.asarray(prerank(pool.T.copy()), dtype=np.float64)
+        if found.shape != (size,) or not np.isfinite(found).all():
+            raise ValueError(f"prerank: got values of shape {found.shape}, wanted ({size},) finite numbers")
+        values[date, 0] = found
+    # What differs by rounding is equal.
+    return np.round(values, 12 - int(np.ceil(np.log10(max(1.0, float(np.abs(values).max()))))))
+
+
+def _ranks(pool: FloatArray) -> FloatArray:
+    """Ranks (m + 1, d) from 1, the mean of them for ties."""
+    below = (pool[None] < pool[:, None]).sum(axis=1)
+    same = (pool[None] == pool[:, None]).sum(axis=1)
+    return np.asarray(below + (same + 1.0) / 2.0)

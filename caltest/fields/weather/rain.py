@@ -14,7 +14,7 @@ from caltest.predictions.residuals import Residuals, pit_values as continuous_pi
 def pit_values(
     predictions: ArrayLike, targets: ArrayLike, *, dry: ArrayLike = None, rng: Any = None
 ) -> tuple[Residuals, Array]:
-    """Reduce amounts of rain to integral transforms that are uniform if predictions are calibrated.
+    """Reduce amounts of rain to ``(Residuals, u)`` as ``ct.pit_values``, uniform u if predictions are calibrated.
 
     ``u = F(y)`` for y > 0, and for y = 0 a number drawn uniformly from ``(0, F(0))``, where F is the distribution
     function of the predictions, all of whose probability below 0 is at 0 (a law that is censored at 0), or
@@ -30,12 +30,7 @@ def pit_values(
     dry
         (n,) array-like of the probabilities of no rain, or one number.
     rng
-        Seed or ``numpy.random.Generator`` of the draws.
-
-    Returns
-    -------
-    tuple
-        ``(Residuals, u)``, as from ``ct.pit_values``, to be passed to any test.
+        Of the draws, as in ``calibration_test``.
 
     Raises
     ------

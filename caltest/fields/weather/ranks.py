@@ -1,23 +1,73 @@
-"""Ranks of outcomes among members: sums over dates, and the parts of their test."""
+"""Which of the m + 1 values of a date is the outcome: its rank, sums over dates, redrawn, and parts of their test."""
 
+from collections.abc import Callable
 from math import sqrt
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, ranges
-from caltest.fields.weather.exchange import AT_ONCE, Exchanged, Table
+
+AT_ONCE = 2**21
+"""Numbers in a table; results do not depend on it."""
+
+Table = Callable[[IntArray], FloatArray]
+"""For dates (t,) what each adds to q sums, (t, m + 1, q), if one of its values or another is the outcome."""
+
+
+class Exchanged(NamedTuple):
+    """Sums over dates of what is observed, and what they are if any of the m + 1 values could be the outcome.
+
+    Sums (q,) that are ``observed``, ``draws`` (B, q) of outcomes that are redrawn, one value of each date for all
+    stations, and over all redraws those ``expected`` (q,) and their ``covariance`` (q, q).
+    """
+
+    observed: FloatArray
+    draws: FloatArray
+    expected: FloatArray
+    covariance: FloatArray
+
+    @classmethod
+    def of(cls, table: Table, dates: IntArray, choices: Array, width: int) -> Self:
+        """From the table and redrawn places (T, B) of the outcomes of all dates; ``width`` is (m + 1) q."""
+        some = (dates[part] for part in ranges(len(dates), max(1, AT_ONCE // width)))
+        parts = [_sums(table(one), choices[one]) for one in some]
+        return cls(*(np.asarray(sum(sums)) for sums in zip(*parts, strict=True)))
+
+    def turned(self, matrix: FloatArray) -> "Exchanged":
+        """The same of linear functions of the sums, with a matrix (p, q)."""
+        observed, draws, expected = (one @ matrix.T for one in (self.observed, self.draws, self.expected))
+        return Exchanged(observed, draws, expected, matrix @ self.covariance @ matrix.T)
+
+    @property
+    def deviations(self) -> FloatArray:
+        """(B + 1, q) from what is expected, the observed one first."""
+        return np.concatenate([self.observed[None], self.draws]) - self.expected
+
+
+def _sums(values: FloatArray, choices: Array) -> tuple[FloatArray, ...]:
+    """The sums over a few dates."""
+    means = values.mean(axis=1)
+    flat = (values - means[:, None]).reshape(-1, values.shape[2])
+    draws = np.zeros((choices.shape[1], values.shape[2]))
+    for of_date, chosen in zip(values, choices, strict=True):
+        draws += of_date[chosen]
+    return values[:, -1].sum(axis=0), draws, means.sum(axis=0), flat.T @ flat / values.shape[1]
+
+
+def combined(pvalues: list[float]) -> float:
+    """The smallest of several p-values that depend on each other in any way, times their number (Bonferroni).
+
+    With a mean of them (Vovk and Wang 2020), which is as valid, less is found here.
+    """
+    return min(1.0, len(pvalues) * min(pvalues))
 
 
 class Ranks(NamedTuple):
     """Ranks of all values of a lead time, from 0; those that are equal share theirs, or have them in random order.
 
-    Attributes
-    ----------
-    low, high
-        (T, S, m + 1) first and last rank of each value.
-    given
-        (T, S) which cases count.
+    First and last ranks ``low`` and ``high`` (T, S, m + 1) of each value, and which cases count, ``given`` (T, S).
     """
 
     low: IntArray
@@ -63,11 +113,6 @@ class Ranks(NamedTuple):
         middles = (self.low + self.high) / 2.0 - (self.size - 1.0) / 2.0
         return np.asarray((middles * self.given[:, :, None]).sum(axis=1))
 
-    def transforms(self) -> FloatArray:
-        """(T, S) of the outcomes: middle of their ranks as a share, less 1/2; 0 where there is no case."""
-        middles = (self.low[:, :, -1] + self.high[:, :, -1] + 1.0) / (2.0 * self.size) - 0.5
-        return np.asarray(middles * self.given)
-
 
 class Parts(NamedTuple):
     """Parts of a test: (P, B + 1) statistics, observed first, the same as minus logarithms of p-values, and df (P,)."""
@@ -85,7 +130,7 @@ def contrasts(size: int) -> FloatArray:
 
 
 def parts_of(sums: Exchanged, rows: FloatArray) -> Parts:
-    """Squares of contrasts and the rest of ``d' C^+ d``, with deviations d of covariance C.
+    """Squares of contrasts and the rest of ``d' C^+ d``, with deviations d of covariance C, and their limit laws.
 
     Contrasts are orthogonal in the metric of C: each is what it adds to those before it.
     """
@@ -107,17 +152,11 @@ def parts_of(sums: Exchanged, rows: FloatArray) -> Parts:
         df.append(int(exists))
     rest = int(kept.sum()) - sum(df)
     remainder = np.maximum(total - sum(statistics), 0.0) if rest else np.zeros(len(white))
-    return of_chi_squared(np.stack([*statistics, remainder]), (*df, rest))
-
-
-def of_chi_squared(statistics: FloatArray, df: tuple[int, ...]) -> Parts:
-    """Statistics with the limit laws of given degrees of freedom; those of none are 0."""
-    from scipy.special import chdtrc
-
     tails = [
-        chdtrc(freedom, row) if freedom else np.ones(len(row)) for freedom, row in zip(df, statistics, strict=True)
+        scipy.special.chdtrc(freedom, row) if freedom else np.ones(len(row))
+        for freedom, row in zip((*df, rest), (*statistics, remainder), strict=True)
     ]
-    return Parts(statistics, -np.log(np.maximum(tails, 1e-300)), df)
+    return Parts(np.stack([*statistics, remainder]), -np.log(np.maximum(tails, 1e-300)), (*df, rest))
 
 
 def serial(scores: FloatArray, dates: IntArray, choices: Array) -> FloatArray:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from caltest._results.report import format_pvalue, in_brackets, listed
+from caltest._results.report import format_pvalue, listed
 from caltest._results.tables import Bar, Grid, Page, Part, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
@@ -13,35 +13,27 @@ from caltest._validation import fraction
 
 @dataclass(frozen=True)
 class PartResult:
-    """One way in which forecasts can be wrong at a lead time.
+    """One way in which forecasts can be wrong at a lead time, such as ``"bias"`` or ``"spread"``.
 
     Attributes
     ----------
-    name
-        Such as ``"bias"`` or ``"spread"``.
     words
         What the observed sign means.
     estimate, interval
         The size in the unit of ``unit``, and its interval where there is a valid one.
-    unit
-        What is estimated, and its value if calibrated.
     statistic, df
         Of all dates, and the degrees of freedom of its limit law.
-    pvalue
-        Of this part alone, by redraws.
-    adjusted
-        Adjusted for all parts of all lead times.
+    pvalue, adjusted
+        Of this part alone, by redraws, and adjusted for all parts of all lead times.
     approximate
         The p-value of the limit law for many dates; None where dates depend on each other.
 
     Examples
     --------
     >>> import caltest as ct
-    >>> import numpy as np
-    >>> values = np.random.default_rng(1).normal(size=(100, 10))
-    >>> result = ct.fields.weather.rank_histogram(0.5 * values[:, :9], values[:, 9], n_resamples=99, rng=1)
-    >>> result.rows[0].parts[1].words
-    'members too close to each other'
+    >>> result = ct.fields.weather.rank_histogram([[1.0, 2.0]] * 40, [5.0] * 40, n_resamples=99, rng=1)
+    >>> result.rows[0].parts[0].words
+    'members too low'
     """
 
     name: str
@@ -66,28 +58,21 @@ class LeadResult:
         Of the lead time, empty if there is a single one.
     n, n_dates
         Cases, and dates they are at.
-    parts
-        Ways in which forecasts can be wrong.
     pvalue, adjusted
         Of all parts together, for this lead time, and adjusted for all of them.
     serial
         Correlation of the ranks of a date and the first one after it that should be independent of it; not part of the
         p-value. None for fewer than two such dates.
-    places, observed, expected
-        What the picture shows: horizontal places, and what is observed and expected there.
-    lowest, highest
-        Band that holds all of ``observed`` with 95 % probability if calibrated; empty where dates depend on each other.
-    scores
-        Other numbers by their names.
+    places, observed, expected, lowest, highest
+        What the picture shows, and the band that holds all of ``observed`` with 95 % probability if calibrated; empty
+        where dates depend on each other.
 
     Examples
     --------
     >>> import caltest as ct
-    >>> import numpy as np
-    >>> values = np.random.default_rng(1).normal(size=(100, 10))
-    >>> result = ct.fields.weather.rank_histogram(0.5 * values[:, :9], values[:, 9], n_resamples=99, rng=1)
+    >>> result = ct.fields.weather.rank_histogram([[1.0, 2.0]] * 40, [5.0] * 40, n_resamples=99, rng=1)
     >>> [part.name for part in result.rows[0].faults()]
-    ['spread']
+    ['bias', 'spread']
     """
 
     name: str
@@ -115,39 +100,25 @@ class VerificationResult(TabularResult, Stored):
 
     Attributes
     ----------
-    test
-        What was tested.
-    hypothesis
-        The null hypothesis.
-    predictions
-        Sizes of the data in words.
-    n
-        Number of cases.
     rows
         What was found at each lead time, in their order.
-    pvalue, pvalue_kind
+    pvalue
         Of the hypothesis for all lead times: the smallest adjusted p-value. It is exact.
     smallest
         The smallest p-value that so many redraws can give.
-    n_resamples, seed
-        Number of redraws at each lead time, and the integer that reproduces them as ``rng=seed``.
     null, assumes
         How p-values were made, and what they assume.
     axis
         What the picture shows: names of the horizontal and the vertical axis.
     each
         What a row is of.
-    notes
-        What the reader should know.
 
     Examples
     --------
     >>> import caltest as ct
-    >>> import numpy as np
-    >>> values = np.random.default_rng(1).normal(size=(100, 10))
-    >>> result = ct.fields.weather.rank_histogram(0.5 * values[:, :9], values[:, 9], n_resamples=99, rng=1)
+    >>> result = ct.fields.weather.rank_histogram([[1.0, 2.0]] * 40, [5.0] * 40, n_resamples=99, rng=1)
     >>> result
-    <rank histogram: p = 0.01, 100 dates, 9 members>
+    <rank histogram: p = 0.01, 40 dates, 2 members>
     """
 
     test: str
@@ -232,12 +203,10 @@ class VerificationResult(TabularResult, Stored):
         ]
 
     def table(self) -> Table:
-        """A line for each part of each lead time."""
         header = ["", "cases", "estimate", "95 % interval", "statistic", "df", "p-value", "approximate", "adjusted"]
         return [header, *(_cells(row, part) for row in self.rows for part in row.parts)]
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers of each part of each lead time."""
         entries = []
         for row in self.rows:
             for part in (*row.parts, *([row.serial] if row.serial else [])):
@@ -247,12 +216,12 @@ class VerificationResult(TabularResult, Stored):
                 entries.append({"name": row.name, "part": part.name, "n": row.n, **numbers, **pvalues})
         return entries
 
-    def summary(self, alpha: float = 0.05) -> str:
+    def summary(self, alpha: float = 0.05) -> Page:
         """The report that ``print`` shows, with the verdict at a level."""
         level = fraction("alpha", alpha)
         units = dict.fromkeys(f"{part.name}: {part.unit}" for row in self.rows for part in row.parts if part.unit)
         kind = f"exact, adjusted for all {self.each}s" if len(self.rows) > 1 else "exact"
-        parts = {
+        what = {
             "Hypothesis": self.hypothesis,
             "Predictions": self.predictions,
             "Assumes": self.assumes,
@@ -260,10 +229,13 @@ class VerificationResult(TabularResult, Stored):
             "Estimates": "; ".join(units) or None,
             "Reproduce": f"rng={self.seed}",
         }
-        found = {"Verdict": self.verdict(level), "Why": self.why(level)}
-        pvalue = {"p-value": format_pvalue(self.pvalue) + in_brackets(self.pvalue, None, kind)}
+        found = {
+            "Verdict": self.verdict(level),
+            "Why": self.why(level),
+            "p-value": f"{format_pvalue(self.pvalue)} ({kind})",
+        }
         scores: list[Part] = [[""], Grid(self._scores())] if any(row.scores for row in self.rows) else []
-        return Page(self.test, found | pvalue, [""], Grid(self.table()), *scores, [""], parts, notes=self.notes)
+        return self._page(self.test, found, what, *scores, notes=self.notes)
 
     def _scores(self) -> Table:
         """A column for each lead time."""

@@ -10,7 +10,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.statistics.logistic import maximise
 from caltest._validation import one_of
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
-from caltest.recalibration.shared.storage import LARGEST, require, require_range
+from caltest.recalibration.shared.storage import LARGEST, require
 
 CLIP = 1e-12
 """Probabilities are taken as at least this, and at most 1 minus this, before logarithms."""
@@ -138,12 +138,7 @@ class BetaMap(ProbabilityMap):
     c: float
 
     binary: ClassVar[bool] = True
-
-    def _check(self) -> None:
-        super()._check()
-        require_range("a", self.a, 0.0, LARGEST)
-        require_range("b", self.b, 0.0, LARGEST)
-        require_range("c", self.c, -LARGEST, LARGEST)
+    ranges = {"a": (0.0, LARGEST), "b": (0.0, LARGEST), "c": (-LARGEST, LARGEST)}
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         return np.asarray(expit(_columns(scores, self.input) @ np.array([self.c, self.a, self.b])))

@@ -11,7 +11,7 @@ from caltest._validation import one_of, positive_number, switch, whole_number
 from caltest.binning import quantile_ranks
 from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
-from caltest.recalibration.shared.storage import require, require_increasing, require_range
+from caltest.recalibration.shared.storage import require, require_increasing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,6 +26,7 @@ class StepMap(ProbabilityMap):
     values: FloatArray
 
     binary: ClassVar[bool] = True
+    ranges = {"values": (0.0, 1.0)}
 
     def _check(self) -> None:
         super()._check()
@@ -33,21 +34,15 @@ class StepMap(ProbabilityMap):
         require_increasing("edges", self.edges, -np.inf, np.inf)
         shape = (self.edges.size + 1,)
         require(self.values.shape == shape, "values", self.values.shape, f"shape {shape}, one more than edges")
-        require_range("values", self.values, 0.0, 1.0)
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         points = probabilities_of(scores, self.input) if self.on == "probabilities" else scores
-        return np.asarray(self.values[bins_of(self.edges, points)])
+        return np.asarray(self.values[np.searchsorted(self.edges, points)])
 
 
 def probabilities_of(scores: FloatArray, scale: str) -> FloatArray:
     """Probabilities (n,) as they are, those of log-odds (n,)."""
     return np.asarray(expit(scores)) if scale == "logits" else scores
-
-
-def bins_of(edges: FloatArray, points: FloatArray) -> IntArray:
-    """Number of the bin of each point, for fits and predictions alike."""
-    return np.searchsorted(edges, points, side="left")
 
 
 def between(low: FloatArray, high: FloatArray) -> FloatArray:
@@ -109,7 +104,7 @@ class HistogramBinning(ProbabilityCalibrator):
             edges = np.arange(1, self.n_bins) / self.n_bins
         else:
             edges = quantile_edges(*np.unique(p, return_counts=True), self.n_bins)
-        bins = bins_of(edges, p)
+        bins = np.searchsorted(edges, p)
         sizes = np.bincount(bins, minlength=edges.size + 1)
         events = np.bincount(bins, labels, minlength=edges.size + 1)
         values = np.where(sizes > 0, events / np.maximum(sizes, 1), mid_points(edges, 0.0, 1.0))
@@ -189,7 +184,7 @@ class BBQ(ProbabilityCalibrator):
         for inner in binnings:
             likelihood, frequencies = _posterior(inner, values, counts, events)
             weights.append(likelihood)
-            means.append(frequencies[bins_of(inner, np.append(edges, 1.0))])
+            means.append(frequencies[np.searchsorted(inner, np.append(edges, 1.0))])
         averaged = np.einsum("l,lb->b", softmax(weights), np.stack(means))
         return StepMap(self.input, 2, on="probabilities", edges=edges, values=averaged)
 
@@ -219,13 +214,13 @@ class InterpolatedMap(ProbabilityMap):
     values: FloatArray
 
     binary: ClassVar[bool] = True
+    ranges = {"values": (0.0, 1.0)}
 
     def _check(self) -> None:
         super()._check()
         require_increasing("points", self.points, -np.inf, np.inf)
         same = self.points.size > 0 and self.values.shape == self.points.shape
         require(same, "values", self.values.shape, f"one for each of at least one of points, {self.points.shape}")
-        require_range("values", self.values, 0.0, 1.0)
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         return np.interp(scores, self.points, self.values)

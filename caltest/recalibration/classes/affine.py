@@ -10,7 +10,7 @@ from caltest._basics.numerics import FloatArray, IntArray
 from caltest._validation import real_number
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.shared.inputs import log_probabilities
-from caltest.recalibration.shared.storage import LARGEST, require, require_range
+from caltest.recalibration.shared.storage import LARGEST, require
 
 CLIP = 1e-12
 """Probabilities are taken as at least this before logarithms."""
@@ -29,13 +29,13 @@ class AffineMap(ProbabilityMap):
     weights: FloatArray
     intercept: FloatArray
 
+    ranges = {"weights": (-LARGEST, LARGEST), "intercept": (-LARGEST, LARGEST)}
+
     def _check(self) -> None:
         super()._check()
         k = self.n_classes
         require(self.weights.shape in ((k,), (k, k)), "weights", self.weights.shape, f"shape ({k},) or ({k}, {k})")
         require(self.intercept.shape == (k,), "intercept", self.intercept.shape, f"shape ({k},)")
-        require_range("weights", self.weights, -LARGEST, LARGEST)
-        require_range("intercept", self.intercept, -LARGEST, LARGEST)
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         return np.asarray(softmax(_affine(_logits(scores, self.input), self.weights, self.intercept), axis=1))
@@ -46,11 +46,6 @@ class VectorScaling(ProbabilityCalibrator):
     """Vector scaling: ``softmax(w * z + b)`` with a weight and an intercept for each class.
 
     Of the largest likelihood of the labels, with logits z, or ``z = log p`` with p clipped at 1e-12.
-
-    Parameters
-    ----------
-    input
-        ``"probabilities"`` or ``"logits"`` (n, k).
 
     Notes
     -----
@@ -84,8 +79,6 @@ class MatrixScaling(ProbabilityCalibrator):
     ----------
     off_diagonal, intercept
         Strengths of the regularisation, at least 0, to be chosen by ``fit_best`` over a few powers of 10.
-    input
-        ``"probabilities"`` or ``"logits"`` (n, k).
 
     Notes
     -----

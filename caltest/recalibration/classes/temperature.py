@@ -9,7 +9,6 @@ from caltest._basics.numerics import FloatArray, IntArray
 from caltest._validation import positive_number
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.shared.inputs import log_probabilities
-from caltest.recalibration.shared.storage import require_range
 
 SMALLEST, LARGEST = 1e-3, 1e3
 """Range of the inverse temperature."""
@@ -25,10 +24,7 @@ class TemperatureMap(ProbabilityMap):
     temperature: float
     clip: float
 
-    def _check(self) -> None:
-        super()._check()
-        require_range("temperature", self.temperature, 1.0 / LARGEST, 1.0 / SMALLEST)
-        require_range("clip", self.clip, SMALLEST_CLIP, LARGEST_CLIP)
+    ranges = {"temperature": (1.0 / LARGEST, 1.0 / SMALLEST), "clip": (SMALLEST_CLIP, LARGEST_CLIP)}
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         logits = log_probabilities(scores, self.input, self.clip)
@@ -52,8 +48,6 @@ class TemperatureScaling(ProbabilityCalibrator):
         Probabilities below this count as this before logarithms, between 2.2e-308 and 1e-3. Methods such as random
         forests predict 0 for labels that occur; their number of nats decides the temperature then. For a forest of 100
         trees and seven classes (KITTI, four splits) the log score is 0.435 with 1e-12 and 0.289 with 1e-3.
-    input
-        ``"probabilities"``: ``Categorical``, ``Bernoulli`` or arrays; or ``"logits"``: arrays (n, k) or (n,).
 
     Raises
     ------
@@ -104,11 +98,6 @@ class IdentityMap(ProbabilityMap):
 @dataclass(frozen=True)
 class Identity(ProbabilityCalibrator):
     """No recalibration: probabilities stay, logits become ``softmax(z)``. A method for ``fit_best`` to compare with.
-
-    Parameters
-    ----------
-    input
-        ``"probabilities"`` or ``"logits"``.
 
     Notes
     -----

@@ -1,6 +1,5 @@
 """The parameters of the largest evidence bound, by L-BFGS from inducing inputs that k-means finds."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,7 +14,6 @@ from caltest.recalibration.gaussian_process.objective import (
     AllInputs,
     LatentProcess,
     OnGrid,
-    Rows,
     evidence_bound,
     inverse_softplus,
 )
@@ -117,11 +115,10 @@ def best_of_scales(
                     kept = with_class_kept(fit, scores, labels, max_iterations)
                     best = max(best, kept, key=lambda fit: fit.bound)
             if best.bound < least:
-                steep = [
-                    best_fit(scores, labels, scale, n_inducing, max_iterations, inverse_temperature) for scale in scales
-                ]
-                kept_too = (with_class_kept(fit, scores, labels, max_iterations) for fit in steep)
-                best = max(best, *kept_too, key=lambda fit: fit.bound)
+                for scale in scales:
+                    steep = best_fit(scores, labels, scale, n_inducing, max_iterations, inverse_temperature)
+                    kept = with_class_kept(steep, scores, labels, max_iterations)
+                    best = max(best, kept, key=lambda fit: fit.bound)
     return best
 
 
@@ -200,7 +197,10 @@ def _search(
 ) -> LatentFit:
     vector, left = start.to_vector(), max_iterations
     bounds = _bounds(SCALES[scale], start.mean.size)
-    for rows in _all_rows(inputs, prior, labels):
+    without_grid = inputs.size <= INPUTS_WITHOUT_GRID or inputs.min() == inputs.max()
+    for n_cells in (None,) if without_grid else GRIDS:
+        data = inputs, prior, labels
+        rows = AllInputs(*data) if n_cells is None else OnGrid(*data, n_cells)
         # Each grid is searched to the end; the next, finer one is needed only where the length scale is short.
         found = minimize(
             _negative_mean,
@@ -214,7 +214,7 @@ def _search(
         vector, left = found.x, left - found.nit
         process = LatentProcess.from_vector(vector)
         bound = -float(found.fun) * labels.size + (0.0 if order is None else order.penalty(vector)[0])
-        if isinstance(rows, AllInputs):
+        if without_grid:
             break
         exact = bound_at(process, inputs, prior, labels)
         error, bound = abs(exact - bound), exact
@@ -223,14 +223,6 @@ def _search(
         if error > MISLEADING:
             vector, left = start.to_vector(), max_iterations
     return LatentFit(process, scale, bound, bool(found.success))
-
-
-def _all_rows(inputs: FloatArray, prior: FloatArray, labels: IntArray) -> Iterator[Rows]:
-    if inputs.size <= INPUTS_WITHOUT_GRID or inputs.min() == inputs.max():
-        yield AllInputs(inputs, prior, labels)
-        return
-    for n_cells in GRIDS:
-        yield OnGrid(inputs, prior, labels, n_cells)
 
 
 def bound_at(process: LatentProcess, inputs: FloatArray, prior: FloatArray, labels: IntArray) -> float:

@@ -12,7 +12,7 @@ from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.classes.temperature import LARGEST as LARGEST_SLOPE, SMALLEST
 from caltest.recalibration.gaussian_process.fit import PART, best_of_scales, inputs_of, prior_of
 from caltest.recalibration.gaussian_process.objective import FLOOR, LatentProcess
-from caltest.recalibration.shared.storage import LARGEST, require, require_range
+from caltest.recalibration.shared.storage import LARGEST, require
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +59,16 @@ class GPMap(ProbabilityMap):
     highest: float
     slope: float = 1.0
 
+    # No wider than what the search allows, so that the covariance of the inducing variables has a factor.
+    ranges = {
+        "mean": (-LARGEST, LARGEST),
+        "scales": (FLOOR / 2.0, 1e3 * (1.0 + 1e-6)),
+        "lengthscale": (FLOOR / 2.0, 1e4 * (1.0 + 1e-6)),
+        "variance": (FLOOR / 2.0, 1e4 * (1.0 + 1e-6)),
+        "noise": (FLOOR / 2.0, 1e2 * (1.0 + 1e-6)),
+        "slope": (SMALLEST, LARGEST_SLOPE),
+    }
+
     def _check(self) -> None:
         super()._check()
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
@@ -67,29 +77,13 @@ class GPMap(ProbabilityMap):
         require(self.inducing.shape == m and m != (0,), "inducing", self.inducing.shape, "shape (M,), M at least 1")
         for name in ("mean", "scales"):
             require(getattr(self, name).shape == m, name, getattr(self, name).shape, f"shape {m} as inducing")
-        require_range("mean", self.mean, -LARGEST, LARGEST)
-        # No wider than what the search allows, so that the covariance of the inducing variables has a factor.
-        for name, most in (("scales", 1e3), ("lengthscale", 1e4), ("variance", 1e4), ("noise", 1e2)):
-            require_range(name, getattr(self, name), FLOOR / 2.0, most * (1.0 + 1e-6))
-        require_range("slope", self.slope, SMALLEST, LARGEST_SLOPE)
         require(self.lowest <= self.highest, "lowest, highest", (self.lowest, self.highest), "an increasing pair")
 
     def marginal(self, predictions: ArrayLike, *, n_draws: int = 100, rng: Any = None) -> Any:
         """Mean of the recalibrated probabilities over draws of the latent function, of the kind that is given.
 
-        Parameters
-        ----------
-        predictions
-            As those of the fit.
-        n_draws
-            Number Q of draws; the standard error of the mean falls like 1 / sqrt(Q).
-        rng
-            Seed or ``numpy.random.Generator``.
-
-        Raises
-        ------
-        ValueError
-            For bad data, another number of classes than that of the fit, or the wrong scale.
+        Predictions and errors as those of the map itself; the standard error of the mean of Q ``n_draws`` falls like
+        1 / sqrt(Q).
 
         Notes
         -----
@@ -130,11 +124,7 @@ NUMBERS = 2_000_000
 def marginal_probabilities(
     process: LatentProcess, inputs: FloatArray, prior: FloatArray, n_draws: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Mean over draws of ``softmax(g(x_1)..g(x_k))`` for rows of inputs (n, k).
-
-    One draw of the inducing variables serves all classes and rows. What they leave open is drawn for each
-    input by itself.
-    """
+    """Mean over draws of ``softmax(g(x_1)..g(x_k))`` for rows of inputs (n, k)."""
     k, m = inputs.shape[1], process.mean.size
     variables = process.mean + process.scale * rng.standard_normal((n_draws, m))
     weights = process.inverse_factor.T @ variables.T
@@ -143,16 +133,12 @@ def marginal_probabilities(
     for rows in ranges(inputs.shape[0], max(1, NUMBERS // size)):
         kernel = process.kernel(inputs[rows].ravel()).reshape(-1, k, m)
         noise = rng.standard_normal((kernel.shape[0], k, n_draws))
-        values = prior[rows][..., None] + kernel @ weights + _rest(process, kernel, noise)
+        explained = kernel @ process.inverse_factor.T
+        variances = process.variance + process.noise - (explained**2).sum(axis=2)
+        rest = np.sqrt(np.maximum(variances, 0.0))[..., None] * noise
+        values = prior[rows][..., None] + kernel @ weights + rest
         averages[rows] = softmax(values, axis=1).mean(axis=2)
     return np.asarray(averages / averages.sum(axis=1, keepdims=True))
-
-
-def _rest(process: LatentProcess, kernel: FloatArray, noise: FloatArray) -> FloatArray:
-    """Draws (n, k, Q) of the function given the inducing variables, less its mean."""
-    explained = kernel @ process.inverse_factor.T
-    variances = process.variance + process.noise - (explained**2).sum(axis=2)
-    return np.asarray(np.sqrt(np.maximum(variances, 0.0))[..., None] * noise)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,8 +153,6 @@ class GPCalibrator(ProbabilityCalibrator):
 
     Parameters
     ----------
-    input
-        ``"probabilities"``: ``Categorical``, ``Bernoulli`` or arrays; or ``"logits"``: arrays (n, k) or (n,).
     n_inducing
         Number M of inducing inputs, fewer if there are fewer different inputs.
     max_iterations
@@ -224,10 +208,21 @@ class GPCalibrator(ProbabilityCalibrator):
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> GPMap:
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
-        settings = self.n_inducing, self.max_iterations, self.keep_class
-        best = best_of_scales(scores, labels, scales, *settings)
+        best = best_of_scales(scores, labels, scales, self.n_inducing, self.max_iterations, self.keep_class)
         inputs, process = inputs_of(scores, best.scale), best.process
-        kernel = process.lengthscale, process.variance, process.noise
-        found: tuple[Any, ...] = best.bound, best.converged, float(inputs.min()), float(inputs.max()), best.slope
-        variables = process.inducing, process.mean, process.scale
-        return GPMap(self.input, scores.shape[1], best.scale, *variables, *kernel, *found)
+        return GPMap(
+            self.input,
+            scores.shape[1],
+            scale=best.scale,
+            inducing=process.inducing,
+            mean=process.mean,
+            scales=process.scale,
+            lengthscale=process.lengthscale,
+            variance=process.variance,
+            noise=process.noise,
+            evidence_bound=best.bound,
+            converged=best.converged,
+            lowest=float(inputs.min()),
+            highest=float(inputs.max()),
+            slope=best.slope,
+        )

@@ -206,26 +206,19 @@ def slope_of_softplus(vector: FloatArray) -> FloatArray:
     return np.concatenate([np.ones(2 * m), expit(vector[2 * m :])])
 
 
-@dataclass(frozen=True)
-class KernelDerivatives:
-    """Derivatives by what sets the kernel."""
-
-    inducing: FloatArray
-    lengthscale: float
-    variance: float
-    noise: float
-
-
 def pull_back(
     process: LatentProcess,
+    nodes: FloatArray,
+    products: FloatArray,
     d_weights: FloatArray,
     d_reduction: FloatArray,
-    d_kernel: KernelDerivatives,
+    by_variances: float = 0.0,
     divergence: bool = True,
 ) -> FloatArray:
     """Derivatives by inducing inputs, means and positive parameters, from those by w, W (symmetric) and the kernel.
 
-    With ``divergence`` that of -KL is added. Time O(M^3).
+    ``products[g, m]`` are the kernel at nodes (g,) times the derivative by it, ``by_variances`` is that by all
+    variances at once. With ``divergence`` that of -KL is added. Time O(M^3).
     """
     inverse, scale = process.inverse_factor, process.scale
     d_mean = inverse @ d_weights
@@ -238,11 +231,14 @@ def pull_back(
     d_covariance = (d_covariance + d_covariance.T) / 2.0
     rows = d_covariance * process.covariance
     steps = (process.inducing[:, None] - process.inducing) / process.lengthscale
+    node_steps = (nodes[:, None] - process.inducing) / process.lengthscale
+    by_step = products * node_steps
     # Each inducing input moves its row and its column, hence 2.
-    d_inducing = d_kernel.inducing - 2.0 * (rows * steps).sum(axis=1) / process.lengthscale
-    d_lengthscale = d_kernel.lengthscale + (rows * steps**2).sum() / process.lengthscale
-    d_variance = d_kernel.variance + rows.sum() / process.variance
-    d_noise = d_kernel.noise + np.trace(d_covariance)
+    d_inducing = by_step.sum(axis=0) / process.lengthscale - 2.0 * (rows * steps).sum(axis=1) / process.lengthscale
+    d_lengthscale = float(np.vdot(by_step, node_steps)) / process.lengthscale
+    d_lengthscale += (rows * steps**2).sum() / process.lengthscale
+    d_variance = float(products.sum()) / process.variance + by_variances + rows.sum() / process.variance
+    d_noise = by_variances + np.trace(d_covariance)
     if divergence:
         d_mean, d_scale = d_mean - process.mean, d_scale - scale + 1.0 / scale
     return np.concatenate([d_inducing, d_mean, d_scale, [d_lengthscale, d_variance, d_noise]])
@@ -259,25 +255,7 @@ def evidence_bound(vector: FloatArray, rows: Rows) -> tuple[float, FloatArray]:
     reduced = kernel @ process.reduction
     variance = process.variance + process.noise - np.einsum("gm,gm->g", reduced, kernel)
     value, d_mean, d_variance = rows.likelihood(kernel @ process.weights, variance)
-    d_values = d_mean[:, None] * process.weights - 2.0 * d_variance[:, None] * reduced
-    gradient = pull_back(
-        process,
-        kernel.T @ d_mean,
-        -(kernel.T * d_variance) @ kernel,
-        by_kernel(process, nodes, d_values * kernel, float(d_variance.sum())),
-    )
+    products = (d_mean[:, None] * process.weights - 2.0 * d_variance[:, None] * reduced) * kernel
+    by_weights, by_reduction = kernel.T @ d_mean, -(kernel.T * d_variance) @ kernel
+    gradient = pull_back(process, nodes, products, by_weights, by_reduction, float(d_variance.sum()))
     return value - process.divergence, gradient * slope_of_softplus(vector)
-
-
-def by_kernel(
-    process: LatentProcess, nodes: FloatArray, products: FloatArray, by_variances: float
-) -> KernelDerivatives:
-    """From ``products[g, m]``, the kernel times the derivative by it, and the derivative by all variances at once."""
-    steps = (nodes[:, None] - process.inducing) / process.lengthscale
-    by_step = products * steps
-    return KernelDerivatives(
-        inducing=by_step.sum(axis=0) / process.lengthscale,
-        lengthscale=float(np.vdot(by_step, steps)) / process.lengthscale,
-        variance=float(products.sum()) / process.variance + by_variances,
-        noise=by_variances,
-    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray
-from caltest.recalibration.gaussian_process.objective import LatentProcess, by_kernel, pull_back, slope_of_softplus
+from caltest.recalibration.gaussian_process.objective import LatentProcess, pull_back, slope_of_softplus
 from caltest.recalibration.shared.inputs import SMALLEST, log_probabilities
 
 COARSE, FINE = 150, 20_000
@@ -33,12 +33,8 @@ class Order:
     Of probabilities a row with the largest one p has no other above ``1 - p``: the function may fall where only very
     different probabilities meet.
 
-    Attributes
-    ----------
-    nodes, prior
-        Increasing inputs, and the mean of the prior there, (g,).
-    others
-        How many of the nodes, counted from the first one, the other classes can have, (g,).
+    ``nodes`` are increasing inputs (g,), ``prior`` is the mean of the prior there, and ``others`` how many of the
+    nodes, counted from the first one, the other classes can have.
     """
 
     nodes: FloatArray
@@ -74,8 +70,7 @@ class Order:
         np.add.at(slopes, places, 2.0 * PENALTY * short)
         products = slopes[:, None] * process.weights * kernel
         by_weights, no_reduction = kernel.T @ slopes, np.zeros((process.mean.size, process.mean.size))
-        derivatives = by_kernel(process, self.nodes, products, 0.0)
-        gradient = pull_back(process, by_weights, no_reduction, derivatives, divergence=False)
+        gradient = pull_back(process, self.nodes, products, by_weights, no_reduction, divergence=False)
         return PENALTY * float(short @ short), gradient * slope_of_softplus(vector)
 
     def share(self, process: LatentProcess) -> float:

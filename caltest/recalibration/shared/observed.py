@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, to_array
+from caltest._validation import at_least
 from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
 from caltest.predictions.convert import as_predictions, as_sample, in_order_of_targets
 from caltest.recalibration.base import CalibrationMap, Calibrator
@@ -44,6 +45,13 @@ class Observed:
         """The observations at some places."""
         inputs = self.inputs.take(index) if isinstance(self.inputs, Predictions) else self.inputs[index]
         return Observed(inputs, self.targets[index], self.checked[index], self.classes)
+
+    def split(self, share: float, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Places of a random part with a share of the data, to judge a method on, and of the others to fit it to."""
+        at_least(len(self), 4, "a report of a method")
+        order = rng.permutation(len(self))
+        rest, others = np.split(order, [min(max(round(share * len(self)), 3), len(self) - 1)])
+        return np.sort(rest), np.sort(others)
 
     def fit(self, calibrator: Calibrator) -> CalibrationMap:
         """The map of a method fitted to these."""
