@@ -4,7 +4,7 @@ from caltest._basics.numerics import own_errstate
 from caltest._results.report import pvalue_phrase
 from caltest.fields.clinical.decisions import DecisionCurve
 from caltest.fields.clinical.validation_result import ClinicalValidation
-from caltest.plots._axes import DARK, INSIDE, MODEL, OUTSIDE, PALE, Axes, axes_of, legend, set_title, style_of
+from caltest.plots._axes import DARK, OUTSIDE, PALE, Axes, axes_of, legend, set_title, style_of
 
 
 @own_errstate
@@ -45,13 +45,13 @@ def clinical_curve(
     if not isinstance(result, ClinicalValidation) or not result.curve.risk:
         raise TypeError(f"result: got {result!r}, wanted what clinical.validate returns for risks other than 0 and 1")
     ax, curve = axes_of(ax, "clinical_curve", (4.5, 4.8)), result.curve
-    style = style_of(ax, color)
+    style = style_of(ax, color, label)
     band = f"{100 * result.confidence_level:g} % of calibrated models"
     if style.first:
         ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=1)
     ax.fill_between(curve.risk, *curve.band, color=style.color, alpha=0.18, linewidth=0, label=band)
-    name = style.name(label, f"observed frequency, {'splines' if curve.method == 'splines' else 'loess'}")
-    ax.plot(curve.risk, curve.frequency, color=style.color, linestyle=style.line, label=name, gid=MODEL)
+    line = style.line(f"observed frequency, {'splines' if curve.method == 'splines' else 'loess'}")
+    ax.plot(curve.risk, curve.frequency, **line)
     most = 1.05 * max(*curve.frequency, *curve.band[1], *curve.risk, 0.0 if style.first else ax.get_xlim()[1] / 1.05)
     ax.set(xlim=(0.0, min(1.0, most)), ylim=(0.0, min(1.0, most)), xlabel="predicted risk", ylabel="observed frequency")
     ax.set_aspect("equal")
@@ -94,17 +94,14 @@ def decision_curve(
     if not isinstance(result, DecisionCurve):
         raise TypeError(f"result: got {result!r}, wanted what clinical.decision_curve returns")
     ax = axes_of(ax, "decision_curve", (5.5, 4.0))
-    style, x = style_of(ax, color), [one.threshold for one in result.rows]
+    style, x = style_of(ax, color, label), [one.threshold for one in result.rows]
     if style.first:
         ax.plot(x, [1000 * one.treat_all for one in result.rows], color=PALE, linewidth=1.5, label="treat all")
         ax.axhline(0.0, color=DARK, linewidth=0.8, label="treat nobody")
-    better = [1000 * one.recalibrated for one in result.rows]
-    ax.plot(
-        x, better, color=OUTSIDE if color is None and style.first else style.color, linestyle=":", label="recalibrated"
-    )
-    model, name = [1000 * one.model for one in result.rows], style.name(label, "treat by predicted risk")
-    line = style.color if color or not style.first else INSIDE
-    ax.plot(x, model, color=line, marker=style.marker, markersize=4, linestyle=style.line, label=name, gid=MODEL)
+    better, model = [1000 * one.recalibrated for one in result.rows], [1000 * one.model for one in result.rows]
+    shade = OUTSIDE if color is None and style.first else style.color
+    ax.plot(x, better, color=shade, linestyle=":", label="recalibrated")
+    ax.plot(x, model, marker=style.marker, markersize=4, **style.line("treat by predicted risk"))
     low = min(0.0, *model, *better)
     ax.set(xlabel="threshold of the risk", ylabel="net benefit per 1000 cases", ylim=(low - 5.0, None))
     ax.locator_params(axis="x", nbins=6)

@@ -12,7 +12,6 @@ from caltest.plots._axes import (
     DARK,
     LINES,
     MARKERS,
-    MODEL,
     OUTSIDE,
     PALE,
     Axes,
@@ -70,26 +69,24 @@ def evidence(
     if not isinstance(test, (SequentialCalibrationTest, CalibrationMonitor, SequentialTestResult, MonitorResult)):
         raise TypeError(f"test: got {test!r}, wanted a SequentialCalibrationTest, a CalibrationMonitor or its result")
     result = test.result() if isinstance(test, (SequentialCalibrationTest, CalibrationMonitor)) else test
-    curve, threshold, line, alarms = result.curve(fraction("alpha", alpha))
+    curve, threshold, words, alarms = result.curve(fraction("alpha", alpha))
     finite = np.isfinite(curve)
     seen = np.arange(1, result.n + 1)
     ax = axes_of(ax, "evidence", (6.0, 4.0))
-    style, logs, threshold = style_of(ax, color), curve / np.log(10.0), threshold / np.log(10.0)
-    name = style.name(label, "evidence")
+    style, logs, threshold = style_of(ax, color, label), curve / np.log(10.0), threshold / np.log(10.0)
+    line = style.line("evidence")
     # A single observation is a point, since a line needs two.
     dot = style.marker if finite.sum() == 1 else ""
-    ax.plot(seen[finite], logs[finite], marker=dot, color=style.color, linestyle=style.line, label=name, gid=MODEL)
+    ax.plot(seen[finite], logs[finite], marker=dot, **line)
     if style.first:
-        ax.axhline(threshold, color=DARK, linewidth=0.8, linestyle=":", label=line)
+        ax.axhline(threshold, color=DARK, linewidth=0.8, linestyle=":", label=words)
         ax.set(xlim=(0.0, result.n + 1.0), ylim=(min(-0.5, *logs[finite]) if finite.any() else -0.5, None))
-    own = "" if label is None and style.first else f"{name}: "
+    own = "" if style.alone else f"{line['label']}: "
     shown = [alarm for alarm in alarms if finite[alarm - 1]]
     if shown:
         look: dict[str, Any] = {"color": style.color, "markeredgecolor": DARK, "linestyle": "", "zorder": 4}
-        text = (
-            f"{own}alarm after {shown[0]}" if len(shown) == 1 else f"{own}{len(shown)} alarms, after {shown[0]} first"
-        )
-        ax.plot(shown, [logs[alarm - 1] for alarm in shown], "D", label=text, **look)
+        text = f"alarm after {shown[0]}" if len(shown) == 1 else f"{len(shown)} alarms, after {shown[0]} first"
+        ax.plot(shown, [logs[alarm - 1] for alarm in shown], "D", label=own + text, **look)
     if not finite.all():
         first = int(seen[~finite][0])
         mark = OUTSIDE if style.first else style.color

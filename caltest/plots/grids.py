@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._validation import whole_number
-from caltest.plots._axes import Axes, axes_of, even_points, plain
+from caltest.plots._axes import Axes, even_points, new_figure, plain
 from caltest.plots.reliability import reliability_diagram
 from caltest.predictions.convert import as_sample
 from caltest.predictions.reductions import classwise
@@ -66,9 +66,7 @@ def classwise_reliability(
     chosen = np.sort(np.argsort(-counts, kind="stable")[:most])
     columns = min(4, ceil(chosen.size**0.5))
     rows = ceil(chosen.size / columns)
-    first = axes_of(None, "classwise_reliability", (2.2 * columns + 0.4, 2.7 * rows + 0.6))
-    figure: Any = first.figure
-    first.remove()
+    figure = new_figure("classwise_reliability", (2.2 * columns + 0.4, 2.7 * rows + 0.6))
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     streams = np.random.default_rng(seed_of(rng)).spawn(chosen.size)
     reduced = classwise(sample.predictions, sample.as_given)

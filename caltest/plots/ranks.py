@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import own_errstate
-from caltest.plots._axes import DARK, MODEL, PALE, Axes, axes_of, legend, style_of
+from caltest.plots._axes import DARK, PALE, Axes, axes_of, legend, style_of
 
 SHOWN = 8
 """Curves of a picture; of more parameters those with the smallest p-values."""
@@ -54,10 +54,8 @@ def rank_ecdf(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     ax.fill_between(x, result.lowest - x, result.highest - x, color=PALE, linewidth=0.0, label=name, step="mid")
     ax.axhline(0.0, color=DARK, linewidth=0.8)
     for row in sorted(result.rows, key=lambda row: row.adjusted)[:SHOWN]:
-        style = style_of(ax, None)
         width = 2.2 if row.adjusted <= 1.0 - result.confidence_level else 1.0
-        line: dict[str, Any] = {"color": style.color, "linestyle": style.line, "linewidth": width, "gid": MODEL}
-        ax.plot(x, row.shares - x, label=style.name(row.name, row.name), **line)
+        ax.plot(x, row.shares - x, linewidth=width, **style_of(ax, None, row.name).line(row.name))
     ax.set(xlim=(0.0, 1.0), xlabel="rank of the truth as a share", ylabel="share below, less expected")
     legend(ax)
     return ax

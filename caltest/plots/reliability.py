@@ -1,6 +1,6 @@
 """Reliability diagrams, with bins and without, before and after recalibration, and calibration belts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
 from caltest._validation import fraction, switch
 from caltest.binning import Binning, UniformBinning
-from caltest.decompositions.score_decomposition import ScoreDecomposition, score_decomposition
+from caltest.decompositions.score_decomposition import score_decomposition
 from caltest.estimators import CalibrationBelt
 from caltest.estimators.binned_errors import checked_binning
 from caltest.estimators.classical.belt import belt
@@ -21,7 +21,6 @@ from caltest.plots._axes import (
     DARK,
     MODEL,
     OUTSIDE,
-    PALE,
     Axes,
     Style,
     axes_of,
@@ -29,7 +28,7 @@ from caltest.plots._axes import (
     finish,
     panels_of,
     rank_of_ends,
-    redrawn_ends,
+    redrawn,
     set_title,
     style_of,
     title_of,
@@ -132,8 +131,8 @@ def reliability_diagram(
     with progress_bars(switch("progress", progress)):
         bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_diagram", (4.5, 5.0))
-    style = style_of(ax, color)
-    _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated", style, label)
+    style = style_of(ax, color, label)
+    _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated", style)
     finish(ax, probabilities, title, style)
     return ax
 
@@ -162,22 +161,27 @@ def _reliability(
     def frequencies(outcomes: Array) -> FloatArray:
         return np.stack([np.bincount(bins, y) / sizes for y in outcomes])
 
-    low, high = redrawn_ends(predictions, frequencies, n_resamples, rank, rng)
+    low, high = _redrawn_ends(predictions, frequencies, n_resamples, rank, rng)
     return _Reliability(sizes, np.bincount(bins, p) / sizes, frequencies(outcomes[None])[0], low, high)
 
 
-def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style, label: str | None) -> None:
-    alone = style.first and label is None
-    shade: dict[str, Any] = {"color": PALE} if alone else {"color": style.color, "alpha": 0.25}
-    name = bar_label if style.first else None
-    ax.bar(bins.predictions, bins.high - bins.low, BAR_WIDTH, bins.low, label=name, zorder=1, **shade)
+def _redrawn_ends(
+    law: Bernoulli, function: Callable[[Array], FloatArray], n_resamples: int, rank: int, rng: Any
+) -> tuple[FloatArray, FloatArray]:
+    """The rank-th smallest and largest of the values (B, m) of a function of redrawn outcomes (B, n)."""
+    values = np.sort(redrawn(law, function, n_resamples, rng), axis=0)
+    return values[rank - 1], values[-rank]
+
+
+def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style) -> None:
+    ax.bar(bins.predictions, bins.high - bins.low, BAR_WIDTH, bins.low, **style.band(bar_label, 0.25))
     areas = np.maximum(LARGEST * bins.sizes / bins.sizes.max(), SMALLEST)
-    colour, marker = style.color, style.marker
-    named = style.name(label, "bin")
-    styles = [(~bins.outside, named, colour, marker, "none"), (bins.outside, f"{named}, outside", colour, marker, DARK)]
-    if alone:
-        styles[1] = (bins.outside, "bin outside its bar", OUTSIDE, "D", "none")
-    for chosen, what, colour, marker, edge in styles:
+    colour, marker, name = style.color, style.marker, style.name("bin")
+    outside = f"{name}, outside", colour, marker, DARK
+    if style.alone:
+        outside = "bin outside its bar", OUTSIDE, "D", "none"
+    kinds = (~bins.outside, name, colour, marker, "none"), (bins.outside, *outside)
+    for chosen, what, colour, marker, edge in kinds:
         if chosen.any():
             x, y = bins.predictions[chosen], bins.frequencies[chosen]
             kind: dict[str, Any] = {"facecolors": colour, "marker": marker, "alpha": 0.8, "clip_on": False, "zorder": 3}
@@ -252,32 +256,29 @@ def reliability_curve(
     groups = IsotonicGroups.of(probabilities.probability)
     curve = groups.curves(outcomes[None])[0]
     with progress_bars(switch("progress", progress)):
-        low, high = redrawn_ends(probabilities, groups.curves, n_resamples, rank, rng)
+        low, high = _redrawn_ends(probabilities, groups.curves, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_curve", (4.5, 5.0))
-    style = style_of(ax, color)
+    style = style_of(ax, color, label)
     some = _corners(curve)
     x, curve, low, high = groups.values[some], curve[some], low[some], high[some]
-    alone, outside = style.first and label is None, (curve < low) | (curve > high)
-    shade: dict[str, Any] = {"color": PALE} if alone else {"color": style.color, "alpha": 0.2}
-    name = f"{100 * confidence_level:g} % range if calibrated" if style.first else None
-    ax.fill_between(x, low, high, linewidth=0, label=name, zorder=1, **shade)
-    name = style.name(label, "observed frequency, isotonic")
-    line: dict[str, Any] = {"linestyle": style.line, "linewidth": 1.5, "zorder": 3}
-    ax.plot(x, curve, color=style.color, label=name, gid=MODEL, **line)
+    ax.fill_between(x, low, high, linewidth=0, **style.band(f"{100 * confidence_level:g} % range if calibrated", 0.2))
+    line = style.line("observed frequency, isotonic")
+    ax.plot(x, curve, linewidth=1.5, zorder=3, **line)
+    outside = (curve < low) | (curve > high)
     if outside.any():
-        mark, name = (OUTSIDE, "outside") if alone else (style.color, f"{name}, outside")
+        mark, name = (OUTSIDE, "outside") if style.alone else (style.color, f"{line['label']}, outside")
         ax.plot(x, np.where(outside, curve, np.nan), color=mark, linewidth=3.0, label=name, zorder=4)
         # Single predictions outside have no line of their own.
         beside = np.concatenate([[False], outside, [False]])
         single = outside & ~beside[:-2] & ~beside[2:]
         ax.scatter(x[single], curve[single], 8, c=mark, linewidths=0, zorder=4)
-    finish(ax, probabilities, title, style, _parts(score_decomposition(probabilities, outcomes)) if alone else "")
+    note = ""
+    if style.alone:
+        parts = score_decomposition(probabilities, outcomes)
+        more = f"{parts.miscalibration:.3f} miscalibration\n- {parts.discrimination:.3f} discrimination"
+        note = f"Brier score {parts.score:.3f} = {more} + {parts.uncertainty:.3f} uncertainty"
+    finish(ax, probabilities, title, style, note)
     return ax
-
-
-def _parts(parts: ScoreDecomposition) -> str:
-    more = f"{parts.miscalibration:.3f} miscalibration\n- {parts.discrimination:.3f} discrimination"
-    return f"Brier score {parts.score:.3f} = {more} + {parts.uncertainty:.3f} uncertainty"
 
 
 MOST = 1000
@@ -359,17 +360,15 @@ def calibration_belt(
     critical = np.quantile(result.null_distribution, levels, method="higher")
     curve = belt(estimator, probabilities.probability, outcomes, critical)
     ax = axes_of(ax, "calibration_belt", (4.5, 5.0))
-    style = style_of(ax, color)
+    style = style_of(ax, color, label)
     for low, high, level, shade in zip(curve.low, curve.high, levels, np.linspace(0.2, 0.4, levels.size), strict=True):
         name = f"{100 * level:g} % confidence" if style.first else None
         ax.fill_between(curve.predictions, low, high, color=style.color, alpha=shade, linewidth=0, label=name, zorder=1)
-    name = style.name(label, "observed frequency, fitted")
-    line: dict[str, Any] = {"color": style.color, "linestyle": style.line}
-    p = pvalue_phrase(result.pvalue)
-    name, title = (
-        (name, f"{p} (degree {curve.degree})\n{result.predictions}") if label is None else (f"{name}, {p}", "")
-    )
-    ax.plot(curve.predictions, curve.curve, linewidth=1.5, label=name, zorder=2, gid=MODEL, **line)
+    line, p = style.line("observed frequency, fitted"), pvalue_phrase(result.pvalue)
+    title = f"{p} (degree {curve.degree})\n{result.predictions}"
+    if label is not None:
+        line["label"], title = f"{line['label']}, {p}", ""
+    ax.plot(curve.predictions, curve.curve, linewidth=1.5, zorder=2, **line)
     finish(ax, probabilities, title, style)
     return ax
 
@@ -421,10 +420,10 @@ def recalibration_report(
         raise ValueError(
             "report: got one that was read back, without data, wanted what ct.recalibration.report returns"
         )
-    left, right = panels_of(axes, "recalibration_report", 2, (9.0, 4.5))
+    panels = panels_of(axes, "recalibration_report", 2, (9.0, 4.5))
     streams = np.random.default_rng(seed_of(rng)).spawn(2)
-    for ax, row, sample, stream in zip((left, right), report.rows, report.samples, streams, strict=True):
+    for ax, row, sample, stream in zip(panels, report.rows, report.samples, streams, strict=True):
         reliability_diagram(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=stream, ax=ax)
         p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
         set_title(ax, f"{row.name}: log score {row.log_score:.3g}, {p}")
-    return left, right
+    return panels[0], panels[1]
