@@ -25,21 +25,14 @@ class LabelResult:
 
     Attributes
     ----------
-    name
-        Of the label.
     n
         Number of rows in which it was observed whether the label occurs.
-    claimed
-        Mean of its probabilities.
-    observed
-        Share of these rows in which it occurred.
+    claimed, observed
+        Mean of its probabilities, and share of these rows in which it occurred.
     interval
         95 % interval of Clopper and Pearson for the mean true probability, of this label alone.
-    pvalue
-        Its own p-value, as if there were no other labels.
-    adjusted
-        Adjusted for all labels: if it is at most alpha only for labels that are called miscalibrated, some calibrated
-        label is among them with probability at most alpha.
+    pvalue, adjusted
+        As in ``GroupResult``, of labels.
     finding
         What is wrong with the probabilities of the label, if its adjusted p-value is at most 0.05.
 

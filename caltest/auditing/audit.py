@@ -35,8 +35,6 @@ class ModelAudit:
 
     Attributes
     ----------
-    name
-        Of the model.
     decision, reason
         ``"use as it is"``, ``"recalibrate"``, ``"do not use as it is"`` or ``"not enough data to tell"``, and why.
     result
@@ -64,14 +62,7 @@ class ModelAudit:
 class Audit(Stored):
     """The audit of one or several models. Printing it gives a report; ``save`` writes one file for others.
 
-    Attributes
-    ----------
-    models
-        What was found for each.
-    seed
-        Integer that reproduces it as ``rng=seed``.
-    title
-        Of the report.
+    ``seed`` is an integer that reproduces it as ``rng=seed``.
 
     Examples
     --------
@@ -186,7 +177,7 @@ def audit(
     ----------
     predictions
         As in ``calibration_test``, or a dictionary from names of models to such predictions.
-    targets, classes
+    targets, classes, rng, progress
         As in ``calibration_test``.
     groups
         As in ``calibration_by_group``: labels (n,), or a dictionary from names to masks. Without them those of equal
@@ -205,8 +196,6 @@ def audit(
         Redraws of each test.
     title
         Of the report.
-    rng, progress
-        As in ``calibration_test``.
 
     Returns
     -------

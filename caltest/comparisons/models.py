@@ -123,6 +123,8 @@ def compare_models(
         Predictions of each model by its name: ``Predictions``, or what becomes some, all of one family.
     targets
         (n,) outcomes, the same for all models.
+    classes, rng, progress
+        As in ``calibration_test``.
     kernel
         Of the unbiased SKCE that is estimated; by default that of the family. A ``"median"`` bandwidth is that of the
         predictions of all models together, so that errors are comparable.
@@ -134,8 +136,6 @@ def compare_models(
         Redraws of the test, if none is given, and of the noise floor.
     confidence_level
         Of the intervals.
-    classes, rng, progress
-        As in ``calibration_test``.
 
     Raises
     ------

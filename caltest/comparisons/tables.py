@@ -17,27 +17,21 @@ class ComparedModel:
 
     Attributes
     ----------
-    name
-        Of the model, or of the class.
     score
         Share of outcomes that are the most probable class, root mean square distance of outcomes and predicted means,
         or frequency of a class, as ``ModelComparison.score_name`` says; None where means are not known.
-    estimate
-        Estimated calibration error.
-    interval
-        Its confidence interval, or None where there is none.
+    estimate, interval
+        Of the calibration error; the interval is None where there is none.
     noise_floor, noise_quantile
         Mean and 95 % quantile of the estimate if the predictions are calibrated.
-    pvalue
-        Of the hypothesis that they are calibrated.
-    pvalue_holm, pvalue_bh
-        Adjusted for the number of rows: by Holm's method, which bounds the probability of any false rejection, and by
-        that of Benjamini and Hochberg, which bounds the expected share of false rejections.
+    pvalue, pvalue_holm, pvalue_bh
+        Of the hypothesis that they are calibrated, and adjusted for the number of rows: by Holm's method, which bounds
+        the probability of any false rejection, and by that of Benjamini and Hochberg, which bounds the expected share
+        of false rejections.
     finding
         What is wrong, in words, or None; it means something only where calibration is rejected.
     pvalue_otherwise
-        Where the p-value is 0 because an outcome occurred to which probability 0 was given, that of the other rows;
-        else None.
+        As in ``CalibrationTestResult``.
 
     Examples
     --------
@@ -76,22 +70,10 @@ class ModelComparison(TabularResult, Stored):
         One for each model, in their order.
     kind
         ``"model"`` or ``"class"``.
-    score_name
-        What the scores are.
-    test, estimator
-        Where p-values and estimates come from, in words.
-    n
-        Observations.
-    confidence_level
-        Of the intervals.
+    score_name, test, estimator
+        What the scores are, and where p-values and estimates come from, in words.
     seed
         Integer that reproduces it as ``rng=seed``.
-    notes
-        What the reader should know.
-    citations
-        Sources of the methods, keys of their BibTeX entries.
-    n_resamples
-        Redraws of the test, or None.
 
     Examples
     --------

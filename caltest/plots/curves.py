@@ -52,10 +52,8 @@ def evidence(
         A ``SequentialCalibrationTest`` or ``CalibrationMonitor`` that has seen observations, or its result.
     alpha
         The level of a test.
-    ax
-        Where to draw; default: a new figure.
-    label, color
-        Of the model, for several in the same axes.
+    ax, label, color
+        As in ``reliability_diagram``.
 
     Examples
     --------
@@ -121,8 +119,6 @@ def latent_function(
     map
         What ``fit`` gives of ``GPCalibrator``, ``TemperatureScaling``, ``Identity`` or a binary method; or several of
         them by name, on the same scale.
-    ax
-        Where to draw; default: a new figure.
 
     Raises
     ------
@@ -209,7 +205,7 @@ def _inputs(map: ProbabilityMap) -> tuple[FloatArray, bool]:  # noqa: A002
 
 @own_errstate
 def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | None" = None) -> "Axes":
-    """Rates of rejection with their binomial intervals, over n, or over the strength of deviations if n is fixed.
+    """Rates of rejection with their exact intervals, over n, or over the strength of deviations if n is fixed.
 
     Every test has a colour and a marker. Over n every generator has a kind of line. The dotted line is the level.
 
@@ -219,12 +215,6 @@ def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | N
         What ``ct.power_curve`` returns.
     alpha
         Level of the tests; default: the first of the result.
-    ax
-        Where to draw; default: a new figure.
-
-    Notes
-    -----
-    The bands are the exact intervals of the result, each for its own point.
 
     Examples
     --------
@@ -292,7 +282,7 @@ def risk_curves(
     problem
         Which of its selections: the class, for class-wise errors.
     axes
-        Where to draw, one for each panel; default: a new figure.
+        One for each panel; default: those of a new figure.
 
     Raises
     ------

@@ -41,14 +41,12 @@ def classwise_reliability(
 
     Raises
     ------
-    ValueError
-        For bad data or settings.
-    TypeError
-        For predictions that are not of classes.
+    ValueError, TypeError
+        As ``reliability_diagram`` does.
 
     Notes
     -----
-    Bars are those of ``reliability_diagram``, each for itself. Time O(n B) for each class that is drawn.
+    Time O(n B) for each class that is drawn.
 
     Examples
     --------

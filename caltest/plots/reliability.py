@@ -81,18 +81,18 @@ def reliability_diagram(
         A test of these data, whose p-value and finding become the title.
     rng
         Seed or ``numpy.random.Generator`` of the redraws.
-    ax
-        Where to draw; default: a new figure.
     label, color
         Of the model, for several in the same axes: their points have its colour and marker, and those outside of their
-        bar a black edge. They share one legend.
+        bar a black edge.
+    ax
+        Where to draw; default: a new figure.
     classes, progress
         As in ``calibration_test``.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes of the diagram; the histogram is its inset ``ax.child_axes[0]``.
+        The histogram is its inset ``ax.child_axes[0]``.
 
     Raises
     ------
@@ -220,23 +220,15 @@ def reliability_curve(
     confidence_level
         Of the band around the diagonal, at each prediction by itself.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes of the curve; the histogram of the predictions is its inset.
-
     Raises
     ------
-    ValueError
-        For bad data or settings, or fewer redraws than the ends of the band need.
-    TypeError
-        If the predictions are not of classes, or for a setting of another kind.
+    ValueError, TypeError
+        As ``reliability_diagram`` does.
 
     Notes
     -----
-    The ends of the band are order statistics of exchangeable values, as those of ``reliability_diagram``:
-    at each prediction the curve of calibrated predictions is outside with probability at most 1 - confidence_level, for
-    every n. Time O(n B).
+    The ends of the band are order statistics as those of the bars of ``reliability_diagram``: at each prediction the
+    curve of calibrated predictions is outside with probability at most 1 - confidence_level, for every n. Time O(n B).
 
     Source: Dimitriadis, Gneiting and Jordan 2021.
 
@@ -325,10 +317,8 @@ def calibration_belt(
 
     Raises
     ------
-    ValueError
-        For bad data or settings, or if the predictions separate the outcomes, so that no curve is best.
-    TypeError
-        If the predictions are not of classes, or for a setting of another kind.
+    ValueError, TypeError
+        As ``reliability_diagram`` does; also if the predictions separate the outcomes, so that no curve is best.
 
     Notes
     -----
@@ -383,26 +373,15 @@ def recalibration_report(
     ----------
     report
         What ``ct.recalibration.report`` returns for probabilities of classes.
-    n_resamples
-        Redraws of the outcomes for the consistency bars.
-    rng
-        Seed or ``numpy.random.Generator`` of the redraws.
+    n_resamples, rng
+        As in ``reliability_diagram``.
     axes
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    tuple
-        The axes of the diagrams; titles have log score and p-value.
+        Two; default: those of a new figure. Titles have log score and p-value.
 
     Raises
     ------
     ValueError
         For a number of axes other than two, or a report that ``from_dict`` read, which has no data.
-
-    Notes
-    -----
-    Points and bars are those of ``reliability_diagram``. Time O(n B) for B redraws.
 
     Examples
     --------

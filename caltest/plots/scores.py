@@ -59,10 +59,8 @@ def murphy_diagram(
 
     Raises
     ------
-    ValueError
-        For bad data or settings.
-    TypeError
-        If the predictions are not of classes.
+    ValueError, TypeError
+        As ``reliability_diagram`` does.
 
     Notes
     -----
@@ -120,15 +118,11 @@ def score_plane(parts: Mapping[str, ScoreDecomposition], *, ax: "Axes | None" = 
     parts
         What ``score_decomposition`` returns for each model, by its name: of the same outcomes, with the same score.
         Intervals are drawn where they were asked for.
-    ax
-        Where to draw; default: a new figure.
 
     Raises
     ------
     ValueError
         For no model, or decompositions of different scores or outcomes.
-    TypeError
-        For other results.
 
     Notes
     -----
@@ -231,8 +225,6 @@ def residual_spread(
 
     Raises
     ------
-    ValueError
-        For bad data or settings.
     TypeError
         For predictions of classes or vectors, and for those without a variance.
 

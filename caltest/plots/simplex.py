@@ -59,10 +59,8 @@ def simplex_map(
 
     Raises
     ------
-    ValueError
-        For bad data or settings, or another number of classes than three.
-    TypeError
-        For predictions that are not of classes, or a setting of another kind.
+    ValueError, TypeError
+        As ``reliability_diagram`` does; also for another number of classes than three.
 
     Notes
     -----

@@ -41,10 +41,8 @@ def pit_histogram(
         Probability, at least, that all bars of calibrated predictions are in the band.
     rng
         Seed or ``numpy.random.Generator`` of the transforms of counts and ensembles.
-    ax
-        Where to draw; default: a new figure.
-    label, color
-        Of the model, for several in the same axes: all but the first are drawn as outlines. They share one legend.
+    ax, label, color
+        As in ``reliability_diagram``; all models but the first are drawn as outlines.
 
     Notes
     -----

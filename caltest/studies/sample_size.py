@@ -25,23 +25,17 @@ class SampleSize(Stored):
 
     Attributes
     ----------
-    test, generator
-        What was simulated, in words.
     power, alpha
         What was wanted, and the level of the test.
     n
         The smallest number of observations with that power, as estimated; None if the search was interrupted before
         there was an estimate.
-    interval
-        Confidence interval for it, or None.
     achieved
         The simulated power at n, or None if the search was interrupted before.
     tried
         What was simulated, in ascending order of n.
     seed
         Integer that reproduces the result as ``rng=seed``.
-    notes
-        What the reader should know.
 
     Examples
     --------
@@ -117,11 +111,9 @@ def sample_size(
 
     Raises
     ------
-    TypeError
-        As ``power`` does.
-    ValueError
-        If the generator is calibrated, the power is not reached at ``n_max`` (the error says what is), or for other
-        settings.
+    TypeError, ValueError
+        As ``power`` does; also if the generator is calibrated, or the power is not reached at ``n_max`` (the error says
+        what is).
 
     Notes
     -----
