@@ -13,12 +13,9 @@ from caltest._results.report import (
     pvalue_phrase,
     undecided,
 )
-from caltest._results.tables import Bar, Page
+from caltest._results.tables import STANDS_OUT, Bar, Page
 from caltest._results.values import Finding, Stored
 from caltest._validation import fraction
-
-LEVEL = 0.05
-"""Level of what stands out in pictures."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,8 @@ class GroupCalibrationTestResult(Stored):
         """Errors of groups in units of their standard deviations, for ``plots.forest``."""
         unit = "error in standard deviations if calibrated"
         return [
-            Bar(one.name, one.z, None, 0.0, "mean if calibrated", unit, one.adjusted <= LEVEL) for one in self.groups
+            Bar(one.name, one.z, None, 0.0, "mean if calibrated", unit, one.adjusted <= STANDS_OUT)
+            for one in self.groups
         ]
 
     def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:

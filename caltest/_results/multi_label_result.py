@@ -7,8 +7,8 @@ from typing import Any
 
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent
-from caltest._results.report import EXCLUDED, KINDS, format_pvalue, in_brackets
-from caltest._results.tables import Bar, Grid, Page, Table, entries_of
+from caltest._results.report import format_pvalue, pvalues_of
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
 
@@ -124,7 +124,7 @@ class MultiLabelTestResult(CalibrationTestResult):
     def bars(self) -> list[Bar]:
         """Observed rates beside claimed ones, for ``plots.forest``."""
         return [
-            Bar(one.name, one.observed, one.interval.ends, one.claimed, "claimed", "rate", one.adjusted <= 0.05)
+            Bar(one.name, one.observed, one.interval.ends, one.claimed, "claimed", "rate", one.adjusted <= STANDS_OUT)
             for one in self.labels
         ]
 
@@ -139,11 +139,6 @@ class MultiLabelTestResult(CalibrationTestResult):
         """The report that ``print`` shows, with verdict and reason at a level."""
         level = fraction("alpha", alpha)
         shown = max(LISTED, len(self.rejected(level)))
-        p = self.pvalue if self.pvalue_otherwise is None else self.pvalue_otherwise
-        text = format_pvalue(p) + in_brackets(p, self.n_resamples, KINDS[self.pvalue_kind])
-        excluded = {"p-value": text}
-        if self.pvalue_otherwise is not None:
-            excluded = {"p-value": f"0 ({EXCLUDED})", "Other rows": text}
         rest = len(self.labels) - shown
         parts = {
             "Hypothesis": f"the probabilities of every label are calibrated: {self.hypothesis}",
@@ -155,7 +150,7 @@ class MultiLabelTestResult(CalibrationTestResult):
         }
         return Page(
             self.test,
-            {"Verdict": self.verdict(level), "Why": self.why(level)} | excluded,
+            {"Verdict": self.verdict(level), "Why": self.why(level)} | pvalues_of(self),
             [""],
             Grid(self._table(shown)),
             [f"  and {rest} other{'s' if rest > 1 else ''} with larger p-values"] if rest > 0 else [],

@@ -12,11 +12,10 @@ from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, check_f
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, pvalue_phrase
-from caltest._results.tables import Bar, Page, Table, TabularResult, aligned, entries_of
+from caltest._results.tables import STANDS_OUT, Bar, Page, Table, TabularResult, aligned, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction, switch
 from caltest.comparisons.models import check_same_kind, samples_of
-from caltest.comparisons.tables import LEVEL
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife, row_sums
@@ -243,15 +242,7 @@ class PairComparison(TabularResult, Stored):
         """Differences of errors with their intervals, for ``plots.forest``."""
         words, unit = "no difference", "difference of squared errors"
         return [
-            Bar(
-                f"{one.first} - {one.second}",
-                one.estimate,
-                one.interval.ends,
-                0.0,
-                words,
-                unit,
-                one.pvalue_holm <= LEVEL,
-            )
+            Bar(one.name, one.estimate, one.interval.ends, 0.0, words, unit, one.pvalue_holm <= STANDS_OUT)
             for one in self.rows
         ]
 
