@@ -1,9 +1,11 @@
 """One call that answers whether models are calibrated, how wrong they are, for whom, and what to do."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
@@ -129,15 +131,28 @@ class Audit(Stored):
 
     def to_html(self) -> str:
         """One page without anything from outside; ``ImportError`` without Jinja2, ``pip install caltest[report]``."""
-        from caltest.auditing.pages import html_of
-
-        return html_of(self)
+        try:
+            from jinja2 import Environment, FileSystemLoader, StrictUndefined
+        except ImportError as error:
+            raise ImportError("HTML reports need Jinja2: pip install caltest[report]") from error
+        loader = FileSystemLoader(Path(__file__).parent / "templates")
+        environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+        questions = {key: question for key, (question, _) in (SECTIONS | FIELDS).items()}
+        return environment.get_template("audit.html").render(audit=self, questions=questions)
 
     def to_junit(self, fail_on: str = "reject") -> str:
         """A test suite with a case for each model, as continuous integration reads it; see ``passed``."""
-        from caltest.auditing.pages import junit_of
-
-        return junit_of(self, fail_on)
+        suite = Element("testsuite", name=_printable(self.title), tests=str(len(self.models)))
+        failures = 0
+        for one in self.models:
+            case = SubElement(suite, "testcase", classname="caltest.audit", name=_printable(one.name))
+            if not Audit((one,), self.seed).passed(fail_on):
+                failures += 1
+                failure = SubElement(case, "failure", message=_printable(f"{one.decision}: {one.reason}"))
+                failure.text = _printable(one.result.sentence(LEVEL))
+        suite.set("failures", str(failures))
+        suite.set("errors", "0")
+        return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
     def save(self, path: Any, *, force: bool = False, fail_on: str = "reject") -> Path:
         """Write the audit as .html, .json, .xml (JUnit) or .txt, by the ending of the path, which is returned.
@@ -145,9 +160,24 @@ class Audit(Stored):
         ``FileExistsError`` if the file exists, unless ``force`` is True; ``ValueError`` for another ending.
         ``fail_on`` is for .xml, as in ``passed``.
         """
-        from caltest.auditing.pages import written
+        file, mode = Path(path), "w" if switch("force", force) else "x"
+        forms: dict[str, Callable[[], str]] = {
+            ".html": self.to_html,
+            ".json": lambda: json.dumps(self.to_dict(), indent=2) + "\n",
+            ".xml": lambda: self.to_junit(fail_on),
+            ".txt": lambda: f"{self.summary()}\n",
+        }
+        if file.suffix not in forms:
+            raise ValueError(f"path: got {file.name!r}, wanted a name that ends with {', '.join(forms)}")
+        text = forms[file.suffix]()
+        with file.open(mode, encoding="utf-8") as out:
+            out.write(text)
+        return file
 
-        return written(self, Path(path), switch("force", force), fail_on)
+
+def _printable(text: str) -> str:
+    """Text without control characters, which XML does not allow."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 @own_errstate
@@ -297,9 +327,7 @@ def _in_order(time: ArrayLike, n: int) -> Array:
 
 
 def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
-    result = calibration_test(
-        data.sample.predictions, data.sample.as_given, n_resamples=data.n_resamples, rng=data.seed
-    )
+    result = calibration_test(*data.pair, **data.settings)
     makers, sections = dict(SECTIONS), {}
     if field is not None:
         last = makers.popitem()
