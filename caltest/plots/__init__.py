@@ -18,9 +18,9 @@ from caltest.plots.fields import (
     rank_ecdf as rank_ecdf,
     verification as verification,
 )
-from caltest.plots.grids import classwise_reliability as classwise_reliability
 from caltest.plots.reliability import (
     calibration_belt as calibration_belt,
+    classwise_reliability as classwise_reliability,
     recalibration_report as recalibration_report,
     reliability_curve as reliability_curve,
     reliability_diagram as reliability_diagram,
