@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import percent
+from caltest._results.measures import percent, shares_of
 from caltest._results.report import format_pvalue, pvalues_of
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import ConfidenceInterval, Finding
@@ -162,10 +162,8 @@ class MultiLabelTestResult(CalibrationTestResult):
     def _table(self, shown: int) -> Table:
         rows = [["label", "n", "claimed", "observed", "95 % interval", "p-value", "adjusted"]]
         for one in self.labels[:shown]:
-            shares = one.claimed, one.observed
-            claimed, observed, low, high = (percent(share, *shares) for share in (*shares, *one.interval))
-            numbers = [str(one.n), claimed, observed, f"{low.removesuffix(' %')} to {high}"]
-            rows.append([one.name, *numbers, *(format_pvalue(p) if p else "0" for p in (one.pvalue, one.adjusted))])
+            pvalues = [format_pvalue(p) if p else "0" for p in (one.pvalue, one.adjusted)]
+            rows.append([one.name, str(one.n), *shares_of(one.claimed, one.observed, one.interval), *pvalues])
         return rows
 
 

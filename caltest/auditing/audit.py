@@ -17,7 +17,7 @@ from caltest._results.report import format_pvalue, power_phrase
 from caltest._results.tables import Grid, Page, Part
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
-from caltest._validation.columns import named_columns
+from caltest._validation.columns import columns_for
 from caltest._validation.groups import as_groups, labels_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section
@@ -298,9 +298,7 @@ def _data(
     known = None if groups is None else as_groups(groups, targets)
     if known is not None:
         same_length(n, known.n, "groups")
-    columns = None if features is None else dict(named_columns(features, targets))
-    for name, column in (columns or {}).items():
-        same_length(n, len(column), f"features[{name!r}]")
+    columns = None if features is None else dict(columns_for(features, targets, n))
     when = None if time is None else _in_order(time, n)
     number = None
     if clusters is not None:

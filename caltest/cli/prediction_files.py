@@ -112,14 +112,22 @@ def read_weights(path: Path, n: int) -> FloatArray:
     return weights
 
 
-def read_columns(path: Path, n: int) -> dict[str, Array]:
-    """Columns of n rows by the names in the first line: numbers where all cells are, missing ones NaN, else text."""
+def read_columns(path: Path, n: int, sample: Sample) -> dict[str, Array]:
+    """Columns of n rows by the names in the first line: numbers where all cells are, missing ones NaN, else text.
+
+    Only the rows of a sample are kept.
+    """
     table = read_rows(path, texts).with_head(True)
     try:
         same_length(n, len(table.values), "rows")
     except ValueError as error:
         raise ValueError(f"{table.path}: {error}, and a header with names") from None
-    return {name: _column(column) for name, column in zip(table.names or (), table.values.T, strict=True)}
+    return {name: kept(_column(cells), sample) for name, cells in zip(table.names or (), table.values.T, strict=True)}
+
+
+def kept(column: Array, sample: Sample) -> Array:
+    """The rows of a column that a sample has."""
+    return column if sample.rows is None else column[sample.rows]
 
 
 def _column(cells: Array) -> Array:

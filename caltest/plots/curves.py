@@ -258,12 +258,8 @@ def _power_lines(result: PowerCurve, alpha: float, over_n: bool) -> Iterator[tup
         for g, generator in enumerate(result.generators):
             parts = ([test] if len(result.tests) > 1 else []) + ([generator] if len(result.generators) > 1 else [])
             line = {**style, "linestyle": LINES[g % len(LINES)]}
-            yield _names(parts), result.sizes, *(table[t, g] for table in tables), line
-
-
-def _names(parts: list[str]) -> str:
-    """Each has much room, so that names that differ in their middle stay apart."""
-    return ", ".join(plain(part, 60) for part in parts)
+            # Each part has much room, so that names that differ in their middle stay apart.
+            yield ", ".join(plain(part, 60) for part in parts), result.sizes, *(table[t, g] for table in tables), line
 
 
 @own_errstate
