@@ -30,8 +30,8 @@ from caltest._results.values import (
 )
 from caltest.auditing.audit import Audit as Audit, ModelAudit as ModelAudit
 from caltest.auditing.sections import Section as Section
+from caltest.comparisons.models import ComparedModel as ComparedModel, ModelComparison as ModelComparison
 from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparison as PairComparison
-from caltest.comparisons.tables import ComparedModel as ComparedModel, ModelComparison as ModelComparison
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors
 from caltest.decompositions.score_decomposition import ScoreDecomposition as ScoreDecomposition
 from caltest.estimators.classical.cox import CoxCalibrationResult as CoxCalibrationResult

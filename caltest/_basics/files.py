@@ -39,6 +39,8 @@ NONE = "\x1f"
 """A separator that no text has, for files of one column."""
 
 Cells = list[list[str]]
+Convert = Callable[[str, Cells, list[int]], Array]
+"""What makes values of cells, from the name of the file, these, and their lines."""
 T = TypeVar("T")
 
 
@@ -66,15 +68,52 @@ class Rows:
     values: Array
     lines: IntArray
     head_line: int = 1
+    convert: Convert | None = None
+
+    def with_head(self, is_header: bool) -> "Rows":
+        """The rows with the first line where it belongs: among the names or among the values."""
+        if self.head is None or self.convert is None:
+            return self
+        if not is_header:
+            first = self.convert(self.path, [self.head], [self.head_line])
+            values = np.concatenate([first, self.values]) if len(self.values) else first
+            return Rows(self.path, None, self.names, values, np.concatenate([[self.head_line], self.lines]))
+        if self.head[0] == "" and len(self.head) > 1:
+            raise ValueError(
+                f"{self.path}: the first column has no name and looks like row numbers; save without the index"
+            )
+        if not len(self.values):
+            raise ValueError(f"{self.path}: got no rows after the header, wanted one per observation")
+        return Rows(self.path, None, self.head, self.values, self.lines)
 
     def where(self, row: int) -> str:
         """Which line has a row of the values."""
         return f"line {self.lines[row]}" if self.lines.size else f"row {row}"
 
 
-def read_rows(
-    path: Path, convert: Callable[[str, Cells, list[int]], Array], begin: Callable[[list[str]], None] = lambda _: None
-) -> Rows:
+def texts(_: str, cells: Cells, __: list[int]) -> Array:
+    """Cells as they are."""
+    return np.array(cells, dtype=object)
+
+
+def numbers(name: str, cells: Cells, lines: list[int]) -> Array:
+    """Cells as numbers; ``ValueError`` names the first that is none."""
+    try:
+        return np.array([[number(cell) for cell in row] for row in cells])
+    except ValueError:
+        pass
+    values = np.empty((len(cells), len(cells[0])))
+    for i, row in enumerate(decimals(name, cells, lines)):
+        for j, cell in enumerate(row):
+            try:
+                values[i, j] = number(cell)
+            except ValueError:
+                got = f"{cell!r}" if cell else "an empty cell"
+                raise ValueError(f"{name}, line {lines[i]}: got {got} in column {j + 1}, wanted a number") from None
+    return values
+
+
+def read_rows(path: Path, convert: Convert, begin: Callable[[list[str]], None] = lambda _: None) -> Rows:
     """A file whole; each chunk of its cells is converted when it is read, with the line of each row.
 
     ``begin`` is told the cells of the first line of text before, or the names that a comment has.
@@ -138,10 +177,8 @@ def _readable(name: str) -> Iterator[None]:
         raise type(error)(f"{name}: {(error.strerror or str(error)).lower()}, wanted a file that can be read") from None
 
 
-def read_with_columns(
-    path: Path, columns: Sequence[str], convert: Callable[[str, Cells, list[int]], Array]
-) -> tuple[Rows, Rows]:
-    """The columns of one file but some, and these as text, (n, len(columns)), by their names in the first line."""
+def read_with_columns(path: Path, columns: Sequence[str]) -> tuple[Rows, Rows]:
+    """The columns of one file but some, as numbers, and these as text, by their names in the first line."""
     taken: list[Array] = []
     places: list[int] = []
 
@@ -156,7 +193,7 @@ def read_with_columns(
         taken.append(np.array([[row[place] for place in places] for row in cells], dtype=object))
         # Numbers in the places of these columns keep the numbers of the others in errors.
         kept = [["0" if i in places else cell for i, cell in enumerate(row)] for row in cells]
-        return np.delete(convert(name, kept, lines), places, axis=1)
+        return np.delete(numbers(name, kept, lines), places, axis=1)
 
     rows = read_rows(path, without_columns, begin)
     if rows.head is None and not taken:
@@ -312,12 +349,7 @@ def _checked(name: str, array: Array) -> Rows:
     return Rows(name, None, None, array[:, None] if array.ndim == 1 else array, np.empty(0, dtype=np.intp))
 
 
-def _text(
-    name: str,
-    text: TextIOWrapper,
-    convert: Callable[[str, Cells, list[int]], Array],
-    begin: Callable[[list[str]], None],
-) -> Rows:
+def _text(name: str, text: TextIOWrapper, convert: Convert, begin: Callable[[list[str]], None]) -> Rows:
     beginning = list(islice(text, 200))
     comments = next((i for i, line in enumerate(beginning) if line.strip() and line[0] != "#"), len(beginning))
     first = beginning[comments:]
@@ -344,6 +376,7 @@ def _text(
         np.concatenate(values) if values else empty,
         np.concatenate([np.empty(0, dtype=np.intp), *lines]),
         head_line,
+        convert,
     )
 
 

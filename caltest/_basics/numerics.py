@@ -81,13 +81,9 @@ def band_of_redraws(values: FloatArray, level: float) -> tuple[FloatArray, Float
 
 def at_least_as_large(observed: float, draws: FloatArray) -> BoolArray:
     """Which draws are larger than the observed value or equal to it up to rounding."""
-    return np.asarray(draws >= observed - _tie_tolerance(observed, draws))
-
-
-def _tie_tolerance(observed: float, draws: FloatArray) -> float:
     size = float(np.mean(np.abs(draws)))
     check_finite(observed, size)
-    return TIE_TOLERANCE * max(abs(observed), size)
+    return np.asarray(draws >= observed - TIE_TOLERANCE * max(abs(observed), size))
 
 
 def effective_number(weights: FloatArray) -> float:
@@ -334,8 +330,8 @@ def _as_given(data: ArrayLike, name: str) -> Array:
             f"{name}: got a dask {type(data).__name__}, which may not fit into memory; pass the result of compute(), "
             "or use AsymptoticBlockSKCETest(kernel) or MonteCarloTest(LowRankSKCE(kernel)), which take its chunks"
         )
-    if _is_sparse(data):
-        # Arrays of all numbers, of which there are more than of those that are not 0.
+    if hasattr(data, "tocsr") and hasattr(data, "toarray"):
+        # Of scipy.sparse. Arrays of all numbers, of which there are more than of those that are not 0.
         advice = "pass some of the rows at a time to the accumulator of a test that has one"
         size, rows = data.dtype.itemsize * prod(data.shape), (data.shape[0], "rows")
         check_memory(size, f"{name} as an array that is not sparse", rows, advice)
@@ -358,11 +354,6 @@ def _as_given(data: ArrayLike, name: str) -> Array:
         # numpy makes texts of numbers and of missing values, "1" of 1 and "nan" of nan.
         return np.array(data, dtype=object)
     return array
-
-
-def _is_sparse(data: Any) -> bool:
-    """Whether data are a matrix or array of scipy.sparse."""
-    return hasattr(data, "tocsr") and hasattr(data, "toarray")
 
 
 def _is_tensor(data: Any) -> bool:
@@ -393,8 +384,7 @@ def _from_objects(array: Array, name: str) -> Array:
             raise TypeError
         converted = np.array([value if isinstance(value, (bool, int, float)) else float(value) for value in flat])
     except (TypeError, ValueError):
-        kinds = sorted({type(value).__name__ for value in flat})
-        got = ", ".join(kinds)
+        got = ", ".join(sorted({type(value).__name__ for value in flat}))
         raise ValueError(f"{name}: got values of type {got}, wanted numbers, or text for all of them") from None
     return converted.reshape(array.shape)
 

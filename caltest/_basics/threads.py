@@ -8,7 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from itertools import islice
 from math import inf
@@ -76,7 +76,7 @@ def one_thread() -> Iterator[None]:
     """No other threads inside, neither for loops nor for matrix products: several workers share the processors."""
     token = _alone.set(True)
     try:
-        with _one_blas_thread:
+        with one_blas_thread:
             yield
     finally:
         _alone.reset(token)
@@ -88,12 +88,8 @@ def _elsewhere(function: Callable[[], R]) -> R:
         return thread.submit(function).result()
 
 
-_one_blas_thread = _OneBlasThread()
-
-
-def one_blas_thread() -> AbstractContextManager[None]:
-    """One thread for each matrix product inside: many small products in turn are slower in several."""
-    return _one_blas_thread
+one_blas_thread = _OneBlasThread()
+"""One thread for each matrix product inside: many small products in turn are slower in several."""
 
 
 def threaded(
@@ -110,7 +106,7 @@ def threaded(
     if n_threads() == 1 or work < WORTH_THREADS:
         yield from tracked(map(function, items), total, what)
         return
-    with _one_blas_thread if products else nullcontext(), ThreadPoolExecutor(min(n_threads(), total)) as pool:
+    with one_blas_thread if products else nullcontext(), ThreadPoolExecutor(min(n_threads(), total)) as pool:
         yield from tracked(_in_order(pool, own_errstate(function), iter(items)), total, what)
 
 

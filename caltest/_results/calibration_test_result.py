@@ -28,12 +28,10 @@ class ComponentResult:
 
     Attributes
     ----------
-    name
-        Which statistic.
     statistic
-        Its value, in units of the standard deviation of its redrawn values.
+        In units of the standard deviation of its redrawn values.
     pvalue
-        Its own p-value, as if it were the only statistic; that of the test accounts for the choice.
+        As if it were the only statistic; that of the test accounts for the choice.
     adjusted
         Of components given features, adjusted for all of these by the step-down maximum, and not smaller than the
         p-value of the test of the same rows; else None.
@@ -61,34 +59,24 @@ class CalibrationTestResult(TabularResult, Stored):
 
     Attributes
     ----------
-    test
-        Name of the test.
-    hypothesis
-        The null hypothesis as a formula.
     question
         What is tested: ``"calibration"``, ``"tolerance"`` (an error of at most a margin), ``"equivalence"`` (an error
         of at least a margin) or ``"difference"`` (two models with the same error).
-    predictions, estimator, null
-        What was tested, what was estimated, and how the p-value was obtained, in words.
+    hypothesis, predictions, estimator, null
+        The null hypothesis, what was tested, what was estimated, and how the p-value was obtained, in words.
     n, n_used
         Number of observations, and how many of them enter the estimate.
-    estimate
-        Estimated calibration error.
-    statistic, statistic_name
-        Test statistic and what it is; large values speak against calibration.
+    statistic
+        Large values speak against calibration.
     pvalue
         Probability, or a bound of it, of a statistic at least as large if the predictions are calibrated. In the
         default test and those of textbooks 0 if an outcome occurred to which probability 0 was given.
     pvalue_kind
         ``"exact"``, ``"bound"``, ``"asymptotic"`` or ``"resampling"``.
-    standard_error
-        Standard error of the estimate, if the null has one.
-    df
-        Degrees of freedom of the limit distribution, if it has some.
-    null_distribution
-        Resampled values of the statistic, if there are some.
-    n_resamples
-        How many, or None.
+    standard_error, df
+        Of the estimate and of the limit distribution, if the null has them.
+    null_distribution, n_resamples
+        Resampled values of the statistic and their number, if there are some.
     seed
         Integer that reproduces the result as ``rng=seed``, or None if no random numbers were used.
     notes
@@ -103,11 +91,6 @@ class CalibrationTestResult(TabularResult, Stored):
         Given by the default test.
     detectable
         What the default test would find of predictions that are slightly wrong, where it found little.
-    effect_size
-        The size of the error in units that do not grow with n, or None where it is not known.
-    citations
-        Sources of the methods, keys of their BibTeX entries.
-
     assumes
         What no test can check.
     pvalue_otherwise
@@ -167,11 +150,6 @@ class CalibrationTestResult(TabularResult, Stored):
         It is the set of errors that the test would not reject: ``[max(0, estimate - z se), inf)`` for one-sided
         tests with the normal limit, on both sides for a difference. It needs a standard error: ``skce_interval`` is
         for results without one, and for upper bounds.
-
-        Parameters
-        ----------
-        confidence_level
-            Between 0 and 1.
 
         Raises
         ------

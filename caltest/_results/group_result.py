@@ -13,12 +13,9 @@ from caltest._results.report import (
     pvalue_phrase,
     undecided,
 )
-from caltest._results.tables import Bar, Page
+from caltest._results.tables import STANDS_OUT, Bar, Page
 from caltest._results.values import Finding, Stored
 from caltest._validation import fraction
-
-LEVEL = 0.05
-"""Level of what stands out in pictures."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +24,13 @@ class GroupResult:
 
     Attributes
     ----------
-    name
-        Of the group.
-    n
-        Number of members.
     estimate
-        Estimated calibration error.
+        Estimated calibration error of its n members.
     z
         The statistic in units of the standard deviation that it has if calibrated, from its mean then.
-    pvalue
-        Its own p-value, as if there were no other groups.
-    adjusted
-        Adjusted for all groups: if it is at most alpha only for groups that are called miscalibrated, some calibrated
-        group is among them with probability at most alpha.
+    pvalue, adjusted
+        As if there were no other groups, and adjusted for all of them: if groups with at most alpha are called
+        miscalibrated, some calibrated group is among them with probability at most alpha.
     finding
         How outcomes of the group differ from what was predicted, in words.
 
@@ -65,26 +56,14 @@ class GroupResult:
 class GroupCalibrationTestResult(Stored):
     """What a test of several groups found. Printing it gives a table; ``to_dict()`` is ready for JSON.
 
+    Attributes that are not explained here are those of ``CalibrationTestResult``.
+
     Attributes
     ----------
-    test
-        Name of the test.
-    hypothesis
-        The null hypothesis as a formula.
-    predictions, estimator, null
-        What was tested, what was estimated in each group, and how p-values were obtained, in words.
-    n
-        Number of observations.
     groups
         What was found in each group, the smallest adjusted p-value first.
     pvalue
         Of the hypothesis that the predictions are calibrated in all groups: the smallest adjusted p-value.
-    pvalue_kind
-        ``"exact"``.
-    n_resamples, seed
-        Number of redraws, and the integer that reproduces them as ``rng=seed``.
-    notes
-        What the reader should know.
 
     Examples
     --------
@@ -96,6 +75,8 @@ class GroupCalibrationTestResult(Stored):
     <GroupCalibrationTest: p = 0.01 (exact), 2 groups, n = 899>
     >>> result["not sure"].adjusted
     0.01
+    >>> result.sentence()[-67:]
+    '0.05 in 2 of 2 groups: "not sure" (p = 0.01) and "sure" (p = 0.01).'
     """
 
     test: str
@@ -121,7 +102,8 @@ class GroupCalibrationTestResult(Stored):
         """Errors of groups in units of their standard deviations, for ``plots.forest``."""
         unit = "error in standard deviations if calibrated"
         return [
-            Bar(one.name, one.z, None, 0.0, "mean if calibrated", unit, one.adjusted <= LEVEL) for one in self.groups
+            Bar(one.name, one.z, None, 0.0, "mean if calibrated", unit, one.adjusted <= STANDS_OUT)
+            for one in self.groups
         ]
 
     def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
@@ -140,16 +122,7 @@ class GroupCalibrationTestResult(Stored):
     citations = ("barnard1963", "dwass1957", "phipson2010", "westfall1993")
 
     def sentence(self, alpha: float = 0.05) -> str:
-        """One sentence for a paper: groups, observations, the p-value of all, and the groups that are rejected.
-
-        Examples
-        --------
-        >>> import caltest as ct
-        >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-        >>> groups = {"sure": p.probabilities.max(axis=1) > 0.8, "not sure": p.probabilities.max(axis=1) < 0.5}
-        >>> print(ct.calibration_by_group(p, y, groups, n_resamples=99, rng=1).sentence()[-67:])
-        0.05 in 2 of 2 groups: "not sure" (p = 0.01) and "sure" (p = 0.01).
-        """
+        """One sentence for a paper: groups, observations, the p-value of all, and the groups that are rejected."""
         rejected = [f'"{name}" ({pvalue_phrase(self[name].adjusted)})' for name in self.rejected(alpha)]
         groups = f": {listed(rejected)}" if rejected else ""
         kind = "exact Monte Carlo p-value"

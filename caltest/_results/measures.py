@@ -120,6 +120,13 @@ def percent(share: float, *others: float) -> str:
     return f"{100.0 * share:.{digits}f} %"
 
 
+def shares_of(claimed: float, observed: float, interval: ConfidenceInterval) -> list[str]:
+    """Cells of a claimed and an observed share, and of its interval."""
+    shares = claimed, observed
+    *cells, low, high = (percent(share, *shares) for share in (*shares, *interval))
+    return [*cells, f"{low.removesuffix(' %')} to {high}"]
+
+
 def table_of(measures: Sequence[Measure]) -> Table:
     """A line for each measure, below a heading."""
     rows = [["", "claimed", "observed", "95 % interval"]]
@@ -127,9 +134,7 @@ def table_of(measures: Sequence[Measure]) -> Table:
         if one.interval is None:
             numbers = [f"{one.claimed:.3g}", "" if one.observed is None else f"{one.observed:.3g}", ""]
         else:
-            shares = one.claimed, one.observed or 0.0
-            claimed, observed, low, high = (percent(share, *shares) for share in (*shares, *one.interval))
-            numbers = [claimed, observed, f"{low.removesuffix(' %')} to {high}"]
+            numbers = shares_of(one.claimed, one.observed or 0.0, one.interval)
         rows.append([one.name, *numbers])
     return rows
 

@@ -6,9 +6,9 @@ from math import ceil
 from typing import Any
 
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import percent
-from caltest._results.report import EXCLUDED, KINDS, format_pvalue, in_brackets
-from caltest._results.tables import Bar, Grid, Page, Table, entries_of
+from caltest._results.measures import percent, shares_of
+from caltest._results.report import format_pvalue, pvalues_of
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
 
@@ -25,21 +25,14 @@ class LabelResult:
 
     Attributes
     ----------
-    name
-        Of the label.
     n
         Number of rows in which it was observed whether the label occurs.
-    claimed
-        Mean of its probabilities.
-    observed
-        Share of these rows in which it occurred.
+    claimed, observed
+        Mean of its probabilities, and share of these rows in which it occurred.
     interval
         95 % interval of Clopper and Pearson for the mean true probability, of this label alone.
-    pvalue
-        Its own p-value, as if there were no other labels.
-    adjusted
-        Adjusted for all labels: if it is at most alpha only for labels that are called miscalibrated, some calibrated
-        label is among them with probability at most alpha.
+    pvalue, adjusted
+        As in ``GroupResult``, of labels.
     finding
         What is wrong with the probabilities of the label, if its adjusted p-value is at most 0.05.
 
@@ -131,7 +124,7 @@ class MultiLabelTestResult(CalibrationTestResult):
     def bars(self) -> list[Bar]:
         """Observed rates beside claimed ones, for ``plots.forest``."""
         return [
-            Bar(one.name, one.observed, one.interval.ends, one.claimed, "claimed", "rate", one.adjusted <= 0.05)
+            Bar(one.name, one.observed, one.interval.ends, one.claimed, "claimed", "rate", one.adjusted <= STANDS_OUT)
             for one in self.labels
         ]
 
@@ -146,11 +139,6 @@ class MultiLabelTestResult(CalibrationTestResult):
         """The report that ``print`` shows, with verdict and reason at a level."""
         level = fraction("alpha", alpha)
         shown = max(LISTED, len(self.rejected(level)))
-        p = self.pvalue if self.pvalue_otherwise is None else self.pvalue_otherwise
-        text = format_pvalue(p) + in_brackets(p, self.n_resamples, KINDS[self.pvalue_kind])
-        excluded = {"p-value": text}
-        if self.pvalue_otherwise is not None:
-            excluded = {"p-value": f"0 ({EXCLUDED})", "Other rows": text}
         rest = len(self.labels) - shown
         parts = {
             "Hypothesis": f"the probabilities of every label are calibrated: {self.hypothesis}",
@@ -162,7 +150,7 @@ class MultiLabelTestResult(CalibrationTestResult):
         }
         return Page(
             self.test,
-            {"Verdict": self.verdict(level), "Why": self.why(level)} | excluded,
+            {"Verdict": self.verdict(level), "Why": self.why(level)} | pvalues_of(self),
             [""],
             Grid(self._table(shown)),
             [f"  and {rest} other{'s' if rest > 1 else ''} with larger p-values"] if rest > 0 else [],
@@ -174,10 +162,8 @@ class MultiLabelTestResult(CalibrationTestResult):
     def _table(self, shown: int) -> Table:
         rows = [["label", "n", "claimed", "observed", "95 % interval", "p-value", "adjusted"]]
         for one in self.labels[:shown]:
-            shares = one.claimed, one.observed
-            claimed, observed, low, high = (percent(share, *shares) for share in (*shares, *one.interval))
-            numbers = [str(one.n), claimed, observed, f"{low.removesuffix(' %')} to {high}"]
-            rows.append([one.name, *numbers, *(format_pvalue(p) if p else "0" for p in (one.pvalue, one.adjusted))])
+            pvalues = [format_pvalue(p) if p else "0" for p in (one.pvalue, one.adjusted)]
+            rows.append([one.name, str(one.n), *shares_of(one.claimed, one.observed, one.interval), *pvalues])
         return rows
 
 

@@ -207,7 +207,7 @@ def report_of(result: Any, alpha: float) -> str:
     numbers["Statistic"] = f"{result.statistic:.6g} ({result.statistic_name}{freedom})"
     table: list[Part] = _table_of(result.components, result.pvalue_otherwise is not None) if result.components else []
     seed = {"Reproduce": None if result.seed is None else f"rng={result.seed}"}
-    found |= _pvalues(result) | {"Power": missed}
+    found |= pvalues_of(result) | {"Power": missed}
     return Page(result.test, found, *measures, [""], what, numbers | seed, *table, notes=result.notes)
 
 
@@ -235,7 +235,7 @@ def _features(result: Any, alpha: float) -> str | None:
     return "; ".join(shown) + (f"; and {rest} other{'s' if rest > 1 else ''}" if rest else "")
 
 
-def _pvalues(result: Any) -> dict[str, str]:
+def pvalues_of(result: Any) -> dict[str, str]:
     """The p-value and its kind; where an outcome of predicted probability 0 makes it 0, that of the other rows too."""
     p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
     text = format_pvalue(p) + in_brackets(p, result.n_resamples, KINDS[result.pvalue_kind])

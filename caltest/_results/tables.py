@@ -49,6 +49,10 @@ def escaped(text: str) -> str:
     return text.translate(_LATEX)
 
 
+STANDS_OUT = 0.05
+"""Level of what stands out in pictures."""
+
+
 class Bar(NamedTuple):
     """A line of a forest plot: an estimate with the ends of its interval, and what it should be."""
 

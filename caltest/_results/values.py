@@ -28,10 +28,6 @@ class ConfidenceInterval:
     ----------
     low, high
         Ends, ``inf`` where there is none.
-    confidence_level
-        Nominal coverage.
-    method
-        How it was computed.
     estimate
         What it is around, if there is one number; cut at 0 as the interval is.
 
@@ -95,12 +91,7 @@ def within(
 class EffectSize:
     """How large an error is, beside the p-value that says how surprising it is.
 
-    Attributes
-    ----------
-    value
-        The number; about 0 for calibrated predictions.
-    unit
-        What it is.
+    The value is about 0 for calibrated predictions; the unit says what it is.
 
     Notes
     -----

@@ -61,14 +61,13 @@ def _refuse_log_probabilities(matrix: FloatArray, name: str) -> None:
 def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) -> None:
     row = int(np.argmax(np.abs(sums - 1.0)))
     _refuse_log_probabilities(matrix, name)
-    if (matrix < 0.0).any() and np.mean(np.abs(sums - 1.0) > RENORMALISED_TOLERANCE) > 0.5:
-        i, j = (int(v) for v in np.argwhere(matrix < 0.0)[0])
-        raise ValueError(
-            f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j}, and rows that do not sum to 1: these look like "
-            "logits, wanted probabilities; apply scipy.special.softmax(logits, axis=1) first"
-        )
     if (matrix < 0.0).any():
         i, j = (int(v) for v in np.argwhere(matrix < 0.0)[0])
+        if np.mean(np.abs(sums - 1.0) > RENORMALISED_TOLERANCE) > 0.5:
+            raise ValueError(
+                f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j}, and rows that do not sum to 1: these look "
+                "like logits, wanted probabilities; apply scipy.special.softmax(logits, axis=1) first"
+            )
         hint = "; if this is a rounding error, clip it at 0" if matrix.min() > -1e-6 else ""
         raise ValueError(
             f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j}, wanted probabilities of at least 0{hint}"
@@ -80,15 +79,11 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
             f"{name}: got shape {matrix.shape} with columns that sum to 1, wanted one row per observation; "
             "pass the transpose"
         )
+    several = "; if an observation can have several labels, or none, wrap them in ct.MultiLabel"
     raise ValueError(
         f"{name}: got row {row} that sums to {sums[row]:.6g}, wanted rows that sum to 1 (within "
-        f"{RENORMALISED_TOLERANCE:g}); check that every class has its column{_several(matrix)}"
+        f"{RENORMALISED_TOLERANCE:g}); check that every class has its column{several if in_unit(matrix) else ''}"
     )
-
-
-def _several(matrix: FloatArray) -> str:
-    """What to do with probabilities that need not sum to 1."""
-    return "; if an observation can have several labels, or none, wrap them in ct.MultiLabel" if in_unit(matrix) else ""
 
 
 def mixture_weights(data: Array, n: int, m: int, name: str = "weights") -> tuple[FloatArray, str]:
@@ -141,11 +136,6 @@ def probability_vector(data: ArrayLike, name: str = "probabilities", *, copy: bo
         vector = floats(array, copy)
         if vector.min() >= 0.0 and vector.max() <= 1.0:
             return vector, ""
-    vector, note = _mended_vector(array, name)
-    return read_only(vector, np.float64), note
-
-
-def _mended_vector(array: Array, name: str) -> tuple[FloatArray, str]:
     vector = real_array(array, name, ndim=1)
     if vector.min() < 0.0 or vector.max() > 1.0 + SUM_TOLERANCE:
         i = int(np.argmax((vector < 0.0) | (vector > 1.0 + SUM_TOLERANCE)))

@@ -1,9 +1,11 @@
 """One call that answers whether models are calibrated, how wrong they are, for whom, and what to do."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from caltest._results.report import format_pvalue, power_phrase
 from caltest._results.tables import Grid, Page, Part
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
-from caltest._validation.columns import named_columns
+from caltest._validation.columns import columns_for
 from caltest._validation.groups import as_groups, labels_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section
@@ -35,8 +37,6 @@ class ModelAudit:
 
     Attributes
     ----------
-    name
-        Of the model.
     decision, reason
         ``"use as it is"``, ``"recalibrate"``, ``"do not use as it is"`` or ``"not enough data to tell"``, and why.
     result
@@ -64,14 +64,7 @@ class ModelAudit:
 class Audit(Stored):
     """The audit of one or several models. Printing it gives a report; ``save`` writes one file for others.
 
-    Attributes
-    ----------
-    models
-        What was found for each.
-    seed
-        Integer that reproduces it as ``rng=seed``.
-    title
-        Of the report.
+    ``seed`` is an integer that reproduces it as ``rng=seed``.
 
     Examples
     --------
@@ -138,15 +131,28 @@ class Audit(Stored):
 
     def to_html(self) -> str:
         """One page without anything from outside; ``ImportError`` without Jinja2, ``pip install caltest[report]``."""
-        from caltest.auditing.pages import html_of
-
-        return html_of(self)
+        try:
+            from jinja2 import Environment, FileSystemLoader, StrictUndefined
+        except ImportError as error:
+            raise ImportError("HTML reports need Jinja2: pip install caltest[report]") from error
+        loader = FileSystemLoader(Path(__file__).parent / "templates")
+        environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+        questions = {key: question for key, (question, _) in (SECTIONS | FIELDS).items()}
+        return environment.get_template("audit.html").render(audit=self, questions=questions)
 
     def to_junit(self, fail_on: str = "reject") -> str:
         """A test suite with a case for each model, as continuous integration reads it; see ``passed``."""
-        from caltest.auditing.pages import junit_of
-
-        return junit_of(self, fail_on)
+        suite = Element("testsuite", name=_printable(self.title), tests=str(len(self.models)))
+        failures = 0
+        for one in self.models:
+            case = SubElement(suite, "testcase", classname="caltest.audit", name=_printable(one.name))
+            if not Audit((one,), self.seed).passed(fail_on):
+                failures += 1
+                failure = SubElement(case, "failure", message=_printable(f"{one.decision}: {one.reason}"))
+                failure.text = _printable(one.result.sentence(LEVEL))
+        suite.set("failures", str(failures))
+        suite.set("errors", "0")
+        return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
     def save(self, path: Any, *, force: bool = False, fail_on: str = "reject") -> Path:
         """Write the audit as .html, .json, .xml (JUnit) or .txt, by the ending of the path, which is returned.
@@ -154,9 +160,24 @@ class Audit(Stored):
         ``FileExistsError`` if the file exists, unless ``force`` is True; ``ValueError`` for another ending.
         ``fail_on`` is for .xml, as in ``passed``.
         """
-        from caltest.auditing.pages import written
+        file, mode = Path(path), "w" if switch("force", force) else "x"
+        forms: dict[str, Callable[[], str]] = {
+            ".html": self.to_html,
+            ".json": lambda: json.dumps(self.to_dict(), indent=2) + "\n",
+            ".xml": lambda: self.to_junit(fail_on),
+            ".txt": lambda: f"{self.summary()}\n",
+        }
+        if file.suffix not in forms:
+            raise ValueError(f"path: got {file.name!r}, wanted a name that ends with {', '.join(forms)}")
+        text = forms[file.suffix]()
+        with file.open(mode, encoding="utf-8") as out:
+            out.write(text)
+        return file
 
-        return written(self, Path(path), switch("force", force), fail_on)
+
+def _printable(text: str) -> str:
+    """Text without control characters, which XML does not allow."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 @own_errstate
@@ -186,7 +207,7 @@ def audit(
     ----------
     predictions
         As in ``calibration_test``, or a dictionary from names of models to such predictions.
-    targets, classes
+    targets, classes, rng, progress
         As in ``calibration_test``.
     groups
         As in ``calibration_by_group``: labels (n,), or a dictionary from names to masks. Without them those of equal
@@ -205,8 +226,6 @@ def audit(
         Redraws of each test.
     title
         Of the report.
-    rng, progress
-        As in ``calibration_test``.
 
     Returns
     -------
@@ -279,9 +298,7 @@ def _data(
     known = None if groups is None else as_groups(groups, targets)
     if known is not None:
         same_length(n, known.n, "groups")
-    columns = None if features is None else dict(named_columns(features, targets))
-    for name, column in (columns or {}).items():
-        same_length(n, len(column), f"features[{name!r}]")
+    columns = None if features is None else dict(columns_for(features, targets, n))
     when = None if time is None else _in_order(time, n)
     number = None
     if clusters is not None:
@@ -308,9 +325,7 @@ def _in_order(time: ArrayLike, n: int) -> Array:
 
 
 def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
-    result = calibration_test(
-        data.sample.predictions, data.sample.as_given, n_resamples=data.n_resamples, rng=data.seed
-    )
+    result = calibration_test(*data.pair, **data.settings)
     makers, sections = dict(SECTIONS), {}
     if field is not None:
         last = makers.popitem()

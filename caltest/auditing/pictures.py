@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from caltest._basics.numerics import Array
-from caltest.predictions import Predictions, Sample, classwise
+from caltest.predictions import Sample, classwise
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_predictions
 
@@ -20,78 +21,53 @@ class Picture:
     alternative: str
 
 
-def drawn(draw: Callable[[Any], Any], alternative: str, size: tuple[float, float] = (4.6, 4.8)) -> Picture:
-    """What a function draws into axes of a size in inches."""
+def drawn(draw: Callable[..., Any], alternative: str, size: tuple[float, float] = (4.6, 4.8)) -> tuple[Picture, ...]:
+    """What a function draws into ``ax`` of a size in inches; nothing without matplotlib."""
     from caltest.plots._svg import svg_of
 
-    return Picture(svg_of(draw, alternative, size), alternative)
-
-
-def pictures_of(what: str, **known: Any) -> tuple[Picture, ...]:
-    """Pictures of the ``"data"``, or of evidence over ``"time"``; none without matplotlib."""
-    makers: dict[str, Callable[..., list[Picture]]] = {"data": _of_data, "time": _of_time}
     try:
-        return tuple(makers[what](**known))
+        return (Picture(svg_of(draw, alternative, size), alternative),)
     except ImportError:
         return ()
 
 
-def _of_data(sample: Sample, seed: int) -> list[Picture]:
+def pictures_of(sample: Sample, seed: int) -> tuple[Picture, ...]:
+    """Pictures of predictions of classes and of numbers, none of others."""
     from caltest import plots
 
-    law = sample.predictions
-    if law.finite is None:
-        return _of_numbers(sample, seed)
-    if law.levels is not None:
-        return []
-    y = np.asarray(sample.targets)
-    plain = as_predictions(law.to_array())
+    law, y = sample.predictions, sample.targets
+    if law.finite is None and y.ndim == 1:
+        words = "histogram of the predicted quantiles of the outcomes, with an exact band for all bars"
+        found = drawn(partial(plots.pit_histogram, law, y, rng=seed), words)
+        words = "coverage of central intervals of all levels, with an exact band"
+        return found + drawn(partial(plots.coverage_curve, law, y, rng=seed), words)
+    if law.finite is None or law.levels is not None:
+        return ()
+    plain, y = as_predictions(law.to_array()), np.asarray(y)
     words = "reliability diagram: observed frequency against predicted probability, with exact bars"
-    found = [drawn(lambda ax: plots.reliability_diagram(plain, y, rng=seed, ax=ax), words)]
+    found = drawn(partial(plots.reliability_diagram, plain, y, rng=seed), words)
     words = "reliability curve without bins, with an exact band"
-    found.append(drawn(lambda ax: plots.reliability_curve(plain, y, rng=seed, ax=ax), words))
+    found += drawn(partial(plots.reliability_curve, plain, y, rng=seed), words)
     if law.finite.n_classes == 3:
         words = "map of the simplex: where observed frequencies differ from the predictions"
-        found.append(drawn(lambda ax: plots.simplex_map(plain, y, rng=seed, ax=ax), words))
-    return [*found, *_of_worst_classes(law.finite, plain, y, seed)]
-
-
-def _of_worst_classes(law: FinitePredictions, plain: Predictions, y: Array, seed: int) -> list[Picture]:
-    """Reliability of the classes whose frequencies are farthest from what is predicted, in standard deviations."""
-    from caltest import plots
-
-    if law.n_classes < 3:
-        return []
-    p = law.probabilities
-    counts, variances = np.bincount(y, minlength=law.n_classes), (p * (1.0 - p)).sum(axis=0)
-    deviations = np.abs(counts - p.sum(axis=0)) / np.sqrt(np.where(variances > 0.0, variances, np.inf))
+        found += drawn(partial(plots.simplex_map, plain, y, rng=seed), words)
+    if law.finite.n_classes == 2:
+        return found
     pairs = classwise(plain, y)
-
-    def picture(c: int) -> Picture:
-        words = f"reliability diagram of {law.outcome_in_words(c)}"
-        return drawn(lambda ax: plots.reliability_diagram(*pairs[c], rng=seed, ax=ax), words)
-
-    return [picture(c) for c in np.argsort(-deviations, kind="stable")[:WORST].tolist()]
+    for c in _worst_classes(law.finite, y):
+        words = f"reliability diagram of {law.finite.outcome_in_words(c)}"
+        found += drawn(partial(plots.reliability_diagram, *pairs[c], rng=seed), words)
+    return found
 
 
 WORST = 4
 """Classes that have a picture of their own."""
 
 
-def _of_numbers(sample: Sample, seed: int) -> list[Picture]:
-    from caltest import plots
-
-    law, y = sample.predictions, sample.targets
-    if y.ndim != 1:
-        return []
-    words = "histogram of the predicted quantiles of the outcomes, with an exact band for all bars"
-    found = [drawn(lambda ax: plots.pit_histogram(law, y, rng=seed, ax=ax), words)]
-    words = "coverage of central intervals of all levels, with an exact band"
-    return [*found, drawn(lambda ax: plots.coverage_curve(law, y, rng=seed, ax=ax), words)]
-
-
-def _of_time(result: Any) -> list[Picture]:
-    from caltest import plots
-
-    words = "evidence against calibration after each observation"
-    return [drawn(lambda ax: plots.evidence(result, ax=ax), words, (6.5, 3.2))]
+def _worst_classes(law: FinitePredictions, y: Array) -> list[int]:
+    """Those whose frequencies are farthest from what is predicted, in standard deviations."""
+    p = law.probabilities
+    counts, variances = np.bincount(y, minlength=law.n_classes), (p * (1.0 - p)).sum(axis=0)
+    deviations = np.abs(counts - p.sum(axis=0)) / np.sqrt(np.where(variances > 0.0, variances, np.inf))
+    worst: list[int] = np.argsort(-deviations, kind="stable")[:WORST].tolist()
+    return worst

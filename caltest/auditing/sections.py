@@ -14,9 +14,8 @@ from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters, percent, points
 from caltest._results.report import format_pvalue, pvalue_phrase
-from caltest._results.tables import Table
 from caltest._validation.groups import Groups
-from caltest.auditing.pictures import Picture, pictures_of
+from caltest.auditing.pictures import Picture, drawn, pictures_of
 from caltest.fields.survival import Censored
 from caltest.predictions import Predictions, Sample
 
@@ -38,16 +37,10 @@ class Section:
     ----------
     answer
         One sentence; why there is no answer where it could not be computed.
-    facts
-        Names with texts.
-    rows
-        A table, the header first; empty if there is none.
-    failed
-        Whether the section could not be computed.
+    facts, rows
+        Names with texts, and a table, the header first.
     gain
         Of recalibration: by how much the log score of held-out data falls.
-    pictures
-        What is drawn, if matplotlib is there.
 
     Examples
     --------
@@ -87,6 +80,16 @@ class Data:
     """Of what is known, for the line that reproduces the audit."""
     survival: tuple[Predictions, Censored] | None = None
     """Predictions and times, some of them censored, of which the sample has the integral transforms."""
+
+    @property
+    def pair(self) -> tuple[Predictions, Any]:
+        """What calls take."""
+        return self.sample.predictions, self.sample.as_given
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Of calls that redraw."""
+        return {"n_resamples": self.n_resamples, "rng": self.seed}
 
 
 def of_data(data: Data, result: CalibrationTestResult) -> Section:
@@ -170,7 +173,7 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
 
 def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
     """Pictures of the data."""
-    pictures = pictures_of("data", sample=data.sample, seed=data.seed)
+    pictures = pictures_of(data.sample, data.seed)
     answer = "Bars and bands are exact ranges for calibrated predictions."
     if not pictures:
         raise ValueError("there is no picture of predictions of this kind, or matplotlib is missing (caltest[plots])")
@@ -193,10 +196,7 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
         raise ValueError(f"there is no group of {FEWEST} rows or more")
     kept = np.flatnonzero(large)
     groups = Groups(tuple(groups.names[g] for g in kept), tuple(groups.rows[g] for g in kept), groups.n)
-    sample = data.sample
-    found = calibration_by_group(
-        sample.predictions, sample.as_given, groups, n_resamples=data.n_resamples, rng=data.seed
-    )
+    found = calibration_by_group(*data.pair, groups, **data.settings)
     rejected = found.rejected(LEVEL)
     rows = [("group", "n", "p-value", "adjusted", "what is wrong")]
     for one in found.groups[:PANELS]:
@@ -217,13 +217,10 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
 
     if data.features is None:
         raise ValueError("there are no features; give features=a table")
-    sample = data.sample
-    found = find_slices(
-        sample.predictions, sample.as_given, data.features, n_resamples=data.n_resamples, alpha=LEVEL, rng=data.seed
-    )
+    found = find_slices(*data.pair, data.features, alpha=LEVEL, **data.settings)
     said = found.verdict()
     answer = f"{said[0].upper()}{said[1:]}; {found.n_slices} slices were searched, the level is that of all together."
-    return Section(answer, {}, tuple(tuple(row) for row in found.table()[: 1 + PANELS]))
+    return Section(answer, {}, tuple(map(tuple, found.table()[: 1 + PANELS])))
 
 
 def of_time(data: Data, result: CalibrationTestResult) -> Section:
@@ -241,7 +238,8 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         if first is None
         else f"The alarm at the 5 % level was after {first} of {found.n} observations, in the order of time."
     )
-    return Section(answer, pictures=pictures_of("time", result=found))
+    words = "evidence against calibration after each observation"
+    return Section(answer, pictures=drawn(found.plot, words, (6.5, 3.2)))
 
 
 def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
@@ -256,11 +254,7 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         method, words = recalibration.BetaCalibration(), "beta calibration"
     else:
         method, words = recalibration.TemperatureScaling(), "temperature scaling"
-    sample = data.sample
-    found = recalibration.report(
-        sample.predictions, sample.as_given, method, n_resamples=data.n_resamples, rng=data.seed
-    )
-    table: Table = found.table()
+    found = recalibration.report(*data.pair, method, **data.settings)
     gain = found.before.log_score - found.after.log_score
     better = "lower" if gain > 0 else "higher"
     answer = (
@@ -268,7 +262,7 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         f"{abs(gain):.3g}, and the p-value of the test is {format_pvalue(found.after.pvalue)} "
         f"(before: {format_pvalue(found.before.pvalue)})."
     )
-    return Section(answer, {}, tuple(tuple(row) for row in table), gain=gain)
+    return Section(answer, {}, tuple(map(tuple, found.table())), gain=gain)
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:

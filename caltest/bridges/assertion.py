@@ -50,10 +50,8 @@ def assert_calibrated(
     ------
     AssertionError
         If the predictions are not calibrated. It is raised by ``python -O``, too.
-    ValueError
-        For bad data or settings, or so few redraws that nothing could be rejected at the level.
-    TypeError
-        For swapped arguments.
+    ValueError, TypeError
+        As ``calibration_test`` does; also for so few redraws that nothing could be rejected at the level.
 
     Notes
     -----
@@ -94,19 +92,15 @@ def assert_calibrated(
 
 def message(result: CalibrationTestResult, alpha: float) -> str:
     """Verdict, what is wrong, how large it is, and how to see it again."""
+    p = format_pvalue(result.pvalue)
+    if result.pvalue_otherwise is not None:
+        p = f"0 ({EXCLUDED}); the other rows: {format_pvalue(result.pvalue_otherwise)}"
     said = {
         "why": result.why(alpha),
         "how much": widest(result.measures),
-        "p-value": in_words(result),
+        "p-value": p,
         "data": result.predictions,
         "reproduce": f"rng={result.seed}",
     }
     notes = [f"note: {note}" for note in result.notes]
     return "\n".join([result.verdict(alpha), *(f"{name}: {text}" for name, text in said.items() if text), *notes])
-
-
-def in_words(result: CalibrationTestResult) -> str:
-    """The p-value, with the reason where it is 0 because of single outcomes."""
-    if result.pvalue_otherwise is not None:
-        return f"0 ({EXCLUDED}); the other rows: {format_pvalue(result.pvalue_otherwise)}"
-    return format_pvalue(result.pvalue)

@@ -41,10 +41,8 @@ def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, vari
 
     Raises
     ------
-    ValueError
-        Without data, time or variable where one is needed.
-    TypeError
-        For objects that are not known, with what can be done instead.
+    ValueError, TypeError
+        Without data, time or variable where one is needed, and for objects that are not known.
 
     Notes
     -----

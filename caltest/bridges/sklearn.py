@@ -53,9 +53,7 @@ class CalibrationTestDisplay:
     Parameters
     ----------
     result
-        Of ``calibration_test``; its p-value and finding are the title.
-    predictions, targets
-        What was tested.
+        Of ``calibration_test`` of the predictions and targets; its p-value and finding are the title.
     estimator_name
         Name of the model in the legend.
 
@@ -125,12 +123,8 @@ class CalibrationTestDisplay:
 
         Parameters
         ----------
-        y_true
-            Labels (n,).
-        y_prob
-            Probabilities, or predictions of ``ct``.
-        classes
-            Names of the columns.
+        y_true, y_prob, classes
+            Labels (n,); probabilities, or predictions of ``ct``; names of the columns.
         kind
             ``"bins"`` or ``"isotonic"``, of several classes for the confidence of the most probable one;
             ``"classwise"`` draws each class against the rest in a figure of its own.
@@ -140,13 +134,6 @@ class CalibrationTestDisplay:
             Seed or ``numpy.random.Generator`` of the test and the bands.
         settings
             Others of ``ct.plots.reliability_diagram``, ``reliability_curve`` or ``classwise_reliability``.
-
-        Raises
-        ------
-        ValueError
-            For bad data or settings.
-        TypeError
-            For swapped arguments.
         """
         predictions = as_predictions(y_prob, classes)
         result = calibration_test(predictions, y_true, rng=rng)
@@ -228,14 +215,10 @@ class CrossValidated(NamedTuple):
 
     Attributes
     ----------
-    predictions
-        With the names of the classes.
-    targets
-        Labels (n,).
-    folds
-        Number of the fold (n,), which is that of the model.
-    rows
-        Where they are in the data (n,).
+    predictions, targets
+        With the names of the classes, and labels (n,).
+    folds, rows
+        Number of the fold (n,), which is that of the model, and where they are in the data (n,).
     """
 
     predictions: Bernoulli | Categorical
@@ -250,14 +233,10 @@ def cross_validated(estimator: Any, X: Any, y: ArrayLike, *, cv: Any = 5, groups
 
     Parameters
     ----------
-    estimator
-        A classifier with ``predict_proba``; clones of it are fitted.
-    X, y
-        Data, and labels (n,).
-    cv
-        Folds, or what scikit-learn takes as ``cv``.
-    groups
-        Of the rows, for splitters that use them.
+    estimator, X, y
+        A classifier with ``predict_proba``, clones of which are fitted; data, and labels (n,).
+    cv, groups
+        Folds, or what scikit-learn takes as ``cv``; groups of the rows, for splitters that use them.
 
     Raises
     ------

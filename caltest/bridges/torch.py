@@ -37,9 +37,7 @@ def skce_loss(probabilities: Any, targets: Any, *, bandwidth: float) -> Any:
     Raises
     ------
     ValueError
-        For shapes that do not fit, fewer than 2 observations, labels outside of 0..k-1, or a bandwidth that is none.
-    TypeError
-        For anything other than tensors.
+        For shapes that do not fit, fewer than 2 observations, or labels outside of 0..k-1.
 
     Notes
     -----

@@ -20,7 +20,7 @@ class CalibrationTestMetric(Metric):  # type: ignore[misc]
     """The p-value of the default test of all batches, also over several processes.
 
     The state are accumulators, ``ct.OmnibusTest(n_resamples).accumulator()``: sums of batches, of a size that does not
-    grow with the data. ``compute`` merges those of all processes, and ``result`` is then the whole result.
+    grow with the data. ``compute`` merges those of all processes, and ``result`` is then the ``CalibrationTestResult``.
 
     Parameters
     ----------
@@ -34,11 +34,6 @@ class CalibrationTestMetric(Metric):  # type: ignore[misc]
         process only.
     settings
         Others of ``torchmetrics.Metric``.
-
-    Attributes
-    ----------
-    result
-        The ``CalibrationTestResult`` of the last ``compute``, or None.
 
     Raises
     ------

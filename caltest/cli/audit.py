@@ -51,9 +51,7 @@ def run(options: argparse.Namespace) -> int:
     check_outputs({"--output": options.output}, inputs, options.force, (".html", ".json", ".xml", ".txt"))
     outcomes = outcomes_of(options)
     sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing)
-    columns = {} if options.features is None else read_columns(options.features, n)
-    if sample.rows is not None:
-        columns = {name: column[sample.rows] for name, column in columns.items()}
+    columns = {} if options.features is None else read_columns(options.features, n, sample)
     time, clusters = (_taken(columns, option, getattr(options, option)) for option in ("time", "clusters"))
     found = audit(
         sample.predictions,

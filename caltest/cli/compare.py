@@ -7,7 +7,7 @@ from typing import Any
 from caltest._basics.threads import in_terminal
 from caltest.cli.options import add, command, show
 from caltest.cli.prediction_files import check_different, read_outcomes, read_sample
-from caltest.comparisons.models import compare_samples
+from caltest.comparisons.models import compared
 from caltest.comparisons.pairs import pairs_of_samples
 
 
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         show(options.format, lambda: str(pairs), pairs.to_dict(), pairs.table())
         pvalues = [row.pvalue_holm for row in pairs.rows]
     else:
-        comparison = compare_samples(samples, options.n_resamples, options.seed, in_terminal())
+        comparison = compared(samples, "model", options.n_resamples, options.seed, in_terminal())
         text, entries = lambda: comparison.summary(options.alpha), comparison.to_dict() | {"alpha": options.alpha}
         show(options.format, text, entries, comparison.table(), comparison.remarks())
         pvalues = [row.pvalue_holm for row in comparison.rows]

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         exact = ct.calibration_test(predictions, labels, rng=options.seed)
         bootstrap = ct.AsymptoticSKCETest(predictions.default_kernel())(predictions, labels, rng=options.seed)
         binned = ct.MonteCarloTest(ct.ECE())(confidence, correct, rng=options.seed)
-        accuracy, claimed = float(correct.mean()), float(confidence.probability.mean())
+        accuracy, claimed = correct.mean(), confidence.probability.mean()
         tests = [format_pvalue(one.pvalue, one.pvalue_otherwise) for one in (exact, bootstrap, binned)]
         print(f"{name:<16}{accuracy:>9.3f}{claimed:>12.3f}{tests[0]:>15}{tests[1]:>11}{tests[2]:>12}")
         results.append(exact)

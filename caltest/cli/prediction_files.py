@@ -4,7 +4,7 @@ import csv
 import gzip
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
@@ -12,15 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from caltest._basics.files import (
-    Cells,
     Rows,
     decimals,
     is_number,
     is_stdin,
     name_of,
     number,
+    numbers,
     read_rows,
     read_with_columns,
+    texts,
 )
 from caltest._basics.numerics import Array, FloatArray, Table
 from caltest._validation import observation_weights, same_length
@@ -35,7 +36,7 @@ OUTPUTS = (".csv", ".csv.gz", ".npy")
 
 def read_outcomes(path: Path) -> Rows:
     """Outcomes as they are written in a file, to be matched with several predictions."""
-    rows = read_rows(path, lambda _, cells, __: np.array(cells, dtype=object))
+    rows = read_rows(path, texts)
     width = len(rows.head) if rows.head is not None else rows.values.shape[1]
     if width != 1:
         raise ValueError(
@@ -66,7 +67,7 @@ def read_one_file(
     path: Path, outcomes: str, others: Sequence[str], normal: bool, missing: Missing
 ) -> tuple[Sample, int, dict[str, Array]]:
     """The same from one file, with columns (n,) that are no predictions by their names."""
-    given, taken = read_with_columns(path, [outcomes, *others], _numbers)
+    given, taken = read_with_columns(path, [outcomes, *others])
     if not normal:
         _check_columns(given)
     observed = replace(taken, values=taken.values[:, :1])
@@ -76,8 +77,7 @@ def read_one_file(
 
 def _matched(given: Rows, observed: Rows, normal: bool, missing: Missing) -> tuple[Sample, int]:
     is_header, outcome_is_header = _headers(given, observed, normal)
-    table = _with_head(given, is_header, _numbers)
-    labels = _with_head(observed, outcome_is_header, lambda _, cells, __: np.array(cells, dtype=object))
+    table, labels = given.with_head(is_header), observed.with_head(outcome_is_header)
     targets = _targets(labels, table)
     try:
         if normal:
@@ -89,7 +89,7 @@ def _matched(given: Rows, observed: Rows, normal: bool, missing: Missing) -> tup
 
 
 def _read(path: Path, normal: bool) -> Rows:
-    given = read_rows(path, _numbers)
+    given = read_rows(path, numbers)
     if not normal:
         _check_columns(given)
     return given
@@ -97,9 +97,9 @@ def _read(path: Path, normal: bool) -> Rows:
 
 def read_weights(path: Path, n: int) -> FloatArray:
     """A weight for each of n rows from a file of one column; a number over n others is its header."""
-    rows = read_rows(path, _numbers)
+    rows = read_rows(path, numbers)
     is_header = rows.head is not None and (not all(map(is_number, rows.head)) or len(rows.values) == n)
-    table = _with_head(rows, is_header, _numbers)
+    table = rows.with_head(is_header)
     width = table.values.shape[1]
     if width != 1:
         raise ValueError(f"{rows.path}: got {width} columns, wanted 1: the weight (save without the index)")
@@ -112,15 +112,22 @@ def read_weights(path: Path, n: int) -> FloatArray:
     return weights
 
 
-def read_columns(path: Path, n: int) -> dict[str, Array]:
-    """Columns of n rows by the names in the first line: numbers where all cells are, missing ones NaN, else text."""
-    rows = read_rows(path, lambda _, cells, __: np.array(cells, dtype=object))
-    table = _with_head(rows, True, lambda _, cells, __: np.array(cells, dtype=object))
+def read_columns(path: Path, n: int, sample: Sample) -> dict[str, Array]:
+    """Columns of n rows by the names in the first line: numbers where all cells are, missing ones NaN, else text.
+
+    Only the rows of a sample are kept.
+    """
+    table = read_rows(path, texts).with_head(True)
     try:
         same_length(n, len(table.values), "rows")
     except ValueError as error:
-        raise ValueError(f"{rows.path}: {error}, and a header with names") from None
-    return {name: _column(column) for name, column in zip(table.names or (), table.values.T, strict=True)}
+        raise ValueError(f"{table.path}: {error}, and a header with names") from None
+    return {name: kept(_column(cells), sample) for name, cells in zip(table.names or (), table.values.T, strict=True)}
+
+
+def kept(column: Array, sample: Sample) -> Array:
+    """The rows of a column that a sample has."""
+    return column if sample.rows is None else column[sample.rows]
 
 
 def _column(cells: Array) -> Array:
@@ -134,7 +141,7 @@ def _column(cells: Array) -> Array:
 def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, list[str] | None]:
     """Predictions from a file, without outcomes, and the names of its columns, if it has some."""
     given = _read(path, normal)
-    table = _with_head(given, _is_header(given, normal), _numbers)
+    table = given.with_head(_is_header(given, normal))
     try:
         if normal:
             return _normal(table), table.names
@@ -206,23 +213,6 @@ def _same(path: Path, other: Path) -> bool:
     if path.exists() and other.exists():
         return path.samefile(other)
     return os.path.realpath(path) == os.path.realpath(other)
-
-
-def _numbers(name: str, cells: Cells, lines: list[int]) -> Array:
-    """Cells as numbers; ``ValueError`` names the first that is none."""
-    try:
-        return np.array([[number(cell) for cell in row] for row in cells])
-    except ValueError:
-        pass
-    values = np.empty((len(cells), len(cells[0])))
-    for i, row in enumerate(decimals(name, cells, lines)):
-        for j, cell in enumerate(row):
-            try:
-                values[i, j] = number(cell)
-            except ValueError:
-                got = f"{cell!r}" if cell else "an empty cell"
-                raise ValueError(f"{name}, line {lines[i]}: got {got} in column {j + 1}, wanted a number") from None
-    return values
 
 
 def _headers(given: Rows, observed: Rows, normal: bool) -> tuple[bool, bool]:
@@ -302,23 +292,6 @@ def _is_excluded(given: Rows, observed: Rows) -> bool:
     numbers, outcome = [int(cell) for cell in given.head or []], (observed.head or [""])[0]
     certain = numbers[0] if len(numbers) == 1 else numbers.index(1)
     return outcome.isdecimal() and int(outcome) != certain
-
-
-def _with_head(rows: Rows, is_header: bool, convert: Callable[[str, Cells, list[int]], Array]) -> Rows:
-    """The rows with the first line where it belongs: among the names or among the values."""
-    if rows.head is None:
-        return rows
-    if is_header:
-        if rows.head[0] == "" and len(rows.head) > 1:
-            raise ValueError(
-                f"{rows.path}: the first column has no name and looks like row numbers; save without the index"
-            )
-        if not len(rows.values):
-            raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
-        return Rows(rows.path, None, rows.head, rows.values, rows.lines)
-    first = convert(rows.path, [rows.head], [rows.head_line])
-    values = np.concatenate([first, rows.values]) if len(rows.values) else first
-    return Rows(rows.path, None, rows.names, values, np.concatenate([[rows.head_line], rows.lines]))
 
 
 def _names(table: Rows) -> tuple[str, ...] | None:

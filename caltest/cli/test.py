@@ -14,7 +14,7 @@ from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
 from caltest._results.tables import Table
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, outcomes_of, show
-from caltest.cli.prediction_files import check_different, read_columns, read_one_file, read_sample, read_weights
+from caltest.cli.prediction_files import check_different, kept, read_columns, read_one_file, read_sample, read_weights
 from caltest.cli.samples import are_samples, ece_note, read_samples
 from caltest.default_test import weighted
 from caltest.predictions import Sample
@@ -116,9 +116,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
         columns = [*asked, *([str(options.weights)] if weights_column else [])]
         outcome = str(outcomes_of(options))
         sample, n, fields = read_one_file(options.predictions, outcome, columns, options.normal, options.missing)
-        fields = {
-            name: one if sample.rows is None or name not in asked else one[sample.rows] for name, one in fields.items()
-        }
+        fields |= {name: kept(fields[name], sample) for name in asked}
     elif asked:
         raise ValueError(
             "--groups, --clusters: got a file of outcomes, wanted --outcome-column and columns of the file of "
@@ -128,8 +126,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
         sample, n = read_sample(options.predictions, outcomes_of(options), options.normal, options.missing)
         fields = {}
     if options.features is not None:
-        columns_of_file = read_columns(options.features, n)
-        fields = {name: one if sample.rows is None else one[sample.rows] for name, one in columns_of_file.items()}
+        fields = read_columns(options.features, n, sample)
     if options.weights is None:
         return sample, None, notes, fields
     given = fields[str(options.weights)] if weights_column else read_weights(options.weights, n)

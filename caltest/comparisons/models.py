@@ -1,6 +1,7 @@
 """Comparisons of several models for the same outcomes, and of the classes of one model."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
@@ -8,12 +9,12 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.report import benjamini_hochberg, holm
-from caltest._results.values import ConfidenceInterval
+from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, pvalue_phrase, remarks
+from caltest._results.tables import STANDS_OUT, Bar, Page, Table, TabularResult, aligned
+from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction, same_length, whole_number
 from caltest._validation.groups import as_texts
 from caltest.calibration_test import CalibrationTest
-from caltest.comparisons.tables import ComparedModel, ModelComparison
 from caltest.estimators import SKCE, Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.intervals.kernel_errors import jackknife_interval
@@ -26,18 +27,176 @@ from caltest.predictions.convert import as_sample
 from caltest.predictions.reductions import categorical_sample, one_against_rest
 
 
+@dataclass(frozen=True)
+class ComparedModel:
+    """A row of a comparison.
+
+    Attributes
+    ----------
+    score
+        Share of outcomes that are the most probable class, root mean square distance of outcomes and predicted means,
+        or frequency of a class, as ``ModelComparison.score_name`` says; None where means are not known.
+    estimate, interval
+        Of the calibration error; the interval is None where there is none.
+    noise_floor, noise_quantile
+        Mean and 95 % quantile of the estimate if the predictions are calibrated.
+    pvalue, pvalue_holm, pvalue_bh
+        Of the hypothesis that they are calibrated, and adjusted for the number of rows: by Holm's method, which bounds
+        the probability of any false rejection, and by that of Benjamini and Hochberg, which bounds the expected share
+        of false rejections.
+    finding
+        What is wrong, in words, or None; it means something only where calibration is rejected.
+    pvalue_otherwise
+        As in ``CalibrationTestResult``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
+    >>> row = ct.compare_models({"network": p}, y, n_resamples=99, rng=1).rows[0]
+    >>> row.name, round(row.score, 3), row.pvalue == row.pvalue_holm
+    ('network', 0.962, True)
+    """
+
+    name: str
+    score: float | None
+    estimate: float
+    interval: ConfidenceInterval | None
+    noise_floor: float
+    noise_quantile: float
+    pvalue: float
+    pvalue_holm: float
+    pvalue_bh: float
+    finding: Finding | None
+    pvalue_otherwise: float | None = None
+
+    @property
+    def shown(self) -> float:
+        """What the interval is about, if there is one: the estimate, cut at 0 as errors are at least that."""
+        return self.estimate if self.interval is None or self.interval.estimate is None else self.interval.estimate
+
+
+@dataclass(frozen=True, repr=False)
+class ModelComparison(TabularResult, Stored):
+    """Several models, or the classes of one, side by side. Printing it gives a table.
+
+    Attributes
+    ----------
+    rows
+        One for each model, in their order.
+    kind
+        ``"model"`` or ``"class"``.
+    score_name, test, estimator
+        What the scores are, and where p-values and estimates come from, in words.
+    seed
+        Integer that reproduces it as ``rng=seed``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> models = ct.datasets.load_digits_predictions()
+    >>> labels = models["random forest"][1]
+    >>> comparison = ct.compare_models({name: p for name, (p, _) in models.items()}, labels, n_resamples=99, rng=1)
+    >>> [row.name for row in comparison.rows if row.pvalue_holm <= 0.05]
+    ['naive Bayes', 'random forest', 'neural network']
+    """
+
+    rows: tuple[ComparedModel, ...]
+    kind: str
+    score_name: str
+    test: str
+    estimator: str
+    n: int
+    confidence_level: float
+    seed: int
+    notes: tuple[str, ...] = ()
+    citations: tuple[str, ...] = ()
+    n_resamples: int | None = None
+
+    picture = "forest"
+
+    def __getitem__(self, name: str) -> ComparedModel:
+        """The row of a name; ``KeyError`` if there is none."""
+        rows = {row.name: row for row in self.rows}
+        if name not in rows:
+            raise KeyError(f"got {name!r}, wanted one of {', '.join(map(repr, rows))}")
+        return rows[name]
+
+    def bars(self) -> list[Bar]:
+        """Estimated errors with their intervals, beside what calibrated predictions give, for ``plots.forest``."""
+        bars = []
+        for one in self.rows:
+            ends, is_wrong = None if one.interval is None else one.interval.ends, one.pvalue_holm <= STANDS_OUT
+            bars.append(Bar(one.name, one.shown, ends, one.noise_floor, "mean if calibrated", "error", is_wrong))
+        return bars
+
+    def table(self) -> Table:
+        level = f"{100 * self.confidence_level:g} %"
+        header = [self.kind, self.score_name, "estimate", f"{level} interval", "if calibrated", "p", "Holm", "BH"]
+        return [header, *(_cells(row) for row in self.rows)]
+
+    def remarks(self) -> list[str]:
+        """Why p-values are 0, and which is the smallest possible."""
+        return remarks(self.rows, self.n_resamples)
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """One sentence for a paper: for which rows calibration is rejected after Holm's adjustment."""
+        level = fraction("alpha", alpha)
+        said = [f"{row.name} ({pvalue_phrase(row.pvalue_holm)})" for row in self.rows]
+        rejected = [text for text, row in zip(said, self.rows, strict=True) if row.pvalue_holm <= level]
+        kept = [text for text, row in zip(said, self.rows, strict=True) if row.pvalue_holm > level]
+        found = f"was rejected for {listed(rejected)}" if rejected else f"was not rejected for {listed(kept)}"
+        others = f" and not for {listed(kept)}" if rejected and kept else ""
+        return (
+            f"The calibration of {len(self.rows)} {_plural(self.kind)} was tested on n = {self.n} observations "
+            f"({self.test}): at the {100 * level:g} % level, with p-values adjusted by Holm's method, calibration "
+            f"{found}{others}."
+        )
+
+    def summary(self, alpha: float = 0.05) -> str:
+        """The report that ``print`` shows, with the findings where calibration is rejected at a level."""
+        level = fraction("alpha", alpha)
+        what = {"Estimate": self.estimator, "p-value": self.test, "n": str(self.n)}
+        lines = ["", aligned(self.table()), ""]
+        if any(row.shown != row.estimate for row in self.rows):
+            lines.append("estimate: 0 where the unbiased estimate is negative, as the error is at least that")
+        lines.append("if calibrated: 95 % quantile of the estimate if the predictions are calibrated")
+        lines += [f"Holm, BH: p-values adjusted for {len(self.rows)} {_plural(self.kind)}", *self.remarks()]
+        lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue_holm <= level]
+        title = f"Comparison of {len(self.rows)} {_plural(self.kind)}"
+        return Page(title, what, lines, [""], {"Reproduce": f"rng={self.seed}"}, notes=self.notes)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<comparison of {len(self.rows)} {_plural(self.kind)}, n = {self.n}>"
+
+
+def _plural(kind: str) -> str:
+    return "classes" if kind == "class" else "models"
+
+
+def _cells(row: ComparedModel) -> list[str]:
+    score = "-" if row.score is None else f"{row.score:.3f}"
+    interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
+    pvalues = [format_pvalue(p, row.pvalue_otherwise) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
+    return [row.name, score, f"{row.shown:.3g}", interval, f"{row.noise_quantile:.3g}", *pvalues]
+
+
 def compared(
     samples: dict[str, Sample],
     kind: str,
-    kernel: PairKernel | None,
-    estimator: Estimator | None,
-    test: CalibrationTest | None,
     n_resamples: int,
-    confidence_level: float,
     rng: Any,
     progress: bool,
+    confidence_level: float = 0.95,
+    kernel: PairKernel | None = None,
+    estimator: Estimator | None = None,
+    test: CalibrationTest | None = None,
 ) -> ModelComparison:
     """Test every row, estimate its error, and adjust the p-values; with a kernel of all rows where one is missing."""
+    check_same_kind(samples)
     if estimator is not None and not isinstance(estimator, Estimator):
         raise TypeError(f"estimator: got {type(estimator).__name__}, wanted an estimator such as SKCE(kernel)")
     if test is not None and not isinstance(test, CalibrationTest):
@@ -123,6 +282,8 @@ def compare_models(
         Predictions of each model by its name: ``Predictions``, or what becomes some, all of one family.
     targets
         (n,) outcomes, the same for all models.
+    classes, rng, progress
+        As in ``calibration_test``.
     kernel
         Of the unbiased SKCE that is estimated; by default that of the family. A ``"median"`` bandwidth is that of the
         predictions of all models together, so that errors are comparable.
@@ -134,8 +295,6 @@ def compare_models(
         Redraws of the test, if none is given, and of the noise floor.
     confidence_level
         Of the intervals.
-    classes, rng, progress
-        As in ``calibration_test``.
 
     Raises
     ------
@@ -165,17 +324,11 @@ def compare_models(
     [('random forest', 0.01, 0.02), ('neural network', 0.03, 0.03)]
     """
     samples = samples_of(models, targets, classes)
-    return compared(samples, "model", kernel, estimator, test, n_resamples, confidence_level, rng, progress)
-
-
-def compare_samples(samples: dict[str, Sample], n_resamples: int, rng: Any, progress: bool) -> ModelComparison:
-    """``compare_models`` for samples that are already checked, one by one."""
-    check_same_kind(samples)
-    return compared(samples, "model", None, None, None, n_resamples, 0.95, rng, progress)
+    return compared(samples, "model", n_resamples, rng, progress, confidence_level, kernel, estimator, test)
 
 
 def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike, classes: Sequence[Any] | None) -> dict[str, Sample]:
-    """Checked samples by name, all of one family."""
+    """Samples by name."""
     if not isinstance(models, Mapping):
         raise TypeError(f'models: got {type(models).__name__}, wanted a dictionary {{"name": predictions, ...}}')
     if not models:
@@ -188,7 +341,6 @@ def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike, classes: Seq
             samples[name] = as_sample(predictions, targets, classes)
         except (ValueError, TypeError) as error:
             raise type(error)(f"models[{name!r}]: {error}") from None
-    check_same_kind(samples)
     return samples
 
 
@@ -257,4 +409,4 @@ def compare_classes(
     pairs = one_against_rest(categorical, y)
     names = as_texts(categorical.classes or range(len(pairs)))
     samples = {name: Sample(*pair) for name, pair in zip(names, pairs, strict=True)}
-    return compared(samples, "class", kernel, estimator, test, n_resamples, confidence_level, rng, progress)
+    return compared(samples, "class", n_resamples, rng, progress, confidence_level, kernel, estimator, test)

@@ -12,11 +12,10 @@ from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, check_f
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, pvalue_phrase
-from caltest._results.tables import Bar, Page, Table, TabularResult, aligned, entries_of
+from caltest._results.tables import STANDS_OUT, Bar, Page, Table, TabularResult, aligned, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction, switch
 from caltest.comparisons.models import check_same_kind, samples_of
-from caltest.comparisons.tables import LEVEL
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife, row_sums
@@ -88,9 +87,7 @@ class PairedSKCETest(OwnErrstate):
     Assumes independent observations. Asymptotic. Where both models are calibrated, the difference is degenerate and
     the test conservative: at the 5 % level it rejected at most 0.2 % of 1500 simulated data sets for each of n = 50 and
     n = 250 (binary; models that know different parts of what the outcomes depend on), and 0.2 to 1.7 % for two models
-    that are overconfident in the same way. ``compare_pairs`` adjusts the p-values of
-    several pairs. Time
-    O(n**2 k), memory O(n k).
+    that are overconfident in the same way. Time O(n**2 k), memory O(n k).
 
     Sources: Widmann et al. 2019, Theorem G.1, for the limit of one estimator; Bounliphone et al. 2016 compare two
     U-statistics of the same sample in this way.
@@ -131,9 +128,7 @@ class PairedSKCETest(OwnErrstate):
             Of the models A and B: ``Predictions``, or what becomes some, of the same family and length.
         targets
             (n,) outcomes, the same for both; n >= 3.
-        classes
-            Names of the classes in the order of the columns, if the targets are names.
-        rng, progress
+        classes, rng, progress
             As in ``calibration_test``: the same call as that of other tests. No random numbers are drawn.
 
         Returns
@@ -181,16 +176,10 @@ class ComparedPair:
 
     Attributes
     ----------
-    first, second
-        Names of the models.
-    estimate
-        ``SKCE(first) - SKCE(second)``; negative where the first one is better calibrated.
-    interval
-        ``ConfidenceInterval`` of the difference.
-    pvalue
-        Of the hypothesis that both have the same error.
-    pvalue_holm, pvalue_bh
-        Adjusted for the number of pairs by the methods of Holm and of Benjamini and Hochberg.
+    estimate, interval
+        Of ``SKCE(first) - SKCE(second)``; negative where the first one is better calibrated.
+    pvalue, pvalue_holm, pvalue_bh
+        Of the hypothesis that both have the same error; adjusted as in ``ComparedModel``.
 
     Examples
     --------
@@ -229,14 +218,8 @@ class PairComparison(TabularResult, Stored):
     ----------
     rows
         One for each pair, in the order of the models.
-    estimator
-        What is estimated, in words.
-    n
-        Observations.
     confidence_level
         Of the intervals, each for itself.
-    citations
-        Sources of the methods, keys of their BibTeX entries.
 
     Examples
     --------
@@ -259,15 +242,7 @@ class PairComparison(TabularResult, Stored):
         """Differences of errors with their intervals, for ``plots.forest``."""
         words, unit = "no difference", "difference of squared errors"
         return [
-            Bar(
-                f"{one.first} - {one.second}",
-                one.estimate,
-                one.interval.ends,
-                0.0,
-                words,
-                unit,
-                one.pvalue_holm <= LEVEL,
-            )
+            Bar(one.name, one.estimate, one.interval.ends, 0.0, words, unit, one.pvalue_holm <= STANDS_OUT)
             for one in self.rows
         ]
 
@@ -322,21 +297,17 @@ def compare_pairs(
 
     Parameters
     ----------
-    models
-        Predictions of at least two models by name: ``Predictions``, or what becomes some, all of one family.
-    targets, classes
-        As in ``calibration_test``, the same for all models; n >= 3.
+    models, targets, classes
+        As in ``compare_models``, of at least two models and three outcomes.
     kernel
-        By default that of the family. A ``"median"`` bandwidth is that of the predictions of all models together.
+        As in ``PairedSKCETest``, of the predictions of all models together.
     confidence_level
         Of the intervals of the differences.
 
     Raises
     ------
-    ValueError
-        For fewer than two models, bad predictions or outcomes, and as ``PairedSKCETest``.
-    TypeError
-        For names that are not strings, models of different families, or anything other than a kernel.
+    ValueError, TypeError
+        For fewer than two models, and as ``compare_models`` and ``PairedSKCETest``.
 
     Notes
     -----

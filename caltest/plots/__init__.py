@@ -1,19 +1,26 @@
-"""Pictures of calibration. They need matplotlib: ``pip install caltest[plots]``."""
+"""Pictures of calibration. They need matplotlib: ``pip install caltest[plots]``.
+
+Each is drawn into ``ax``, by default those of a new figure, and returns them. Where several models can share axes,
+``label`` and ``color`` are those of one, and there is one legend.
+"""
 
 from caltest._basics import names as _names
 from caltest.plots._axes import save as save
-from caltest.plots.clinical import clinical_curve as clinical_curve, decision_curve as decision_curve
 from caltest.plots.curves import (
     evidence as evidence,
     latent_function as latent_function,
     power_curve as power_curve,
     risk_curves as risk_curves,
 )
-from caltest.plots.forecasts import verification as verification
-from caltest.plots.grids import classwise_reliability as classwise_reliability
-from caltest.plots.ranks import rank_ecdf as rank_ecdf
+from caltest.plots.fields import (
+    clinical_curve as clinical_curve,
+    decision_curve as decision_curve,
+    rank_ecdf as rank_ecdf,
+    verification as verification,
+)
 from caltest.plots.reliability import (
     calibration_belt as calibration_belt,
+    classwise_reliability as classwise_reliability,
     recalibration_report as recalibration_report,
     reliability_curve as reliability_curve,
     reliability_diagram as reliability_diagram,

@@ -1,18 +1,19 @@
 """What pictures share: axes, colours and styles of models, legends, names, titles."""
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from caltest._basics.jobs import streams
-from caltest._basics.numerics import Array, FloatArray, own_errstate, seed_of
+from caltest._basics.numerics import Array, own_errstate, seed_of
 from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
 from caltest._validation import fraction, whole_number
-from caltest.predictions import Bernoulli, Sample
+from caltest.predictions import Bernoulli, Predictions, Sample
 from caltest.predictions.reductions import reduce_to_binary
 
 if TYPE_CHECKING:
@@ -28,30 +29,33 @@ LETTERS = 52
 LINES, MARKERS = ("-", "--", ":", "-."), "oD^svPX*"
 
 
-def axes_of(ax: "Axes | None", what: str, size: tuple[float, float]) -> "Axes":
-    """The axes that are given, or those of a new figure; errors name what is drawn."""
+def _part_of_matplotlib(name: str, what: str) -> Any:
     try:
-        from matplotlib.axes import Axes as Kind
+        return import_module(f"matplotlib.{name}")
     except ImportError as error:
         raise ImportError(f"{what} needs matplotlib: pip install caltest[plots]") from error
-    if ax is None:
-        from matplotlib import pyplot as plt
 
-        return plt.subplots(figsize=size, layout="constrained")[1]
-    if not isinstance(ax, Kind):
+
+def new_figure(what: str, size: tuple[float, float]) -> Any:
+    """A figure of a size in inches; errors name what is drawn."""
+    return _part_of_matplotlib("pyplot", what).figure(figsize=size, layout="constrained")
+
+
+def axes_of(ax: "Axes | None", what: str, size: tuple[float, float]) -> "Axes":
+    """The axes that are given, or those of a new figure."""
+    made: Axes = new_figure(what, size).subplots() if ax is None else ax
+    kind: type = _part_of_matplotlib("axes", what).Axes
+    if not isinstance(made, kind):
         raise TypeError(f"ax: got {type(ax).__name__}, wanted matplotlib Axes, such as those of plt.subplots()")
-    return ax
+    return made
 
 
 def panels_of(
     axes: "Sequence[Axes] | None", what: str, n: int, size: tuple[float, float], *, sharey: bool = False
 ) -> "list[Axes]":
-    """So many axes side by side: those that are given, or those of a new figure; errors name what is drawn."""
+    """So many axes side by side: those that are given, or those of a new figure."""
     if axes is None:
-        first = axes_of(None, what, size)
-        figure = first.figure
-        first.remove()
-        return list(figure.subplots(1, n, sharey=sharey, squeeze=False)[0])
+        return list(new_figure(what, size).subplots(1, n, sharey=sharey, squeeze=False)[0])
     several = list(np.ravel(np.asarray(axes, dtype=object)))
     if len(several) != n:
         raise ValueError(f"axes: got {len(several)}, wanted {n}, such as those of plt.subplots(1, {n})")
@@ -67,23 +71,38 @@ class Style(NamedTuple):
 
     color: str
     marker: str
-    line: str
+    kind: str
     number: int
+    label: str | None
 
     @property
     def first(self) -> bool:
         """Whether the axes were empty."""
         return self.number == 0
 
-    def name(self, label: str | None, otherwise: str) -> str:
-        """What the legend calls the model; a model alone needs no name."""
-        return otherwise if label is None and self.first else plain(label or f"{otherwise}, model {self.number + 1}")
+    @property
+    def alone(self) -> bool:
+        """Whether the model needs no name."""
+        return self.first and self.label is None
+
+    def name(self, otherwise: str) -> str:
+        """What the legend calls the model."""
+        return otherwise if self.alone else plain(self.label or f"{otherwise}, model {self.number + 1}")
+
+    def band(self, words: str, alpha: float) -> dict[str, Any]:
+        """Settings of where chance leaves a calibrated model, which the legend explains once."""
+        shade = {"color": PALE} if self.alone else {"color": self.color, "alpha": alpha}
+        return {"label": words if self.first else None, "zorder": 1} | shade
+
+    def line(self, otherwise: str) -> dict[str, Any]:
+        """Settings of the line that stands for the model."""
+        return {"color": self.color, "linestyle": self.kind, "label": self.name(otherwise), "gid": MODEL}
 
 
-def style_of(ax: "Axes", color: str | None) -> Style:
+def style_of(ax: "Axes", color: str | None, label: str | None = None) -> Style:
     """The style of the next model of some axes."""
     i = sum(1 for one in ax.get_children() if one.get_gid() == MODEL)
-    return Style(color or COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], LINES[i % len(LINES)], i)
+    return Style(color or COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], LINES[i % len(LINES)], i, label)
 
 
 LONGEST = 40
@@ -111,12 +130,8 @@ def legend(ax: "Axes", share: float = 0.0, points: float = 36.0, title: str = ""
     """One legend for all that is in the axes, each name once, below them, where it hides nothing."""
     entries = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     if entries:
-        settings: dict[str, Any] = {"fontsize": "small", "frameon": False, "borderaxespad": 0.0}
-        where: dict[str, Any] = {
-            "loc": "upper center",
-            "bbox_to_anchor": (0.5, 0.0),
-            "bbox_transform": below(ax, share, points),
-        }
+        settings: dict[str, Any] = {"fontsize": "small", "frameon": False, "borderaxespad": 0.0, "loc": "upper center"}
+        where: dict[str, Any] = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": below(ax, share, points)}
         made = ax.legend(list(entries.values()), list(entries), title=title or None, **settings, **where)
         made.get_title().set_fontsize("small")
         even_points(made)
@@ -217,14 +232,11 @@ def binary_of(sample: Sample) -> tuple[Bernoulli, Array]:
     return confidence, (chosen == sample.targets).astype(np.intp)
 
 
-def redrawn_ends(
-    law: Bernoulli, function: Callable[[Array], FloatArray], n_resamples: int, rank: int, rng: Any
-) -> tuple[FloatArray, FloatArray]:
-    """The rank-th smallest and largest of the values (B, m) of a function of redrawn outcomes (B, n)."""
+def redrawn(law: Predictions, function: Callable[[Array], Array], n_resamples: int, rng: Any) -> Array:
+    """Values (B, m) of a function of redrawn outcomes (B, n)."""
     parts = streams(np.random.default_rng(seed_of(rng)), n_resamples)
     values = threaded(lambda part: function(law.with_redraws(None, [part])), parts, len(parts), "redraws")
-    redrawn = np.sort(np.concatenate(list(values)), axis=0)
-    return redrawn[rank - 1], redrawn[-rank]
+    return np.concatenate(list(values))
 
 
 HISTOGRAM = 0.2
@@ -244,7 +256,7 @@ def finish(ax: "Axes", predictions: Bernoulli, title: str, style: Style, note: s
         filled: dict[str, Any] = {"color": PALE}
     else:
         under = ax.child_axes[0]
-        filled = {"histtype": "step", "color": style.color, "linestyle": style.line}
+        filled = {"histtype": "step", "color": style.color, "linestyle": style.kind}
     counts = under.hist(predictions.probability, bins=HISTOGRAM_BINS, range=(0.0, 1.0), **filled)[0]
     most = max(float(np.max(counts)), 0.0 if style.first else float(under.get_yticks()[0]))
     under.set(yticks=[most], ylim=(0.0, 1.05 * most))

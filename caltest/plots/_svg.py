@@ -7,8 +7,8 @@ from io import StringIO
 from typing import Any
 
 
-def svg_of(draw: Callable[[Any], Any], alternative: str, size: tuple[float, float]) -> str:
-    """An SVG element of what a function draws into axes, with what it shows in words.
+def svg_of(draw: Callable[..., Any], alternative: str, size: tuple[float, float]) -> str:
+    """An SVG element of what a function draws into ``ax``, with what it shows in words.
 
     The size is in inches; the page sets the width that is shown.
     """
@@ -17,7 +17,7 @@ def svg_of(draw: Callable[[Any], Any], alternative: str, size: tuple[float, floa
 
     figure, out = Figure(figsize=size, layout="constrained"), StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": alternative, "font.family": "sans-serif"}):
-        draw(figure.add_subplot())
+        draw(ax=figure.add_subplot())
         figure.savefig(out, format="svg", metadata={"Date": None})
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]

@@ -12,7 +12,6 @@ from caltest.plots._axes import (
     DARK,
     LINES,
     MARKERS,
-    MODEL,
     OUTSIDE,
     PALE,
     Axes,
@@ -53,10 +52,8 @@ def evidence(
         A ``SequentialCalibrationTest`` or ``CalibrationMonitor`` that has seen observations, or its result.
     alpha
         The level of a test.
-    ax
-        Where to draw; default: a new figure.
-    label, color
-        Of the model, for several in the same axes.
+    ax, label, color
+        As in ``reliability_diagram``.
 
     Examples
     --------
@@ -70,26 +67,24 @@ def evidence(
     if not isinstance(test, (SequentialCalibrationTest, CalibrationMonitor, SequentialTestResult, MonitorResult)):
         raise TypeError(f"test: got {test!r}, wanted a SequentialCalibrationTest, a CalibrationMonitor or its result")
     result = test.result() if isinstance(test, (SequentialCalibrationTest, CalibrationMonitor)) else test
-    curve, threshold, line, alarms = result.curve(fraction("alpha", alpha))
+    curve, threshold, words, alarms = result.curve(fraction("alpha", alpha))
     finite = np.isfinite(curve)
     seen = np.arange(1, result.n + 1)
     ax = axes_of(ax, "evidence", (6.0, 4.0))
-    style, logs, threshold = style_of(ax, color), curve / np.log(10.0), threshold / np.log(10.0)
-    name = style.name(label, "evidence")
+    style, logs, threshold = style_of(ax, color, label), curve / np.log(10.0), threshold / np.log(10.0)
+    line = style.line("evidence")
     # A single observation is a point, since a line needs two.
     dot = style.marker if finite.sum() == 1 else ""
-    ax.plot(seen[finite], logs[finite], marker=dot, color=style.color, linestyle=style.line, label=name, gid=MODEL)
+    ax.plot(seen[finite], logs[finite], marker=dot, **line)
     if style.first:
-        ax.axhline(threshold, color=DARK, linewidth=0.8, linestyle=":", label=line)
+        ax.axhline(threshold, color=DARK, linewidth=0.8, linestyle=":", label=words)
         ax.set(xlim=(0.0, result.n + 1.0), ylim=(min(-0.5, *logs[finite]) if finite.any() else -0.5, None))
-    own = "" if label is None and style.first else f"{name}: "
+    own = "" if style.alone else f"{line['label']}: "
     shown = [alarm for alarm in alarms if finite[alarm - 1]]
     if shown:
         look: dict[str, Any] = {"color": style.color, "markeredgecolor": DARK, "linestyle": "", "zorder": 4}
-        text = (
-            f"{own}alarm after {shown[0]}" if len(shown) == 1 else f"{own}{len(shown)} alarms, after {shown[0]} first"
-        )
-        ax.plot(shown, [logs[alarm - 1] for alarm in shown], "D", label=text, **look)
+        text = f"alarm after {shown[0]}" if len(shown) == 1 else f"{len(shown)} alarms, after {shown[0]} first"
+        ax.plot(shown, [logs[alarm - 1] for alarm in shown], "D", label=own + text, **look)
     if not finite.all():
         first = int(seen[~finite][0])
         mark = OUTSIDE if style.first else style.color
@@ -124,8 +119,6 @@ def latent_function(
     map
         What ``fit`` gives of ``GPCalibrator``, ``TemperatureScaling``, ``Identity`` or a binary method; or several of
         them by name, on the same scale.
-    ax
-        Where to draw; default: a new figure.
 
     Raises
     ------
@@ -212,7 +205,7 @@ def _inputs(map: ProbabilityMap) -> tuple[FloatArray, bool]:  # noqa: A002
 
 @own_errstate
 def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | None" = None) -> "Axes":
-    """Rates of rejection with their binomial intervals, over n, or over the strength of deviations if n is fixed.
+    """Rates of rejection with their exact intervals, over n, or over the strength of deviations if n is fixed.
 
     Every test has a colour and a marker. Over n every generator has a kind of line. The dotted line is the level.
 
@@ -222,12 +215,6 @@ def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | N
         What ``ct.power_curve`` returns.
     alpha
         Level of the tests; default: the first of the result.
-    ax
-        Where to draw; default: a new figure.
-
-    Notes
-    -----
-    The bands are the exact intervals of the result, each for its own point.
 
     Examples
     --------
@@ -271,12 +258,8 @@ def _power_lines(result: PowerCurve, alpha: float, over_n: bool) -> Iterator[tup
         for g, generator in enumerate(result.generators):
             parts = ([test] if len(result.tests) > 1 else []) + ([generator] if len(result.generators) > 1 else [])
             line = {**style, "linestyle": LINES[g % len(LINES)]}
-            yield _names(parts), result.sizes, *(table[t, g] for table in tables), line
-
-
-def _names(parts: list[str]) -> str:
-    """Each has much room, so that names that differ in their middle stay apart."""
-    return ", ".join(plain(part, 60) for part in parts)
+            # Each part has much room, so that names that differ in their middle stay apart.
+            yield ", ".join(plain(part, 60) for part in parts), result.sizes, *(table[t, g] for table in tables), line
 
 
 @own_errstate
@@ -295,7 +278,7 @@ def risk_curves(
     problem
         Which of its selections: the class, for class-wise errors.
     axes
-        Where to draw, one for each panel; default: a new figure.
+        One for each panel; default: those of a new figure.
 
     Raises
     ------

@@ -1,6 +1,7 @@
-"""Reliability diagrams, with bins and without, before and after recalibration, and calibration belts."""
+"""Reliability diagrams, with bins and without, of each class, before and after recalibration, and calibration belts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,9 +10,9 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, In
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
-from caltest._validation import fraction, switch
+from caltest._validation import fraction, switch, whole_number
 from caltest.binning import Binning, UniformBinning
-from caltest.decompositions.score_decomposition import ScoreDecomposition, score_decomposition
+from caltest.decompositions.score_decomposition import score_decomposition
 from caltest.estimators import CalibrationBelt
 from caltest.estimators.binned_errors import checked_binning
 from caltest.estimators.classical.belt import belt
@@ -21,21 +22,24 @@ from caltest.plots._axes import (
     DARK,
     MODEL,
     OUTSIDE,
-    PALE,
     Axes,
     Style,
     axes_of,
     binary_of,
+    even_points,
     finish,
+    new_figure,
     panels_of,
+    plain,
     rank_of_ends,
-    redrawn_ends,
+    redrawn,
     set_title,
     style_of,
     title_of,
 )
 from caltest.predictions import Bernoulli, Sample
 from caltest.predictions.convert import as_sample
+from caltest.predictions.reductions import classwise
 from caltest.recalibration import RecalibrationReport
 
 LARGEST, SMALLEST = 130.0, 14.0
@@ -82,18 +86,18 @@ def reliability_diagram(
         A test of these data, whose p-value and finding become the title.
     rng
         Seed or ``numpy.random.Generator`` of the redraws.
-    ax
-        Where to draw; default: a new figure.
     label, color
         Of the model, for several in the same axes: their points have its colour and marker, and those outside of their
-        bar a black edge. They share one legend.
+        bar a black edge.
+    ax
+        Where to draw; default: a new figure.
     classes, progress
         As in ``calibration_test``.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes of the diagram; the histogram is its inset ``ax.child_axes[0]``.
+        The histogram is its inset ``ax.child_axes[0]``.
 
     Raises
     ------
@@ -132,8 +136,8 @@ def reliability_diagram(
     with progress_bars(switch("progress", progress)):
         bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_diagram", (4.5, 5.0))
-    style = style_of(ax, color)
-    _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated", style, label)
+    style = style_of(ax, color, label)
+    _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated", style)
     finish(ax, probabilities, title, style)
     return ax
 
@@ -162,22 +166,27 @@ def _reliability(
     def frequencies(outcomes: Array) -> FloatArray:
         return np.stack([np.bincount(bins, y) / sizes for y in outcomes])
 
-    low, high = redrawn_ends(predictions, frequencies, n_resamples, rank, rng)
+    low, high = _redrawn_ends(predictions, frequencies, n_resamples, rank, rng)
     return _Reliability(sizes, np.bincount(bins, p) / sizes, frequencies(outcomes[None])[0], low, high)
 
 
-def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style, label: str | None) -> None:
-    alone = style.first and label is None
-    shade: dict[str, Any] = {"color": PALE} if alone else {"color": style.color, "alpha": 0.25}
-    name = bar_label if style.first else None
-    ax.bar(bins.predictions, bins.high - bins.low, BAR_WIDTH, bins.low, label=name, zorder=1, **shade)
+def _redrawn_ends(
+    law: Bernoulli, function: Callable[[Array], FloatArray], n_resamples: int, rank: int, rng: Any
+) -> tuple[FloatArray, FloatArray]:
+    """The rank-th smallest and largest of the values (B, m) of a function of redrawn outcomes (B, n)."""
+    values = np.sort(redrawn(law, function, n_resamples, rng), axis=0)
+    return values[rank - 1], values[-rank]
+
+
+def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style) -> None:
+    ax.bar(bins.predictions, bins.high - bins.low, BAR_WIDTH, bins.low, **style.band(bar_label, 0.25))
     areas = np.maximum(LARGEST * bins.sizes / bins.sizes.max(), SMALLEST)
-    colour, marker = style.color, style.marker
-    named = style.name(label, "bin")
-    styles = [(~bins.outside, named, colour, marker, "none"), (bins.outside, f"{named}, outside", colour, marker, DARK)]
-    if alone:
-        styles[1] = (bins.outside, "bin outside its bar", OUTSIDE, "D", "none")
-    for chosen, what, colour, marker, edge in styles:
+    colour, marker, name = style.color, style.marker, style.name("bin")
+    outside = f"{name}, outside", colour, marker, DARK
+    if style.alone:
+        outside = "bin outside its bar", OUTSIDE, "D", "none"
+    kinds = (~bins.outside, name, colour, marker, "none"), (bins.outside, *outside)
+    for chosen, what, colour, marker, edge in kinds:
         if chosen.any():
             x, y = bins.predictions[chosen], bins.frequencies[chosen]
             kind: dict[str, Any] = {"facecolors": colour, "marker": marker, "alpha": 0.8, "clip_on": False, "zorder": 3}
@@ -216,23 +225,15 @@ def reliability_curve(
     confidence_level
         Of the band around the diagonal, at each prediction by itself.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes of the curve; the histogram of the predictions is its inset.
-
     Raises
     ------
-    ValueError
-        For bad data or settings, or fewer redraws than the ends of the band need.
-    TypeError
-        If the predictions are not of classes, or for a setting of another kind.
+    ValueError, TypeError
+        As ``reliability_diagram`` does.
 
     Notes
     -----
-    The ends of the band are order statistics of exchangeable values, as those of ``reliability_diagram``:
-    at each prediction the curve of calibrated predictions is outside with probability at most 1 - confidence_level, for
-    every n. Time O(n B).
+    The ends of the band are order statistics as those of the bars of ``reliability_diagram``: at each prediction the
+    curve of calibrated predictions is outside with probability at most 1 - confidence_level, for every n. Time O(n B).
 
     Source: Dimitriadis, Gneiting and Jordan 2021.
 
@@ -252,32 +253,29 @@ def reliability_curve(
     groups = IsotonicGroups.of(probabilities.probability)
     curve = groups.curves(outcomes[None])[0]
     with progress_bars(switch("progress", progress)):
-        low, high = redrawn_ends(probabilities, groups.curves, n_resamples, rank, rng)
+        low, high = _redrawn_ends(probabilities, groups.curves, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_curve", (4.5, 5.0))
-    style = style_of(ax, color)
+    style = style_of(ax, color, label)
     some = _corners(curve)
     x, curve, low, high = groups.values[some], curve[some], low[some], high[some]
-    alone, outside = style.first and label is None, (curve < low) | (curve > high)
-    shade: dict[str, Any] = {"color": PALE} if alone else {"color": style.color, "alpha": 0.2}
-    name = f"{100 * confidence_level:g} % range if calibrated" if style.first else None
-    ax.fill_between(x, low, high, linewidth=0, label=name, zorder=1, **shade)
-    name = style.name(label, "observed frequency, isotonic")
-    line: dict[str, Any] = {"linestyle": style.line, "linewidth": 1.5, "zorder": 3}
-    ax.plot(x, curve, color=style.color, label=name, gid=MODEL, **line)
+    ax.fill_between(x, low, high, linewidth=0, **style.band(f"{100 * confidence_level:g} % range if calibrated", 0.2))
+    line = style.line("observed frequency, isotonic")
+    ax.plot(x, curve, linewidth=1.5, zorder=3, **line)
+    outside = (curve < low) | (curve > high)
     if outside.any():
-        mark, name = (OUTSIDE, "outside") if alone else (style.color, f"{name}, outside")
+        mark, name = (OUTSIDE, "outside") if style.alone else (style.color, f"{line['label']}, outside")
         ax.plot(x, np.where(outside, curve, np.nan), color=mark, linewidth=3.0, label=name, zorder=4)
         # Single predictions outside have no line of their own.
         beside = np.concatenate([[False], outside, [False]])
         single = outside & ~beside[:-2] & ~beside[2:]
         ax.scatter(x[single], curve[single], 8, c=mark, linewidths=0, zorder=4)
-    finish(ax, probabilities, title, style, _parts(score_decomposition(probabilities, outcomes)) if alone else "")
+    note = ""
+    if style.alone:
+        parts = score_decomposition(probabilities, outcomes)
+        more = f"{parts.miscalibration:.3f} miscalibration\n- {parts.discrimination:.3f} discrimination"
+        note = f"Brier score {parts.score:.3f} = {more} + {parts.uncertainty:.3f} uncertainty"
+    finish(ax, probabilities, title, style, note)
     return ax
-
-
-def _parts(parts: ScoreDecomposition) -> str:
-    more = f"{parts.miscalibration:.3f} miscalibration\n- {parts.discrimination:.3f} discrimination"
-    return f"Brier score {parts.score:.3f} = {more} + {parts.uncertainty:.3f} uncertainty"
 
 
 MOST = 1000
@@ -324,10 +322,8 @@ def calibration_belt(
 
     Raises
     ------
-    ValueError
-        For bad data or settings, or if the predictions separate the outcomes, so that no curve is best.
-    TypeError
-        If the predictions are not of classes, or for a setting of another kind.
+    ValueError, TypeError
+        As ``reliability_diagram`` does; also if the predictions separate the outcomes, so that no curve is best.
 
     Notes
     -----
@@ -359,17 +355,15 @@ def calibration_belt(
     critical = np.quantile(result.null_distribution, levels, method="higher")
     curve = belt(estimator, probabilities.probability, outcomes, critical)
     ax = axes_of(ax, "calibration_belt", (4.5, 5.0))
-    style = style_of(ax, color)
+    style = style_of(ax, color, label)
     for low, high, level, shade in zip(curve.low, curve.high, levels, np.linspace(0.2, 0.4, levels.size), strict=True):
         name = f"{100 * level:g} % confidence" if style.first else None
         ax.fill_between(curve.predictions, low, high, color=style.color, alpha=shade, linewidth=0, label=name, zorder=1)
-    name = style.name(label, "observed frequency, fitted")
-    line: dict[str, Any] = {"color": style.color, "linestyle": style.line}
-    p = pvalue_phrase(result.pvalue)
-    name, title = (
-        (name, f"{p} (degree {curve.degree})\n{result.predictions}") if label is None else (f"{name}, {p}", "")
-    )
-    ax.plot(curve.predictions, curve.curve, linewidth=1.5, label=name, zorder=2, gid=MODEL, **line)
+    line, p = style.line("observed frequency, fitted"), pvalue_phrase(result.pvalue)
+    title = f"{p} (degree {curve.degree})\n{result.predictions}"
+    if label is not None:
+        line["label"], title = f"{line['label']}, {p}", ""
+    ax.plot(curve.predictions, curve.curve, linewidth=1.5, zorder=2, **line)
     finish(ax, probabilities, title, style)
     return ax
 
@@ -384,26 +378,15 @@ def recalibration_report(
     ----------
     report
         What ``ct.recalibration.report`` returns for probabilities of classes.
-    n_resamples
-        Redraws of the outcomes for the consistency bars.
-    rng
-        Seed or ``numpy.random.Generator`` of the redraws.
+    n_resamples, rng
+        As in ``reliability_diagram``.
     axes
-        Where to draw; default: a new figure.
-
-    Returns
-    -------
-    tuple
-        The axes of the diagrams; titles have log score and p-value.
+        Two; default: those of a new figure. Titles have log score and p-value.
 
     Raises
     ------
     ValueError
         For a number of axes other than two, or a report that ``from_dict`` read, which has no data.
-
-    Notes
-    -----
-    Points and bars are those of ``reliability_diagram``. Time O(n B) for B redraws.
 
     Examples
     --------
@@ -421,10 +404,82 @@ def recalibration_report(
         raise ValueError(
             "report: got one that was read back, without data, wanted what ct.recalibration.report returns"
         )
-    left, right = panels_of(axes, "recalibration_report", 2, (9.0, 4.5))
+    panels = panels_of(axes, "recalibration_report", 2, (9.0, 4.5))
     streams = np.random.default_rng(seed_of(rng)).spawn(2)
-    for ax, row, sample, stream in zip((left, right), report.rows, report.samples, streams, strict=True):
+    for ax, row, sample, stream in zip(panels, report.rows, report.samples, streams, strict=True):
         reliability_diagram(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=stream, ax=ax)
         p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
         set_title(ax, f"{row.name}: log score {row.log_score:.3g}, {p}")
-    return left, right
+    return panels[0], panels[1]
+
+
+@own_errstate
+def classwise_reliability(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    classes: Sequence[Any] | None = None,
+    max_classes: int = 12,
+    n_resamples: int = 999,
+    confidence_level: float = 0.95,
+    rng: Any = None,
+) -> "list[Axes]":
+    """A reliability diagram for each class against the rest, in a new figure with one legend.
+
+    Parameters
+    ----------
+    predictions, targets, classes, n_resamples, confidence_level, rng
+        As in ``reliability_diagram``, for at least two classes.
+    max_classes
+        Of more classes those that occur most often are drawn.
+
+    Returns
+    -------
+    list
+        The axes, in the order of the classes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As ``reliability_diagram`` does.
+
+    Notes
+    -----
+    Time O(n B) for each class that is drawn.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.generators.DirichletModel.m2(3).sample(100, rng=1)
+    >>> axes = ct.plots.classwise_reliability(p, y, n_resamples=39, rng=1)
+    >>> [ax.get_title() for ax in axes]
+    ['class 0, n = 62', 'class 1, n = 24', 'class 2, n = 14']
+    """
+    most, sample = whole_number("max_classes", max_classes, 1), as_sample(predictions, targets, classes)
+    law = sample.predictions.law.finite
+    if law is None:
+        raise TypeError(f"predictions: got {sample.predictions.family} predictions, wanted probabilities of classes")
+    counts = np.bincount(np.asarray(sample.targets), minlength=law.n_classes)
+    chosen = np.sort(np.argsort(-counts, kind="stable")[:most])
+    columns = min(4, ceil(chosen.size**0.5))
+    rows = ceil(chosen.size / columns)
+    figure = new_figure("classwise_reliability", (2.2 * columns + 0.4, 2.7 * rows + 0.6))
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    streams = np.random.default_rng(seed_of(rng)).spawn(chosen.size)
+    reduced = classwise(sample.predictions, sample.as_given)
+    entries: dict[str, Any] = {}
+    settings: dict[str, Any] = {"n_resamples": n_resamples, "confidence_level": confidence_level}
+    for ax, one, stream in zip(grid, chosen, streams, strict=False):
+        reliability_diagram(*reduced[one], rng=stream, ax=ax, **settings)
+        entries |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+        ax.get_legend().remove()
+        name = f"class {one}" if law.classes is None else plain(law.classes[one], 16)
+        ax.set_title(f"{name}, n = {counts[one]}", fontsize="small")
+        ax.set(xlabel="", ylabel="")
+    for ax in grid[chosen.size :]:
+        ax.remove()
+    figure.supxlabel("predicted probability", fontsize="medium")
+    figure.supylabel("observed frequency", fontsize="medium")
+    where: dict[str, Any] = {"loc": "outside upper center", "ncols": len(entries) if columns > 1 else 1}
+    even_points(figure.legend(list(entries.values()), list(entries), fontsize="small", frameon=False, **where))
+    return list(grid[: chosen.size])

@@ -26,11 +26,6 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     ax
         Where to draw; default: a new figure, as high as it takes.
 
-    Raises
-    ------
-    TypeError
-        For other results.
-
     Examples
     --------
     >>> import caltest as ct
@@ -70,8 +65,6 @@ def null_histogram(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     ----------
     result
         Of a test with a ``null_distribution``, or a ``NoiseFloor``.
-    ax
-        Where to draw; default: a new figure.
 
     Raises
     ------

@@ -5,33 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.jobs import streams
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, band_of_redraws, own_errstate, seed_of
-from caltest._basics.threads import threaded
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, band_of_redraws, own_errstate
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.score_decomposition import ScoreDecomposition
-from caltest.plots._axes import DARK, MODEL, PALE, Axes, axes_of, binary_of, legend, plain, set_title, style_of
-from caltest.predictions import Predictions
+from caltest.plots._axes import DARK, MODEL, PALE, Axes, axes_of, binary_of, legend, plain, redrawn, set_title, style_of
+from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
 
 THRESHOLDS = 201
 """Places at which the curve is drawn."""
 
 
-def redrawn_band(
-    law: Predictions,
-    function: Callable[[Array], FloatArray],
-    observed: FloatArray,
-    n_resamples: int,
-    level: Any,
-    rng: Any,
-) -> tuple[FloatArray, FloatArray]:
-    """Ends (m,) that hold all values (m,) of a function of outcomes together with the level, if calibrated."""
+def _observed_and_band(
+    sample: Sample, function: Callable[[Array], FloatArray], n_resamples: int, level: Any, rng: Any
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Values (m,) of a function of outcomes, and ends that hold all of them together with the level if calibrated."""
     number, share = whole_number("n_resamples", n_resamples, 19), fraction("confidence_level", level)
-    parts = streams(np.random.default_rng(seed_of(rng)), number)
-    values = threaded(lambda part: function(law.with_redraws(None, [part])), parts, len(parts), "redraws")
-    low, high, _ = band_of_redraws(np.vstack([observed, *values]), share)
-    return low, high
+    observed = function(np.asarray(sample.targets)[None])
+    low, high, _ = band_of_redraws(np.vstack([observed, redrawn(sample.predictions, function, number, rng)]), share)
+    return observed[0], low, high
 
 
 @own_errstate
@@ -67,10 +59,8 @@ def murphy_diagram(
 
     Raises
     ------
-    ValueError
-        For bad data or settings.
-    TypeError
-        If the predictions are not of classes.
+    ValueError, TypeError
+        As ``reliability_diagram`` does.
 
     Notes
     -----
@@ -88,16 +78,13 @@ def murphy_diagram(
     """
     law, outcomes = binary_of(as_sample(predictions, targets, classes))
     places = np.linspace(0.0, 1.0, THRESHOLDS)
-    losses = _losses(law.probability, places)
-    observed = losses(outcomes[None])[0]
-    low, high = redrawn_band(law, losses, observed, n_resamples, confidence_level, rng)
+    losses, drawn = _losses(law.probability, places), Sample(law, outcomes)
+    observed, low, high = _observed_and_band(drawn, losses, n_resamples, confidence_level, rng)
     ax = axes_of(ax, "murphy_diagram", (5.0, 4.0))
-    style = style_of(ax, color)
-    shade: dict[str, Any] = {"color": PALE} if style.first and label is None else {"color": style.color, "alpha": 0.2}
-    name = f"{100 * confidence_level:g} % range of the curve if calibrated" if style.first else None
-    ax.fill_between(places, np.maximum(low, 0.0), high, linewidth=0, label=name, zorder=1, **shade)
-    line: dict[str, Any] = {"linestyle": style.line, "gid": MODEL, "label": style.name(label, "mean loss")}
-    ax.plot(places, observed, color=style.color, zorder=3, **line)
+    style = style_of(ax, color, label)
+    band = style.band(f"{100 * confidence_level:g} % range of the curve if calibrated", 0.2)
+    ax.fill_between(places, np.maximum(low, 0.0), high, linewidth=0, **band)
+    ax.plot(places, observed, zorder=3, **style.line("mean loss"))
     what = "confidence of the top label" if law.notion == "top label" else "predicted probability"
     top = 0.0 if style.first else ax.get_ylim()[1]
     ax.set(xlim=(0.0, 1.0), xlabel=f"threshold of the {what}", ylabel="mean loss of decisions")
@@ -131,15 +118,11 @@ def score_plane(parts: Mapping[str, ScoreDecomposition], *, ax: "Axes | None" = 
     parts
         What ``score_decomposition`` returns for each model, by its name: of the same outcomes, with the same score.
         Intervals are drawn where they were asked for.
-    ax
-        Where to draw; default: a new figure.
 
     Raises
     ------
     ValueError
         For no model, or decompositions of different scores or outcomes.
-    TypeError
-        For other results.
 
     Notes
     -----
@@ -202,18 +185,12 @@ def _score_lines(ax: "Axes", uncertainty: float) -> None:
         # Discrimination = miscalibration + uncertainty - score.
         offset = uncertainty - score
         ax.plot([left, right], [left + offset, right + offset], color=PALE, linewidth=0.8, zorder=1)
+        look: dict[str, Any] = {"textcoords": "offset points", "fontsize": "x-small", "annotation_clip": False}
         if left + offset < high < right + offset:
-            ax.annotate(
-                f"{score:.3g}", (high - offset, high), (0, 1), textcoords="offset points", **_SMALL, ha="center"
-            )
+            ax.annotate(f"{score:.3g}", (high - offset, high), (0, 1), ha="center", color=DARK, **look)
         elif low < right + offset <= high:
-            ax.annotate(
-                f"{score:.3g}", (right, right + offset), (2, 0), textcoords="offset points", **_SMALL, va="center"
-            )
+            ax.annotate(f"{score:.3g}", (right, right + offset), (2, 0), va="center", color=DARK, **look)
     ax.set(xlim=(left, right), ylim=(low, high))
-
-
-_SMALL: dict[str, Any] = {"fontsize": "x-small", "color": DARK, "annotation_clip": False}
 
 
 @own_errstate
@@ -248,8 +225,6 @@ def residual_spread(
 
     Raises
     ------
-    ValueError
-        For bad data or settings.
     TypeError
         For predictions of classes or vectors, and for those without a variance.
 
@@ -281,17 +256,15 @@ def residual_spread(
         return np.sqrt(np.add.reduceat(squares, starts, axis=1) / sizes)
 
     predicted = np.sqrt(np.add.reduceat(variance[order], starts) / sizes)
-    observed = errors(np.asarray(sample.targets)[None])[0]
-    low, high = redrawn_band(sample.predictions, errors, observed, n_resamples, confidence_level, rng)
+    observed, low, high = _observed_and_band(sample, errors, n_resamples, confidence_level, rng)
     ax = axes_of(ax, "residual_spread", (4.5, 4.5))
-    style = style_of(ax, color)
-    shade: dict[str, Any] = {"color": PALE} if style.first and label is None else {"color": style.color, "alpha": 0.3}
-    name = f"{100 * confidence_level:g} % range of all points if calibrated" if style.first else None
-    ax.vlines(predicted, np.maximum(low, 0.0), high, label=name or "", linewidth=5.0, zorder=1, **shade)
+    style = style_of(ax, color, label)
+    band = style.band(f"{100 * confidence_level:g} % range of all points if calibrated", 0.3)
+    ax.vlines(predicted, np.maximum(low, 0.0), high, linewidth=5.0, **band)
     if style.first:
         ax.axline((0.0, 0.0), slope=1.0, color=DARK, linewidth=0.8, zorder=2)
-    point: dict[str, Any] = {"linestyle": style.line, "marker": style.marker, "markersize": 5, "linewidth": 1.0}
-    ax.plot(predicted, observed, color=style.color, label=style.name(label, "errors"), gid=MODEL, zorder=3, **point)
+    line = style.line("errors")
+    ax.plot(predicted, observed, marker=style.marker, markersize=5, linewidth=1.0, zorder=3, **line)
     most = 1.08 * float(max(predicted.max(), observed.max(), high.max()))
     most = max(most, 0.0 if style.first else ax.get_xlim()[1])
     ax.set(xlim=(0.0, most), ylim=(0.0, most), box_aspect=1.0)

@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from caltest._basics.jobs import streams
-from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, ranges, seed_of
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning
 from caltest.estimators.binned_errors import checked_binning
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, legend, plain, set_title, title_of
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, legend, plain, redrawn, set_title, title_of
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 
@@ -21,9 +20,6 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 
 LARGEST, SMALLEST = 130.0, 6.0
 ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.007, "zorder": 4}
-
-AT_ONCE = 2**22
-"""Numbers in the redraws that are counted together."""
 
 
 @own_errstate
@@ -63,10 +59,8 @@ def simplex_map(
 
     Raises
     ------
-    ValueError
-        For bad data or settings, or another number of classes than three.
-    TypeError
-        For predictions that are not of classes, or a setting of another kind.
+    ValueError, TypeError
+        As ``reliability_diagram`` does; also for another number of classes than three.
 
     Notes
     -----
@@ -97,7 +91,7 @@ def simplex_map(
     title = title_of(result, len(sample))
     level = fraction("confidence_level", confidence_level)
     number, least = whole_number("n_resamples", n_resamples, 1), whole_number("min_size", min_size, 1, inf)
-    arrows = _arrows(sample, law.probabilities, binning, number, least, 1.0 - level, seed_of(rng))
+    arrows = _arrows(sample, law.probabilities, binning, number, least, 1.0 - level, rng)
     ax = axes_of(ax, "simplex_map", (5.0, 4.6))
     ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=DARK, linewidth=0.8, zorder=2)
     names, sides = law.classes or ("class 0", "class 1", "class 2"), ("right top", "left top", "center bottom")
@@ -123,7 +117,7 @@ class _Arrows(NamedTuple):
 
 
 def _arrows(
-    sample: Sample, p: FloatArray, binning: Binning, n_resamples: int, min_size: int, alpha: float, seed: int
+    sample: Sample, p: FloatArray, binning: Binning, n_resamples: int, min_size: int, alpha: float, rng: Any
 ) -> _Arrows:
     numbers = binning.assign(p)
     sizes = np.bincount(numbers)
@@ -135,23 +129,20 @@ def _arrows(
 
     ends = frequencies(np.asarray(sample.targets))
     lengths = np.linalg.norm(ends - starts, axis=1)
-    at_least_as_long = np.zeros(sizes.size, dtype=np.intp)
-    every = streams(np.random.default_rng(seed), n_resamples)
-    for part in ranges(len(every), max(1, AT_ONCE // (len(p) * 32))):
-        for labels in sample.predictions.with_redraws(None, every[part]):
-            redrawn = np.linalg.norm(frequencies(labels) - starts, axis=1)
-            at_least_as_long += redrawn >= lengths * (1.0 - 1e-10)
+
+    def as_long(drawn: Array) -> BoolArray:
+        redrawn = np.stack([np.linalg.norm(frequencies(labels) - starts, axis=1) for labels in drawn])
+        return np.asarray(redrawn >= lengths * (1.0 - 1e-10))
+
     shown = sizes >= min_size
-    long = (1 + at_least_as_long) / (1 + n_resamples) <= alpha
+    long = (1 + redrawn(sample.predictions, as_long, n_resamples, rng).sum(axis=0)) / (1 + n_resamples) <= alpha
     return _Arrows(starts[shown], ends[shown], sizes[shown], long[shown])
 
 
 def _draw_arrows(ax: "Axes", arrows: _Arrows, level: float) -> None:
-    labels = (f"longer than {100 * level:g} % of redraws", "as long as chance explains")
-    for chosen, colour, alpha, label in (
-        (arrows.long, OUTSIDE, 1.0, labels[0]),
-        (~arrows.long, INSIDE, 0.6, labels[1]),
-    ):
+    longer = f"longer than {100 * level:g} % of redraws"
+    kinds = (arrows.long, OUTSIDE, 1.0, longer), (~arrows.long, INSIDE, 0.6, "as long as chance explains")
+    for chosen, colour, alpha, label in kinds:
         if not chosen.any():
             continue
         begin, end = arrows.starts[chosen] @ CORNERS, arrows.ends[chosen] @ CORNERS

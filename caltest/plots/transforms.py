@@ -41,10 +41,8 @@ def pit_histogram(
         Probability, at least, that all bars of calibrated predictions are in the band.
     rng
         Seed or ``numpy.random.Generator`` of the transforms of counts and ensembles.
-    ax
-        Where to draw; default: a new figure.
-    label, color
-        Of the model, for several in the same axes: all but the first are drawn as outlines. They share one legend.
+    ax, label, color
+        As in ``reliability_diagram``; all models but the first are drawn as outlines.
 
     Notes
     -----
@@ -70,20 +68,19 @@ def pit_histogram(
     counts = np.bincount(np.minimum((u * bins).astype(np.intp), bins - 1), minlength=bins)
     low, high = binom(n, 1.0 / bins).ppf([tail, 1.0 - tail])
     ax = axes_of(ax, "pit_histogram", (4.5, 3.4))
-    outside, style = (counts < low) | (counts > high), style_of(ax, color)
+    outside, style = (counts < low) | (counts > high), style_of(ax, color, label)
     edges, heights = np.arange(bins + 1) / bins, counts / n
-    lines: dict[str, Any] = {"color": style.color, "linestyle": style.line, "linewidth": 1.8, "zorder": 4}
     if style.first:
         name = f"{100 * level:g} % range of all bars if calibrated"
         ax.axhspan(low / n, high / n, color=PALE, label=name, zorder=1)
         ax.axhline(1.0 / bins, color=DARK, linewidth=0.8, zorder=3)
-    if style.first and label is None:
+    if style.alone:
         colours, hatches = np.where(outside, OUTSIDE, style.color), np.where(outside, "//", "")
         look: dict[str, Any] = {"color": colours.tolist(), "hatch": hatches.tolist(), "edgecolor": "white"}
         ax.bar(edges[:-1], heights, 1.0 / bins, align="edge", alpha=0.75, zorder=2, **look)
         ax.plot([], [], gid=MODEL)
     else:
-        ax.stairs(heights, edges, baseline=None, label=style.name(label, "outcomes"), gid=MODEL, **lines)
+        ax.stairs(heights, edges, baseline=None, linewidth=1.8, zorder=4, **style.line("outcomes"))
     top = 0.0 if style.first else ax.get_ylim()[1]
     ax.set(xlim=(0.0, 1.0), xlabel="predicted quantile of the outcome", ylabel="share of outcomes")
     ax.set_ylim(0.0, max(top, 1.08 * max(float(counts.max()), high) / n))
@@ -131,16 +128,15 @@ def coverage_curve(
     n = reached.size
     reach = sqrt(log(2.0 / (1.0 - level)) / (2.0 * n))
     ax = axes_of(ax, "coverage_curve", (4.5, 4.5))
-    ends, style = np.array([0.0, 1.0]), style_of(ax, color)
-    alone = style.first and label is None
+    ends, style = np.array([0.0, 1.0]), style_of(ax, color, label)
     shade: dict[str, Any] = {"color": PALE} if style.first else {"color": style.color, "alpha": 0.15}
     name = f"{100 * level:g} % range of the curve if calibrated" if style.first else None
     ax.fill_between(ends, ends - reach, ends + reach, label=name, linewidth=0.0, **shade)
     if style.first:
         ax.plot(ends, ends, color=DARK, linewidth=0.8)
     x, y = [0.0, *reached, 1.0], [0.0, *(np.arange(1, n + 1) / n), 1.0]
-    line: dict[str, Any] = {"linestyle": style.line, "gid": MODEL}
-    ax.step(x, y, where="post", color=style.color, label=None if alone else style.name(label, "outcomes"), **line)
+    line = style.line("outcomes") | ({"label": None} if style.alone else {})
+    ax.step(x, y, where="post", **line)
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0)
     ax.set(xlabel="level of the central interval", ylabel="share of outcomes inside")
     legend(ax)

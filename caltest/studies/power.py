@@ -26,20 +26,14 @@ class PowerResult(Stored):
         What was simulated, in words.
     is_calibrated
         Whether the data are calibrated: rates are then sizes, else powers.
-    n
-        Observations of each data set.
     n_requested
         Data sets that were asked for; ``n_simulations`` of them are finished.
-    alphas
-        Levels of the test.
-    confidence_level
-        Of the intervals.
+    alphas, confidence_level
+        Levels of the test and of the intervals.
     pvalues
         P-values (n_simulations,) of the data sets, in order; read-only.
     seed
         Integer that reproduces the result as ``rng=seed``.
-    notes
-        What the reader should know.
 
     Examples
     --------
@@ -177,13 +171,13 @@ def power(
         Number m of data sets.
     alpha
         Level of the test, or several.
-    confidence_level
-        Of the intervals.
     resume
         An earlier result for the same test, generator and n: its simulations are kept and those up to ``n_simulations``
         are added.
     rng, progress
         As in ``calibration_test``.
+    confidence_level
+        Of the intervals.
 
     Raises
     ------
@@ -199,9 +193,8 @@ def power(
     a random stream of its own, so results do not depend on the workers. Ctrl-C ends the study: the result then has
     the simulations that were finished and says so; pass it as ``resume`` to go on.
 
-    Resampling tests with B draws have p-values j / (B + 1), so a level below 1 / (B + 1) never rejects.
-
-    The standard error of a rate r is ``sqrt(r (1 - r) / m)``, at most 1.6 points for 1000 simulations.
+    Resampling tests with B draws have p-values j / (B + 1), so a level below 1 / (B + 1) never rejects. The standard
+    error of a rate r is ``sqrt(r (1 - r) / m)``, at most 1.6 points for 1000 simulations.
 
     Examples
     --------

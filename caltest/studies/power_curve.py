@@ -22,23 +22,15 @@ class PowerCurve(Stored):
 
     Attributes
     ----------
-    tests
-        Names of the tests.
-    generators
-        The generators in words.
+    tests, generators, sizes
+        Names of the tests, the generators in words, and numbers of observations.
     strengths
-        Their ``strength``, or None for those that have none.
-    sizes
-        Numbers of observations.
-    alphas, confidence_level
-        Levels of the tests and of the intervals.
+        Of the generators, or None for those that have none.
     cells
         What was simulated, by (name of the test, position of the generator, n); cells that were not reached are
         missing.
     seed
         Integer that reproduces the study as ``rng=seed``.
-    notes
-        What the reader should know.
 
     Examples
     --------

@@ -25,23 +25,17 @@ class SampleSize(Stored):
 
     Attributes
     ----------
-    test, generator
-        What was simulated, in words.
     power, alpha
         What was wanted, and the level of the test.
     n
         The smallest number of observations with that power, as estimated; None if the search was interrupted before
         there was an estimate.
-    interval
-        Confidence interval for it, or None.
     achieved
         The simulated power at n, or None if the search was interrupted before.
     tried
         What was simulated, in ascending order of n.
     seed
         Integer that reproduces the result as ``rng=seed``.
-    notes
-        What the reader should know.
 
     Examples
     --------
@@ -117,11 +111,9 @@ def sample_size(
 
     Raises
     ------
-    TypeError
-        As ``power`` does.
-    ValueError
-        If the generator is calibrated, the power is not reached at ``n_max`` (the error says what is), or for other
-        settings.
+    TypeError, ValueError
+        As ``power`` does; also if the generator is calibrated, or the power is not reached at ``n_max`` (the error says
+        what is).
 
     Notes
     -----
@@ -153,9 +145,10 @@ def sample_size(
     if resume is not None:
         simulation.check_resumed(resume, SampleSize, **simulation.study_of(test, generator))
     stored = {} if resume is None else {one.n: one for one in resume.tried}
-    search = Search(test, generator, level, confidence, simulation.checked_seed(rng, resume), stored)
+    seed = simulation.checked_seed(rng, resume)
+    search = Search(test, generator, wanted, level, confidence, m, lowest, highest, seed, stored)
     with progress_bars(shown):
-        answer = search.run(wanted, m, lowest, highest)
+        answer = search.run()
     if not search.stored:
         raise KeyboardInterrupt
     return SampleSize(
@@ -166,7 +159,7 @@ def sample_size(
         interval=answer.interval,
         achieved=answer.achieved,
         tried=tuple(search.stored[n] for n in sorted(search.stored)),
-        seed=search.seed,
+        seed=seed,
         notes=answer.notes,
     )
 
@@ -183,8 +176,7 @@ ROUNDS = 6
 """The most rounds; there are more than two only where the estimate still moves by more than a step."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What a search found; ``n`` is None if it was interrupted too early."""
 
     n: int | None
@@ -207,7 +199,7 @@ class _Interrupted(Exception):
 
 @dataclass
 class Search:
-    """Powers that are simulated where they are asked for, with seeds that depend on n alone.
+    """Powers that are simulated where they are asked for, with seeds that depend on n alone; m of them at the answer.
 
     ``stored`` keeps all simulations, also those of an earlier search; ``used`` says how many of them this search has
     asked for, so that it takes the same way whether it was interrupted or not.
@@ -215,24 +207,29 @@ class Search:
 
     test: Test
     generator: Any
+    power: float
     alpha: float
     confidence_level: float
+    m: int
+    n_min: int
+    n_max: int
     seed: int
     stored: dict[int, PowerResult] = field(default_factory=dict)
     used: dict[int, int] = field(default_factory=dict)
 
-    def run(self, power: float, m: int, n_min: int, n_max: int) -> Answer:
-        """The answer, with m simulations there; ``ValueError`` if the power is not reached at ``n_max``."""
+    def run(self) -> Answer:
+        """The answer; ``ValueError`` if the power is not reached at ``n_max``."""
         try:
-            centre = self._doubled(power, m, n_min, n_max)
-            if centre is None:
-                note = f"the power is at least {power:g} at the smallest n of the search; lower n_min for a smaller one"
-                self.rate(n_min, m)
-                return Answer(n_min, None, self._cell(n_min), (note,))
-            centre = self._refined(power, m, n_min, n_max, centre)
-            return self._answer(power, m, n_min, n_max, centre)
+            centre = self._doubled()
+            if centre is not None:
+                return self._answer(self._refined(centre))
+            note = (
+                f"the power is at least {self.power:g} at the smallest n of the search; lower n_min for a smaller one"
+            )
+            self.rate(self.n_min, self.m)
+            return Answer(self.n_min, None, self._cell(self.n_min), (note,))
         except _Interrupted:
-            return self._unfinished(power)
+            return self._unfinished()
 
     def rate(self, n: int, m: int) -> float:
         """The power at n from the first m simulations."""
@@ -258,76 +255,71 @@ class Search:
         cell, m = self.stored[n], self.used[n]
         return replace(cell, n_requested=m, pvalues=cell.pvalues[:m])
 
-    def _doubled(self, power: float, m: int, n_min: int, n_max: int) -> float | None:
+    def _doubled(self) -> float | None:
         """A first estimate between two sizes of which the larger one has the power; None if already the least has."""
-        pilot, n = max(min(m, FEWEST), m // PILOT), n_min
-        if self.rate(n, pilot) >= power and self.rate(n, m) >= power:
+        pilot, n = max(min(self.m, FEWEST), self.m // PILOT), self.n_min
+        if self.rate(n, pilot) >= self.power and self.rate(n, self.m) >= self.power:
             return None
-        while self.rate(n, pilot) < power:
-            if n == n_max and self.rate(n, m) < power:
+        while self.rate(n, pilot) < self.power:
+            if n == self.n_max and self.rate(n, self.m) < self.power:
                 raise ValueError(
-                    f"n_max: got {n_max}, where the simulated power is {self._cell(n).rate:.3g} and not {power:g}; "
+                    f"n_max: got {n}, where the simulated power is {self._cell(n).rate:.3g} and not {self.power:g}; "
                     "raise it, or take a stronger deviation or a test with more power"
                 )
-            n = min(2 * n, n_max)
-        start = n / sqrt(2.0)
-        crossing = self._crossing(power, start)
-        return start if crossing is None else _moved(start, crossing.n, n_min, n_max)
+            n = min(2 * n, self.n_max)
+        return self._moved(n / sqrt(2.0))
 
-    def _refined(self, power: float, m: int, n_min: int, n_max: int, centre: float) -> float:
+    def _refined(self, centre: float) -> float:
         """The estimate after powers around it are simulated, until it has settled."""
         for step in range(ROUNDS):
             share = SHARES[min(step, len(SHARES) - 1)]
-            places = {min(max(round(factor * centre), n_min), n_max) for factor in AROUND}
-            for n in sorted(places):
-                self.rate(n, max(min(m, FEWEST), int(share * m)))
-            crossing = self._crossing(power, centre)
-            before, centre = centre, centre if crossing is None else _moved(centre, crossing.n, n_min, n_max)
+            for n in sorted({min(max(round(factor * centre), self.n_min), self.n_max) for factor in AROUND}):
+                self.rate(n, max(min(self.m, FEWEST), int(share * self.m)))
+            before, centre = centre, self._moved(centre)
             if step >= len(SHARES) - 1 and AROUND[0] <= centre / before <= AROUND[-1]:
                 break
         return centre
 
-    def _answer(self, power: float, m: int, n_min: int, n_max: int, centre: float) -> Answer:
+    def _answer(self, centre: float) -> Answer:
         """The estimate, after its power is simulated too."""
-        n = _whole(centre, n_min, n_max)
-        self.rate(n, m)
-        crossing = self._crossing(power, centre)
+        self.rate(self._whole(centre), self.m)
+        n, crossing = self._whole(self._moved(centre)), self._crossing(centre)
         if crossing is None:
             note = "the simulated powers do not increase with n; the answer is rough"
             return Answer(n, None, self._cell(n), (note,))
-        n = _whole(_moved(centre, crossing.n, n_min, n_max), n_min, n_max)
-        self.rate(n, m)
+        self.rate(n, self.m)
         cell = self._cell(n)
         low, high = cell.interval
-        rough = f"the power simulated at n = {n} differs from {power:g} by more than chance; the fit is rough there"
-        return Answer(n, self._interval(crossing), cell, () if low <= power <= high else (rough,))
+        rough = (
+            f"the power simulated at n = {n} differs from {self.power:g} by more than chance; the fit is rough there"
+        )
+        return Answer(n, self._interval(crossing), cell, () if low <= self.power <= high else (rough,))
 
-    def _unfinished(self, power: float) -> Answer:
+    def _unfinished(self) -> Answer:
         note = "interrupted: the search is not finished; resume=result continues it"
         self.used = {n: cell.n_simulations for n, cell in self.stored.items()}
-        reached = [n for n in sorted(self.stored) if self.stored[n].rate >= power]
-        crossing = self._crossing(power, reached[0] / sqrt(2.0)) if reached else None
+        reached = [n for n in sorted(self.stored) if self.stored[n].rate >= self.power]
+        crossing = self._crossing(reached[0] / sqrt(2.0)) if reached else None
         if crossing is None:
             return Answer(None, notes=(note,))
         return Answer(max(1, ceil(crossing.n)), self._interval(crossing), notes=(note,))
 
-    def _crossing(self, power: float, centre: float) -> Crossing | None:
+    def _crossing(self, centre: float) -> Crossing | None:
         cells = [self._cell(n) for n in sorted(self.used)]
         points = [(cell.n, cell.rejections(), cell.n_simulations) for cell in cells]
-        return fitted_size(points, power, centre, self.confidence_level)
+        return fitted_size(points, self.power, centre, self.confidence_level)
+
+    def _moved(self, centre: float) -> float:
+        """The estimate, if there is one, but not more than a factor of 2 away from the centre of what was simulated."""
+        crossing = self._crossing(centre)
+        return centre if crossing is None else min(max(crossing.n, centre / 2.0, self.n_min), 2.0 * centre, self.n_max)
+
+    def _whole(self, estimate: float) -> int:
+        return min(max(ceil(estimate - 1e-9), self.n_min), self.n_max)
 
     def _interval(self, crossing: Crossing) -> ConfidenceInterval:
         low, high = floor(crossing.low), inf if crossing.high == inf else ceil(crossing.high)
         return ConfidenceInterval(float(max(low, 1)), float(high), self.confidence_level, "probit regression")
-
-
-def _moved(centre: float, estimate: float, n_min: int, n_max: int) -> float:
-    """The estimate, but not more than a factor of 2 away from the centre of what was simulated."""
-    return min(max(estimate, centre / 2.0, n_min), 2.0 * centre, n_max)
-
-
-def _whole(estimate: float, n_min: int, n_max: int) -> int:
-    return min(max(ceil(estimate - 1e-9), n_min), n_max)
 
 
 Point = tuple[int, int, int]

@@ -143,6 +143,7 @@ def test_sections_of_a_field():
     p, y = calibrated(300)
     audit = ct.audit(p, y, field="clinical", n_resamples=39, rng=1)
     assert list(audit.models[0].sections)[-2:] == ["clinical", "methods"]
+    assert len(audit.models[0].sections["pictures"].pictures) == 2
     section = audit.models[0].sections["clinical"]
     assert section.answer.startswith(f"{int(y.sum())} events occurred")
     assert section.rows[1][0] == "O:E ratio"

@@ -329,8 +329,7 @@ def test_files_are_read_by_chunks(run, monkeypatch):
     monkeypatch.setattr(files, "CHUNK", 7)
     read = files.decimals
     monkeypatch.setattr(
-        "caltest.cli.prediction_files.decimals",
-        lambda name, cells, lines: sizes.append(len(cells)) or read(name, cells, lines),
+        files, "decimals", lambda name, cells, lines: sizes.append(len(cells)) or read(name, cells, lines)
     )
     rows = ["cat;dog;eel", *semicolons(ROWS)]
     assert json.loads(run(rows, NAMED)[1])["pvalue"] == expected()

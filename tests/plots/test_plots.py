@@ -416,7 +416,7 @@ class TestReliabilityCurve:
             p = np.round(rng.random(80), 1)
             y = (rng.random(80) < p).astype(int)
             groups = reliability.IsotonicGroups.of(p)
-            low, high = reliability.redrawn_ends(ct.Bernoulli(p), groups.curves, 99, 2, seed)
+            low, high = reliability._redrawn_ends(ct.Bernoulli(p), groups.curves, 99, 2, seed)
             curve = groups.curves(y[None])[0]
             outside, total = outside + int(((curve < low) | (curve > high)).sum()), total + curve.size
         assert outside <= binom(total, 0.04).ppf(0.9999)

@@ -1,6 +1,36 @@
 import numpy as np
+import pytest
 
-from caltest.plots.reliability import _Reliability
+import caltest as ct
+from caltest import plots
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+from matplotlib import pyplot as plt  # noqa: E402
+
+from caltest.plots.reliability import _Reliability  # noqa: E402
+
+P, Y = ct.datasets.load_digits_predictions()["random forest"]
+
+
+@pytest.fixture(autouse=True)
+def no_open_figures():
+    yield
+    plt.close("all")
+
+
+def test_grid_has_the_most_frequent_classes_and_one_legend():
+    n, k = 300, 1000
+    y = np.concatenate([np.repeat([7, 3], 100), np.arange(100, 200)])
+    p = np.full((n, k), 1.0 / k)
+    axes = plots.classwise_reliability(p, y, max_classes=2, n_resamples=39, rng=1)
+    assert [ax.get_title() for ax in axes] == ["class 3, n = 100", "class 7, n = 100"]
+    assert all(ax.get_legend() is None for ax in axes)
+    assert len(axes[0].figure.legends) == 1
+    assert len(plots.classwise_reliability(P, Y, n_resamples=39, rng=1)) == 10
+    with pytest.raises(TypeError, match="Normal"):
+        plots.classwise_reliability(ct.Normal([0.0], 1.0), [0.0])
 
 
 def test_frequencies_at_the_ends_of_their_bars_are_inside():

@@ -173,7 +173,7 @@ class TestContinuing:
     def test_steps_see_no_more_simulations_than_they_ask_for(self):
         """Those that an earlier search has made at the same n are kept for later steps."""
         stored = ct.power(mean_test, model(0.3), 40, n_simulations=200, rng=1)
-        search = Search(mean_test, model(0.3), 0.05, 0.95, 1, {40: stored})
+        search = Search(mean_test, model(0.3), 0.8, 0.05, 0.95, 200, 8, 100, 1, {40: stored})
         assert search.rate(40, 20) == np.mean(stored.pvalues[:20] <= 0.05) != stored.rate
         assert search.rate(40, 200) == stored.rate
 
@@ -223,8 +223,11 @@ def test_bad_arguments():
 def test_doubling_ends_at_the_first_size_that_has_the_power(monkeypatch):
     monkeypatch.setattr(Search, "rate", lambda self, n, m: {8: 0.2, 16: 0.8, 32: 0.9}[n])
     monkeypatch.setattr(Search, "_crossing", lambda *_: None)
-    doubled = Search(None, None, 0.05, 0.95, 1)._doubled
-    assert doubled(0.2, 100, 8, 1000) is None
-    assert doubled(0.8, 100, 8, 1000) == pytest.approx(16.0 / 2.0**0.5)
-    assert doubled(0.8, 100, 8, 16) == pytest.approx(16.0 / 2.0**0.5)
-    assert doubled(0.81, 100, 8, 32) == pytest.approx(32.0 / 2.0**0.5)
+
+    def doubled(power, n_max):
+        return Search(None, None, power, 0.05, 0.95, 100, 8, n_max, 1)._doubled()
+
+    assert doubled(0.2, 1000) is None
+    assert doubled(0.8, 1000) == pytest.approx(16.0 / 2.0**0.5)
+    assert doubled(0.8, 16) == pytest.approx(16.0 / 2.0**0.5)
+    assert doubled(0.81, 32) == pytest.approx(32.0 / 2.0**0.5)

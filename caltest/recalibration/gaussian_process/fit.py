@@ -101,7 +101,7 @@ def best_of_scales(
     found = [best_fit(scores, labels, scale, n_inducing, max_iterations) for scale in scales]
     inverse_temperature = best_inverse_temperature(prior_of(scores, scales[-1]), labels)
     least = tempered_likelihood(prior_of(scores, scales[-1], inverse_temperature), labels) - POOR * labels.size
-    with one_blas_thread():
+    with one_blas_thread:
         if max(fit.bound for fit in found) < least:
             for scale in scales:
                 inputs, prior = inputs_of(scores, scale), prior_of(scores, scale)
@@ -152,7 +152,7 @@ def best_fit(
     if scale != "probability":
         starts.reverse()
     found: list[LatentFit] = []
-    with one_blas_thread():
+    with one_blas_thread:
         for start in starts:
             found.append(_search(start, inputs, prior, labels, scale, max_iterations))
             if not has_collapsed(found[-1].process, inputs):
