@@ -63,7 +63,7 @@ class BinaryView(ClassView):
         low, high = places.reshape(windows.shape).T
         parts = seen.ones_by_group(np.searchsorted(ends, self.ranks), ends.size + 1)
         totals = np.cumsum(parts, axis=0)
-        return (totals[high] - totals[low]) * self.inside.any(axis=1, keepdims=True)
+        return np.asarray((totals[high] - totals[low]) * self.inside.any(axis=1, keepdims=True))
 
     def log_ratio(self, seen: Labels, offsets: FloatArray) -> float:
         """Of claims whose log odds are larger by some offsets (n,)."""
