@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import log, pi, prod
 from typing import TYPE_CHECKING, Any, Self
 
@@ -64,11 +65,10 @@ class CountPredictions(Predictions):
     inverts_quickly = True
     discrete = True
     _table: CountTable | None = None
-    _known_window: tuple[int, int] | None = None
 
     def _like(self, *parameters: Any) -> Self:
         new = super()._like(*parameters)
-        new._table = new._known_window = None
+        new._table = None
         return new
 
     @property
@@ -179,20 +179,14 @@ class CountPredictions(Predictions):
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         return high
 
-    @property
+    @cached_property
     def window(self) -> tuple[int, int]:
-        """First count and the one behind the last, outside of which no prediction has a probability above 2e-18."""
-        if self._table is not None:
-            return self._table.first, self._table.stop
-        if self._known_window is None:
-            self._known_window = self._found_window()
-        return self._known_window
-
-    def _found_window(self) -> tuple[int, int]:
         """First count, and the one behind the last, outside of which every prediction has a probability below 2e-18.
 
         ``ValueError`` if they are too many to sum over.
         """
+        if self._table is not None:
+            return self._table.first, self._table.stop
         flat = self._flat()
         mean, spread = flat.mean, np.sqrt(flat.variance)
 
@@ -278,7 +272,7 @@ class CountPredictions(Predictions):
         windows = self.window, other.window
         window = min(first for first, _ in windows), max(stop for _, stop in windows)
         one, two = self._like(*self._parameters), other._like(*other._parameters)
-        one._known_window = two._known_window = window
+        one.window = two.window = window
         return one, two
 
     def probability_vectors(self) -> FloatArray:

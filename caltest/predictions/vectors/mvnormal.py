@@ -1,5 +1,6 @@
 """Predicted normal distributions of vectors."""
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -149,19 +150,12 @@ class MvNormal(Predictions):
             return np.asarray(difference / factors)
         return of_each(factors, in_units(difference, in_standard_deviations(self.covariance)[0]))
 
-    @property
+    @cached_property
     def _whitening(self) -> tuple[FloatArray, BoolArray]:
         """Standard deviations, or inverse roots in units of them, of regular matrices, and which are regular (n,).
 
-        They are kept, for these parameters, since tests ask for them with every few redraws.
+        They are kept, since tests ask for them with every few redraws.
         """
-        known = vars(self).get("_known")
-        if known is None or known[0] is not self._parameters:
-            known = self._known = self._parameters, self._new_whitening()
-        whitening: tuple[FloatArray, BoolArray] = known[1]
-        return whitening
-
-    def _new_whitening(self) -> tuple[FloatArray, BoolArray]:
         if self._kind != FULL:
             roots = self._as_kind(DIAGONAL)._root
             return roots, np.asarray(roots.min(axis=-1) > 0.0)
