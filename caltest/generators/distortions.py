@@ -159,7 +159,6 @@ class Wave(ClassDistortion):
         return f"p + {self.strength:g} sin(4 pi p)"
 
     def probabilities(self, p: FloatArray) -> FloatArray:
-        """``p + s sin(4 pi p)`` for class 1, the rest for class 0."""
         if p.shape[1] != 2:
             raise ValueError(f"predictions: got {p.shape[1]} classes, wanted 2 for Wave")
         ones = np.clip(p[:, 1] + self.strength * np.sin(4.0 * np.pi * p[:, 1]), 0.0, 1.0)
@@ -206,7 +205,6 @@ class Tempering(Distortion):
         return predictions if self.strength == 0.0 else predictions.at_temperature(1.0 / (1.0 + self.strength))
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
-        """Targets drawn from the laws, or names of the classes if the predictions have some."""
         return self.law(predictions).sample(rng)
 
 
@@ -245,7 +243,6 @@ class Outliers(Distortion):
         return f"{100 * self.strength:g} % of the targets from one {self.fixed.family} distribution"
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
-        """Targets of which the share is drawn from the fixed distribution."""
         generator = generator_of(rng)
         n = len(predictions)
         own = predictions.sample(generator)

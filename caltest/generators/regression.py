@@ -133,7 +133,6 @@ class Friedman1(RegressionProblem):
         return np.asarray(waves + 20.0 * (x[:, 2] - 0.5) ** 2 + 10.0 * x[:, 3] + 5.0 * x[:, 4])
 
     def scale(self, inputs: ArrayLike) -> FloatArray:
-        """The noise, for every input."""
         return np.full(len(real_array(inputs, "inputs", ndim=2)), self.noise)
 
 
@@ -203,6 +202,5 @@ class LeastSquares(Generator):
         return Normal(self.intercept + self.slope * real_array(x, "x", ndim=1), self.scale)
 
     def sample(self, n: int, rng: Any = None) -> tuple[Normal, FloatArray]:
-        """Predictions for n new inputs of the problem, and their targets (n,)."""
         x, y = self.problem.data(n, rng)
         return self.predict(x), y

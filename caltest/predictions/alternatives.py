@@ -93,7 +93,6 @@ class NormalAlternatives(Alternatives):
         return np.concatenate([shifted, scaled])
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
-        """Targets whose scores are normal with another mean or scale."""
         z = rng.standard_normal((size, len(self._law), *self._target_shape))
         if member < self._shifts.size:
             z[(..., self._coordinates[member]) if self._target_shape else ...] += self._shifts[member]
@@ -190,7 +189,6 @@ class ClassAlternatives(Alternatives):
         return ratios_from(np.array(label_terms(own, k)), gains, norms, 1.0) * self._row_weights
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
-        """Labels (size, n)."""
         return Categorical.borrowed(self._law(member), None).sample(rng, size)
 
 
@@ -270,7 +268,6 @@ class CountAlternatives(Alternatives):
         return sums.T
 
     def log_ratio_terms(self, targets: Array) -> FloatArray:
-        """Entries of the tables, for some of the predictions at a time."""
         counts, labels = np.unique(targets, return_inverse=True)
         values = counts.astype(np.float64)
         parts = list(ranges(labels.size, max(1, TABLE // (counts.size * len(self._laws)))))
@@ -289,5 +286,4 @@ class CountAlternatives(Alternatives):
         return tables
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
-        """Counts (size, n)."""
         return self._laws[member].sample(rng, size)

@@ -54,7 +54,6 @@ class StandardUniform(Predictions):
         return generator_of(rng).random(self.shape if size is None else (size, *self.shape))
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Numbers in [0, 1] as an (n,) float array."""
         values = real_targets(targets, len(self), name)
         refuse_rows((values < 0.0) | (values > 1.0), values, name, "numbers between 0 and 1")
         return values
@@ -82,7 +81,6 @@ class StandardUniform(Predictions):
         return ProductKernel(ExponentialKernel(Euclidean(), 1.0), GaussianKernel(bandwidth=0.25))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        """``sum_ij w_lij E k(Z, y_bj)`` for weights (L, n, c) and targets (B, c): (L, B), one expectation a target."""
         means = self.take([0]).expected_kernel(kernel, targets)[:, 0]
         return np.asarray(weights.sum(axis=1) @ means.T)
 

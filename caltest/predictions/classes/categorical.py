@@ -203,7 +203,6 @@ class Bernoulli(ClassProbabilities):
 
     @property
     def probabilities(self) -> FloatArray:
-        """Probability vectors (1 - p, p), (..., n, 2)."""
         return np.stack([1.0 - self._array, self._array], axis=-1)
 
     def with_rows(self, p: FloatArray) -> Self:
@@ -246,7 +245,6 @@ class Bernoulli(ClassProbabilities):
         return f"Bernoulli{reduction}, n = {len(self) if n is None else n}"
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the outcome y of each prediction, (..., n): 1 - p for 0, 1 for 1."""
         return np.where(targets >= 1, 1.0, 1.0 - self._array)
 
     def at_temperature(self, temperature: float) -> Self:

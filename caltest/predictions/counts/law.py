@@ -143,7 +143,6 @@ class CountPredictions(Predictions):
         return np.min_scalar_type(self.window[1] - 1).itemsize
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Counts as an (n,) integer array."""
         counts = whole_counts(targets, name)
         same_length(len(self), counts.shape[0], name)
         return counts
@@ -268,7 +267,6 @@ class CountPredictions(Predictions):
         return sums
 
     def with_common_outcomes(self, other: Self) -> tuple[Self, Self]:
-        """Both with the window that covers those of both."""
         windows = self.window, other.window
         window = min(first for first, _ in windows), max(stop for _, stop in windows)
         one, two = self._like(*self._parameters), other._like(*other._parameters)
@@ -347,7 +345,6 @@ class CountPredictions(Predictions):
         return Outcomes(probabilities, gram, labels, np.full(len(self), -1))
 
     def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
-        """Other means and dispersions, where the family knows them."""
         from caltest.predictions.alternatives import CountAlternatives
 
         return None if self.with_mean(self.mean) is None else CountAlternatives(self, weights)

@@ -109,7 +109,6 @@ class NegativeBinomial(CountPredictions):
 
     @property
     def dispersion(self) -> FloatArray:
-        """Dispersions (..., n), the reciprocals of the sizes."""
         return np.asarray(1.0 / self.size)
 
     @property

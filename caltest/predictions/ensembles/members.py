@@ -60,7 +60,6 @@ class Members(Predictions):
         return self.members.shape[: -2 if self._is_vector else -1]
 
     def drawer(self) -> Drawer:
-        """Members are chosen at random."""
         rows = np.arange(len(self))
         return lambda uniforms: self.members[rows, (uniforms(0) * self.n_members).astype(np.intp)]
 
@@ -132,7 +131,6 @@ class Members(Predictions):
         return np.asarray(first.std(axis=1))
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)``: the share of members up to y."""
         if self._is_vector:
             return super().cdf(targets)
         return np.asarray((self.members <= targets[..., None]).mean(axis=-1))
@@ -196,7 +194,6 @@ class Members(Predictions):
         return self._of(np.take(self.members, places.astype(np.intp), axis=len(self.shape)))
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others with as many members, in this order."""
         self.check_compatible(other, "predictions")
         if other.n_members != self.n_members:
             raise ValueError(

@@ -93,11 +93,9 @@ class Normal(LocationScale):
         )
 
     def standard_scores(self, targets: Array) -> FloatArray:
-        """``(y - m) / s``; 0 for predictions of points."""
         return in_units(targets - self.mean, self.scale)
 
     def of_standard_scores(self, scores: FloatArray) -> FloatArray:
-        """``m + s z``."""
         return np.asarray(self.mean + self.scale * scores)
 
     def first_deviations(self) -> FloatArray:

@@ -76,7 +76,6 @@ class StudentT(Univariate):
         return np.asarray(self.location + self.scale * of_distinct(scipy.special.stdtrit, level, self.df))
 
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:
-        """The law of T, and ``(y - location) / scale``."""
         law = self._like(self.df, np.zeros(self.shape), np.ones(self.shape))
         return law, (targets - self.location) / self.scale
 
@@ -91,7 +90,6 @@ class StudentT(Univariate):
         return super().transport_vectors()
 
     def parameter_vectors(self) -> FloatArray:
-        """(location, scale, 1 / df)."""
         return np.stack([self.location, self.scale, 1.0 / self.df], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:

@@ -176,14 +176,12 @@ class MvNormal(Predictions):
         return np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE, out=scores)
 
     def of_standard_scores(self, scores: FloatArray) -> FloatArray:
-        """Targets ``m + S**1/2 z`` for scores z (..., n, d), with the symmetric root."""
         return self.mean + self._times_root(scores)
 
     def claims(self, targets: Array) -> Checks:
         return ([], []) if self.is_singular else of_vectors(self, self._whitened(targets), targets)
 
     def alternatives(self, weights: FloatArray | None = None) -> Alternatives | None:
-        """Shifted means, one coordinate at a time, and other scales."""
         from caltest.predictions.alternatives import NormalAlternatives
 
         return None if self.is_singular else NormalAlternatives(self, weights, (self.dimension,))
@@ -256,7 +254,6 @@ class MvNormal(Predictions):
         return np.sqrt(squares, out=squares)
 
     def warn_of_transport(self) -> None:
-        """Warn of covariance matrices that do not commute."""
         if not self._commute:
             warn(
                 "the 2-Wasserstein distance of normal distributions whose covariance matrices do not commute is not "
