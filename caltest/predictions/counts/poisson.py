@@ -39,7 +39,8 @@ class Poisson(CountPredictions):
     -----
     The sums run over a window of U counts that has all but 2e-18 of the mass of every prediction; expectations are
     right to 1e-13, and targets can lie outside of the window. U is about the largest rate minus the smallest, plus 9
-    standard deviations on either side. Time O(n U**2) once for a kernel, O(U) for each pair; memory O(n U).
+    standard deviations on either side. Time O(n U**2) once for a kernel, for U above 2048 O(n U log U), O(U) for each
+    pair; memory O(n U).
 
     Source: Widmann et al. 2021, appendix G, for countably infinite sets of targets.
 

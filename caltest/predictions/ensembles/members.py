@@ -27,11 +27,7 @@ RAGGED = "different lengths", "got nan", "missing value"
 class Members(Predictions):
     """n predictions of m equally likely members each, numbers or vectors of d numbers.
 
-    Expectations are means over the members, so every kernel of the targets is allowed::
-
-        E k(Z, y) = 1/m sum_a k(z_a, y),    E k(Z, Z') = 1/m**2 sum_ab k(z_a, z'_b)
-
-    What members say of the targets is what subclasses differ in. Costs are in the docstring of ``Ensemble``.
+    What members say of the targets is what subclasses differ in; expectations and costs are those of ``Ensemble``.
     """
 
     known_metrics = "EnergyDistance(), MMD(kernel), and Wasserstein() for scalar targets"
