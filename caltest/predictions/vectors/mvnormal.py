@@ -160,7 +160,8 @@ class MvNormal(Predictions):
             roots = self._as_kind(DIAGONAL)._root
             return roots, np.asarray(roots.min(axis=-1) > 0.0)
         scales, correlations = in_standard_deviations(self.covariance)
-        regular = _are_regular(correlations)
+        values = np.linalg.eigvalsh(correlations)
+        regular = np.asarray(values[..., 0] > ROUNDING * values[..., -1])
         return np.asarray(np.linalg.inv(self._root / scales[..., None]) if regular.all() else self._root), regular
 
     @property
@@ -357,12 +358,6 @@ def of_each(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     out = np.empty(vectors.shape)
     np.matmul(vectors.swapaxes(0, 1), matrices.swapaxes(-1, -2), out=out.swapaxes(0, 1))
     return out
-
-
-def _are_regular(correlations: FloatArray) -> BoolArray:
-    """Which correlation matrices have full rank."""
-    values = np.linalg.eigvalsh(correlations)
-    return np.asarray(values[..., 0] > ROUNDING * values[..., -1])
 
 
 def checked_covariance(array: Array, n: int, d: int) -> FloatArray:

@@ -1,5 +1,6 @@
 """Faults of ordered classes, and of intervals between quantiles: on a normal scale behind the classes."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from math import exp
@@ -103,24 +104,6 @@ class Latent:
         deviations = np.sqrt(np.sum(p * np.square(middles), axis=1, keepdims=True))
         return np.asarray(np.divide(middles, deviations, out=np.zeros_like(middles), where=deviations > 1e-12))
 
-    def log_ratio(self, seen: Labels, shifts: FloatArray, log_scales: FloatArray) -> float:
-        """Of outcomes whose scores are shifted and scaled by some numbers (n,)."""
-        factors = np.exp(-log_scales)
-        return self._log_ratio(seen, *((ends - shifts) * factors for ends in self._ends(seen)))
-
-    def log_ratio_of_side(self, seen: Labels, side: float, t: float) -> float:
-        """Of outcomes whose scores are multiplied by exp(t) on one side of 0."""
-        return self._log_ratio(seen, *(np.where(side * x > 0.0, x * exp(-t), x) for x in self._ends(seen)))
-
-    def _ends(self, seen: Labels) -> tuple[FloatArray, FloatArray]:
-        """Scores of the ends of the observed classes, (n,) each."""
-        rows = np.arange(self.view.n)
-        return self.edges[rows, seen.first], self.edges[rows, seen.first + 1]
-
-    def _log_ratio(self, seen: Labels, low: FloatArray, high: FloatArray) -> float:
-        probabilities = np.maximum(normal_between(low, high), 1e-300)
-        return float(self.view.weights @ (np.log(probabilities) - np.log(seen.probabilities)))
-
 
 def normal_between(low: FloatArray, high: FloatArray) -> FloatArray:
     """Standard normal probability of intervals, with its digits in both tails."""
@@ -160,6 +143,16 @@ class OfScores(OfPatterns[Labels]):
         super().__init__(patterns, kind)
         self._latent = latent
 
+    @abstractmethod
+    def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
+        """What is standard normal in the place of scores (n,)."""
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        rows, latent = np.arange(seen.view.n), self._latent
+        low, high = (self.moved(latent.edges[rows, seen.first + end], sibling, t) for end in (0, 1))
+        probabilities = np.maximum(normal_between(low, high), 1e-300)
+        return float(seen.view.weights @ (np.log(probabilities) - np.log(seen.probabilities)))
+
 
 class LatentShift(OfScores):
     """``F = Phi(Phi^-1(F_c) - t s)`` with the signs s of a pattern: outcomes higher or lower than predicted."""
@@ -167,9 +160,8 @@ class LatentShift(OfScores):
     kind = "shift"
     range = (-6.0, 6.0)
 
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        signs = self.patterns[sibling].signs
-        return self._latent.log_ratio(seen, t * signs, np.zeros_like(signs))
+    def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
+        return scores - t * self.patterns[sibling].signs
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         much = f"about {sized_shift(fit)} predicted standard deviations"
@@ -185,9 +177,8 @@ class LatentScale(OfScores):
     kind = "scale"
     range = (-3.0, 3.0)
 
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        signs = self.patterns[sibling].signs
-        return self._latent.log_ratio(seen, np.zeros_like(signs), t * signs)
+    def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
+        return np.asarray(scores * np.exp(-t * self.patterns[sibling].signs))
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""
@@ -250,8 +241,9 @@ class OneSide(LatentScale):
         super().__init__(latent, latent.everywhere, "scale of one side")
         self.n_siblings = 2
 
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return self._latent.log_ratio_of_side(seen, 1.0 if sibling == 0 else -1.0, t)
+    def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
+        side = 1.0 if sibling == 0 else -1.0
+        return np.where(side * scores > 0.0, scores * exp(-t), scores)
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""
