@@ -329,10 +329,7 @@ class Predictions(OwnErrstate, ABC):
         return weighted_sum(kernel, lambda term: self._expected_kernel(term, targets))
 
     def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c): (..., r, c).
-
-        ``ClosedFormMissing`` if the family has no way to compute it.
-        """
+        """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c), likewise."""
         return weighted_sum(kernel, lambda term: self._expected_kernel2(term, other))
 
     @abstractmethod

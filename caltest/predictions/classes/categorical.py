@@ -165,15 +165,10 @@ class Bernoulli(ClassProbabilities):
     Parameters
     ----------
     probabilities
-        (n,) array-like with values in [0, 1]. Values that exceed 1 by at most 1e-6, as maxima of float32 rows
-        can, are taken as 1 (``notes`` and the results say so).
+        (n,) array-like with values in [0, 1] (``ValueError`` otherwise). Values that exceed 1 by at most 1e-6, as
+        maxima of float32 rows can, are taken as 1 (``notes`` and the results say so).
     classes
         Names of the outcomes 0 and 1, if the targets are not 0/1 or booleans.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite or not in [0, 1].
 
     Examples
     --------

@@ -25,12 +25,8 @@ class Scenarios(Members):
     Parameters
     ----------
     members
-        (n, m) array-like for scalar targets, (n, m, d) for vectors, in units of the targets.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite, no members, another number of members or dimensions.
+        (n, m) array-like of finite numbers for scalar targets, (n, m, d) for vectors, in units of the targets
+        (``ValueError`` for others).
 
     Notes
     -----
@@ -172,12 +168,7 @@ class Ensemble(Members):
     Parameters
     ----------
     members
-        (n, m) array-like for scalar targets, (n, m, d) for vectors, in units of the targets; m >= 1.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite, no members, another number of members or dimensions.
+        As of ``Scenarios``: (n, m) array-like for scalar targets, (n, m, d) for vectors; m >= 1.
 
     Notes
     -----

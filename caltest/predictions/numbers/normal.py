@@ -41,12 +41,8 @@ class Normal(LocationScale):
     mean
         (n,) array-like, in units of the target.
     scale
-        Standard deviations, (n,) array-like or one number for all, in units of the target.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite, negative scales, different lengths.
+        Standard deviations of at least 0, (n,) array-like or one number for all, in units of the target. ``ValueError``
+        for other parameters.
 
     Examples
     --------

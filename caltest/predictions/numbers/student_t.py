@@ -27,12 +27,7 @@ class StudentT(Univariate):
         Medians, which are the means for df > 1, in units of the target: (n,) array-like or one number for all.
     scale
         Scales above 0, in units of the target: (n,) array-like or one number for all. The standard deviation is
-        ``scale sqrt(df / (df - 2))``, infinite for df <= 2.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite, df or scale that are not positive, different lengths.
+        ``scale sqrt(df / (df - 2))``, infinite for df <= 2. ``ValueError`` for other parameters.
 
     Notes
     -----
