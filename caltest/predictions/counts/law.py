@@ -178,12 +178,16 @@ class CountPredictions(Predictions):
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         return high
 
-    @cached_property
+    @property
     def window(self) -> tuple[int, int]:
         """First count, and the one behind the last, outside of which every prediction has a probability below 2e-18.
 
         ``ValueError`` if they are too many to sum over.
         """
+        return self._window
+
+    @cached_property
+    def _window(self) -> tuple[int, int]:
         if self._table is not None:
             return self._table.first, self._table.stop
         flat = self._flat()
@@ -270,7 +274,7 @@ class CountPredictions(Predictions):
         windows = self.window, other.window
         window = min(first for first, _ in windows), max(stop for _, stop in windows)
         one, two = self._like(*self._parameters), other._like(*other._parameters)
-        one.window = two.window = window
+        one._window = two._window = window
         return one, two
 
     def probability_vectors(self) -> FloatArray:

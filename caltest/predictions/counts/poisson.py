@@ -58,6 +58,8 @@ class Poisson(CountPredictions):
 
     family = "Poisson"
     rate = Parameter(0, "Rates (..., n).")
+    mean = Parameter(0, "Means (..., n), the rates.")
+    variance = Parameter(0, "Variances (..., n), the rates.")
 
     def __init__(self, rate: ArrayLike) -> None:
         values = real_array(rate, "rate", ndim=1)
@@ -65,14 +67,6 @@ class Poisson(CountPredictions):
         refuse_rows(wrong, values, "rate", "expected counts from 0 to 2**53")
         values.flags.writeable = False
         self._parameters = (values,)
-
-    @property
-    def mean(self) -> FloatArray:
-        return self.rate
-
-    @property
-    def variance(self) -> FloatArray:
-        return self.rate
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         shape = self.shape if size is None else (size, *self.shape)
