@@ -60,7 +60,8 @@ def probabilities_of_classes(name: str, values: Any) -> tuple[float, ...]:
 class Distortion(OwnErrstate, ABC):
     """A rule that turns predictions P_X into laws of the targets; at strength 0 they are the predictions themselves.
 
-    Subclasses are frozen dataclasses, whose first field is the strength.
+    Subclasses are frozen dataclasses, whose first field is the strength s, a number between ends that each of them
+    names (``ValueError`` otherwise).
     """
 
     strength: float

@@ -70,7 +70,6 @@ class Distorted(_WithDistortion):
         return f"predictions of {self.source.description}; {self._targets_in_words()}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
-        """N predictions of the source, and targets from the distorted laws."""
         generator = generator_of(rng)
         predictions = self.source.sample(n, generator)[0].held_out(generator)
         return predictions, self.distortion.sample(predictions, generator)
@@ -115,7 +114,6 @@ class Resampled(_WithDistortion):
         return f"{self.predictions.describe()}; {self._targets_in_words()}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
-        """N of the predictions, and targets from their distorted laws."""
         generator = generator_of(rng)
         predictions: Predictions = self.predictions
         if number_of_observations(n) != len(predictions):

@@ -43,19 +43,14 @@ class ClassDistortion(Distortion):
 
 @dataclass(frozen=True)
 class Contamination(ClassDistortion):
-    """A share s of the labels is drawn from one distribution b whatever the prediction: ``(1 - s) p + s b``.
+    """A share s of the labels, from 0 to 1, is drawn from one law b whatever the prediction: ``(1 - s) p + s b``.
 
     Parameters
     ----------
     strength
-        Share s, from 0 to 1.
+        The share s.
     fixed
-        The k probabilities b.
-
-    Raises
-    ------
-    ValueError
-        For a share outside of [0, 1], for numbers that are not probabilities, and if there are not k of them.
+        The k probabilities b (``ValueError`` if they are none, or not k).
 
     Notes
     -----
@@ -87,12 +82,7 @@ class Contamination(ClassDistortion):
 
 @dataclass(frozen=True)
 class LabelNoise(ClassDistortion):
-    """A share s of the labels is replaced by labels that are uniform on all k classes: ``(1 - s) p + s / k``.
-
-    Parameters
-    ----------
-    strength
-        Share s, from 0 to 1 (``ValueError`` otherwise).
+    """A share s of the labels, from 0 to 1, is replaced by labels uniform on all k classes: ``(1 - s) p + s / k``.
 
     Examples
     --------
@@ -111,12 +101,7 @@ class LabelNoise(ClassDistortion):
 
 @dataclass(frozen=True)
 class Rotation(ClassDistortion):
-    """A share s of the labels of each class carries the next one: ``(1 - s) p_j + s p_(j - 1)``, cyclically.
-
-    Parameters
-    ----------
-    strength
-        Share s, from 0 to 1 (``ValueError`` otherwise).
+    """A share s, from 0 to 1, of each class carries the next label: ``(1 - s) p_j + s p_(j - 1)``, cyclically.
 
     Examples
     --------
@@ -137,12 +122,8 @@ class Rotation(ClassDistortion):
 class Wave(ClassDistortion):
     """Two classes; probabilities of class 1 that are right at 0, 1/4, 1/2, 3/4 and 1 only: ``p + s sin(4 pi p)``.
 
-    Values outside [0, 1] are taken as 0 or 1, which happens for s above 1 / (4 pi).
-
-    Parameters
-    ----------
-    strength
-        Amplitude s, from -1 to 1 (``ValueError`` otherwise, and for other than two classes).
+    The amplitude s is from -1 to 1. Values outside [0, 1] are taken as 0 or 1, which happens for s above 1 / (4 pi).
+    ``ValueError`` for other than two classes.
 
     Examples
     --------
@@ -159,7 +140,6 @@ class Wave(ClassDistortion):
         return f"p + {self.strength:g} sin(4 pi p)"
 
     def probabilities(self, p: FloatArray) -> FloatArray:
-        """``p + s sin(4 pi p)`` for class 1, the rest for class 0."""
         if p.shape[1] != 2:
             raise ValueError(f"predictions: got {p.shape[1]} classes, wanted 2 for Wave")
         ones = np.clip(p[:, 1] + self.strength * np.sin(4.0 * np.pi * p[:, 1]), 0.0, 1.0)
@@ -174,18 +154,9 @@ INSIDE = np.finfo(np.float64).tiny, 1.0 - 2.0**-53
 class Tempering(Distortion):
     """Targets from densities proportional to ``p**(1 + s)``.
 
-    With s > 0 the targets are more certain than predicted (underconfident predictions), with s < 0 less (overconfident
-    ones). For classes s = -1 makes all possible classes equally likely.
-
-    Parameters
-    ----------
-    strength
-        s > -1.
-
-    Raises
-    ------
-    TypeError
-        When sampling, for families whose powers are of another family (``at_temperature``).
+    With s > 0 the targets are more certain than predicted (underconfident predictions), with s < 0, but above -1, less
+    (overconfident ones). ``TypeError`` when sampling for families whose powers are of another family
+    (``at_temperature``).
 
     Examples
     --------
@@ -206,18 +177,17 @@ class Tempering(Distortion):
         return predictions if self.strength == 0.0 else predictions.at_temperature(1.0 / (1.0 + self.strength))
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
-        """Targets drawn from the laws, or names of the classes if the predictions have some."""
         return self.law(predictions).sample(rng)
 
 
 @dataclass(frozen=True, eq=False)
 class Outliers(Distortion):
-    """A share s of the targets is drawn from one distribution whatever the prediction; for families of any kind.
+    """A share s of the targets, from 0 to 1, is drawn from one law whatever the prediction; for families of any kind.
 
     Parameters
     ----------
     strength
-        Share s, from 0 to 1.
+        The share s.
     fixed
         ``Predictions`` that hold that one distribution.
 
@@ -245,7 +215,6 @@ class Outliers(Distortion):
         return f"{100 * self.strength:g} % of the targets from one {self.fixed.family} distribution"
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
-        """Targets of which the share is drawn from the fixed distribution."""
         generator = generator_of(rng)
         n = len(predictions)
         own = predictions.sample(generator)
@@ -278,20 +247,11 @@ class _Moved(Distortion):
 
 @dataclass(frozen=True)
 class Bias(_Moved):
-    """Targets with the first coordinate s standard deviations above what is predicted.
+    """Targets with the first coordinate s standard deviations above what is predicted, for s of either sign.
 
     For a family with quantiles F^-1 the target is ``F^-1(Phi(E + s))`` with E standard normal, which is a shift by s
-    standard deviations for normal predictions and stays in the range of the others (rates stay positive).
-
-    Parameters
-    ----------
-    strength
-        s, a number of either sign.
-
-    Raises
-    ------
-    TypeError
-        When sampling, for classes and other families without quantiles.
+    standard deviations for normal predictions and stays in the range of the others (rates stay positive). ``TypeError``
+    when sampling for classes and other families without quantiles.
 
     Examples
     --------
@@ -317,17 +277,8 @@ class Scaling(_Moved):
     """Targets whose deviations from the mean are 1 + s times as large as predicted, in all coordinates.
 
     For a family with quantiles F^-1 the target is ``F^-1(Phi((1 + s) E))`` with E standard normal, which has 1 + s
-    times the standard deviation for normal predictions and stays in the range of the others.
-
-    Parameters
-    ----------
-    strength
-        s > -1: above 0 the predictions are too narrow, below 0 too wide.
-
-    Raises
-    ------
-    TypeError
-        When sampling, for classes and other families without quantiles.
+    times the standard deviation for normal predictions and stays in the range of the others: with s > 0 the predictions
+    are too narrow, with s < 0, but above -1, too wide. ``TypeError`` as for ``Bias``.
 
     Examples
     --------

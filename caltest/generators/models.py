@@ -122,7 +122,6 @@ class DirichletModel(Generator):
         return np.full(self.n_classes, 1.0 / self.n_classes) if self.fixed is None else np.array(self.fixed)
 
     def sample(self, n: int, rng: Any = None) -> tuple[Categorical, Array]:
-        """N predictions for k classes, and their labels (n,)."""
         generator = generator_of(rng)
         shape = (number_of_observations(n), self.n_classes)
         logs = np.log(generator.gamma(self._alpha + 1.0, size=shape))

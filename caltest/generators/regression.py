@@ -57,14 +57,7 @@ class RegressionProblem(Generator):
 class HeteroscedasticSine(RegressionProblem):
     """``Y = sin(pi X) + |1 + X| E`` with X uniform on [-1, 1] and E ~ N(0, noise**2).
 
-    Parameters
-    ----------
-    noise
-        Standard deviation of E, 0.15 in the paper.
-
-    Notes
-    -----
-    Source: Widmann et al. 2021, appendix A.1, after Gustafsson et al. 2020.
+    Source: Widmann et al. 2021, appendix A.1, after Gustafsson et al. 2020, with the noise 0.15.
 
     Examples
     --------
@@ -95,16 +88,7 @@ class HeteroscedasticSine(RegressionProblem):
 class Friedman1(RegressionProblem):
     """``Y = 10 sin(pi X1 X2) + 20 (X3 - 0.5)**2 + 10 X4 + 5 X5 + E`` with ten uniform inputs and E ~ N(0, noise**2).
 
-    The inputs X6 to X10 have no effect.
-
-    Parameters
-    ----------
-    noise
-        Standard deviation of E, 1 in the paper.
-
-    Notes
-    -----
-    Sources: Friedman 1991; Widmann et al. 2021, appendix A.3.
+    The inputs X6 to X10 have no effect. Sources: Friedman 1991; Widmann et al. 2021, appendix A.3, with the noise 1.
 
     Examples
     --------
@@ -133,7 +117,6 @@ class Friedman1(RegressionProblem):
         return np.asarray(waves + 20.0 * (x[:, 2] - 0.5) ** 2 + 10.0 * x[:, 3] + 5.0 * x[:, 4])
 
     def scale(self, inputs: ArrayLike) -> FloatArray:
-        """The noise, for every input."""
         return np.full(len(real_array(inputs, "inputs", ndim=2)), self.noise)
 
 
@@ -203,6 +186,5 @@ class LeastSquares(Generator):
         return Normal(self.intercept + self.slope * real_array(x, "x", ndim=1), self.scale)
 
     def sample(self, n: int, rng: Any = None) -> tuple[Normal, FloatArray]:
-        """Predictions for n new inputs of the problem, and their targets (n,)."""
         x, y = self.problem.data(n, rng)
         return self.predict(x), y

@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, ranges
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import gathered_tables, tables_by_label
 from caltest.predictions.base import Predictions
@@ -50,6 +50,17 @@ SCALES = (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)
 """Ratios of standard deviations."""
 
 
+def shifts_of(dimension: int) -> tuple[FloatArray, IntArray]:
+    """Shifts up and down of each coordinate in turn, and these coordinates."""
+    signed = [sign * shift for shift in SHIFTS for sign in (1.0, -1.0)]
+    return np.repeat(signed, dimension), np.tile(np.arange(dimension), len(signed))
+
+
+def shared_weights(*sizes: int) -> FloatArray:
+    """Weights of groups of alternatives of some sizes, which have the same weight together."""
+    return np.concatenate([np.full(size, 1.0 / (len(sizes) * size)) for size in sizes])
+
+
 class NormalAlternatives(Alternatives):
     """Shifted means, one coordinate at a time, and other scales of normal scores: half of the weight each.
 
@@ -58,36 +69,30 @@ class NormalAlternatives(Alternatives):
 
     def __init__(self, law: Predictions, weights: FloatArray | None = None, target_shape: tuple[int, ...] = ()) -> None:
         self._law, self._target_shape = law, target_shape
-        dimension = self._d = prod(target_shape)
+        self._d = prod(target_shape)
         self._row_weights = np.ones(len(law)) if weights is None else weights
-        shifts = [(sign * s, t) for s in SHIFTS for sign in (1.0, -1.0) for t in range(dimension)]
-        self._shifts = np.array([shift for shift, _ in shifts])
-        self._coordinates = np.array([t for _, t in shifts])
-        halves = (len(shifts), len(SCALES))
-        self.weights = np.concatenate([np.full(size, 0.5 / size) for size in halves])
+        self._shifts, self._coordinates = shifts_of(self._d)
+        self.weights = shared_weights(self._shifts.size, len(SCALES))
 
     def log_ratios(self, targets: Array) -> FloatArray:
-        """From the sums of the scores and of their squares."""
         z = scores_of(self._law, targets)
         vectors = z[..., None] if z.ndim == 2 else z
-        n, sums = self._row_weights.sum(), np.einsum("bid,i->bd", vectors, self._row_weights)
-        shifted = self._shifts[:, None] * sums[:, self._coordinates].T - n * np.square(self._shifts)[:, None] / 2.0
-        scales = np.array(SCALES)[:, None]
         squares = np.square(vectors).sum(axis=2) @ self._row_weights
+        return self._ratios(np.einsum("bid,i->bd", vectors, self._row_weights), squares, float(self._row_weights.sum()))
+
+    def log_ratio_terms(self, targets: Array) -> FloatArray:
+        z = self._law.standard_scores(targets[None])[0]
+        vectors = z[:, None] if z.ndim == 1 else z
+        return self._ratios(vectors, np.square(vectors).sum(axis=1), 1.0) * self._row_weights
+
+    def _ratios(self, sums: FloatArray, squares: FloatArray, n: float) -> FloatArray:
+        """Log ratios (K, B) of n observations from sums of their scores (B, d) and of their squares (B,)."""
+        shifts, scales = self._shifts[:, None], np.array(SCALES)[:, None]
+        shifted = shifts * sums[:, self._coordinates].T - n * np.square(shifts) / 2.0
         scaled = 0.5 * (1.0 - 1.0 / scales**2) * squares - n * self._d * np.log(scales)
         return np.concatenate([shifted, scaled])
 
-    def log_ratio_terms(self, targets: Array) -> FloatArray:
-        """From the scores."""
-        z = self._law.standard_scores(targets[None])[0]
-        vectors = z[:, None] if z.ndim == 1 else z
-        shifted = self._shifts[:, None] * vectors[:, self._coordinates].T - np.square(self._shifts)[:, None] / 2.0
-        scales = np.array(SCALES)[:, None]
-        scaled = 0.5 * (1.0 - 1.0 / scales**2) * np.square(vectors).sum(axis=1) - self._d * np.log(scales)
-        return np.concatenate([shifted, scaled]) * self._row_weights
-
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
-        """Targets whose scores are normal with another mean or scale."""
         z = rng.standard_normal((size, len(self._law), *self._target_shape))
         if member < self._shifts.size:
             z[(..., self._coordinates[member]) if self._target_shape else ...] += self._shifts[member]
@@ -177,23 +182,19 @@ class ClassAlternatives(Alternatives):
         """Entries of the tables; of classes that are too frequent, gains of the observed class."""
         n, k = self._stored.shape
         rows, labels = np.arange(n), np.asarray(targets)
-        own = self._stored[rows, labels] / self._totals
-        shifted = np.zeros((len(SHARES), k, n)) + np.log1p(-np.array(SHARES))[:, None, None]
-        shifted[:, labels, rows] += gains_of_class(own).T
+        own, gains = self._stored[rows, labels] / self._totals, np.zeros((len(SHARES), k, n))
+        gains[:, labels, rows] = gains_of_class(own).T
         parts = ranges(n, max(1, PROBABILITIES_AT_ONCE // k))
         norms = np.concatenate([log_norms(self._p(part)) for part in parts], axis=1)
-        logs, *noisy = label_terms(own, k)
-        return np.concatenate([_tempered(logs, norms), noisy, shifted.reshape(-1, n)]) * self._row_weights
+        return ratios_from(np.array(label_terms(own, k)), gains, norms, 1.0) * self._row_weights
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
-        """Labels (size, n)."""
         return Categorical.borrowed(self._law(member), None).sample(rng, size)
 
 
 def weights_of_members(k: int) -> FloatArray:
     """Of temperatures, shares of random labels and shares of each of k classes, a third each."""
-    sizes = len(TEMPERATURES), len(SHARES), len(SHARES) * k
-    return np.concatenate([np.full(size, 1.0 / (3.0 * size)) for size in sizes])
+    return shared_weights(len(TEMPERATURES), len(SHARES), len(SHARES) * k)
 
 
 def label_terms(p: FloatArray, k: int) -> list[FloatArray]:
@@ -210,16 +211,14 @@ def gains_of_class(p: FloatArray) -> FloatArray:
 
 
 def ratios_from(sums: FloatArray, gains: FloatArray, norms: FloatArray, weight: float) -> FloatArray:
-    """``log_ratios`` from sums of ``label_terms`` (6, B), of gains for each class (5, k, B), and of the log norms."""
-    by_member = (
-        gains.reshape(-1, sums.shape[1]) + np.repeat(weight * np.log1p(-np.array(SHARES)), gains.shape[1])[:, None]
-    )
-    return np.concatenate([_tempered(sums[0], norms[:, None]), sums[1:], by_member])
+    """``log_ratios`` from sums of ``label_terms`` (6, B), gains of each class (5, k, B) and log norms (10,) or (10, B).
 
-
-def _tempered(logs: FloatArray, norms: FloatArray) -> FloatArray:
-    """``log(p**(1/T) / norm / p)`` for all temperatures, (10, B), of log p_y (B,) and log norms (10, B)."""
-    return np.asarray((1.0 / np.array(TEMPERATURES) - 1.0)[:, None] * logs - norms)
+    For temperatures ``log(p**(1/T) / norm / p)``.
+    """
+    exponents = (1.0 / np.array(TEMPERATURES) - 1.0)[:, None]
+    tempered = exponents * sums[0] - norms.reshape(len(TEMPERATURES), -1)
+    losses = np.repeat(weight * np.log1p(-np.array(SHARES)), gains.shape[1])[:, None]
+    return np.concatenate([tempered, sums[1:], gains.reshape(-1, sums.shape[1]) + losses])
 
 
 def log_norms(p: FloatArray) -> FloatArray:
@@ -256,8 +255,7 @@ class CountAlternatives(Alternatives):
         laws = [law.with_mean(factor * law.mean) for factor in FACTORS]
         laws += [law.with_dispersion(dispersion) for dispersion in dispersions]
         self._laws = tuple(one for one in laws if one is not None)
-        halves = (len(FACTORS), len(dispersions))
-        self.weights = np.concatenate([np.full(size, 0.5 / size) for size in halves])
+        self.weights = shared_weights(len(FACTORS), len(dispersions))
 
     def log_ratios(self, targets: Array) -> FloatArray:
         """Sums of table entries, for some of the predictions at a time."""
@@ -270,7 +268,6 @@ class CountAlternatives(Alternatives):
         return sums.T
 
     def log_ratio_terms(self, targets: Array) -> FloatArray:
-        """Entries of the tables, for some of the predictions at a time."""
         counts, labels = np.unique(targets, return_inverse=True)
         values = counts.astype(np.float64)
         parts = list(ranges(labels.size, max(1, TABLE // (counts.size * len(self._laws)))))
@@ -289,5 +286,4 @@ class CountAlternatives(Alternatives):
         return tables
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
-        """Counts (size, n)."""
         return self._laws[member].sample(rng, size)

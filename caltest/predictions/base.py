@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -90,9 +91,11 @@ class Predictions(OwnErrstate, ABC):
         return shape
 
     def _like(self, *parameters: Any) -> Self:
-        """The same predictions with other parameters."""
-        new = object.__new__(type(self))
-        vars(new).update(vars(self), _parameters=parameters)
+        """The same predictions with other parameters, and nothing that was computed from these."""
+        kind = type(self)
+        new = object.__new__(kind)
+        kept = (one for one in vars(self).items() if not isinstance(getattr(kind, one[0], None), cached_property))
+        vars(new).update(kept, _parameters=parameters)
         return new
 
     def __len__(self) -> int:
@@ -326,10 +329,7 @@ class Predictions(OwnErrstate, ABC):
         return weighted_sum(kernel, lambda term: self._expected_kernel(term, targets))
 
     def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
-        """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c): (..., r, c).
-
-        ``ClosedFormMissing`` if the family has no way to compute it.
-        """
+        """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c), likewise."""
         return weighted_sum(kernel, lambda term: self._expected_kernel2(term, other))
 
     @abstractmethod

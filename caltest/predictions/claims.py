@@ -152,15 +152,11 @@ def of_pools(members: FloatArray, targets: Array) -> Checks:
 
     Values that are equal share the mean of their ranks. The CRPS is that of the m others as equally likely values.
     """
+    from scipy.stats import rankdata
+
     n, m = members.shape
     ordered = np.sort(members, axis=1)
-    starts = np.ones((n, m), dtype=bool)
-    starts[:, 1:] = ordered[:, 1:] > ordered[:, :-1]
-    first = np.maximum.accumulate(np.where(starts, np.arange(m), 0), axis=1)
-    ends = np.ones((n, m), dtype=bool)
-    ends[:, :-1] = starts[:, 1:]
-    last = np.minimum.accumulate(np.where(ends, np.arange(m), m - 1)[:, ::-1], axis=1)[:, ::-1]
-    middle = (first + last + 1) / (2.0 * m)
+    middle = (rankdata(ordered, axis=1) - 0.5) / m
     place = (ordered < targets[:, None]).sum(axis=1).clip(max=m - 1)
     rows = np.arange(n)
     spread = ordered[:, (3 * m) // 4] - ordered[:, m // 4]

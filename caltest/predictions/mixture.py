@@ -72,7 +72,6 @@ class Mixture(Predictions):
         return self._parameters[:-1]
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Targets (n,), or (size, n), drawn from the predictions; vectors have one more dimension."""
         generator = generator_of(rng)
         drawn, first = self.redraw(generator, size), self.components[0]
         return first.observed(drawn, generator) if isinstance(first, FinitePredictions) else drawn
@@ -167,7 +166,6 @@ class Mixture(Predictions):
         return np.asarray((self.weights * parts).sum(axis=-1))
 
     def log_density(self, targets: Array) -> FloatArray:
-        """``log p(y)`` for the target y of each prediction, (..., n), whatever underflows."""
         parts = np.stack([one.log_density(targets) for one in self.components], axis=-1)
         return np.asarray(scipy.special.logsumexp(parts, axis=-1, b=self.weights))
 

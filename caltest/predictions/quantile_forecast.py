@@ -90,7 +90,6 @@ class QuantileForecast(FinitePredictions):
 
     @property
     def probabilities(self) -> FloatArray:
-        """Probabilities of the intervals, (..., n, K + 1): the same for every forecast."""
         return np.broadcast_to(np.diff(self._edges), (*self.shape, self.n_classes)).copy()
 
     @property

@@ -21,17 +21,13 @@ def top_label(
     """Reduce to the question "is the most probable class right as often as its probability says?".
 
     The confidence is ``max_j p_j``; the outcome is 1 if the label is the most probable class, the first one
-    among equals (Widmann et al. 2019, section 3.2.1 and appendix I.2).
+    among equals (Widmann et al. 2019, section 3.2.1 and appendix I.2). What is returned, ``(Bernoulli, outcomes)``,
+    can be passed to any estimator or test: ``test(*top_label(p, y))``.
 
     Parameters
     ----------
     predictions, targets, classes
         As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
-
-    Returns
-    -------
-    tuple
-        ``(Bernoulli, outcomes)``, to be passed to any estimator or test: ``test(*top_label(p, y))``.
 
     Examples
     --------
@@ -51,15 +47,7 @@ def classwise(
 ) -> list[tuple[Bernoulli, Array]]:
     """Reduce to the k questions "does class c occur as often as its probability says?".
 
-    Parameters
-    ----------
-    predictions, targets, classes
-        As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
-
-    Returns
-    -------
-    list
-        ``(Bernoulli, outcomes)`` for each class, to be passed to any estimator or test.
+    The list has ``(Bernoulli, outcomes)`` of each class, for any estimator or test; parameters as in ``top_label``.
 
     Examples
     --------
@@ -79,24 +67,15 @@ def top_m(
 
     Class r of the new predictions is the class with the (r + 1)-th largest probability, the first one among equals, and
     class m is every other one: ``q = (p_(1), ..., p_(m), 1 - p_(1) - ... - p_(m))``. If predictions are calibrated, so
-    are these (Widmann et al. 2019, section 3.2.2: a calibration lens).
+    are these (Widmann et al. 2019, section 3.2.2: a calibration lens). What is returned is ``(Categorical, ranks)``
+    with m + 1 classes, for any estimator or test: ``test(*top_m(p, y, 5))``.
 
     Parameters
     ----------
     predictions, targets, classes
-        As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
+        As in ``top_label``.
     m
-        From 1 to k - 1.
-
-    Returns
-    -------
-    tuple
-        ``(Categorical, ranks)`` with m + 1 classes, to be passed to any estimator or test: ``test(*top_m(p, y, 5))``.
-
-    Raises
-    ------
-    ValueError
-        If m is not from 1 to k - 1.
+        From 1 to k - 1 (``ValueError`` otherwise).
 
     Examples
     --------
@@ -120,24 +99,16 @@ def class_groups(
     """Reduce to groups of classes: "does one of these classes occur as often as their probabilities say together?".
 
     The probability of a group is the sum of those of its classes. If predictions are calibrated, so are these (Widmann
-    et al. 2019, section 3.2.2: a calibration lens).
+    et al. 2019, section 3.2.2: a calibration lens). What is returned is ``(Categorical, outcomes)``, for any estimator
+    or test, with the groups as its classes, in sorted order.
 
     Parameters
     ----------
     predictions, targets, classes
-        As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
+        As in ``top_label``.
     groups
-        The group of each class, in the order of the columns: k names or numbers, of which at least two differ.
-
-    Returns
-    -------
-    tuple
-        ``(Categorical, outcomes)``, to be passed to any estimator or test. The groups are its classes, in sorted order.
-
-    Raises
-    ------
-    ValueError
-        If there is not one group for each class, one is missing, or there is only one in all.
+        The group of each class, in the order of the columns: k names or numbers, of which at least two differ
+        (``ValueError`` otherwise, and if one is missing).
 
     Examples
     --------

@@ -54,7 +54,6 @@ class StandardUniform(Predictions):
         return generator_of(rng).random(self.shape if size is None else (size, *self.shape))
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Numbers in [0, 1] as an (n,) float array."""
         values = real_targets(targets, len(self), name)
         refuse_rows((values < 0.0) | (values > 1.0), values, name, "numbers between 0 and 1")
         return values
@@ -82,7 +81,6 @@ class StandardUniform(Predictions):
         return ProductKernel(ExponentialKernel(Euclidean(), 1.0), GaussianKernel(bandwidth=0.25))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        """``sum_ij w_lij E k(Z, y_bj)`` for weights (L, n, c) and targets (B, c): (L, B), one expectation a target."""
         means = self.take([0]).expected_kernel(kernel, targets)[:, 0]
         return np.asarray(weights.sum(axis=1) @ means.T)
 
@@ -243,7 +241,8 @@ def standardised_residuals(predictions: Predictions, targets: ArrayLike) -> tupl
     Parameters
     ----------
     predictions
-        Continuous predictions with a location and a scale, such as ``Normal`` or ``MvNormal``.
+        Continuous predictions with a location and a scale, such as ``Normal`` or ``MvNormal`` (``TypeError`` for other
+        families), all of which have a spread (``ValueError`` otherwise).
     targets
         (n,) or (n, d) array-like of outcomes.
 
@@ -251,13 +250,6 @@ def standardised_residuals(predictions: Predictions, targets: ArrayLike) -> tupl
     -------
     tuple
         ``(Residuals, z)``, to be passed to any estimator or test: ``test(*standardised_residuals(p, y))``.
-
-    Raises
-    ------
-    ValueError
-        For bad targets, or predictions without any spread.
-    TypeError
-        For families without location and scale.
 
     Examples
     --------
@@ -297,7 +289,8 @@ def pit_values(predictions: Predictions, targets: ArrayLike, *, rng: Any = None)
     predictions
         Continuous predictions of real targets, counts or ensembles. The transform of a count, and of an outcome among
         its ensemble, is drawn from ``P(Z < y)`` to ``P(Z <= y)``: of an ensemble it is the rank of the outcome in the
-        pool of m + 1 values, ties at random, less a random part of 1, over m + 1.
+        pool of m + 1 values, ties at random, less a random part of 1, over m + 1. ``TypeError`` for families of classes
+        or vectors, or without a distribution function; ``ValueError`` for predictions without any spread.
     targets
         (n,) array-like of outcomes.
     rng
@@ -307,13 +300,6 @@ def pit_values(predictions: Predictions, targets: ArrayLike, *, rng: Any = None)
     -------
     tuple
         ``(Residuals, u)``, to be passed to any estimator or test: ``test(*pit_values(p, y))``.
-
-    Raises
-    ------
-    ValueError
-        For bad targets, or predictions without any spread.
-    TypeError
-        For families of classes or vectors, or without a distribution function.
 
     Examples
     --------

@@ -313,7 +313,7 @@ class FewClasses(OfRows[CellSums]):
                 self._kernel_errors(law, counts, expected, weights),
                 (constants[:2, None] - by_label) * np.array([[1.0], [2.0]]) / total,
                 self._likelihood_ratio(counts, sums.ratios[full] / UNIT, expected, by_label[0], constants[2:])[None],
-                *(fault.rows(seen) for fault in faults.with_rows),
+                *(one.rows(seen) for one in faults.compared),
             ]
         )
 

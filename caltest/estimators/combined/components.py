@@ -163,14 +163,14 @@ class FaultsComponent(Component):
         """Two for each fault with several rows, which share its weight."""
         columns, first = [], 0
         faults = self.numbers.faults
-        total = sum(fault.weight for fault in faults.with_rows)
-        for fault in faults.with_rows:
-            ratios = standardised(values[first : first + fault.n_rows], known)
+        total = sum(rows.weight for rows in faults.compared)
+        for rows in faults.compared:
+            ratios = standardised(values[first : first + rows.n_rows], known)
             squares = np.square(np.clip(ratios, -FARTHEST, FARTHEST))
-            first += fault.n_rows
-            numbers = [squares.max(axis=0), squares.sum(axis=0)][: fault.n_rows]
-            weight = fault.weight / total / len(numbers)
-            columns += [Column(faults.name(fault), weight, one) for one in numbers]
+            first += rows.n_rows
+            numbers = [squares.max(axis=0), squares.sum(axis=0)][: rows.n_rows]
+            weight = rows.weight / total / len(numbers)
+            columns += [Column(rows.name, weight, one) for one in numbers]
         return columns
 
 
@@ -193,7 +193,7 @@ def components_for(
         others.append(Component("likelihood ratio", ratio, summand=LikelihoodSums(alternatives.weights)))
     faults = predictions.faults(weights)
     if faults is not None:
-        n_rows = sum(fault.n_rows for fault in faults.with_rows)
+        n_rows = sum(one.n_rows for one in faults.compared)
         rows = RowsOfFaults(predictions, weights, faults)
         others.append(FaultsComponent("faults", rows, n_rows, summand=FaultSums(predictions)))
     if predictions.law.finite is not None:

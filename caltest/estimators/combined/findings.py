@@ -91,7 +91,7 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
     faults = None if are_pvalues_enough() else sample.predictions.faults(weights)
     if faults is None:
         return ()
-    seen, kinds = faults.seen(np.asarray(sample.targets)[None]), faults.with_likelihood
+    seen, kinds = faults.seen(np.asarray(sample.targets)[None]), faults.kinds
     common = 0.5 * log(max(float(faults.weights.sum()), FEWEST)) + log(max(len(kinds), 1))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         candidates = [

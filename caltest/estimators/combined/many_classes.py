@@ -264,14 +264,14 @@ class ManyClasses(OfRows[ClassSums]):
             residuals = np.square(sums.by_class[:, :, -1] - sums.expected[:, None], dtype=np.float64).sum(axis=0)
             kernels += self._apart[:, None] * (residuals - (n - 2.0 * by_label[1] + sums.squares)) / 2.0
         log_score, brier = -(by_label[0] + sums.entropy) / n, 2.0 * (sums.squares - by_label[1]) / n
-        seen, faults = SumsSeen(self.faults.view, sums), self.faults.with_rows
+        seen, compared = SumsSeen(self.faults.view, sums), self.faults.compared
         first = N_KERNELS + 3
-        values = np.empty((first + sum(fault.n_rows for fault in faults), kernels.shape[1]))
+        values = np.empty((first + sum(rows.n_rows for rows in compared), kernels.shape[1]))
         values[:N_KERNELS] = kernels[ORDER] * (2.0 / (n * (n - 1.0)))
         values[N_KERNELS:first] = log_score, brier, self._likelihood_ratios(sums)
-        for fault in faults:
-            values[first : first + fault.n_rows] = fault.rows(seen)
-            first += fault.n_rows
+        for rows in compared:
+            values[first : first + rows.n_rows] = rows.rows(seen)
+            first += rows.n_rows
         return values
 
     def _likelihood_ratios(self, sums: ClassSums) -> FloatArray:

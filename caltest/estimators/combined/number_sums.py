@@ -188,8 +188,8 @@ class FaultSums(Summand):
     def values(self, sums: FloatArray, n: int) -> FloatArray:
         faults = self.among.faults(among=self.among)
         assert faults is not None
-        ends = np.cumsum([one.n_sums for one in faults.with_rows])
-        parts = zip(faults.with_rows, np.split(sums.T, ends[:-1]), strict=True)
+        ends = np.cumsum([one.n_sums for one in faults.compared])
+        parts = zip(faults.compared, np.split(sums.T, ends[:-1]), strict=True)
         return np.concatenate([one.rows_of_sums(part) for one, part in parts])
 
 

@@ -165,15 +165,10 @@ class Bernoulli(ClassProbabilities):
     Parameters
     ----------
     probabilities
-        (n,) array-like with values in [0, 1]. Values that exceed 1 by at most 1e-6, as maxima of float32 rows
-        can, are taken as 1 (``notes`` and the results say so).
+        (n,) array-like with values in [0, 1] (``ValueError`` otherwise). Values that exceed 1 by at most 1e-6, as
+        maxima of float32 rows can, are taken as 1 (``notes`` and the results say so).
     classes
         Names of the outcomes 0 and 1, if the targets are not 0/1 or booleans.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite or not in [0, 1].
 
     Examples
     --------
@@ -203,7 +198,6 @@ class Bernoulli(ClassProbabilities):
 
     @property
     def probabilities(self) -> FloatArray:
-        """Probability vectors (1 - p, p), (..., n, 2)."""
         return np.stack([1.0 - self._array, self._array], axis=-1)
 
     def with_rows(self, p: FloatArray) -> Self:
@@ -246,7 +240,6 @@ class Bernoulli(ClassProbabilities):
         return f"Bernoulli{reduction}, n = {len(self) if n is None else n}"
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)`` for the outcome y of each prediction, (..., n): 1 - p for 0, 1 for 1."""
         return np.where(targets >= 1, 1.0, 1.0 - self._array)
 
     def at_temperature(self, temperature: float) -> Self:

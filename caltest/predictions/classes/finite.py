@@ -157,7 +157,6 @@ class FinitePredictions(Predictions):
         return OutcomeTraces(self.probabilities, self.gram(kernel))
 
     def alternatives(self, weights: FloatArray | None = None) -> "Alternatives":
-        """Other temperatures, random labels, classes that are too frequent."""
         from caltest.predictions.alternatives import ClassAlternatives
 
         return ClassAlternatives(self, weights)
@@ -206,7 +205,6 @@ class FinitePredictions(Predictions):
         return self.times_gram(self.probabilities, kernel) @ other.probabilities.swapaxes(-1, -2)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Outcomes (n,), or (size, n), drawn from the predictions: labels, or names of the classes if known."""
         generator = generator_of(rng)
         return self.observed(self.redraw(generator, size), generator)
 

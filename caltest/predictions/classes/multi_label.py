@@ -17,19 +17,15 @@ class MultiLabel(OwnErrstate):
     Parameters
     ----------
     probabilities
-        (n, L) array-like, data frame or sparse matrix: row i says how probable each label is for observation i.
+        (n, L) array-like, data frame or sparse matrix of numbers in [0, 1] (``ValueError`` otherwise): row i says how
+        probable each label is for observation i.
     names
-        Names of the labels in the order of the columns; by default those of the columns of a data frame, or 0..L-1.
+        L different names in the order of the columns; by default those of the columns of a data frame, or 0..L-1.
     independent
         Whether the predictions say that the labels of a row are independent of each other. By default they say nothing
         about that, and tests are valid however the labels depend on each other. If True, labels that occur together
         more often than that are an error of the predictions too, which no test here looks for, and p-values are exact
         only if it is none.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite or not in [0, 1], another shape, or names that are not L different ones.
 
     Notes
     -----

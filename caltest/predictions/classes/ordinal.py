@@ -34,12 +34,8 @@ class Ordinal(Categorical):
     classes
         Names of the classes in the order of the columns, if the labels are not 0..k-1.
     positions
-        (k,) array-like of increasing numbers, in the unit of bandwidths of targets; by default 0..k-1.
-
-    Raises
-    ------
-    ValueError
-        As ``Categorical``, and for positions that do not increase or are not one for each class.
+        (k,) array-like of increasing numbers, in the unit of bandwidths of targets; by default 0..k-1. ``ValueError``
+        for others.
 
     Examples
     --------

@@ -73,7 +73,6 @@ class SurvivalCurve(Ordinal):
         return self._times
 
     def occurrence(self, c: int) -> str:
-        """In words, that the event is in this interval."""
         if c == self.times.size:
             return f"no event occurs up to {self.longest:g}"
         return f"the event occurs {f'after {self.times[c - 1]:g} ' if c else ''}up to {self.times[c]:g}"
@@ -99,7 +98,6 @@ class SurvivalCurve(Ordinal):
         return np.searchsorted(self.times, values, side="left")
 
     def transforms(self, times: FloatArray, seen: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Ends (n,) of what ``F(T)`` can be, where the event was seen at the time, or not up to then."""
         interval, rows, last = np.searchsorted(self.times, times, side="left"), np.arange(len(self)), self.times.size
         at = np.concatenate([np.zeros((len(self), 1)), self._cumulative()], axis=1)
         start, end = at[rows, interval], at[rows, interval + 1]

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import log, pi, prod
 from typing import TYPE_CHECKING, Any, Self
 
@@ -64,11 +65,10 @@ class CountPredictions(Predictions):
     inverts_quickly = True
     discrete = True
     _table: CountTable | None = None
-    _known_window: tuple[int, int] | None = None
 
     def _like(self, *parameters: Any) -> Self:
         new = super()._like(*parameters)
-        new._table = new._known_window = None
+        new._table = None
         return new
 
     @property
@@ -143,7 +143,6 @@ class CountPredictions(Predictions):
         return np.min_scalar_type(self.window[1] - 1).itemsize
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Counts as an (n,) integer array."""
         counts = whole_counts(targets, name)
         same_length(len(self), counts.shape[0], name)
         return counts
@@ -181,18 +180,16 @@ class CountPredictions(Predictions):
 
     @property
     def window(self) -> tuple[int, int]:
-        """First count and the one behind the last, outside of which no prediction has a probability above 2e-18."""
-        if self._table is not None:
-            return self._table.first, self._table.stop
-        if self._known_window is None:
-            self._known_window = self._found_window()
-        return self._known_window
-
-    def _found_window(self) -> tuple[int, int]:
         """First count, and the one behind the last, outside of which every prediction has a probability below 2e-18.
 
         ``ValueError`` if they are too many to sum over.
         """
+        return self._window
+
+    @cached_property
+    def _window(self) -> tuple[int, int]:
+        if self._table is not None:
+            return self._table.first, self._table.stop
         flat = self._flat()
         mean, spread = flat.mean, np.sqrt(flat.variance)
 
@@ -274,11 +271,10 @@ class CountPredictions(Predictions):
         return sums
 
     def with_common_outcomes(self, other: Self) -> tuple[Self, Self]:
-        """Both with the window that covers those of both."""
         windows = self.window, other.window
         window = min(first for first, _ in windows), max(stop for _, stop in windows)
         one, two = self._like(*self._parameters), other._like(*other._parameters)
-        one._known_window = two._known_window = window
+        one._window = two._window = window
         return one, two
 
     def probability_vectors(self) -> FloatArray:
@@ -353,7 +349,6 @@ class CountPredictions(Predictions):
         return Outcomes(probabilities, gram, labels, np.full(len(self), -1))
 
     def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
-        """Other means and dispersions, where the family knows them."""
         from caltest.predictions.alternatives import CountAlternatives
 
         return None if self.with_mean(self.mean) is None else CountAlternatives(self, weights)

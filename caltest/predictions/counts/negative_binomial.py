@@ -40,12 +40,7 @@ class NegativeBinomial(CountPredictions):
 
     Notes
     -----
-    The sums run over a window of U counts that has all but 2e-18 of the mass of every prediction; expectations are
-    right to 1e-13, and targets can lie outside of the window. Tails are exponential, so U is about 42 times the largest
-    m a, plus 9 sqrt(m). Time O(n U**2) once for a kernel, for U above 2048 O(n U log U), O(U) for each pair; memory
-    O(n U).
-
-    Source: Widmann et al. 2021, appendix G, for countably infinite sets of targets.
+    As for ``Poisson``, but tails are exponential, so U is about 42 times the largest m a, plus 9 sqrt(m).
 
     Examples
     --------
@@ -109,7 +104,6 @@ class NegativeBinomial(CountPredictions):
 
     @property
     def dispersion(self) -> FloatArray:
-        """Dispersions (..., n), the reciprocals of the sizes."""
         return np.asarray(1.0 / self.size)
 
     @property

@@ -25,12 +25,8 @@ class Scenarios(Members):
     Parameters
     ----------
     members
-        (n, m) array-like for scalar targets, (n, m, d) for vectors, in units of the targets.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite, no members, another number of members or dimensions.
+        (n, m) array-like of finite numbers for scalar targets, (n, m, d) for vectors, in units of the targets
+        (``ValueError`` for others).
 
     Notes
     -----
@@ -54,13 +50,11 @@ class Scenarios(Members):
         super().__init__(checked_members(members))
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Members drawn at random: (n,) or (n, d), or (size, n) or (size, n, d)."""
         shape = self.shape if size is None else (size, *self.shape)
         index = generator_of(rng).integers(self.n_members, size=shape)
         return self.members[np.arange(len(self)), index]
 
     def impossible(self, targets: Array) -> BoolArray:
-        """Which of the targets are none of the scenarios."""
         axis = len(self.shape)
         rounding = 1e-9 * np.abs(self.members).max(axis=axis, keepdims=True)
         same = np.abs(self.members - np.expand_dims(targets, axis)) <= rounding
@@ -82,7 +76,6 @@ class Scenarios(Members):
         return self.n_members > 2
 
     def cdf_below(self, targets: Array) -> FloatArray:
-        """``P(Z < y)``: the share of members below y."""
         return np.asarray((self.members < targets[..., None]).mean(axis=-1))
 
 
@@ -175,12 +168,7 @@ class Ensemble(Members):
     Parameters
     ----------
     members
-        (n, m) array-like for scalar targets, (n, m, d) for vectors, in units of the targets; m >= 1.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite, no members, another number of members or dimensions.
+        As of ``Scenarios``: (n, m) array-like for scalar targets, (n, m, d) for vectors; m >= 1.
 
     Notes
     -----
@@ -292,7 +280,6 @@ class Ensemble(Members):
         return Ensemble(held._given), held.sample()
 
     def held_out(self, rng: Any = None) -> "_HeldOut":
-        """The same as one object: ``sample`` gives the members that were left out."""
         self._check_two("to leave one out")
         n, m = self._given.shape[:2]
         chosen = np.arange(m) == generator_of(rng).integers(m, size=(n, 1))
@@ -314,7 +301,6 @@ class _HeldOut(Ensemble):
         Members.__init__(self, members, members, outcomes)
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """The members that were left out."""
         return self._outcomes if size is None else np.repeat(self._outcomes[None], size, axis=0)
 
 
@@ -339,19 +325,15 @@ class DrawnEnsemble(Ensemble):
 
     @property
     def redrawable(self) -> Predictions:
-        """Themselves: outcomes are drawn from the source."""
         return self
 
     def pooled(self, targets: ArrayLike) -> Predictions:
-        """Themselves: the law of the targets is that of the source."""
         return self
 
     def held_out(self, rng: Any = None) -> Self:  # type: ignore[override]
-        """Themselves: outcomes are drawn from the source."""
         return self
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
-        """Targets drawn from the predictions whose draws the members are."""
         return self.source.sample(rng, size)
 
     def redraw(self, rng: Any = None, size: int | None = None) -> Array:

@@ -27,11 +27,7 @@ RAGGED = "different lengths", "got nan", "missing value"
 class Members(Predictions):
     """n predictions of m equally likely members each, numbers or vectors of d numbers.
 
-    Expectations are means over the members, so every kernel of the targets is allowed::
-
-        E k(Z, y) = 1/m sum_a k(z_a, y),    E k(Z, Z') = 1/m**2 sum_ab k(z_a, z'_b)
-
-    What members say of the targets is what subclasses differ in. Costs are in the docstring of ``Ensemble``.
+    What members say of the targets is what subclasses differ in; expectations and costs are those of ``Ensemble``.
     """
 
     known_metrics = "EnergyDistance(), MMD(kernel), and Wasserstein() for scalar targets"
@@ -60,7 +56,6 @@ class Members(Predictions):
         return self.members.shape[: -2 if self._is_vector else -1]
 
     def drawer(self) -> Drawer:
-        """Members are chosen at random."""
         rows = np.arange(len(self))
         return lambda uniforms: self.members[rows, (uniforms(0) * self.n_members).astype(np.intp)]
 
@@ -132,7 +127,6 @@ class Members(Predictions):
         return np.asarray(first.std(axis=1))
 
     def cdf(self, targets: Array) -> FloatArray:
-        """``P(Z <= y)``: the share of members up to y."""
         if self._is_vector:
             return super().cdf(targets)
         return np.asarray((self.members <= targets[..., None]).mean(axis=-1))
@@ -196,7 +190,6 @@ class Members(Predictions):
         return self._of(np.take(self.members, places.astype(np.intp), axis=len(self.shape)))
 
     def followed_by(self, other: Self) -> Self:
-        """These predictions and others with as many members, in this order."""
         self.check_compatible(other, "predictions")
         if other.n_members != self.n_members:
             raise ValueError(

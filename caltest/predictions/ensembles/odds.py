@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
-from caltest.predictions.alternatives import SCALES, SHIFTS, Odds
+from caltest.predictions.alternatives import SCALES, Odds, shared_weights, shifts_of
 
 if TYPE_CHECKING:
     from caltest.predictions.ensembles.ensemble import Pool
@@ -28,8 +28,8 @@ class PoolOdds(Odds):
     def __init__(self, law: "Pool") -> None:
         self._law = law
         self._d = law.members[0, 0].size
-        self._shifts = [(sign * shift, t) for shift in SHIFTS for sign in (1.0, -1.0) for t in range(self._d)]
-        self.weights = np.concatenate([np.full(size, 0.5 / size) for size in (len(self._shifts), len(SCALES))])
+        self._shifts = list(zip(*shifts_of(self._d), strict=True))
+        self.weights = shared_weights(len(self._shifts), len(SCALES))
 
     def log_ratio_terms(self, targets: Array) -> FloatArray:
         """From the residuals of all values: time and memory O(n m d) for each alternative in turn."""

@@ -1,9 +1,8 @@
 """Faults of predicted counts."""
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import exp
-from typing import ClassVar
 
 import numpy as np
 
@@ -13,14 +12,14 @@ from caltest.predictions.faults.fault import (
     Fault,
     Faults,
     Fit,
+    OfPatterns,
     Pattern,
-    RowsOf,
+    Rows,
     about,
     cosines,
     count,
     halves,
     percent,
-    sized,
     varies,
     weights_or_ones,
 )
@@ -98,82 +97,86 @@ class CountFaults(Faults):
     ) -> None:
         self.view = view = CountView(law, weights, among)
         self.weights = view.weights
-        everywhere, places = [Pattern(np.ones(len(law)))], halves(view.mean, "predicted means")
-        whole = Factor(view, everywhere)
-        members: list[Fault[Counts]] = [whole, Spread(view), Narrow(view), Zeros(view), MeanKept(view)]
-        if places:
-            members.append(Factor(view, places, "local factor"))
+        self.compared = (
+            Rows("means", 6, means, 2.0),
+            Rows("spreads", 5, spreads, 2.0),
+            Rows("zeros", 5, zeros),
+            Rows("skewness", 1, cubes),
+        )
+        if law.with_mean(view.mean) is None:
+            # Other members of the family are not known.
+            self.kinds = (Narrow(view), Zeros())
+            return
+        kinds: list[Fault[Counts]] = [
+            Factor([Pattern(np.ones(len(law)))]),
+            Spread(view),
+            Narrow(view),
+            Zeros(),
+            MeanKept(),
+        ]
+        if places := halves(view.mean, "predicted means"):
+            kinds.append(Factor(places, "local factor"))
         if varies(view.log_mean):
-            members.append(Elasticity(view))
-        self.members = (*members, RowsOf("skewness", 1, partial(_cubes, view.weights)))
+            kinds.append(Elasticity([Pattern(view.log_mean)]))
+        self.kinds = tuple(kinds)
 
     def seen(self, targets: Array) -> Counts:
         return Counts(self.view, targets)
 
 
-def _cubes(weights: FloatArray, seen: Counts) -> FloatArray:
-    return np.asarray((seen.residuals**3 @ weights)[None])
+def means(seen: Counts) -> FloatArray:
+    """Residuals times features, and differences times the logarithms of the means."""
+    view, w = seen.view, seen.view.weights
+    rows = [view.features @ seen.residuals.T, (seen.differences @ w)[None]]
+    return np.concatenate([*rows, (seen.differences @ (w * view.log_mean))[None]])
 
 
-class CountFault(Fault[Counts]):
-    """A fault of the counts of a view, with a likelihood unless the family does not know its other members."""
-
-    of_family: ClassVar[bool] = True
-
-    def __init__(self, view: CountView) -> None:
-        self.view = view
-        self.has_likelihood = not self.of_family or view.law.with_mean(view.mean) is not None
+def spreads(seen: Counts) -> FloatArray:
+    """Squared residuals times features, and squared differences."""
+    squares = np.square(seen.differences) - seen.targets
+    return np.concatenate([seen.view.features @ np.square(seen.residuals).T, (squares @ seen.view.weights)[None]])
 
 
-class Factor(CountFault):
+def zeros(seen: Counts) -> FloatArray:
+    """Zeros, in units of their standard deviation times features, and their number."""
+    view = seen.view
+    scale = np.sqrt(view.zero * (1.0 - view.zero))
+    per_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=(view.zero > LEAST_ZERO) & (scale > 0.0))
+    rows = (view.features * per_scale) @ (seen.is_zero - view.zero).T
+    return np.concatenate([rows, (seen.is_zero @ view.weights)[None]])
+
+
+def cubes(seen: Counts) -> FloatArray:
+    """Cubes of the residuals."""
+    return np.asarray((seen.residuals**3 @ seen.view.weights)[None])
+
+
+class Factor(OfPatterns[Counts]):
     """Means that are exp(t s) times as large, with the signs s of a pattern."""
 
     kind = "factor"
-    weight = 2.0
-    rows_name = "means"
     range = (-8.0, 8.0)
-    n_rows = 6
-
-    def __init__(self, view: CountView, patterns: list[Pattern], kind: str = "") -> None:
-        super().__init__(view)
-        self._patterns, self.n_siblings = patterns, len(patterns)
-        if kind:
-            self.kind, self.weight, self.n_rows = kind, 0.0, 0
-
-    def rows(self, seen: Counts) -> FloatArray:
-        """Residuals times features, and differences times the logarithms of the means."""
-        view, w = self.view, self.view.weights
-        rows = [view.features @ seen.residuals.T, (seen.differences @ w)[None]]
-        return np.concatenate([*rows, (seen.differences @ (w * view.log_mean))[None]])
 
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        view = self.view
-        law = view.law.with_mean(view.mean * np.exp(t * self._patterns[sibling].signs))
-        return float(view.weights @ seen.log_ratio(law))
+        law = seen.view.law.with_mean(seen.view.mean * np.exp(t * self.patterns[sibling].signs))
+        return float(seen.view.weights @ seen.log_ratio(law))
 
     def size(self, seen: Counts, sibling: int, t: float) -> float:
         """The factor at the place that is named."""
-        return exp(self._patterns[sibling].sign * t)
-
-    def place(self, sibling: int) -> str:
-        return self._patterns[sibling].where.strip()
+        return exp(self.patterns[sibling].sign * t)
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
-        one = self._patterns[sibling]
-        size = self.size(seen, sibling, fit.t)
-        much = f"{sized(fit, lambda t: self.size(seen, sibling, t))} times as large as predicted"
-        return f"counts are {much} on average{one.where}" + one.opposite(f"{about(1.0 / size)} times elsewhere")
+        one = self.patterns[sibling]
+        rest = one.opposite(f"{about(1.0 / self.size(seen, sibling, fit.t))} times elsewhere")
+        much = self.sized(seen, sibling, fit)
+        return f"counts are {much} times as large as predicted on average{one.where}{rest}"
 
 
-class Elasticity(CountFault):
-    """Means ``m (m / mean)**t``."""
+class Elasticity(Factor):
+    """Means ``m (m / mean)**t``: the signs are logarithms of ``m / mean``."""
 
     kind = "elasticity"
     range = (-2.0, 4.0)
-
-    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        view = self.view
-        return float(view.weights @ seen.log_ratio(view.law.with_mean(view.mean * np.exp(t * view.log_mean))))
 
     def size(self, seen: Counts, sibling: int, t: float) -> float:
         """The power of the predicted means."""
@@ -181,47 +184,36 @@ class Elasticity(CountFault):
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         more = "more" if fit.t > 0.0 else "less"
-        power = sized(fit, lambda t: 1.0 + t)
-        return f"counts rise {more} than predicted: as the power {power} of predicted means"
+        return f"counts rise {more} than predicted: as the power {self.sized(seen, sibling, fit)} of predicted means"
 
 
-class Spread(CountFault):
+class Spread(Fault[Counts]):
     """Larger or smaller dispersion: negative binomial counts of another size."""
 
     kind = "dispersion"
-    weight = 2.0
-    rows_name = "spreads"
-    n_rows = 5
 
     def __init__(self, view: CountView) -> None:
-        super().__init__(view)
         # Of Poisson counts the dispersion can only be larger: its logarithm is t.
         self._dispersion = view.law.dispersion
         self.range = (-12.0, 6.0) if self._dispersion is None else (-5.0, 5.0)
 
-    def rows(self, seen: Counts) -> FloatArray:
-        """Squared residuals times features, and squared differences."""
-        w = self.view.weights
-        squares = np.square(seen.differences) - seen.targets
-        return np.concatenate([self.view.features @ np.square(seen.residuals).T, (squares @ w)[None]])
-
-    def _dispersions(self, t: float) -> FloatArray:
+    def _dispersions(self, seen: Counts, t: float) -> FloatArray:
         own = self._dispersion
-        return np.full(len(self.view.mean), exp(t)) if own is None else own * exp(t)
+        return np.full(len(seen.view.mean), exp(t)) if own is None else own * exp(t)
 
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        view = self.view
-        return float(view.weights @ seen.log_ratio(view.law.with_dispersion(self._dispersions(t))))
+        law = seen.view.law.with_dispersion(self._dispersions(seen, t))
+        return float(seen.view.weights @ seen.log_ratio(law))
 
     def size(self, seen: Counts, sibling: int, t: float) -> float:
         """The dispersion, or its ratio to that predicted."""
         return exp(t)
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
-        view, w = self.view, self.view.weights
-        variance = view.mean + self._dispersions(fit.t) * np.square(view.mean)
+        view, w = seen.view, seen.view.weights
+        variance = view.mean + self._dispersions(seen, fit.t) * np.square(view.mean)
         times = about(float(w @ variance / (w @ np.square(view.deviation))))
-        much = sized(fit, exp)
+        much = self.sized(seen, sibling, fit)
         if self._dispersion is None:
             return (
                 f"predictions are too narrow: variance = mean + {much} mean^2, {times} times that predicted on average"
@@ -233,29 +225,29 @@ class Spread(CountFault):
         )
 
 
-class Narrow(CountFault):
+class Narrow(Fault[Counts]):
     """``Q ~ P exp(-t (y - m)**2 / v)``: counts that vary less than predicted."""
 
     kind = "too wide"
-    of_family = False
     range = (0.0, 20.0)
 
+    def __init__(self, view: CountView) -> None:
+        self._view = view
+
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        view = self.view
-        squares = self._squares(seen.first)
-        return float(view.weights @ (-t * squares - np.log(self._norms(t)[0])))
+        squares = self._squares(seen.first[:, None])[:, 0]
+        return float(self._view.weights @ (-t * squares - np.log(self._norms(t)[0])))
 
     def _squares(self, counts: Array) -> FloatArray:
-        v = np.square(self.view.deviation)
-        return np.divide(np.square(counts - self.view.mean), v, out=np.zeros(len(v)), where=v > 0.0)
+        """Squared residuals of counts (n, 1) or (1, U)."""
+        squares, v = np.square(counts - self._view.mean[:, None]), np.square(self._view.deviation)[:, None]
+        return np.divide(squares, v, out=np.zeros_like(squares), where=v > 0.0)
 
     @cached_property
     def _table(self) -> tuple[FloatArray, FloatArray]:
         """Probabilities of the counts of the window, and their squared residuals, (n, U)."""
-        law, v = self.view.law, np.square(self.view.deviation)[:, None]
-        first, stop = law.window
-        squares = np.square(np.arange(first, stop) - self.view.mean[:, None])
-        return law.probability_vectors(), np.divide(squares, v, out=np.zeros_like(squares), where=v > 0.0)
+        law = self._view.law
+        return law.probability_vectors(), self._squares(np.arange(*law.window)[None])
 
     def _norms(self, t: float) -> tuple[FloatArray, FloatArray]:
         """Sums of the tilted probabilities, and of them times the squared residuals, (n,)."""
@@ -266,62 +258,44 @@ class Narrow(CountFault):
     def size(self, seen: Counts, sibling: int, t: float) -> float:
         """The variance in units of that predicted."""
         norms, squares = self._norms(t)
-        return float(np.average(squares / norms, weights=self.view.weights))
+        return float(np.average(squares / norms, weights=self._view.weights))
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
-        ratio = f"{sized(fit, lambda t: self.size(seen, 0, t))} times those predicted"
-        return f"predictions are too wide: variances are {ratio}"
+        return f"predictions are too wide: variances are {self.sized(seen, sibling, fit)} times those predicted"
 
 
-class Zeros(CountFault):
+class Zeros(Fault[Counts]):
     """``Q = (1 - t) P + t 1{0}``: zeros that come from elsewhere."""
 
     kind = "zeros"
-    of_family = False
-    weight = 1.0
     range = (0.0, 1.0)
-    n_rows = 5
-
-    def rows(self, seen: Counts) -> FloatArray:
-        """Zeros, in units of their standard deviation times features, and their number."""
-        view = self.view
-        scale = np.sqrt(view.zero * (1.0 - view.zero))
-        per_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=(view.zero > LEAST_ZERO) & (scale > 0.0))
-        zeros = seen.is_zero
-        return np.concatenate([(view.features * per_scale) @ (zeros - view.zero).T, (zeros @ view.weights)[None]])
 
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        return self._mixed(seen, t, np.zeros(len(seen.first)))
-
-    def _mixed(self, seen: Counts, t: float, log_ratios: FloatArray) -> float:
-        """Of counts that are 0 with probability t, and else follow a law with some log likelihood ratios."""
-        logs = np.log1p(-t) + log_ratios
+        logs = np.log1p(-t) + self._others(seen, t)
         zero = seen.is_zero[0] > 0.0
         logs[zero] = np.logaddexp(logs[zero], np.log(t) - seen.log_probabilities[zero])
-        return float(self.view.weights @ logs)
+        return float(seen.view.weights @ logs)
+
+    def _others(self, seen: Counts, t: float) -> FloatArray:
+        """Log likelihood ratios of the law of the counts that are not 0 for this reason."""
+        return np.zeros(len(seen.first))
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
-        view = self.view
+        view = seen.view
         found, expected = float(seen.is_zero[0] @ view.weights), float(view.zero @ view.weights)
-        much = f"about {sized(fit, lambda t: t, percent)} of the counts are 0 whatever is predicted"
-        return f"there are too many zeros: {count(found)} instead of {count(expected)}; {much}{self._rest(fit.t)}"
-
-    def _rest(self, t: float) -> str:
-        return ""
+        much = f"about {self.sized(seen, sibling, fit, percent)} of the counts are 0 whatever is predicted"
+        return f"there are too many zeros: {count(found)} instead of {count(expected)}; {much}"
 
 
 class MeanKept(Zeros):
     """The same with a mean m / (1 - t) of the others, so that the mean is as predicted."""
 
     kind = "zeros, mean kept"
-    of_family = True
-    weight = 0.0
     range = (0.0, 0.99)
-    n_rows = 0
 
-    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        law = self.view.law.with_mean(self.view.mean / (1.0 - t))
-        return self._mixed(seen, t, seen.log_ratio(law))
+    def _others(self, seen: Counts, t: float) -> FloatArray:
+        return seen.log_ratio(seen.view.law.with_mean(seen.view.mean / (1.0 - t)))
 
-    def _rest(self, t: float) -> str:
-        return f", and the others {about(1.0 / (1.0 - t))} times as large"
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        larger = about(1.0 / (1.0 - fit.t))
+        return f"{super().words(seen, sibling, fit)}, and the others {larger} times as large"

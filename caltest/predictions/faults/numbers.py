@@ -1,7 +1,7 @@
 """Faults of predicted numbers, on the scale of their standard scores z: in place, spread and shape."""
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from math import exp, inf, lgamma, log, pi, sqrt
 
 import numpy as np
@@ -14,6 +14,7 @@ from caltest.predictions.faults.fault import (
     Fit,
     OfPatterns,
     Pattern,
+    Rows,
     about,
     cosines,
     halves,
@@ -57,16 +58,7 @@ class Skew(Fault[Scores]):
     """Sinh-arcsinh laws with a skew t, standardised."""
 
     kind = "skew"
-    weight = 1.0
     range = (-2.0, 2.0)
-
-    def __init__(self, features: FloatArray) -> None:
-        self._features, self.n_rows = features, 2 * len(features)
-
-    def rows(self, seen: Scores) -> FloatArray:
-        """The third Hermite polynomial of the scores and the third Legendre polynomial of their levels."""
-        z, u = seen.clipped, seen.centred_levels
-        return np.concatenate([self._features @ (z * (z * z - 3.0)).T, self._features @ (u * (5.0 * u * u - 3.0)).T])
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         return float(seen.weights @ sinh_arcsinh(seen.residuals, t, 1.0))
@@ -80,21 +72,17 @@ class Skew(Fault[Scores]):
         )
 
 
+def third_moments(features: FloatArray, seen: Scores) -> FloatArray:
+    """The third Hermite polynomial of the scores and the third Legendre polynomial of their levels."""
+    z, u = seen.clipped, seen.centred_levels
+    return np.concatenate([features @ (z * (z * z - 3.0)).T, features @ (u * (5.0 * u * u - 3.0)).T])
+
+
 class HeavyTails(Fault[Scores]):
     """Student's t of variance 1 with 1 / t degrees of freedom."""
 
     kind = "heavy tails"
-    weight = 1.0
     range = (0.0, 0.49)
-
-    def __init__(self, features: FloatArray) -> None:
-        self._features, self.n_rows = features, 2 * len(features)
-
-    def rows(self, seen: Scores) -> FloatArray:
-        """The fourth Hermite polynomial of the scores and the fourth Legendre polynomial of their levels."""
-        z2, u2 = np.square(seen.clipped), np.square(seen.centred_levels)
-        rows = [self._features @ (z2 * (z2 - 6.0)).T, self._features @ (u2 * (35.0 * u2 - 30.0)).T]
-        return np.concatenate(rows)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         if t < LEAST_RECIPROCAL:
@@ -110,11 +98,17 @@ class HeavyTails(Fault[Scores]):
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         far = percent(seen.share_of(np.abs(seen.residuals) > 3.0))
-        freedom = f"{sized(fit, lambda t: self.size(seen, 0, t))} degrees of freedom"
         return (
             "errors have heavier tails than predicted at the same spread, like Student's t with "
-            f"{freedom}: {far} of them are beyond 3 standard deviations instead of 0.27 %"
+            f"{self.sized(seen, sibling, fit)} degrees of freedom: {far} of them are beyond 3 standard deviations "
+            "instead of 0.27 %"
         )
+
+
+def fourth_moments(features: FloatArray, seen: Scores) -> FloatArray:
+    """The fourth Hermite polynomial of the scores and the fourth Legendre polynomial of their levels."""
+    z2, u2 = np.square(seen.clipped), np.square(seen.centred_levels)
+    return np.concatenate([features @ (z2 * (z2 - 6.0)).T, features @ (u2 * (35.0 * u2 - 30.0)).T])
 
 
 class LightTails(Fault[Scores]):
@@ -145,7 +139,7 @@ class Outliers(Fault[Scores]):
         return float(seen.weights @ np.logaddexp(log(1.0 - t), far + log(t))) if t > 0.0 else 0.0
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        much = f"about {sized(fit, lambda t: t, percent)} of the outcomes are outliers"
+        much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes are outliers"
         return f"{much}, with errors {OUTLIER_SCALE:g} times as large as predicted"
 
 
@@ -161,11 +155,10 @@ class Factor(Fault[Scores]):
         return float(seen.weights @ np.where(np.isnan(logs), -np.inf, logs))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
-        """The factor."""
         return exp(t)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        return f"outcomes are {sized(fit, exp)} times as large as predicted"
+        return f"outcomes are {self.sized(seen, sibling, fit)} times as large as predicted"
 
 
 class NumberFaults(Faults):
@@ -183,22 +176,27 @@ class NumberFaults(Faults):
         self._law, self.weights, self._spread = law, weights_or_ones(weights, len(law)), variance > 0.0
         one = np.ones((1, len(law)))
         means, variances = (None, None) if among is None else _location_and_variance(among)
-        everywhere = np.concatenate([one, cosines(mean, 3, among=means), cosines(variance, 2, among=variances)])
-        some = everywhere[:2]
-        places = [Pattern(one[0]), *halves(mean, "predicted means"), *halves(variance, "predicted variances")]
-        moved, scaled = Shift(places[:1], everywhere * self.weights), Scale(places[:1], everywhere * self.weights)
-        members: list[Fault[Scores]] = [moved, scaled]
+        features = np.concatenate([one, cosines(mean, 3, among=means), cosines(variance, 2, among=variances)])
+        features *= self.weights
+        everywhere = [Pattern(one[0])]
+        kinds: list[Fault[Scores]] = [Shift(everywhere), Scale(everywhere)]
+        compared = [
+            Rows("shift", len(features), partial(sums_of_scores, features), 2.0),
+            Rows("scale", len(features), partial(sums_of_squares, features), 2.0),
+        ]
         # What a pool has in common with its outcome would look like a place.
         if law.pool_size is None:
-            if places[1:]:
-                members += [Shift(places[1:], kind="local shift"), Scale(places[1:], kind="local scale")]
+            if places := [*halves(mean, "predicted means"), *halves(variance, "predicted variances")]:
+                kinds += [Shift(places, "local shift"), Scale(places, "local scale")]
             if varies(mean):
-                members.append(Slope([Pattern(sqrt(3.0) * (2.0 * ranks(mean) - 1.0))]))
+                kinds.append(Slope([Pattern(sqrt(3.0) * (2.0 * ranks(mean) - 1.0))]))
         if law.has_normal_scores:
-            members += [Skew(some * self.weights), HeavyTails(some * self.weights), LightTails(), Outliers()]
+            kinds += [Skew(), HeavyTails(), LightTails(), Outliers()]
+            compared.append(Rows("skew", 4, partial(third_moments, features[:2])))
+            compared.append(Rows("heavy tails", 4, partial(fourth_moments, features[:2])))
             if getattr(law, "support", (-inf, inf))[0] == 0.0:
-                members.append(Factor())
-        self.members = tuple(members)
+                kinds.append(Factor())
+        self.kinds, self.compared = tuple(kinds), tuple(compared)
 
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights, self._spread)
@@ -214,28 +212,31 @@ def _location_and_variance(predictions: Predictions) -> tuple[FloatArray, FloatA
 
 
 class OfResiduals(OfPatterns[Scores]):
-    """A fault of residuals."""
+    """A fault of the residuals of all coordinates, or each sibling of those of its own."""
 
     range = (-inf, inf)
 
+    def __init__(self, patterns: Sequence[Pattern], kind: str = "", *, by_coordinate: bool = False) -> None:
+        super().__init__(patterns, kind)
+        self._by_coordinate = by_coordinate
+
     def own(self, seen: Scores, sibling: int) -> FloatArray:
-        """The residuals that it changes, of one coordinate or more, (c, n)."""
-        return seen.residuals[None]
+        """The residuals that it changes, (c, n)."""
+        lines = np.atleast_2d(seen.residuals.T)
+        return lines[[sibling]] if self._by_coordinate else lines
 
     def promising(self, seen: Scores) -> FloatArray:
-        """Minus infinity for patterns of none of the observations."""
-        return np.array([0.0 if seen.weights @ np.abs(one.signs) > 0.0 else -inf for one in self.patterns])
+        """How far mean squares of coordinates are from 1; minus infinity for those, and patterns, of no observation."""
+        if not self._by_coordinate:
+            return np.array([0.0 if seen.weights @ np.abs(one.signs) > 0.0 else -inf for one in self.patterns])
+        squares = seen.weights @ seen.squares / seen.weights.sum()
+        return np.where(squares > 0.0, np.abs(np.log(np.maximum(squares, 1e-300))), -inf)
 
 
 class Shift(OfResiduals):
     """``z ~ N(t s, 1)`` with the signs s of a pattern: outcomes that are too high or too low."""
 
     kind = "shift"
-    weight = 2.0
-
-    def rows(self, seen: Scores) -> FloatArray:
-        """The first Hermite polynomial times features."""
-        return by_features(self.features, seen.clipped)
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Around the mean of the residuals."""
@@ -278,11 +279,6 @@ class Scale(OfResiduals):
     """``z ~ N(0, exp(2 t s))`` with the signs s of a pattern: errors that are too large or too small."""
 
     kind = "scale"
-    weight = 2.0
-
-    def rows(self, seen: Scores) -> FloatArray:
-        """The second Hermite polynomial, but for its constant, times features."""
-        return by_features(self.features, np.square(seen.clipped))
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Around the logarithms of the root mean squares of each sign."""
@@ -315,8 +311,17 @@ def scale_in_words(pattern: Pattern, fit: Fit, ratio: Callable[[float], float] =
     return f"predictions are too {'narrow' if size > 1.0 else 'wide'}{pattern.where}: errors are {much}{rest}"
 
 
-def by_features(features: FloatArray, scores: FloatArray) -> FloatArray:
-    """``sum_i f_ji z_bi`` for features (J, n) and scores (B, n), (J, B); of scores (B, n, d) each, (J d, B)."""
+def sums_of_scores(features: FloatArray, seen: Scores) -> FloatArray:
+    """``sum_i f_ji z_bi``, the first Hermite polynomial times features (J, n): (J, B), or (J d, B) for vectors."""
+    return _by_features(features, seen.clipped)
+
+
+def sums_of_squares(features: FloatArray, seen: Scores) -> FloatArray:
+    """The same of squares, the second Hermite polynomial but for its constant."""
+    return _by_features(features, np.square(seen.clipped))
+
+
+def _by_features(features: FloatArray, scores: FloatArray) -> FloatArray:
     if scores.ndim == 2:
         return np.asarray(features @ scores.T)
     return np.concatenate((features @ scores).transpose(1, 2, 0))

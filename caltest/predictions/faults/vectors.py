@@ -2,26 +2,25 @@
 
 from collections.abc import Sequence
 from functools import partial
-from math import inf, sqrt
+from math import sqrt
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import (
+    Fault,
     Faults,
     Fit,
     OfPatterns,
     Pattern,
     Rows,
-    RowsOf,
     about,
     cosines,
     halves,
-    sized,
     weights_or_ones,
 )
-from caltest.predictions.faults.numbers import OfResiduals, Scale, Shift, by_features
+from caltest.predictions.faults.numbers import Scale, Shift, sums_of_scores, sums_of_squares
 from caltest.predictions.faults.scores import Scores
 
 MOST_FEATURES = 8
@@ -49,89 +48,48 @@ class VectorFaults(Faults):
         self._law = predictions.law
         self.weights = w = weights_or_ones(weights, len(predictions))
         mean, variance = predictions.moments()
-        dimension = mean.shape[1]
+        d = mean.shape[1]
         one = np.ones((1, len(predictions)))
         means, variances = (None, None) if among is None else among.moments()
         cos = [
-            cosines(mean[:, t], 1, among=None if means is None else means[:, t])
-            for t in range(min(dimension, MOST_FEATURES))
+            cosines(mean[:, t], 1, among=None if means is None else means[:, t]) for t in range(min(d, MOST_FEATURES))
         ]
         features = np.concatenate([*cos, cosines(variance, 1, among=variances)]) * w
-        paired = min(dimension, MOST_PAIRED)
-        pairs = [(a, b) for a in range(paired) for b in range(a + 1, paired)]
-        places = [Pattern(one[0])]
-        for t in range(min(dimension, MOST_HALVED)):
-            places += halves(mean[:, t], f"predicted means of coordinate {t}")
-        coordinates = [Pattern(one[0], above=f"in coordinate {t}") for t in range(dimension)]
-        n_rows = len(features) * dimension
-        members: list[Rows[Scores]] = [
-            CoordinateShift(coordinates, one * w),
-            CoordinateScale(coordinates, one * w),
-            TotalScale(places[:1], one * w),
-            RowsOf("shifts by prediction", n_rows, partial(_scores, features)),
-            RowsOf("scales by prediction", n_rows, partial(_squares, features)),
-            RowsOf("radius and cubes", 2, radius_and_cubes),
+        everywhere, coordinates = [Pattern(one[0])], [Pattern(one[0], above=f"in coordinate {t}") for t in range(d)]
+        kinds: list[Fault[Scores]] = [
+            Shift(coordinates, by_coordinate=True),
+            Scale(coordinates, by_coordinate=True),
+            Scale(everywhere, "common scale"),
         ]
-        if pairs:
-            n_rows = len(features) * len(pairs)
-            members.append(RowsOf("correlations by prediction", n_rows, partial(products, features)))
+        compared = [
+            Rows("shift", d, partial(sums_of_scores, one * w), 2.0),
+            Rows("scale", d, partial(sums_of_squares, one * w), 2.0),
+            Rows("total spread", 1, partial(total_squares, one * w)),
+            Rows("shifts by prediction", len(features) * d, partial(sums_of_scores, features)),
+            Rows("scales by prediction", len(features) * d, partial(sums_of_squares, features)),
+            Rows("radius and cubes", 2, radius_and_cubes),
+        ]
+        paired = range(min(d, MOST_PAIRED))
+        if pairs := [(a, b) for a in paired for b in paired if a < b]:
+            rows = partial(products, features)
+            compared.append(Rows("correlations by prediction", len(features) * len(pairs), rows))
+            compared.append(Rows("correlation", len(pairs), partial(products, one * w)))
             if self._law.has_normal_scores:
-                members.append(Correlation(pairs, places[:1], one * w))
-            else:
-                members.append(RowsOf("correlation", len(pairs), partial(products, one * w)))
-            if places[1:] and self._law.has_normal_scores:
-                members.append(Correlation(pairs, places[1:], kind="local correlation"))
-        self.members = tuple(members)
+                kinds.append(Correlation(pairs, everywhere))
+                places: list[Pattern] = []
+                for t in range(min(d, MOST_HALVED)):
+                    places += halves(mean[:, t], f"predicted means of coordinate {t}")
+                if places:
+                    kinds.append(Correlation(pairs, places, "local correlation"))
+        self.kinds, self.compared = tuple(kinds), tuple(compared)
 
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights)
 
 
-def _scores(features: FloatArray, seen: Scores) -> FloatArray:
-    return by_features(features, seen.clipped)
-
-
-def _squares(features: FloatArray, seen: Scores) -> FloatArray:
-    return by_features(features, np.square(seen.clipped))
-
-
-class OfCoordinates(OfResiduals):
-    """A fault with a sibling for each coordinate."""
-
-    def __init__(self, patterns: Sequence[Pattern], features: FloatArray) -> None:
-        super().__init__(patterns, features)
-        self.n_rows = len(features) * len(patterns)
-
-    def own(self, seen: Scores, sibling: int) -> FloatArray:
-        return seen.residuals[:, [sibling]].T
-
-    def promising(self, seen: Scores) -> FloatArray:
-        """How far mean squares of residuals are from 1; minus infinity where a coordinate has no spread."""
-        squares = seen.weights @ seen.squares / seen.weights.sum()
-        return np.where(squares > 0.0, np.abs(np.log(np.maximum(squares, 1e-300))), -inf)
-
-
-class CoordinateShift(OfCoordinates, Shift):
-    """``z_a ~ N(t, 1)`` for a coordinate."""
-
-
-class CoordinateScale(OfCoordinates, Scale):
-    """``z_a ~ N(0, exp(2 t))`` for a coordinate."""
-
-
-class TotalScale(Scale):
-    """``z ~ N(0, exp(2 t) I)``."""
-
-    kind = "common scale"
-    weight = 1.0
-    rows_name = "total spread"
-
-    def own(self, seen: Scores, sibling: int) -> FloatArray:
-        return seen.residuals.T
-
-    def rows(self, seen: Scores) -> FloatArray:
-        """Sums of all squared scores."""
-        return by_features(self.features, np.square(seen.clipped).sum(axis=2))
+def total_squares(features: FloatArray, seen: Scores) -> FloatArray:
+    """Sums of all squared scores."""
+    return np.asarray(features @ np.square(seen.clipped).sum(axis=2).T)
 
 
 def radius_and_cubes(seen: Scores) -> FloatArray:
@@ -152,26 +110,14 @@ class Correlation(OfPatterns[Scores]):
     """A correlation t s of two coordinates, with the signs s of a pattern."""
 
     kind = "correlation"
-    weight = 1.0
     range = (-LARGEST_CORRELATION, LARGEST_CORRELATION)
 
-    def __init__(
-        self,
-        pairs: list[tuple[int, int]],
-        patterns: Sequence[Pattern],
-        features: FloatArray | None = None,
-        kind: str = "",
-    ) -> None:
-        super().__init__(patterns, features, kind)
-        self._pairs = pairs
-        self.n_siblings, self.n_rows = len(pairs) * len(patterns), len(pairs) * self.n_rows
+    def __init__(self, pairs: list[tuple[int, int]], patterns: Sequence[Pattern], kind: str = "") -> None:
+        super().__init__(patterns, kind)
+        self._pairs, self.n_siblings = pairs, len(pairs) * len(patterns)
 
     def _of(self, sibling: int) -> tuple[tuple[int, int], Pattern]:
         return self._pairs[sibling % len(self._pairs)], self.patterns[sibling // len(self._pairs)]
-
-    def rows(self, seen: Scores) -> FloatArray:
-        """Products of the scores of two coordinates."""
-        return products(self.features, seen)
 
     def promising(self, seen: Scores) -> FloatArray:
         scores = np.empty(self.n_siblings)
@@ -201,5 +147,5 @@ class Correlation(OfPatterns[Scores]):
         (a, b), pattern = self._of(sibling)
         size = self.size(seen, sibling, fit.t)
         rest = pattern.opposite(f"of {about(-size)} elsewhere")
-        much = f"{sized(fit, lambda t: self.size(seen, sibling, t))}{pattern.where}{rest}"
+        much = f"{self.sized(seen, sibling, fit)}{pattern.where}{rest}"
         return f"errors of coordinates {a} and {b} have a correlation that is not predicted, of {much}"

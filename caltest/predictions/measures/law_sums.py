@@ -6,6 +6,7 @@
 many, as for distributions of very different scales, kernels are summed over the points of the rule instead.
 """
 
+from functools import cached_property
 from math import isfinite, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest.kernels import RadialKernel, TargetKernel
 from caltest.predictions.measures.sums import Measures, kernel_sums, mixture_sums
-from caltest.predictions.measures.waves import MOST, RadialWaves, radial_waves, reach
+from caltest.predictions.measures.waves import MOST, Waves, radial_waves, reach
 from caltest.predictions.numbers import quantile_rule as rule
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class TooFine(ArithmeticError):
 class Waved(NamedTuple):
     """Waves, the interval on which they are the kernel, and sums of waves of the distributions if they are kept."""
 
-    waves: RadialWaves
+    waves: Waves
     low: float
     high: float
     sums: FloatArray | None
@@ -64,26 +65,19 @@ class LawSums:
     def __init__(self, predictions: "Univariate") -> None:
         self.predictions = predictions
         """All of them, (n,), which share nothing with others themselves."""
-        self._quantiles: FloatArray | None = None
-        self._vectors: FloatArray | None = None
-        self._power: tuple[FloatArray, FloatArray] | None = None
         self._waved: dict[tuple[TargetKernel, LawSums], Waved | None] = {}
 
-    @property
+    @cached_property
     def quantiles(self) -> FloatArray:
         """Quantiles at ``quantile_rule.LEVELS``, (n, m)."""
-        if self._quantiles is None:
-            largest = np.finfo(np.float64).max
-            quantiles = np.ascontiguousarray(self.predictions.quantile(rule.LEVELS[:, None]).T)
-            self._quantiles = np.clip(quantiles, -largest, largest)
-        return self._quantiles
+        largest = np.finfo(np.float64).max
+        quantiles = np.ascontiguousarray(self.predictions.quantile(rule.LEVELS[:, None]).T)
+        return np.clip(quantiles, -largest, largest)
 
-    @property
+    @cached_property
     def vectors(self) -> FloatArray:
         """Vectors (n, d) for the 2-Wasserstein distance."""
-        if self._vectors is None:
-            self._vectors = self.predictions.quantile_vectors(self)
-        return self._vectors
+        return self.predictions.quantile_vectors(self)
 
     def __reduce__(self) -> Any:
         return LawSums, (self.predictions,)
@@ -121,11 +115,11 @@ class LawSums:
 
     def power(self, frequencies: FloatArray) -> FloatArray:
         """Mean of ``|E exp(i w Z)|**2`` over some of the distributions, at frequencies w."""
-        if self._power is None:
-            self._power = self._new_power()
-        return np.interp(np.log(frequencies), *self._power)
+        return np.interp(np.log(frequencies), *self._powers)
 
-    def _new_power(self) -> tuple[FloatArray, FloatArray]:
+    @cached_property
+    def _powers(self) -> tuple[FloatArray, FloatArray]:
+        """Logarithms of some frequencies, and the means there."""
         n = len(self.quantiles)
         q = rule.refined(self.quantiles[np.arange(min(n, SAMPLE)) * n // min(n, SAMPLE)])
         middle, one = q.shape[1] // 2, round(rule.FINER / rule.STEP)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, prod, sqrt
+from math import prod, sqrt
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._loops.stacks import redraws_last
 from caltest.kernels import TargetKernel
 from caltest.kernels.radial import Form, form_of
-from caltest.predictions.measures.waves import GaussianWaves, Waves
+from caltest.predictions.measures.waves import Waves, gaussian_waves
 
 POINTS = 2**16
 """Points of rows, and of columns, that are taken together."""
@@ -94,8 +94,9 @@ def mixture_sums(kernel: TargetKernel, rows: Measures, weights: FloatArray, targ
     if targets.ndim == 2 and form.is_exponential:
         return _part_by_part(lambda one, some: sweep_mixture_sums(form, rows, one, some), weights, targets)
     if targets.ndim == 2 and form.is_gaussian:
-        waves = GaussianWaves.between(sqrt(2.0) * float(form.factors[0]), rows.points, targets)
-        if waves.size * weights.shape[1] <= VALUES:
+        most = VALUES // weights.shape[1]
+        waves = gaussian_waves(sqrt(2.0) * float(form.factors[0]), most, rows.points, targets)
+        if waves is not None:
             sums = waves.of(rows.points[..., 0], rows.weights)
             return _part_by_part(lambda one, some: waves.mixture_sums(sums, one, some), weights, targets)
     points, y = np.ascontiguousarray(rows.points), redraws_last(targets)
@@ -132,21 +133,15 @@ def _block_sums(form: Form, rows: Measures, columns: Measures) -> FloatArray:
     if rows.dimension == 1 and form.is_exponential:
         return sweep_sums(form, rows, columns)
     if rows.dimension == 1 and form.is_gaussian:
-        waves = GaussianWaves.between(sqrt(2.0) * float(form.factors[0]), rows.points, columns.points)
-        pairs = float(rows.points.size) * columns.points.shape[1] * columns.n_points
-        if nanoseconds(waves, rows, columns) < NANOSECONDS_PAIR * pairs:
+        batch, r, c = rows.points.shape[0], rows.points.shape[1], columns.points.shape[1]
+        of_pairs = NANOSECONDS_PAIR * float(rows.points.size) * c * columns.n_points
+        of_points = NANOSECONDS_WAVE * batch * (r * rows.n_points + c * columns.n_points)
+        of_wave = of_points + 2.0 * NANOSECONDS_PRODUCT * batch * r * c
+        most = min(LARGEST / (2 * batch * (r + c)), (of_pairs - NANOSECONDS_CALL) / of_wave)
+        waves = gaussian_waves(sqrt(2.0) * float(form.factors[0]), most, rows.points, columns.points)
+        if waves is not None:
             return sums_of_waves(waves, rows, columns)
     return _by_pairs(form, rows, columns)
-
-
-def nanoseconds(waves: Waves, rows: Measures, columns: Measures) -> float:
-    """About how long ``sums_of_waves`` takes; infinite if it takes too much memory."""
-    batch, r, c = rows.points.shape[0], rows.points.shape[1], columns.points.shape[1]
-    if 2.0 * waves.size * batch * (r + c) > LARGEST:
-        return inf
-    n_points = batch * (r * rows.n_points + c * columns.n_points)
-    one = NANOSECONDS_WAVE * n_points + 2.0 * NANOSECONDS_PRODUCT * batch * r * c
-    return float(NANOSECONDS_CALL + waves.size * one)
 
 
 def sums_of_waves(waves: Waves, rows: Measures, columns: Measures) -> FloatArray:

@@ -1,10 +1,8 @@
 """Kernels of a difference summed over points of the line as scalar products of sums of waves."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, pi, sqrt
-from typing import Self
 
 import numpy as np
 
@@ -26,7 +24,7 @@ IN_CACHE = 2**15
 
 
 @dataclass(frozen=True, eq=False)
-class Waves(ABC):
+class Waves:
     """A function of the difference of points of an interval as a sum of products of waves.
 
     A function of period L is ``sum_f c_f cos(f s x)``, s = 2 pi / L, and cos(f s (x - y)) is
@@ -37,16 +35,17 @@ class Waves(ABC):
     """Of the interval."""
     step: float
     """The frequency s, in radians."""
-    size: int
-    """Number F of frequencies."""
+    heights: FloatArray
+    """The coefficients c_f, (F,)."""
 
-    @abstractmethod
-    def heights(self) -> FloatArray:
-        """The coefficients c_f, (F,)."""
+    @property
+    def size(self) -> int:
+        """Number F of frequencies."""
+        return int(self.heights.size)
 
     def weighted(self, sums: FloatArray) -> FloatArray:
         """Sums of waves (..., 2F) times the coefficients, whose scalar products with others are sums of kernels."""
-        return sums * np.tile(self.heights(), 2)
+        return sums * np.tile(self.heights, 2)
 
     def mixture_sums(self, rows: FloatArray, weights: FloatArray, targets: FloatArray) -> FloatArray:
         """``sum_ij w_ij E k(Z_i, y_bj)`` for sums of waves (r, 2F), weights (r, c) and targets (B, c): (B,)."""
@@ -80,28 +79,20 @@ class Waves(ABC):
         return sums.reshape(*shape, sums.shape[1])
 
 
-@dataclass(frozen=True, eq=False)
-class GaussianWaves(Waves):
-    """``exp(-(factor (x - y))**2 / 2)`` to 1e-15.
+def gaussian_waves(factor: float, most: float, *points: FloatArray) -> Waves | None:
+    """``exp(-(factor (x - y))**2 / 2)`` to 1e-15 for the interval of some points; None for more than ``most`` waves.
 
     By Poisson's formula ``sum_l g(x + 2 pi l / s)``, g(x) = exp(-x**2 / 2), is ``s / (2 pi)**0.5 sum_f g(f) cos(f x)``
     over all multiples f of s. For a small step s only l = 0 counts, and only few f do.
     """
-
-    factor: float
-
-    @classmethod
-    def between(cls, factor: float, *points: FloatArray) -> Self:
-        """Waves for the interval of some points."""
-        low, high = min(float(one.min()) for one in points), max(float(one.max()) for one in points)
-        step = max(2.0 * pi / (factor * (high - low) + PERIOD_BEYOND), 1e-300)
-        return cls(low / 2.0 + high / 2.0, step * factor, int(LAST_FREQUENCY / step) + 1, factor)
-
-    def heights(self) -> FloatArray:
-        step = self.step / self.factor
-        heights = step * sqrt(2.0 / pi) * np.exp(-0.5 * (step * np.arange(self.size)) ** 2)
-        heights[0] *= 0.5
-        return np.asarray(heights)
+    low, high = min(float(one.min()) for one in points), max(float(one.max()) for one in points)
+    step = max(2.0 * pi / (factor * (high - low) + PERIOD_BEYOND), 1e-300)
+    size = int(LAST_FREQUENCY / step) + 1
+    if size > most:
+        return None
+    heights = step * sqrt(2.0 / pi) * np.exp(-0.5 * (step * np.arange(size)) ** 2)
+    heights[0] *= 0.5
+    return Waves(low / 2.0 + high / 2.0, step * factor, heights)
 
 
 MOST = 4096
@@ -126,16 +117,6 @@ Power = Callable[[FloatArray], FloatArray]
 """Mean over predictions of ``|E exp(i w Z)|**2`` at frequencies w."""
 
 
-@dataclass(frozen=True, eq=False)
-class RadialWaves(Waves):
-    """A kernel of a distance on an interval, as the Fourier series of its even periodic continuation."""
-
-    coefficients: FloatArray
-
-    def heights(self) -> FloatArray:
-        return self.coefficients
-
-
 def reach(kernel: RadialKernel, value: float) -> float:
     """The distance from which on a kernel is at most a value; infinite if it is so nowhere."""
     distances = FAR * kernel.width
@@ -143,7 +124,7 @@ def reach(kernel: RadialKernel, value: float) -> float:
     return float(distances[np.argmax(below)]) if below[-1] else inf
 
 
-def radial_waves(kernel: RadialKernel, low: float, high: float, power: Power, most: int) -> RadialWaves | None:
+def radial_waves(kernel: RadialKernel, low: float, high: float, power: Power, most: int) -> Waves | None:
     """The waves of a kernel that predictions on an interval tell apart; None if these are more than ``most``.
 
     The period is twice the interval, so that no two points are closer around it than within it, or the interval and the
@@ -156,7 +137,7 @@ def radial_waves(kernel: RadialKernel, low: float, high: float, power: Power, mo
     return min((one for one in choices if one is not None), key=lambda one: one.size, default=None)
 
 
-def _series(kernel: RadialKernel, centre: float, period: float, power: Power, most: int) -> RadialWaves | None:
+def _series(kernel: RadialKernel, centre: float, period: float, power: Power, most: int) -> Waves | None:
     step, n = 2.0 * pi / period, FINER * MOST
     values = kernel.of_distance(np.linspace(0.0, period / 2.0, n + 1))
     # The cosine series of an even function on a circle of 2 n points.
@@ -167,7 +148,7 @@ def _series(kernel: RadialKernel, centre: float, period: float, power: Power, mo
     if _needed(np.abs(heights[1:]), powers, TOLERATED) > most:
         return None
     size = min(_needed(np.abs(heights[1:]), powers, 1.0), most)
-    return RadialWaves(centre, step, size, heights[:size])
+    return Waves(centre, step, heights[:size])
 
 
 def _needed(heights: FloatArray, powers: FloatArray, tolerated: float) -> int:

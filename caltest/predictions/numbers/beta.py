@@ -24,12 +24,8 @@ class Beta(Univariate):
     Parameters
     ----------
     a, b
-        Numbers from 1e-300 to 1e300: (n,) array-like or one number for all.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite or not positive, different lengths; for targets outside of [0, 1].
+        Numbers from 1e-300 to 1e300: (n,) array-like or one number for all. ``ValueError`` for others, and for targets
+        outside of [0, 1].
 
     Notes
     -----

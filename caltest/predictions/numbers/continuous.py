@@ -139,7 +139,6 @@ class Continuous(Univariate):
         return self._of_each("ppf", level)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Real targets, each in the support of its distribution, as an (n,) float array."""
         values = super().check_targets(targets, name)
         inside = (values >= self._of_each("ppf", np.array(0.0))) & (values <= self._of_each("ppf", np.array(1.0)))
         if not inside.all():

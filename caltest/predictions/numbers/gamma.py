@@ -25,11 +25,7 @@ class Gamma(Univariate):
         Numbers from 1e-300 to 1e300: (n,) array-like or one number for all.
     scale
         Scales above 0, in units of the target (the inverse of rates): (n,) array-like or one number for all.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite or not positive, different lengths; for targets below 0.
+        ``ValueError`` for other parameters, and for targets below 0.
 
     Notes
     -----

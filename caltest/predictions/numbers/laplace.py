@@ -31,12 +31,8 @@ class Laplace(LocationScale):
     mean
         (n,) array-like, in units of the target.
     scale
-        Scales, (n,) array-like or one number for all, in units of the target; the standard deviation is sqrt(2) s.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite, negative scales, different lengths.
+        Scales of at least 0, (n,) array-like or one number for all, in units of the target; the standard deviation is
+        sqrt(2) s. ``ValueError`` for other parameters.
 
     Examples
     --------

@@ -75,7 +75,6 @@ class LocationScale(Univariate):
             )
 
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:
-        """The law of E, and ``(y - mean) / scale``."""
         self.check_continuous()
         law = self._like(np.zeros(self.shape), np.ones(self.shape))
         return law, (targets - self.mean) / self.scale

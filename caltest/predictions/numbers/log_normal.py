@@ -23,12 +23,8 @@ class LogNormal(Univariate):
     log_mean
         Means of log Z: (n,) array-like or one number for all. (``scipy.stats.lognorm`` has ``scale=exp(log_mean)``.)
     log_scale
-        Standard deviations of log Z, above 0: (n,) array-like or one number for all.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite, scales that are not positive, different lengths; for targets not above 0.
+        Standard deviations of log Z, above 0: (n,) array-like or one number for all. ``ValueError`` for other
+        parameters, and for targets not above 0.
 
     Notes
     -----

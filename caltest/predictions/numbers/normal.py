@@ -41,12 +41,8 @@ class Normal(LocationScale):
     mean
         (n,) array-like, in units of the target.
     scale
-        Standard deviations, (n,) array-like or one number for all, in units of the target.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite, negative scales, different lengths.
+        Standard deviations of at least 0, (n,) array-like or one number for all, in units of the target. ``ValueError``
+        for other parameters.
 
     Examples
     --------
@@ -93,11 +89,9 @@ class Normal(LocationScale):
         )
 
     def standard_scores(self, targets: Array) -> FloatArray:
-        """``(y - m) / s``; 0 for predictions of points."""
         return in_units(targets - self.mean, self.scale)
 
     def of_standard_scores(self, scores: FloatArray) -> FloatArray:
-        """``m + s z``."""
         return np.asarray(self.mean + self.scale * scores)
 
     def first_deviations(self) -> FloatArray:

@@ -27,12 +27,7 @@ class StudentT(Univariate):
         Medians, which are the means for df > 1, in units of the target: (n,) array-like or one number for all.
     scale
         Scales above 0, in units of the target: (n,) array-like or one number for all. The standard deviation is
-        ``scale sqrt(df / (df - 2))``, infinite for df <= 2.
-
-    Raises
-    ------
-    ValueError
-        For values that are not finite, df or scale that are not positive, different lengths.
+        ``scale sqrt(df / (df - 2))``, infinite for df <= 2. ``ValueError`` for other parameters.
 
     Notes
     -----
@@ -76,7 +71,6 @@ class StudentT(Univariate):
         return np.asarray(self.location + self.scale * of_distinct(scipy.special.stdtrit, level, self.df))
 
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:
-        """The law of T, and ``(y - location) / scale``."""
         law = self._like(self.df, np.zeros(self.shape), np.ones(self.shape))
         return law, (targets - self.location) / self.scale
 
@@ -91,7 +85,6 @@ class StudentT(Univariate):
         return super().transport_vectors()
 
     def parameter_vectors(self) -> FloatArray:
-        """(location, scale, 1 / df)."""
         return np.stack([self.location, self.scale, 1.0 / self.df], axis=-1)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:

@@ -72,7 +72,6 @@ class Univariate(Predictions):
         """Raise ``ValueError`` unless the parameters are in their ranges."""
 
     def _like(self, *parameters: FloatArray) -> Self:
-        """Other distributions of the family."""
         new = copy(self)
         new._start(*parameters)
         return new
@@ -135,7 +134,6 @@ class Univariate(Predictions):
         return self._shared.vectors[self._rows]
 
     def parameter_vectors(self) -> FloatArray:
-        """Means and standard deviations."""
         mean, variance = self.moments()
         return np.stack([mean, np.sqrt(variance)], axis=-1)
 
@@ -175,7 +173,6 @@ class Univariate(Predictions):
         return super().width(kernel) + WAVES * len(kernel.weighted_terms)
 
     def prepared(self, kernel: TargetKernel) -> Self:
-        """The same predictions; expectations of the kernel are prepared."""
         for _, term in kernel.weighted_terms:
             if self._closed_form(term) is None:
                 self._by_rule(term, partial(prepare, term))

@@ -1,5 +1,6 @@
 """Predicted normal distributions of vectors."""
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -149,24 +150,18 @@ class MvNormal(Predictions):
             return np.asarray(difference / factors)
         return of_each(factors, in_units(difference, in_standard_deviations(self.covariance)[0]))
 
-    @property
+    @cached_property
     def _whitening(self) -> tuple[FloatArray, BoolArray]:
         """Standard deviations, or inverse roots in units of them, of regular matrices, and which are regular (n,).
 
-        They are kept, for these parameters, since tests ask for them with every few redraws.
+        They are kept, since tests ask for them with every few redraws.
         """
-        known = vars(self).get("_known")
-        if known is None or known[0] is not self._parameters:
-            known = self._known = self._parameters, self._new_whitening()
-        whitening: tuple[FloatArray, BoolArray] = known[1]
-        return whitening
-
-    def _new_whitening(self) -> tuple[FloatArray, BoolArray]:
         if self._kind != FULL:
             roots = self._as_kind(DIAGONAL)._root
             return roots, np.asarray(roots.min(axis=-1) > 0.0)
         scales, correlations = in_standard_deviations(self.covariance)
-        regular = _are_regular(correlations)
+        values = np.linalg.eigvalsh(correlations)
+        regular = np.asarray(values[..., 0] > ROUNDING * values[..., -1])
         return np.asarray(np.linalg.inv(self._root / scales[..., None]) if regular.all() else self._root), regular
 
     @property
@@ -182,14 +177,12 @@ class MvNormal(Predictions):
         return np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE, out=scores)
 
     def of_standard_scores(self, scores: FloatArray) -> FloatArray:
-        """Targets ``m + S**1/2 z`` for scores z (..., n, d), with the symmetric root."""
         return self.mean + self._times_root(scores)
 
     def claims(self, targets: Array) -> Checks:
         return ([], []) if self.is_singular else of_vectors(self, self._whitened(targets), targets)
 
     def alternatives(self, weights: FloatArray | None = None) -> Alternatives | None:
-        """Shifted means, one coordinate at a time, and other scales."""
         from caltest.predictions.alternatives import NormalAlternatives
 
         return None if self.is_singular else NormalAlternatives(self, weights, (self.dimension,))
@@ -262,7 +255,6 @@ class MvNormal(Predictions):
         return np.sqrt(squares, out=squares)
 
     def warn_of_transport(self) -> None:
-        """Warn of covariance matrices that do not commute."""
         if not self._commute:
             warn(
                 "the 2-Wasserstein distance of normal distributions whose covariance matrices do not commute is not "
@@ -366,12 +358,6 @@ def of_each(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     out = np.empty(vectors.shape)
     np.matmul(vectors.swapaxes(0, 1), matrices.swapaxes(-1, -2), out=out.swapaxes(0, 1))
     return out
-
-
-def _are_regular(correlations: FloatArray) -> BoolArray:
-    """Which correlation matrices have full rank."""
-    values = np.linalg.eigvalsh(correlations)
-    return np.asarray(values[..., 0] > ROUNDING * values[..., -1])
 
 
 def checked_covariance(array: Array, n: int, d: int) -> FloatArray:

@@ -72,7 +72,7 @@ def test_ratios_have_mean_one(name):
     for i in (0, 17, 39):
         faults = weighted_only(predictions, i)
         with_each = [faults.seen(with_one(y, i, u)[None]) for u in outcomes]
-        for fault, whole in zip(faults.with_likelihood, everyone.with_likelihood, strict=True):
+        for fault, whole in zip(faults.kinds, everyone.kinds, strict=True):
             seen = everyone.seen(y[None])
             for sibling in siblings(fault, fault.n_siblings):
                 for t in sizes(whole, seen, sibling):
@@ -89,7 +89,7 @@ def test_ratios_of_numbers_have_mean_one(name):
     z = 14.0 * nodes
     for i in (3, 30):
         faults = weighted_only(predictions, i)
-        for fault, whole in zip(faults.with_likelihood, predictions.faults().with_likelihood, strict=True):
+        for fault, whole in zip(faults.kinds, predictions.faults().kinds, strict=True):
             if fault.kind == "factor":
                 continue
             for sibling in siblings(fault, fault.n_siblings):
@@ -109,7 +109,7 @@ def test_nothing_changes_at_size_0(name):
     predictions = (FINITE | COUNTS | NUMBERS)[name]
     faults = predictions.faults()
     seen = faults.seen(np.asarray(predictions.redraw(1))[None])
-    for fault in faults.with_likelihood:
+    for fault in faults.kinds:
         for sibling in range(fault.n_siblings):
             low, high = fault.range
             if low <= 0.0 <= high and not (fault.kind == "dispersion" and name == "Poisson"):

@@ -15,9 +15,9 @@ TARGETS = MEAN + SD * RNG.normal(size=(B, N))
 
 
 def rows_of(faults, name, targets):
-    (fault,) = [one for one in faults.with_rows if faults.name(one) == name]
-    rows = fault.rows(faults.seen(targets))
-    assert rows.shape == (fault.n_rows, len(targets))
+    (some,) = [one for one in faults.compared if one.name == name]
+    rows = some.rows(faults.seen(targets))
+    assert rows.shape == (some.n_rows, len(targets))
     return rows
 
 

@@ -9,7 +9,7 @@ from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
 from caltest.predictions.faults.classes.several import Frequency, Random, Temperature
-from caltest.predictions.faults.fault import Fit, about, cosines, percent, ranks, sized
+from caltest.predictions.faults.fault import Fit, Rows, about, cosines, percent, ranks
 
 N_COSINES = 6
 """Cosines of the ranks of the claims."""
@@ -40,11 +40,30 @@ class BinaryView(ClassView):
             for start in np.arange(0.0, 1.0 - 0.9 * width, width / 4)
         ]
 
-    def inside(self, window: int) -> BoolArray:
-        """The predictions in a window, (n,); none if they are too few."""
-        low, high = self.windows[window]
+    @cached_property
+    def inside(self) -> BoolArray:
+        """The predictions in each window, (W, n); none if they are too few."""
+        low, high = np.array(self.windows).T[:, :, None]
         inside = (self.ranks > low) & (self.ranks <= high)
         return np.asarray(inside & (self.n_observations * (high - low) >= LEAST_IN_WINDOW))
+
+    @cached_property
+    def claim_features(self) -> FloatArray:
+        """What outcomes are multiplied by: for all that depends on the claim smoothly."""
+        return np.concatenate([np.ones((1, self.n)), self.cosines]) * self.weights
+
+    def sums_of_claims(self, seen: Labels) -> FloatArray:
+        """Outcomes times cosines of the ranks of the claims."""
+        return np.asarray(self.claim_features @ seen.ones.T)
+
+    def sums_in_windows(self, seen: Labels) -> FloatArray:
+        """Outcomes in each window, from those between neighbouring ends of windows."""
+        windows = np.array(self.windows)
+        ends, places = np.unique(windows, return_inverse=True)
+        low, high = places.reshape(windows.shape).T
+        parts = seen.ones_by_group(np.searchsorted(ends, self.ranks), ends.size + 1)
+        totals = np.cumsum(parts, axis=0)
+        return np.asarray((totals[high] - totals[low]) * self.inside.any(axis=1, keepdims=True))
 
     def log_ratio(self, seen: Labels, offsets: FloatArray) -> float:
         """Of claims whose log odds are larger by some offsets (n,)."""
@@ -79,33 +98,21 @@ class BinaryFaults(LabelFaults):
     ) -> None:
         self.view = view = BinaryView(law, weights, sizes)
         self.weights = view.weights
-        self.members = (Claims(view), BinaryTemperature(view), Random(view), Window(view), Wave(view))
-
-
-class BinaryTemperature(Temperature):
-    """Temperature, without rows: those of the claims see it."""
-
-    weight = 0.0
-    n_rows = 0
+        self.kinds = (Claims(view), Temperature(view), Random(view), Window(view), Wave(view))
+        self.compared = (
+            Rows("claims", 1 + N_COSINES, view.sums_of_claims, 2.0),
+            Rows("windows of claims", len(view.windows), view.sums_in_windows),
+        )
 
 
 class Claims(Frequency):
-    """Odds that are exp(t) times as large as claimed; rows for all that depends on the claim smoothly."""
+    """Odds that are exp(t) times as large as claimed."""
 
     view: BinaryView
-    rows_name = "claims"
 
     def __init__(self, view: BinaryView) -> None:
         super().__init__(view)
-        self.n_siblings, self.n_rows = 1, 1 + N_COSINES
-
-    def rows(self, seen: Labels) -> FloatArray:  # type: ignore[override]
-        """Outcomes times cosines of the ranks of the claims."""
-        return np.asarray(self._features @ seen.ones.T)
-
-    @cached_property
-    def _features(self) -> FloatArray:
-        return np.concatenate([np.ones((1, self.view.n)), self.view.cosines]) * self.view.weights
+        self.n_siblings = 1
 
     def promising(self, seen: Labels) -> FloatArray:
         return np.zeros(1)
@@ -119,7 +126,7 @@ class Claims(Frequency):
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         claimed, came, _ = self.view.means(seen, np.ones(self.view.n, dtype=np.bool_))
         side = "low" if came > claimed else "high"
-        odds = f"odds times {sized(fit, lambda t: self.size(seen, 0, t))}"
+        odds = f"odds times {self.sized(seen, sibling, fit)}"
         return f"{self.counted(seen, 1)}: claims are too {side} by {about(abs(came - claimed))} on average ({odds})"
 
 
@@ -128,49 +135,36 @@ class Window(ClassFault):
 
     view: BinaryView
     kind = "window"
-    weight = 1.0
-    rows_name = "windows of claims"
     range = (-8.0, 8.0)
+    n_choices = WINDOW_CHOICES
 
     def __init__(self, view: BinaryView) -> None:
         super().__init__(view)
-        self.n_rows = len(view.windows)
-        self._inside = np.stack([view.inside(i) for i in range(self.n_rows)])
-        self.n_siblings, self.n_choices = self.n_rows, WINDOW_CHOICES
-
-    def rows(self, seen: Labels) -> FloatArray:
-        """Outcomes in each window, from those between neighbouring ends of windows."""
-        view, windows = self.view, np.array(self.view.windows)
-        ends, places = np.unique(windows, return_inverse=True)
-        low, high = places.reshape(windows.shape).T
-        parts = seen.ones_by_group(np.searchsorted(ends, view.ranks), ends.size + 1)
-        totals = np.cumsum(parts, axis=0)
-        is_used = np.asarray(self._inside.any(axis=1))
-        return np.asarray((totals[high] - totals[low]) * is_used[:, None])
+        self.n_siblings = len(view.windows)
 
     def promising(self, seen: Labels) -> FloatArray:
         view = self.view
-        sums = self._inside @ (view.weights * (seen.first - view.claims))
-        variances = self._inside @ (np.square(view.weights) * view.claims * (1.0 - view.claims))
-        return np.where(self._inside.any(axis=1), np.square(sums) / np.maximum(variances, 1e-300), -np.inf)
+        sums = view.inside @ (view.weights * (seen.first - view.claims))
+        variances = view.inside @ (np.square(view.weights) * view.claims * (1.0 - view.claims))
+        return np.where(view.inside.any(axis=1), np.square(sums) / np.maximum(variances, 1e-300), -np.inf)
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return self.view.log_ratio(seen, t * self._inside[sibling])
+        return self.view.log_ratio(seen, t * self.view.inside[sibling])
 
     def place(self, sibling: int) -> str:
-        inside = self._inside[sibling]
+        inside = self.view.inside[sibling]
         return f"claims from {self.view.between(inside)}" if inside.any() else ""
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         from scipy.special import expit
 
-        inside = self._inside[sibling]
-        claimed, came, _ = self.view.means(seen, inside)
+        view, inside = self.view, self.view.inside[sibling]
+        claimed, came, _ = view.means(seen, inside)
         # Mean outcomes if the log odds are larger by the ends of the interval.
-        odds, weights = self.view.log_odds[inside], self.view.weights[inside]
+        odds, weights = view.log_odds[inside], view.weights[inside]
         ends = [float(np.average(expit(odds + t), weights=weights)) for t in (fit.low, fit.high)]
         return (
-            f"claims from {self.view.between(inside)} are too {'low' if fit.t > 0.0 else 'high'}: they come true "
+            f"{self.place(sibling)} are too {'low' if fit.t > 0.0 else 'high'}: they come true "
             f"{percent(came)} of the time ({percent(ends[0])} to {percent(ends[1])}) instead of {percent(claimed)}"
         )
 

@@ -1,25 +1,25 @@
 """Faults of ordered classes, and of intervals between quantiles: on a normal scale behind the classes."""
 
-from functools import cached_property, partial
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
 from math import exp
 
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, gather, remaining
-from caltest.predictions.faults.classes.several import ClassFaults, Frequency
+from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, gather, remaining
+from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.fault import (
     Fault,
     Fit,
     OfPatterns,
     Pattern,
     Rows,
-    RowsOf,
     cosines,
     halves,
     percent,
-    sized,
     sized_shift,
 )
 from caltest.predictions.faults.numbers import scale_in_words
@@ -45,9 +45,42 @@ class Latent:
         others = among or {}
         lines = [cosines(feature, 2, among=others.get(name)) for name, feature in features.items()]
         self.features = np.concatenate([one, *lines]) * view.weights
-        self.some = self.features[:2]
         self.everywhere = [Pattern(one[0])]
-        self.places = [pattern for name, feature in features.items() for pattern in halves(feature, name)]
+        self._places = [pattern for name, feature in features.items() for pattern in halves(feature, name)]
+
+    @property
+    def kinds(self) -> tuple[Fault[Labels], ...]:
+        """Shift and scale, everywhere and in halves."""
+        kinds = LatentShift(self, self.everywhere), LatentScale(self, self.everywhere)
+        if not self._places:
+            return kinds
+        places = self._places
+        return *kinds, LatentShift(self, places, "local shift"), LatentScale(self, places, "local scale")
+
+    @property
+    def compared(self) -> tuple[Rows[Labels], ...]:
+        """Powers of the scores of the outcomes times features."""
+        n_features = len(self.features)
+        return (
+            Rows("shift", n_features, self.sums_of_scores, 2.0),
+            Rows("scale", n_features + 2, self.sums_of_squares, 2.0),
+            Rows("skewness", 2, self.sums_of_cubes),
+        )
+
+    def sums_of_scores(self, seen: Labels) -> FloatArray:
+        """Scores times features."""
+        return self.features @ gather(self.scores, seen.labels).T
+
+    def sums_of_squares(self, seen: Labels) -> FloatArray:
+        """Squares of the scores times features, and those on either side."""
+        z = gather(self.scores, seen.labels)
+        squares, w = np.square(z), self.view.weights
+        above = (squares * (z > 0.0)) @ w
+        return np.concatenate([self.features @ squares.T, above[None], (squares @ w - above)[None]])
+
+    def sums_of_cubes(self, seen: Labels) -> FloatArray:
+        """Cubes of the scores times features."""
+        return np.asarray(self.features[:2] @ (gather(self.scores, seen.labels) ** 3).T)
 
     @cached_property
     def edges(self) -> FloatArray:
@@ -71,24 +104,6 @@ class Latent:
         deviations = np.sqrt(np.sum(p * np.square(middles), axis=1, keepdims=True))
         return np.asarray(np.divide(middles, deviations, out=np.zeros_like(middles), where=deviations > 1e-12))
 
-    def log_ratio(self, seen: Labels, shifts: FloatArray, log_scales: FloatArray) -> float:
-        """Of outcomes whose scores are shifted and scaled by some numbers (n,)."""
-        factors = np.exp(-log_scales)
-        return self._log_ratio(seen, *((ends - shifts) * factors for ends in self._ends(seen)))
-
-    def log_ratio_of_side(self, seen: Labels, side: float, t: float) -> float:
-        """Of outcomes whose scores are multiplied by exp(t) on one side of 0."""
-        return self._log_ratio(seen, *(np.where(side * x > 0.0, x * exp(-t), x) for x in self._ends(seen)))
-
-    def _ends(self, seen: Labels) -> tuple[FloatArray, FloatArray]:
-        """Scores of the ends of the observed classes, (n,) each."""
-        rows = np.arange(self.view.n)
-        return self.edges[rows, seen.first], self.edges[rows, seen.first + 1]
-
-    def _log_ratio(self, seen: Labels, low: FloatArray, high: FloatArray) -> float:
-        probabilities = np.maximum(normal_between(low, high), 1e-300)
-        return float(self.view.weights @ (np.log(probabilities) - np.log(seen.probabilities)))
-
 
 def normal_between(low: FloatArray, high: FloatArray) -> FloatArray:
     """Standard normal probability of intervals, with its digits in both tails."""
@@ -110,7 +125,8 @@ class OrderedFaults(ClassFaults):
         super().__init__(law, weights, among=among)
         view = self.view
         latent = Latent(view, _moments(view), None if view.among is None else _moments(view.among))
-        self.members = (*self.members, *faults_of_scores(latent), Step(view))
+        self.kinds = (*self.kinds, *latent.kinds, Step(view))
+        self.compared = (*self.compared, *latent.compared)
 
 
 def _moments(view: ClassView) -> Named:
@@ -120,42 +136,32 @@ def _moments(view: ClassView) -> Named:
     return {"expected classes": mean, "predicted standard deviations": deviation}
 
 
-def faults_of_scores(latent: Latent) -> tuple[Rows[Labels], ...]:
-    """Shift and scale, everywhere and in halves, and skew."""
-    skewness = RowsOf("skewness", len(latent.some), partial(_cubes, latent))
-    everywhere = (LatentShift(latent, latent.everywhere), LatentScale(latent, latent.everywhere), skewness)
-    if not latent.places:
-        return everywhere
-    shift, scale = LatentShift(latent, latent.places, "local shift"), LatentScale(latent, latent.places, "local scale")
-    return *everywhere, shift, scale
-
-
-def _cubes(latent: Latent, seen: Labels) -> FloatArray:
-    return np.asarray(latent.some @ (gather(latent.scores, seen.labels) ** 3).T)
-
-
 class OfScores(OfPatterns[Labels]):
     """A fault of the scores behind ordered outcomes."""
 
-    def __init__(self, latent: Latent, patterns: list[Pattern], kind: str = "") -> None:
-        super().__init__(patterns, None if kind else latent.features, kind)
+    def __init__(self, latent: Latent, patterns: Sequence[Pattern], kind: str = "") -> None:
+        super().__init__(patterns, kind)
         self._latent = latent
+
+    @abstractmethod
+    def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
+        """What is standard normal in the place of scores (n,)."""
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        rows, latent = np.arange(seen.view.n), self._latent
+        low, high = (self.moved(latent.edges[rows, seen.first + end], sibling, t) for end in (0, 1))
+        probabilities = np.maximum(normal_between(low, high), 1e-300)
+        return float(seen.view.weights @ (np.log(probabilities) - np.log(seen.probabilities)))
 
 
 class LatentShift(OfScores):
     """``F = Phi(Phi^-1(F_c) - t s)`` with the signs s of a pattern: outcomes higher or lower than predicted."""
 
     kind = "shift"
-    weight = 2.0
     range = (-6.0, 6.0)
 
-    def rows(self, seen: Labels) -> FloatArray:
-        """Scores of the outcomes times features."""
-        return self._latent.features @ gather(self._latent.scores, seen.labels).T
-
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        signs = self.patterns[sibling].signs
-        return self._latent.log_ratio(seen, t * signs, np.zeros_like(signs))
+    def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
+        return scores - t * self.patterns[sibling].signs
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         much = f"about {sized_shift(fit)} predicted standard deviations"
@@ -169,23 +175,10 @@ class LatentScale(OfScores):
     """``F = Phi(Phi^-1(F_c) exp(-t s))``: errors larger or smaller than predicted."""
 
     kind = "scale"
-    weight = 2.0
     range = (-3.0, 3.0)
 
-    def __init__(self, latent: Latent, patterns: list[Pattern], kind: str = "") -> None:
-        super().__init__(latent, patterns, kind)
-        self.n_rows += 2 if self.weight > 0.0 else 0
-
-    def rows(self, seen: Labels) -> FloatArray:
-        """Squares of the scores times features, and those on either side."""
-        z = gather(self._latent.scores, seen.labels)
-        squares, w = np.square(z), self._latent.view.weights
-        above = (squares * (z > 0.0)) @ w
-        return np.concatenate([self._latent.features @ squares.T, above[None], (squares @ w - above)[None]])
-
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        signs = self.patterns[sibling].signs
-        return self._latent.log_ratio(seen, np.zeros_like(signs), t * signs)
+    def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
+        return np.asarray(scores * np.exp(-t * self.patterns[sibling].signs))
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""
@@ -195,19 +188,16 @@ class LatentScale(OfScores):
         return scale_in_words(self.patterns[sibling], fit)
 
 
-class Step(Fault[Labels]):
+class Step(ClassFault):
     """A share t of each class moves to the next one above, or below; what is last stays."""
 
     kind = "step"
     range = (0.0, 1.0)
     n_siblings = 2
 
-    def __init__(self, view: ClassView) -> None:
-        self._view = view
-
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        view, step = self._view, 1 if sibling == 0 else -1
-        y, rows = seen.first, np.arange(self._view.n)
+        view, step = self.view, 1 if sibling == 0 else -1
+        y, rows = seen.first, np.arange(view.n)
         last, before = (view.k - 1 if step == 1 else 0), y - step
         stays = np.where(y == last, 1.0, 1.0 - t)
         exists = (before >= 0) & (before < view.k)
@@ -218,7 +208,7 @@ class Step(Fault[Labels]):
         return ("higher", "lower")[sibling]
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        much = f"about {sized(fit, lambda t: t, percent)} of the outcomes"
+        much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes"
         return f"{much} are one class {self.place(sibling)} than predicted"
 
 
@@ -232,9 +222,9 @@ class QuantileFaults(LabelFaults):
         self.weights = view.weights
         levels = law.levels
         latent = Latent(view, _middles_and_widths(law), None if among is None else _middles_and_widths(among))
-        coverage = [Coverage(view, levels)] if central_pairs(levels) else []
-        sides = OneSide(latent)
-        self.members = (Totals(view), *faults_of_scores(latent), sides, Level(view, levels), *coverage)
+        coverage = [Coverage(levels)] if central_pairs(levels) else []
+        self.kinds = (*latent.kinds, OneSide(latent), Level(levels), *coverage)
+        self.compared = (totals(view), *latent.compared)
 
 
 def _middles_and_widths(law: QuantileForecast) -> Named:
@@ -244,12 +234,6 @@ def _middles_and_widths(law: QuantileForecast) -> Named:
     return {"middle quantiles": values[:, values.shape[1] // 2], "predicted widths": width}
 
 
-class Totals(Frequency):
-    """Frequencies of the intervals: rows only, as levels say more."""
-
-    has_likelihood = False
-
-
 class OneSide(LatentScale):
     """Errors above, or below, the median that are larger or smaller than predicted."""
 
@@ -257,8 +241,9 @@ class OneSide(LatentScale):
         super().__init__(latent, latent.everywhere, "scale of one side")
         self.n_siblings = 2
 
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return self._latent.log_ratio_of_side(seen, 1.0 if sibling == 0 else -1.0, t)
+    def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
+        side = 1.0 if sibling == 0 else -1.0
+        return np.where(side * scores > 0.0, scores * exp(-t), scores)
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         """The ratio of errors to those predicted."""
@@ -278,8 +263,8 @@ class Level(Fault[Labels]):
     kind = "level"
     range = (-1.0, 1.0)
 
-    def __init__(self, view: ClassView, levels: FloatArray) -> None:
-        self._view, self._levels, self.n_siblings = view, levels, levels.size
+    def __init__(self, levels: FloatArray) -> None:
+        self._levels, self.n_siblings = levels, levels.size
         self._p = np.diff(np.concatenate([[0.0], levels, [1.0]]))
 
     def bounds(self, seen: Labels, sibling: int) -> tuple[float, float]:
@@ -298,7 +283,7 @@ class Level(Fault[Labels]):
         return f"the {percent(float(self._levels[sibling]))} quantile"
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        share = sized(fit, lambda t: self.size(seen, sibling, t), percent)
+        share = self.sized(seen, sibling, fit, percent)
         wrong = "high" if fit.t > 0.0 else "low"
         return f"{self.place(sibling)} is too {wrong}: {share} of the outcomes are below it"
 
@@ -309,8 +294,8 @@ class Coverage(Fault[Labels]):
     kind = "coverage"
     range = (-8.0, 8.0)
 
-    def __init__(self, view: ClassView, levels: FloatArray) -> None:
-        self._view, self._levels, self._pairs = view, levels, central_pairs(levels)
+    def __init__(self, levels: FloatArray) -> None:
+        self._levels, self._pairs = levels, central_pairs(levels)
         self.n_siblings = len(self._pairs)
 
     def _nominal(self, sibling: int) -> float:
@@ -319,7 +304,7 @@ class Coverage(Fault[Labels]):
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         low, high = self._pairs[sibling]
-        w = self._view.weights
+        w = seen.view.weights
         inside = float(w @ ((seen.first > low) & (seen.first <= high)))
         return float(t * inside - w.sum() * np.log1p(self._nominal(sibling) * np.expm1(t)))
 
@@ -333,7 +318,7 @@ class Coverage(Fault[Labels]):
         return f"the interval from {low} to {high}"
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        covered, nominal = sized(fit, lambda t: self.size(seen, sibling, t), percent), percent(self._nominal(sibling))
+        covered, nominal = self.sized(seen, sibling, fit, percent), percent(self._nominal(sibling))
         wrong = "wide" if fit.t > 0.0 else "narrow"
         return f"{self.place(sibling)} is too {wrong}: it covers {covered} instead of {nominal}"
 

@@ -4,24 +4,41 @@ from math import log
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray
+from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.faults.classes.labels import FLOOR, PAIR_SHARE, ClassFault, ClassView, Labels, Seen, remaining
-from caltest.predictions.faults.fault import Fit, Rows, percent, sized
+from caltest.predictions.faults.fault import Fit, Rows, percent
+
+
+def leaks(seen: Seen) -> FloatArray:
+    """``M_ab - M_aa`` of the pairs a != b of chosen classes, (J, B)."""
+    a, b = pairs_of(seen.view.chosen.size, ordered=True).T
+    m = seen.sums
+    return (m[:, b, a] - m[:, a, a]).T
+
+
+def swaps(seen: Seen) -> FloatArray:
+    """The same of both ways together, for a < b."""
+    a, b = pairs_of(seen.view.chosen.size, ordered=False).T
+    m = seen.sums
+    return (m[:, b, a] - m[:, a, a]).T + (m[:, a, b] - m[:, b, b]).T
+
+
+def pairs_of(size: int, *, ordered: bool) -> IntArray:
+    """Places of different classes, (J, 2)."""
+    others = ~np.eye(size, dtype=np.bool_)
+    return np.argwhere(others if ordered else np.triu(others))
 
 
 class OfPairs(ClassFault):
     """A fault with a sibling for each pair of chosen classes."""
 
-    weight = 1.0
     range = (0.0, 1.0)
     ordered: bool
 
     def __init__(self, view: ClassView) -> None:
         super().__init__(view)
-        size = view.chosen.size
-        pairs = [(a, b) for a in range(size) for b in range(size) if (a != b if self.ordered else a < b)]
-        self._pairs = np.array(pairs).reshape(-1, 2)
-        self.n_siblings = self.n_rows = len(pairs)
+        self._pairs = pairs_of(view.chosen.size, ordered=self.ordered)
+        self.n_siblings = len(self._pairs)
 
     def _classes(self, sibling: int) -> tuple[int, int]:
         a, b = self.view.chosen[self._pairs[sibling]]
@@ -30,12 +47,6 @@ class OfPairs(ClassFault):
     def place(self, sibling: int) -> str:
         a, b = self._classes(sibling)
         return f"{self.view.named(a)}, {self.view.named(b)}"
-
-    def _leaks(self, seen: Seen) -> tuple[FloatArray, FloatArray]:
-        """``M_ab - M_aa`` and ``M_ba - M_bb`` of the pairs, (J, B)."""
-        a, b = self._pairs.T
-        m = seen.sums
-        return (m[:, b, a] - m[:, a, a]).T, (m[:, a, b] - m[:, b, b]).T
 
     def promising(self, seen: Labels) -> FloatArray:
         """Scores of the shares at 0, in standard errors."""
@@ -58,9 +69,6 @@ class Leak(OfPairs):
     kind = "leak"
     ordered = True
 
-    def rows(self, seen: Seen) -> FloatArray:
-        return self._leaks(seen)[0]
-
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         a, b = self._classes(sibling)
         at_b = seen.first == b
@@ -69,7 +77,7 @@ class Leak(OfPairs):
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         a, b = (self.view.named(c) for c in self._classes(sibling))
-        return f"about {sized(fit, lambda t: t, percent)} of what is predicted as {a} turns out as {b}"
+        return f"about {self.sized(seen, sibling, fit, percent)} of what is predicted as {a} turns out as {b}"
 
 
 class Swap(OfPairs):
@@ -77,10 +85,6 @@ class Swap(OfPairs):
 
     kind = "swap"
     ordered = False
-
-    def rows(self, seen: Seen) -> FloatArray:
-        one, other = self._leaks(seen)
-        return one + other
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         a, b = self._classes(sibling)
@@ -93,26 +97,19 @@ class Swap(OfPairs):
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         a, b = (self.view.named(c) for c in self._classes(sibling))
-        much = f"about {sized(fit, lambda t: t, percent)}"
+        much = f"about {self.sized(seen, sibling, fit, percent)}"
         return f"{a} and {b} are confused: {much} of their outcomes are exchanged"
 
 
 class LikelihoodOfPairs(Rows[Seen]):
     """Logarithm of the sum of the likelihood ratios of all leaks and swaps: one row, which sees rare large errors."""
 
-    rows_name = "likelihood of pairs"
-    weight = 1.0
-    n_rows = 1
-
     def __init__(self, view: ClassView) -> None:
-        self.view = view
+        super().__init__("likelihood of pairs", 1, self._of_seen)
+        self.view, self.n_sums = view, 2 * view.chosen.size**2 + view.k
 
-    def rows(self, seen: Seen) -> FloatArray:
+    def _of_seen(self, seen: Seen) -> FloatArray:
         return self._rows(seen.pair_logs, seen.totals)
-
-    @property
-    def n_sums(self) -> int:
-        return 2 * int(self.view.chosen.size) ** 2 + int(self.view.k)
 
     def sums(self, seen: Seen) -> FloatArray:
         """What pairs gain, and totals."""
@@ -125,7 +122,7 @@ class LikelihoodOfPairs(Rows[Seen]):
 
     def _rows(self, sums: FloatArray, totals: FloatArray) -> FloatArray:
         view = self.view
-        a, b = np.nonzero(~np.eye(view.chosen.size, dtype=bool))
+        a, b = pairs_of(view.chosen.size, ordered=True).T
         leaks = sums[:, b, a, 0] + totals.T[:, view.chosen[a]] * log(1.0 - PAIR_SHARE)
         swaps = (sums[:, b, a, 1] + sums[:, a, b, 1])[:, a < b]
         return np.asarray(np.logaddexp.reduce(np.concatenate([leaks, swaps], axis=1), axis=1)[None])

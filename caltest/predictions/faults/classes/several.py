@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from math import exp
+from operator import attrgetter
 
 import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, LabelFaults, Labels, Seen, remaining
-from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap
-from caltest.predictions.faults.fault import Fit, count, percent, sized
+from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
+from caltest.predictions.faults.fault import Fit, Rows, count, percent
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
@@ -29,8 +30,8 @@ class ClassFaults(LabelFaults):
     ) -> None:
         others = None if among is None else ClassView(among, None)
         self.view = view = ClassView(law, weights, sizes=sizes, among=others)
-        self.weights = view.weights
-        self.members = (
+        self.weights, size = view.weights, view.chosen.size
+        self.kinds = (
             Temperature(view),
             TemperatureOfTop(view),
             Random(view),
@@ -39,26 +40,33 @@ class ClassFaults(LabelFaults):
             Slope(view),
             Leak(view),
             Swap(view),
+        )
+        n_pairs = size * (size - 1)
+        self.compared = (
+            Rows("hits", 4, attrgetter("hit_sums")),
+            Rows("scores by predicted class", 2 * size, attrgetter("top_sums")),
+            totals(view),
+            Rows("curves", 3 * size, attrgetter("curves")),
+            Rows("leak", n_pairs, leaks),
+            Rows("swap", n_pairs // 2, swaps),
             LikelihoodOfPairs(view),
         )
+
+
+def totals(view: ClassView) -> Rows[Seen]:
+    """How often the classes occur."""
+    return Rows("frequency", view.k, attrgetter("totals"), 2.0)
 
 
 class Temperature(ClassFault):
     """``Q_c ~ p_c**(1/T)`` with T = exp(t): predictions that are over- or underconfident."""
 
     kind = "temperature"
-    weight = 1.0
-    rows_name = "hits"
     range = (-3.0, 3.0)
-    n_rows = 4
 
     def __init__(self, view: ClassView) -> None:
         super().__init__(view)
         self._norms: dict[int, Callable[[float], float]] = {}
-
-    def rows(self, seen: Seen) -> FloatArray:
-        """Whether the most probable class occurs, times features of its probability."""
-        return seen.hit_sums
 
     def rows_of(self, sibling: int) -> slice | IntArray:
         """The predictions concerned."""
@@ -83,8 +91,9 @@ class Temperature(ClassFault):
         view, w = self.view, self.view.weights[rows]
         claimed = float(w @ view.confidence[rows] / w.sum())
         right = float(w @ (seen.first == view.top)[rows] / w.sum())
+        temperature = self.sized(seen, sibling, fit)
         return (
-            f"{'over' if fit.t > 0.0 else 'under'}confident: outcomes follow them at temperature {sized(fit, exp)}; "
+            f"{'over' if fit.t > 0.0 else 'under'}confident: outcomes follow them at temperature {temperature}; "
             f"claims of {percent(claimed)} on average come true {percent(right)} of the time"
         )
 
@@ -93,16 +102,10 @@ class TemperatureOfTop(Temperature):
     """The same of predictions with one most probable class."""
 
     kind = "temperature of a class"
-    rows_name = "scores by predicted class"
 
     def __init__(self, view: ClassView) -> None:
         super().__init__(view)
         self.n_siblings = view.k
-        self.n_rows = 2 * view.chosen.size
-
-    def rows(self, seen: Seen) -> FloatArray:
-        """Hits, and log scores, of the predictions of each class."""
-        return seen.top_sums
 
     def rows_of(self, sibling: int) -> slice | IntArray:
         return np.flatnonzero(self.view.top == sibling)
@@ -133,7 +136,7 @@ class Random(ClassFault):
         return float(self.view.weights @ np.log1p(t * (1.0 / (self.view.k * seen.probabilities) - 1.0)))
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        return f"about {sized(fit, lambda t: t, percent)} of the labels are random"
+        return f"about {self.sized(seen, sibling, fit, percent)} of the labels are random"
 
 
 class OfEachClass(ClassFault):
@@ -155,16 +158,7 @@ class Frequency(OfEachClass):
     """``Q_c ~ p_c exp(t)``: a class that occurs more often, or less, than predicted."""
 
     kind = "frequency"
-    weight = 2.0
     range = (-12.0, 12.0)
-
-    def __init__(self, view: ClassView) -> None:
-        super().__init__(view)
-        self.n_rows = view.k
-
-    def rows(self, seen: Seen) -> FloatArray:
-        """Totals of the classes."""
-        return seen.totals
 
     def promising(self, seen: Labels) -> FloatArray:
         return np.square(self._scores(seen))
@@ -178,7 +172,7 @@ class Frequency(OfEachClass):
         return exp(t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        return f"{self.counted(seen, sibling)}: its odds are {sized(fit, exp)} times those predicted"
+        return f"{self.counted(seen, sibling)}: its odds are {self.sized(seen, sibling, fit)} times those predicted"
 
     def counted(self, seen: Labels, c: int) -> str:
         """That a class occurs more often than predicted, or less, with its counts."""
@@ -208,7 +202,7 @@ class Share(OfEachClass):
         return float(w @ np.log1p(t * (1.0 / p - 1.0))) + remaining(others, t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        much = f"about {sized(fit, lambda t: t, percent)} of the outcomes"
+        much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes"
         return f"{much} are {self.view.named(sibling)} whatever is predicted"
 
 
@@ -216,18 +210,11 @@ class Slope(OfEachClass):
     """``Q_c ~ p_c exp(t x)`` with the log odds x of p_c around their mean: odds that are too extreme or too even."""
 
     kind = "slope"
-    weight = 1.0
-    rows_name = "curves"
     range = (-1.5, 5.0)
 
     def __init__(self, view: ClassView) -> None:
         super().__init__(view)
-        self.n_rows = 3 * view.chosen.size
         self._odds: dict[int, FloatArray] = {}
-
-    def rows(self, seen: Seen) -> FloatArray:
-        """Outcomes of each class times cosines of the ranks of their probabilities."""
-        return seen.curves
 
     def _log_odds(self, c: int) -> FloatArray:
         if c not in self._odds:
@@ -257,7 +244,7 @@ class Slope(OfEachClass):
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         wrong = "too even" if fit.t > 0.0 else "too extreme"
-        factor = sized(fit, lambda t: 1.0 + t)
+        factor = self.sized(seen, sibling, fit)
         return (
             f"probabilities of {self.view.named(sibling)} are {wrong}: their log odds should be multiplied by {factor}"
         )

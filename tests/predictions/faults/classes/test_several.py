@@ -14,9 +14,9 @@ W = RNG.uniform(0.5, 2.0, N)
 
 
 def rows_of(faults, name, targets):
-    (fault,) = [one for one in faults.with_rows if faults.name(one) == name]
-    rows = fault.rows(faults.seen(targets))
-    assert rows.shape == (fault.n_rows, len(targets))
+    (some,) = [one for one in faults.compared if one.name == name]
+    rows = some.rows(faults.seen(targets))
+    assert rows.shape == (some.n_rows, len(targets))
     return rows
 
 
@@ -58,7 +58,7 @@ def test_leaks_and_swaps():
 def test_likelihood_of_pairs(table, monkeypatch):
     monkeypatch.setattr(labels, "TABLE", table)
     logs = []
-    for fault in FAULTS.with_likelihood:
+    for fault in FAULTS.kinds:
         if fault.kind in ("leak", "swap"):
             logs += [
                 [fault.log_ratio(FAULTS.seen(y[None]), sibling, labels.PAIR_SHARE) for y in Y]
