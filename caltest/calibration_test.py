@@ -69,7 +69,7 @@ class CalibrationTest(_Named):
     """
 
     estimator: Estimator
-    null: Null
+    null: Null[Any]
 
     def __repr__(self) -> str:
         arguments, named = vars(self)["_arguments"]

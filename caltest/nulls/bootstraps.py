@@ -61,7 +61,7 @@ def widened(draws: FloatArray, variance: float | None, rng: np.random.Generator)
 
 
 @dataclass(frozen=True)
-class ArconesGineBootstrap(ResamplingNull):
+class ArconesGineBootstrap(ResamplingNull[SKCE]):
     """Null distribution of ``n U`` for the unbiased SKCE U from bootstrap counts C ~ Multinomial(n, 1/n).
 
     With the doubly centred matrix ``G_ij = h_ij - r_i - r_j + m`` of row means r and overall mean m of h,
@@ -118,8 +118,7 @@ class ArconesGineBootstrap(ResamplingNull):
     def check_estimator(self, estimator: Estimator) -> None:
         self._check_unbiased(estimator)
 
-    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        assert isinstance(estimator, SKCE)
+    def resample(self, estimator: SKCE, sample: Sample, rng: np.random.Generator) -> Resampled:
         n, kernel = len(sample), estimator.kernel
         diagonal = h_diagonal(kernel, sample)
         results = run(
@@ -132,7 +131,7 @@ class ArconesGineBootstrap(ResamplingNull):
             draws = widened(draws, None if variance is None else n**2 * variance, rng)
         return estimate, n * estimate, draws
 
-    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+    def notes(self, estimator: SKCE, n: int) -> tuple[str, ...]:
         if self.known_variance:
             return ()
         return (
@@ -165,7 +164,7 @@ LEAST, FEW = 5, 10
 
 
 @dataclass(frozen=True)
-class ClusterBootstrap(ResamplingNull):
+class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
     """Null distribution of ``ClusterSKCE`` from independent random signs e of the clusters.
 
     With ``H_cd = sum_{i in c, j in d} h_ij`` a draw is the sum of ``e_c e_d H_cd`` over all clusters c and d that
@@ -211,16 +210,14 @@ class ClusterBootstrap(ResamplingNull):
     wanted = "ClusterSKCE(kernel, clusters)"
     allows_clusters = True
 
-    def check_size(self, estimator: Estimator, n: int) -> None:
-        assert isinstance(estimator, ClusterSKCE)
+    def check_size(self, estimator: ClusterSKCE, n: int) -> None:
         if estimator.clusters.n_clusters < LEAST:
             raise ValueError(
                 f"clusters: got {estimator.clusters.n_clusters}, wanted at least {LEAST}: random signs of so few have "
                 "hardly any distribution; use one_per_cluster, or ClusterLikelihoodRatio"
             )
 
-    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        assert isinstance(estimator, ClusterSKCE)
+    def resample(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> Resampled:
         kernel, clusters = estimator.kernel, estimator.clusters
         pairs = within_pair_sums(kernel, clusters, sample.predictions, np.asarray(sample.targets)[None])
         # What signs do not change: h of observations with themselves and with others of their cluster.
@@ -233,8 +230,7 @@ class ClusterBootstrap(ResamplingNull):
         variance = variance_between_clusters(kernel, clusters, sample.predictions, rng)
         return estimate, estimate, widened(draws, variance, rng)
 
-    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
-        assert isinstance(estimator, ClusterSKCE)
+    def notes(self, estimator: ClusterSKCE, n: int) -> tuple[str, ...]:
         if estimator.clusters.n_clusters >= FEW:
             return ()
         n_clusters = estimator.clusters.n_clusters
@@ -264,7 +260,7 @@ PART = 4
 
 
 @dataclass(frozen=True)
-class ConsistencyResampling(ResamplingNull):
+class ConsistencyResampling(ResamplingNull[Estimator]):
     """The estimate against its values for resampled predictions with targets drawn from them.
 
     As published by Broecker and Smith (2007) and Vaicenavicius et al. (2019), except for the p-value, which is

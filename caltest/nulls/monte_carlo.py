@@ -29,7 +29,7 @@ LARGEST = 2**30
 
 
 @dataclass(frozen=True)
-class ConditionalMonteCarlo(ResamplingNull, SummableNull):
+class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
     """The estimate against its values for B redraws of the targets from the predictions.
 
     Given all predictions, calibration says that the targets are independent draws from them: a simple hypothesis
@@ -226,7 +226,7 @@ TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
-class KnownCovarianceMonteCarlo(ResamplingNull):
+class KnownCovarianceMonteCarlo(ResamplingNull[UCME]):
     """``T**2 = s' V**+ s`` of the sum s of the deviations and its covariance V given the predictions, against redraws.
 
     ``V = sum_i Cov(D_i)`` follows from the predictions alone (``caltest.hstatistics.variances.covariance``), where
@@ -270,8 +270,7 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
     requires = UCME
     wanted = "UCME(kernel, test_predictions, test_targets)"
 
-    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        assert isinstance(estimator, UCME)
+    def resample(self, estimator: UCME, sample: Sample, rng: np.random.Generator) -> Resampled:
         predictions = sample.predictions
         auxiliary, draws = rng.spawn(2)
         covariance = deviation_covariance(estimator.kernel, predictions, estimator.locations, auxiliary)
