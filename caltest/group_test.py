@@ -272,8 +272,7 @@ def calibration_by_group(
     predictions, targets, classes, n_resamples, weights, rng, progress
         As in ``calibration_test``. With weights each group is tested with those of its members.
     groups
-        (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names, or a
-        mapping from names to booleans (n,), for groups that may overlap.
+        As in a call of ``GroupCalibrationTest``.
     kernel
         Test each group with the unbiased squared kernel calibration error of this kernel alone. By default with the
         omnibus of kernels, scores and likelihood ratios of ``calibration_test``, more than 32 groups without weights

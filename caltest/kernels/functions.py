@@ -167,10 +167,8 @@ class MaternKernel(RadialKernel):
 
     Parameters
     ----------
-    metric
-        Distance of two predicted distributions; a kernel of targets uses the Euclidean distance, so leave the default.
-    bandwidth
-        Positive number or ``"median"`` as in ``GaussianKernel``; for vector targets also one number per dimension.
+    metric, bandwidth
+        As in ``GaussianKernel``.
     order
         1.5 or 2.5.
 
@@ -207,10 +205,8 @@ class RationalQuadraticKernel(RadialKernel):
 
     Parameters
     ----------
-    metric
-        Distance of two predicted distributions; a kernel of targets uses the Euclidean distance, so leave the default.
-    bandwidth
-        Positive number or ``"median"`` as in ``GaussianKernel``; for vector targets also one number per dimension.
+    metric, bandwidth
+        As in ``GaussianKernel``.
     shape
         Positive number.
 

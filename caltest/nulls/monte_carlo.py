@@ -129,15 +129,12 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
 
     def redraws(self, estimator: Estimator, predictions: Predictions, rng: np.random.Generator) -> FloatArray:
         """Estimates (B,) for redraws of the targets; of joint statistics the first number."""
-        return np.array(self._drawn(estimator, Sample(predictions, np.empty(0)), rng, observed=False)[0])
+        return np.array(self.values(estimator, Sample(predictions, np.empty(0)), rng, observed=False)[0])
 
-    def values(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> FloatArray:
-        """Numbers (J, B + 1) of a resolved estimator: those of the observed targets first, then those of redraws."""
-        return self._drawn(estimator, sample, rng)
-
-    def _drawn(
+    def values(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, observed: bool = True
     ) -> FloatArray:
+        """Numbers (J, B + 1) of a resolved estimator: those of observed targets, if wanted, then those of redraws."""
         if isinstance(estimator, JointEstimator):
             targets = sample.targets if observed else None
             values = estimator.drawn(sample.predictions, targets, self.n_resamples, rng)

@@ -1,6 +1,7 @@
 """Errors that depend on features, in words: in which bins of them outcomes differ most from what is claimed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -25,12 +26,12 @@ def words_of(features: Sequence[Feature], with_prediction: bool, predictions: Pr
     codes, names = _bins(columns)
     kept = np.flatnonzero(np.bincount(codes, minlength=len(names)) >= FEWEST)
     best, words = 0.0, ""
-    for errors, variances, said in _errors(predictions, targets):
+    for errors, variances, said, means in _errors(predictions, targets):
         sums, known = (np.bincount(codes, one, len(names))[kept] for one in (errors, variances))
         z = np.divide(np.abs(sums), np.sqrt(known), out=np.zeros_like(sums), where=known > 0.0)
         if z.size and z.max() > best:
             best, place = float(z.max()), int(kept[z.argmax()])
-            what, numbers = said(codes == place)
+            what, numbers = said(*(float(one[codes == place].mean()) for one in means))
             words = f"{what} where {names[place]} ({numbers})"
     return words
 
@@ -45,62 +46,43 @@ def _bins(columns: list[tuple[str, Array]]) -> tuple[IntArray, list[str]]:
     return codes, names
 
 
-class _Event:
-    """How often an event occurs in some rows, in words."""
-
-    def __init__(self, name: str, claimed: FloatArray, occurred: FloatArray) -> None:
-        self.name, self.claimed, self.occurred = name, claimed, occurred
-
-    def __call__(self, rows: Array) -> tuple[str, str]:
-        observed, claimed = self.occurred[rows].mean(), self.claimed[rows].mean()
-        how = "more" if observed > claimed else "less"
-        return f"{self.name} {how} often than claimed", f"{100 * observed:.3g} %, claimed {100 * claimed:.3g} %"
+def _event(name: str, observed: float, claimed: float) -> tuple[str, str]:
+    how = "more" if observed > claimed else "less"
+    return f"{name} {how} often than claimed", f"{100 * observed:.3g} %, claimed {100 * claimed:.3g} %"
 
 
-class _Mean:
-    """How far outcomes are from what is predicted in some rows, in words."""
-
-    def __init__(self, scores: FloatArray, name: str) -> None:
-        self.scores, self.name = scores, name
-
-    def __call__(self, rows: Array) -> tuple[str, str]:
-        mean = float(self.scores[rows].mean())
-        how = "higher" if mean > 0.0 else "lower"
-        return f"outcomes{self.name} are {how} than predicted", f"by {abs(mean):.2g} standard deviations on average"
+def _mean(name: str, mean: float) -> tuple[str, str]:
+    how = "higher" if mean > 0.0 else "lower"
+    return f"outcomes{name} are {how} than predicted", f"by {abs(mean):.2g} standard deviations on average"
 
 
-class _Spread:
-    """How large errors are in some rows, in words."""
-
-    def __init__(self, squares: FloatArray) -> None:
-        self.squares = squares
-
-    def __call__(self, rows: Array) -> tuple[str, str]:
-        size = float(np.sqrt(self.squares[rows].mean()))
-        how = "larger" if size > 1.0 else "smaller"
-        return f"errors are {how} than predicted", f"{size:.3g} predicted standard deviations"
+def _spread(square: float) -> tuple[str, str]:
+    size = float(np.sqrt(square))
+    how = "larger" if size > 1.0 else "smaller"
+    return f"errors are {how} than predicted", f"{size:.3g} predicted standard deviations"
 
 
-Said = _Event | _Mean | _Spread
+Error = tuple[FloatArray, FloatArray, Callable[..., tuple[str, str]], list[FloatArray]]
+"""Errors (n,), their variances if the predictions are right, what says them, and of which means it does so."""
 
 
-def _errors(predictions: Predictions, targets: Array) -> Iterator[tuple[FloatArray, FloatArray, Said]]:
-    """Errors (n,), their variances if the predictions are right, and what says them."""
+def _errors(predictions: Predictions, targets: Array) -> Iterator[Error]:
     law = predictions.law
     if law.finite is not None:
         p = law.finite.probabilities
         if p.shape[1] > CLASSES:
             claimed, right = p.max(axis=1), (targets == p.argmax(axis=1)).astype(np.float64)
-            yield right - claimed, claimed * (1.0 - claimed), _Event("the predicted class is right", claimed, right)
+            said = partial(_event, "the predicted class is right")
+            yield right - claimed, claimed * (1.0 - claimed), said, [right, claimed]
             return
         for c in (1,) if p.shape[1] == 2 else range(p.shape[1]):
-            occurred = (targets == c).astype(np.float64)
-            yield occurred - p[:, c], p[:, c] * (1.0 - p[:, c]), _Event(law.finite.occurrence(c), p[:, c], occurred)
+            occurred, said = (targets == c).astype(np.float64), partial(_event, law.finite.occurrence(c))
+            yield occurred - p[:, c], p[:, c] * (1.0 - p[:, c]), said, [occurred, p[:, c]]
         return
     scores = scores_of(law, targets[None])[0]
     each, ones = np.atleast_2d(scores.T), np.ones(len(scores))
     for i, one in enumerate(each):
-        yield one, ones, _Mean(one, f" in coordinate {i}" if len(each) > 1 else "")
+        yield one, ones, partial(_mean, f" in coordinate {i}" if len(each) > 1 else ""), [one]
     if law.has_spread:
         squares = np.square(each).mean(axis=0)
-        yield squares - 1.0, 2.0 * ones / len(each), _Spread(squares)
+        yield squares - 1.0, 2.0 * ones / len(each), _spread, [squares]

@@ -15,8 +15,8 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, 
 from caltest._basics.threads import threaded
 from caltest._loops.uniforms import fill_uniforms, row_states
 from caltest.estimators.combined.parts import OfRows
-from caltest.estimators.scores import ExcessScore, log_mixture
-from caltest.hstatistics.sums.features import Features, FeatureSums
+from caltest.estimators.scores import log_mixture
+from caltest.hstatistics.sums.features import Features, FeatureSums, Sums
 from caltest.hstatistics.sums.residuals import ResidualSums
 from caltest.kernels import PredictionKernel
 from caltest.predictions import Predictions
@@ -38,6 +38,9 @@ LARGEST = 2**29
 Adder = Callable[[Array], FloatArray]
 """Sums (B, W) for targets (B, n) or (B, n, d)."""
 
+Numbers = Callable[[Predictions, Array, FloatArray | None], FloatArray]
+"""Numbers (J, B), or (B,), for many targets; weights of the observations have the sum of their squares."""
+
 
 class Summand(ABC):
     """Sums over the observations of which the numbers of a component are a function."""
@@ -55,11 +58,11 @@ class Summand(ABC):
 class KernelSums(Summand):
     """The SKCE of a kernel of low rank with all pairs, ``|M|**2 / n**2``."""
 
-    features: Features
+    features: tuple[Features, ...]
     unbiased = False
 
     def adder(self, predictions: Predictions) -> Adder:
-        add = self.features.adder(predictions)
+        add = self.features[0].adder(predictions)
         return lambda targets: add(targets).reshape(len(targets), -1)
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
@@ -71,15 +74,9 @@ class KernelSumsOfClasses(KernelSums):
 
     unbiased = True
 
-    def __init__(self, features: Sequence[Features]) -> None:
-        object.__setattr__(self, "features", features[0])
-        object.__setattr__(self, "_features", tuple(features))
-
-    _features: tuple[Features, ...]
-
     def adder(self, predictions: Predictions) -> Adder:
         def add(targets: Array) -> FloatArray:
-            sums = (one.sums(predictions, targets) for one in self._features)
+            sums = (one.sums(predictions, targets) for one in self.features)
             return np.concatenate(
                 [np.column_stack([one.matrices.reshape(len(targets), -1), one.diagonal]) for one in sums], axis=1
             )
@@ -88,7 +85,7 @@ class KernelSumsOfClasses(KernelSums):
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
         means, first = [], 0
-        for one in self._features:
+        for one in self.features:
             shape = len(one.target_map), one.prediction_map.shape[1]
             last = first + shape[0] * shape[1]
             matrices = sums[:, first:last].reshape(-1, *shape)
@@ -98,16 +95,13 @@ class KernelSumsOfClasses(KernelSums):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreSums(Summand):
-    """Mean excess of a score."""
+class MeanSums(Summand):
+    """A number that is a mean over the observations."""
 
-    score: ExcessScore
+    numbers: Numbers
 
     def adder(self, predictions: Predictions) -> Adder:
-        def add(targets: Array) -> FloatArray:
-            return self.score.estimates(predictions, targets)[:, None] * len(predictions)
-
-        return add
+        return lambda targets: self.numbers(predictions, targets, None)[:, None] * len(predictions)
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
         return np.asarray(sums.T / n)
@@ -134,7 +128,7 @@ def _flat(scores: FloatArray) -> FloatArray:
     return scores[:, :, 0] if scores.ndim == 3 and scores.shape[2] == 1 else scores
 
 
-class MeanSums(Summand):
+class ResidualMeanSums(Summand):
     """``n |mean z|**2 - d`` of scores."""
 
     def adder(self, predictions: Predictions) -> Adder:
@@ -143,20 +137,6 @@ class MeanSums(Summand):
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
         return np.asarray(np.square(sums).sum(axis=1)[None] / n - sums.shape[1])
-
-
-class SpreadSums(Summand):
-    """Mean square of the coordinates of scores, less 1."""
-
-    def adder(self, predictions: Predictions) -> Adder:
-        def add(targets: Array) -> FloatArray:
-            squares = np.square(scores_of(predictions.law, targets)).reshape(len(targets), len(predictions), -1)
-            return np.asarray(squares.mean(axis=2).sum(axis=1)[:, None])
-
-        return add
-
-    def values(self, sums: FloatArray, n: int) -> FloatArray:
-        return np.asarray(sums.T / n - 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,16 +174,12 @@ class FaultSums(Summand):
 
 
 @dataclass(frozen=True, eq=False)
-class RowSums:
+class RowSums(Sums):
     """Sums (B, W) over n observations, and those of the pairs i = j of the observed targets, for the first kernel."""
 
     n: int
     sums: FloatArray
     diagonal: float
-
-    def __add__(self, other: "RowSums") -> "RowSums":
-        """The sums of both."""
-        return RowSums(self.n + other.n, self.sums + other.sums, self.diagonal + other.diagonal)
 
 
 class NumberSums(OfRows[RowSums]):
@@ -228,12 +204,12 @@ class NumberSums(OfRows[RowSums]):
 
     @property
     def kept_until(self) -> int:
-        width = self._among.width(self._first.features.kernel.target_kernel)
+        width = self._among.width(self._first.features[0].kernel.target_kernel)
         return min(KEPT, max(1, NUMBERS // width))
 
     @property
     def key(self) -> bytes:
-        kernel = self._first.features
+        kernel = self._first.features[0]
         maps = (kernel.prediction_map, np.asarray(kernel.targets, dtype=np.float64), kernel.target_map)
         return repr(kernel.kernel).encode() + b"".join(np.ascontiguousarray(one).tobytes() for one in maps)
 
@@ -270,7 +246,7 @@ class NumberSums(OfRows[RowSums]):
             for columns, sums in zip(parts, some, strict=True):
                 total[columns] += sums
             if own is not None and redraws.start < 0 and not self._first.unbiased:
-                diagonal += self._first.features.diagonal(here, own)
+                diagonal += self._first.features[0].diagonal(here, own)
         return RowSums(len(predictions), total, diagonal)
 
     def values(self, sums: RowSums) -> FloatArray:

@@ -181,8 +181,7 @@ class GroupMaximum(JointEstimator):
     estimator
         Estimator of the error of a group, for example ``SKCE(kernel)``, ``Omnibus()`` or ``ExcessLogScore()``.
     groups
-        (n,) labels; or booleans (n, G) that say who belongs to which group, or a mapping from names to booleans (n,),
-        for groups that may overlap.
+        As in ``GroupSKCE``.
 
     Raises
     ------

@@ -28,14 +28,12 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator):
 
     Parameters
     ----------
-    kernel
-        Product of a kernel of predictions and a kernel of targets.
+    kernel, unbiased
+        As in ``SKCE``.
     rank
         Number of landmarks: predictions spread over all of them (10 000 evenly spaced ones if there are more) by
         multiples of the golden ratio, which meet no period of the rows; all predictions if there are fewer. For real
         targets as many landmarks are drawn from the landmarks of the predictions, with the ``rng`` of the call.
-    unbiased
-        Leave out the diagonal.
 
     Notes
     -----

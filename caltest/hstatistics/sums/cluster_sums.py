@@ -13,15 +13,7 @@ from caltest.predictions import Predictions
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Clusters of n observations.
-
-    Attributes
-    ----------
-    codes
-        Which cluster 0..C-1 each observation belongs to, (n,).
-    n_clusters
-        Number C.
-    """
+    """Which of C clusters each of n observations belongs to, (n,)."""
 
     codes: IntArray
     n_clusters: int
