@@ -11,7 +11,7 @@ from caltest._laws import pearson3_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._validation import at_least, one_of, switch, whole_number
 from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator, HasTextbookLaw
-from caltest.hstatistics.variances.moments import standard_deviation, third_moment
+from caltest.hstatistics.variances.moments import standard_deviations, third_moment
 from caltest.hstatistics.variances.null_variance import has_formula, variance_of_blocks
 from caltest.nulls.base import Null, Outcome, SummableNull
 from caltest.nulls.monte_carlo import ConditionalMonteCarlo
@@ -57,15 +57,17 @@ class Moments:
 class NormalNull(SummableNull[BlockSKCE]):
     """``z = mean / sqrt(S / N)`` of N independent terms, with p-value ``Phi(-z)``.
 
-    S is the variance of the terms: estimated, or that given the predictions if they are calibrated, if that is larger.
+    S is the variance of the terms: estimated, or that given the predictions if they are calibrated
+    (``caltest.hstatistics.variances.null_variance``), if that is larger.
 
     Parameters
     ----------
     population_variance
         Divide by N in the sample variance S, as the software of the 2019 paper did, instead of N - 1.
     known_variance
-        Whether S is at least the known one. With an estimated one alone, as published, the test rejects up to
-        92 % of calibrated predictions of rare events at the 5 % level.
+        Whether S is at least the known one, which there is not for ``Unnormalised`` predictions without a sampler. With
+        an estimated one alone, as published, the test rejects up to 92 % of calibrated predictions of rare events at
+        the 5 % level.
 
     Raises
     ------
@@ -76,8 +78,7 @@ class NormalNull(SummableNull[BlockSKCE]):
     -----
     Asymptotic in N: with blocks of 2, 3 and 10 it rejects up to 4 % of calibrated predictions at the 5 % level in
     simulations with rare events, ties and few uncertain rows (1000 data sets each). Small p-values are too small for
-    few terms; the result says so below 30. Cost: a few times that of the terms. The variance is known as
-    ``caltest.hstatistics.variances.null_variance`` says; it is not for ``Unnormalised`` predictions without a sampler.
+    few terms; the result says so below 30. Cost: a few times that of the terms.
 
     Sources: Widmann et al. 2019, Lemma 3 and Corollary G.1; Widmann et al. 2021, Remark B.1.
 
@@ -97,7 +98,6 @@ class NormalNull(SummableNull[BlockSKCE]):
 
     pvalue_kind = "asymptotic"
     statistic_name = "z"
-    uses_random_numbers = True
 
     def __post_init__(self) -> None:
         for name in ("population_variance", "known_variance"):
@@ -317,7 +317,8 @@ class PearsonNull(Null[SKCE]):
     def outcome(self, estimator: SKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
         kernel, auxiliary = estimator.kernel.single, rng.spawn(1)[0]
         assert kernel is not None
-        deviation = standard_deviation(kernel, sample.predictions)
+        deviations = standard_deviations([kernel], sample.predictions)
+        deviation = None if deviations is None else float(deviations[0])
         cube = None if deviation is None else third_moment(kernel, sample.predictions, auxiliary)
         estimate = estimator.estimate(sample)
         if deviation is None or cube is None:
