@@ -35,7 +35,7 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
     Given all predictions, calibration says that the targets are independent draws from them: a simple hypothesis
     that can be simulated. With ``p = (1 + #{draw >= estimate}) / (1 + B)`` the observed and the drawn values are
     exchangeable under the null hypothesis, so P(p <= alpha) <= alpha for every n, every B and every estimator
-    (Dwass 1957; Barnard 1963).
+    (Dwass 1957; Barnard 1963). Redraws that equal the estimate, up to a relative difference of 1e-10, count as larger.
 
     Parameters
     ----------
@@ -48,19 +48,16 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
 
     Notes
     -----
-    Redraws that equal the estimate, up to a relative difference of 1e-10, count as larger ones.
-
     Assumes that the targets are independent given the predictions, that kernel, bins and test locations do not
     depend on the targets, and that the data were not used to fit the model.
 
     Time for the SKCE: with classes O(n**2 k) for the kernel, computed once, and for each draw an addition per pair of
     labels that differ from their most probable class and agree with each other: at most n**2 / (2 k) for balanced
     classes, few for confident models. Binary predictions with an exponential kernel: O(n B) after sorting. Real
-    targets: three exponentials per pair and draw. ``LowRankSKCE``: O(n r B).
-
-    Memory: n B labels, of one byte for up to 256 classes, or numbers; beyond 1 GB the draws are made in passes that
-    compute the kernel again. Inside ``joblib.parallel_config(...)`` the draws are shared among its workers. The draws
-    do not depend on threads, workers or passes.
+    targets: three exponentials per pair and draw. ``LowRankSKCE``: O(n r B). Memory: n B labels, of one byte for up to
+    256 classes, or numbers; beyond 1 GB the draws are made in passes that compute the kernel again. Inside
+    ``joblib.parallel_config(...)`` the draws are shared among its workers, on which, as on threads and passes, they do
+    not depend.
 
     Examples
     --------
@@ -117,9 +114,7 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
         statistics = estimator.combined(values)
         outcome = ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
         if not are_pvalues_enough():
-            findings = estimator.findings(sample, outcome.pvalue)
-            found, measures = estimator.found(sample, values), estimator.measures(sample)
-            outcome = replace(outcome, components=found, findings=findings, measures=measures)
+            outcome = replace(outcome, **estimator.told(sample, values, outcome.pvalue))
         return outcome.excluding(exclusion) if estimator.impossible_excluded else outcome
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
@@ -178,7 +173,7 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
 
     def outcome_of(self, estimator: Estimator, sums: Any) -> Outcome:
         if isinstance(estimator, Omnibus):
-            values = estimator.values_from(sums)
+            values = estimator.of_rows.values(sums.sums)
             outcome = self._joint_outcome(estimator, sums.kept, values, sums.exclusion)
             return replace(outcome, estimate=estimator.of_rows.reported(sums.sums, values))
         assert isinstance(estimator, LowRankSKCE)
@@ -228,14 +223,13 @@ class KnownCovarianceMonteCarlo(ResamplingNull[UCME]):
 
     ``V = sum_i Cov(D_i)`` follows from the predictions alone (``caltest.hstatistics.variances.covariance``), where
     Hotelling's T-squared estimates it from the targets; eigenvalues of its correlations of at most 1e-8 of the largest
-    count as 0. ``p = (1 + #{draw >= T**2}) / (1 + B)`` with targets redrawn from the predictions: exact for every n,
-    every B and every set of locations that does not depend on the targets, whatever V is, as it is the same for all
-    draws.
+    count as 0. Exact for every n, every B and every set of locations that does not depend on the targets, whatever V
+    is, as it is the same for all draws.
 
     Parameters
     ----------
     n_resamples
-        Number B >= 1 of redraws (``ValueError`` otherwise).
+        As in ``ConditionalMonteCarlo``.
 
     Raises
     ------

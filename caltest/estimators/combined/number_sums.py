@@ -8,6 +8,8 @@ landmarks and ranks, comes from some of the predictions, so that sums of parts o
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -233,12 +235,15 @@ class NumberSums(OfRows[RowSums]):
         total, diagonal = np.zeros((len(redraws), self._width)), 0.0
         for part in ranges(len(predictions), ROWS[self._target_ndim]):
             here, own = predictions.take(part), None if observed is None else observed[part]
-            adders, made = [one.adder(here) for one in self._summands], _Redraws(here.drawer(), rows[part], seed)
+            adders, drawn = (
+                [one.adder(here) for one in self._summands],
+                partial(_targets, here.drawer(), rows[part], seed),
+            )
 
             def add(
-                columns: slice, adders: list[Adder] = adders, made: "_Redraws" = made, own: Array | None = own
+                columns: slice, adders: list[Adder] = adders, drawn: Callable[..., Array] = drawn, own: Any = own
             ) -> FloatArray:
-                targets = made(redraws[columns], own)
+                targets = drawn(redraws[columns], own)
                 return np.concatenate([one(targets) for one in adders], axis=1)
 
             parts = list(ranges(len(redraws), max(LEAST, TARGETS // len(here))))
@@ -260,28 +265,18 @@ class NumberSums(OfRows[RowSums]):
         return float((values[0, 0] * sums.n**2 - sums.diagonal) / (sums.n * (sums.n - 1.0)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Redraws:
-    """Targets of some redraws, which depend on a seed and the numbers of the rows only; redraw -1 is the observed."""
+def _targets(drawer: Drawer, rows: IntArray, seed: np.uint64, redraws: range, observed: Array | None) -> Array:
+    """Of some redraws (B, n) or (B, n, d), which depend on a seed and the numbers of rows only; -1 is the observed."""
+    first = max(redraws.start, 0)
+    parts = [observed[None]] if redraws.start < 0 and observed is not None else []
 
-    drawer: Drawer
-    rows: IntArray
-    seed: np.uint64
+    def uniforms(number: int) -> FloatArray:
+        states = np.empty(rows.size, dtype=np.uint64)
+        row_states(np.uint64((int(seed) + number) % 2**64), rows, states)
+        out = np.empty((redraws.stop - first, rows.size))
+        fill_uniforms(states, first, out)
+        return out
 
-    def __call__(self, redraws: range, observed: Array | None) -> Array:
-        """Targets (B, n) or (B, n, d)."""
-        first, parts = max(redraws.start, 0), []
-        if redraws.start < 0:
-            assert observed is not None
-            parts.append(observed[None])
-
-        def uniforms(number: int) -> FloatArray:
-            states = np.empty(self.rows.size, dtype=np.uint64)
-            row_states(np.uint64((int(self.seed) + number) % 2**64), self.rows, states)
-            out = np.empty((redraws.stop - first, self.rows.size))
-            fill_uniforms(states, first, out)
-            return out
-
-        if redraws.stop > first:
-            parts.append(self.drawer(uniforms))
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+    if redraws.stop > first:
+        parts.append(drawer(uniforms))
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
