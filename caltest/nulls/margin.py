@@ -26,7 +26,6 @@ class MarginNull(Null[SKCE]):
     margin: float
 
     pvalue_kind = "asymptotic"
-    uses_random_numbers = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "margin", positive_number("margin", self.margin))
@@ -122,19 +121,14 @@ class EquivalenceNull(MarginNull):
     ``z = (margin**2 - U) / s(margin**2)`` with the unbiased SKCE U of all pairs and its standard error s(v) for an
     error as large as the margin, that of ``skce_interval``, and p-value ``Phi(-z)``: it rejects at level a where the
     upper bound ``skce_interval(..., confidence_level=1 - a, side="upper")`` is below ``margin**2``. A test of
-    calibration that does not reject cannot show this.
-
-    The margin and errors are those of ``ToleranceNull``.
+    calibration that does not reject cannot show this. Margin, errors, assumptions, cost and source are those of
+    ``ToleranceNull``.
 
     Notes
     -----
-    Assumes independent observations. Asymptotic: where the KCE is the margin, a test at the 5 % level rejected 0 to
-    4.6 % of 500 simulated data sets each of three classes of Dir(0.1) and Dir(1) with label noise and classes that are
-    too frequent, n = 60 and 200, and 0 to 4.3 % of 400 of rare events (those of ``ToleranceNull``). It takes about ``5
-    sqrt(B) / margin`` observations, with the largest value B of the SKCE, to reject at all. Time O(n**2 k), memory
-    O(n k).
-
-    Source: Widmann et al. 2019, Theorem G.1, for the limit.
+    Asymptotic: where the KCE is the margin, a test at the 5 % level rejected 0 to 4.6 % of 500 simulated data sets each
+    of three classes, and 0 to 4.3 % of 400 of rare events (those of ``ToleranceNull``). It takes about
+    ``5 sqrt(B) / margin`` observations, with the largest value B of the SKCE, to reject at all.
 
     Examples
     --------
