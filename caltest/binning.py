@@ -35,7 +35,17 @@ class Binning(OwnErrstate, ABC):
 
 
 @dataclass(frozen=True)
-class UniformBinning(Binning):
+class _NumberedBinning(Binning):
+    """Bins of which the number is given."""
+
+    n_bins: int = 15
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
+
+
+@dataclass(frozen=True)
+class UniformBinning(_NumberedBinning):
     """Bins of equal width: (0, 1/b], (1/b, 2/b], ..., with 0 in the first and 1 in the last.
 
     The bin of a vector is the tuple of the bins of all its coordinates, so the whole simplex is partitioned, into
@@ -55,11 +65,6 @@ class UniformBinning(Binning):
     [0, 0, 1, 2]
     """
 
-    n_bins: int = 15
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
-
     def assign(self, points: FloatArray) -> IntArray:
         """Number of the bin of each point. Time O(n d), and O(n log n) for d > 1."""
         cells = np.empty(points.shape, dtype=np.intp)
@@ -71,7 +76,7 @@ class UniformBinning(Binning):
 
 
 @dataclass(frozen=True)
-class QuantileBinning(Binning):
+class QuantileBinning(_NumberedBinning):
     """Bins of equal numbers of predictions, in each coordinate.
 
     With x_(1) <= ... <= x_(n) the sorted values, bin j is (x_(ceil(n (j-1)/b)), x_(ceil(n j/b))], the first one
@@ -90,11 +95,6 @@ class QuantileBinning(Binning):
     >>> ct.binning.QuantileBinning(2).assign(np.array([[0.0], [0.7], [0.8], [0.9]])).tolist()
     [0, 0, 1, 1]
     """
-
-    n_bins: int = 15
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
 
     def assign(self, points: FloatArray) -> IntArray:
         """Number of the bin of each point. Time O(n d log n)."""

@@ -29,13 +29,12 @@ class CalibrationTestAccumulator(OwnErrstate):
     """A test of data that come in chunks. Made by ``test.accumulator()``.
 
     That of ``OmnibusTest``, the default test, takes all families that can be redrawn row by row. Redraws are functions
-    of the seed, the number of the row and that of the redraw. Fewer than 65 536 rows wait for others before they are
+    of the seed, the number of the row and that of the redraw; fewer than 65 536 rows wait for others before they are
     counted. Up to 32 unordered classes the test sees how often each label occurs in each of some cells of predictions:
     with kernel and cells from the same predictions, ``test.accumulator(predictions=some, ...)``, the result is the
     same to the last digit whatever the chunks, their order and who takes them. Of more classes the kernel compares
-    predictions in blocks within a chunk, so that the result depends on the chunks; redraws do not. What is wrong is
-    found from up to 2**17 of the rows, those of the smallest random numbers. Memory: 66 MB for the counts of 10 classes
-    and 999 redraws.
+    predictions in blocks within a chunk, so that the result depends on the chunks. What is wrong is found from up to
+    2**17 of the rows, those of the smallest random numbers. Memory: 66 MB for the counts of 10 classes and 999 redraws.
 
     For numbers, vectors, counts, ensembles, ordered classes and quantile forecasts kernels have rank 64, and landmarks
     and ranks of features come from ``predictions=some``. Statistics of chunks are those of all data at once to 1e-9
@@ -45,9 +44,8 @@ class CalibrationTestAccumulator(OwnErrstate):
     refused.
 
     The result of ``AsymptoticBlockSKCETest`` is that of all data at once. With ``MonteCarloTest(LowRankSKCE(...))``
-    every chunk redraws its targets with random numbers of its own, which follow from the seed, the chunk and those
-    before it. So the p-value is exact, the same for the same seed and chunks, and accumulators of one seed that see
-    different data can be merged.
+    every chunk redraws its targets with random numbers that follow from the seed, the chunk and those before it: the
+    p-value is exact, and accumulators of one seed that see different data can be merged.
 
     Parameters
     ----------
@@ -55,7 +53,7 @@ class CalibrationTestAccumulator(OwnErrstate):
         Pair of a ``BlockSKCE`` and a ``NormalNull``, or of an ``Omnibus`` or ``LowRankSKCE`` and a
         ``ConditionalMonteCarlo``.
     rng
-        Seed or ``numpy.random.Generator`` of the redraws.
+        Of the redraws.
     part
         Number of the part of the data, for accumulators of one seed: of those of ``OmnibusTest`` that do not get the
         numbers of their rows, and of others whose first chunks are equal.
@@ -79,13 +77,6 @@ class CalibrationTestAccumulator(OwnErrstate):
     ...     accumulator = accumulator.update(p.take(part), y[part])
     >>> accumulator.result().finding.kind
     'temperature'
-    >>> kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
-    >>> accumulator = ct.AsymptoticBlockSKCETest(kernel, block_size=20).accumulator()
-    >>> for start in range(0, 899, 100):
-    ...     part = slice(start, start + 100)
-    ...     accumulator = accumulator.update(p.take(part), y[part])
-    >>> accumulator.result()
-    <AsymptoticBlockSKCETest: p = 3.14e-05 (asymptotic), n = 899>
     """
 
     def __init__(

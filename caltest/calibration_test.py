@@ -69,7 +69,7 @@ class CalibrationTest(_Named):
     """
 
     estimator: Estimator
-    null: Null
+    null: Null[Any]
 
     def __repr__(self) -> str:
         arguments, named = vars(self)["_arguments"]
@@ -110,18 +110,12 @@ class CalibrationTest(_Named):
 
         Parameters
         ----------
-        predictions
-            ``Predictions``, or what becomes some: an array-like of (n, k) probabilities of k classes or (n,)
-            probabilities of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), or a
-            list of n of them. Dask arrays are taken chunk by chunk, on dask's workers, by tests that have an
+        predictions, targets, classes, rng
+            As in ``calibration_test``. Dask arrays are taken chunk by chunk, on dask's workers, by tests that have an
             ``accumulator``.
-        targets
-            (n,) array-like of outcomes.
         progress
             Show a progress bar on standard error for what takes more than a second, except for dask arrays, whose
             progress dask shows.
-        classes, rng
-            As in ``calibration_test``.
 
         Raises
         ------

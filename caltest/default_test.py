@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from math import inf
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from caltest.estimators.combined.features import Feature, as_features
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.fields.survival import Censored, censored_pit_values
 from caltest.kernels import PairKernel
+from caltest.label_test import labels_tested
 from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.predictions import MultiLabel, Sample
 from caltest.predictions.convert import Missing, as_predictions, as_sample
@@ -46,12 +46,12 @@ def calibration_test(
     Parameters
     ----------
     predictions
-        ``Predictions``, or what becomes some: an array-like of (n, k) probabilities of k classes or (n,)
-        probabilities of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), e.g.
+        ``Predictions``, or what becomes some: an array-like of (n, k) probabilities of k classes or (n,) probabilities
+        of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), e.g.
         ``scipy.stats.norm(mean, scale)``, or a list of n of them. Dask arrays and data frames of probabilities of
         classes stay where their chunks are; see ``OmnibusTest().accumulator`` for other data that come in chunks.
-        ``MultiLabel`` for labels of which a row can have several: then the result is a ``MultiLabelTestResult`` with a
-        p-value for each label, and one for all.
+        ``MultiLabel`` for labels of which a row can have several: the result, a ``MultiLabelTestResult``, has a p-value
+        for each label, and one for all.
     targets
         Outcomes: (n,) or (n, 1) labels 0..k-1, names, 0/1 or booleans, counts or real numbers; (n, d) for predictions
         of vectors; ``ct.Censored(time, event)`` for times of which some are only known to be longer, of continuous
@@ -59,10 +59,10 @@ def calibration_test(
         predictions and targets are pandas objects with the same labels in another order; the result says so.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
-        By default kernels are that of the family, with the median bandwidth, and others: ``exp(-TV / median)`` times
-        ``[y = y']`` for classes, ``exp(-W2 / median)`` times a Gaussian kernel of the targets for normal distributions;
-        ``default_kernel()`` of the predictions returns it. Where most predictions are identical the median of the
-        positive distances is used, where all are any bandwidth, and the result says so.
+        By default kernels are that of the family, ``default_kernel()`` of the predictions, and others: with the median
+        bandwidth ``exp(-TV / median)`` times ``[y = y']`` for classes, ``exp(-W2 / median)`` times a Gaussian kernel of
+        the targets for normal distributions. Where most predictions are identical the median of the positive distances
+        is used, where all are any bandwidth, and the result says so.
     n_resamples
         Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1), or 0 if an outcome occurred that its
         prediction excludes.
@@ -71,13 +71,12 @@ def calibration_test(
         population that is meant and the one that was observed. Rows of weight 0 are left out.
     features
         A data frame, a mapping of columns, or an (n, d) array of what else is known of the rows: numbers, times,
-        categories, with missing values. The hypothesis is then that predictions are right given these too,
-        ``P(Y | P_X, X) = P_X``, and 0.3 of the weight is on errors that depend on a feature alone, with the
-        prediction, or on two of up to 20 features together; ``result.components`` says which. Features must not be
-        functions of the outcomes. ``find_slices`` says where.
+        categories, with missing values; no functions of the outcomes. The hypothesis is then that predictions are right
+        given these too, ``P(Y | P_X, X) = P_X``, and 0.3 of the weight is on errors that depend on a feature alone,
+        with the prediction, or on two of up to 20 features together (``result.components``). ``find_slices`` says
+        where.
     classes
-        Names of the classes in the order of the columns, if the targets are names that the columns of a data frame do
-        not have.
+        Names of the classes in the order of the columns, if the targets are names that a data frame does not have.
     missing
         What becomes of missing targets (NaN, None, pandas.NA, NaT or masked): ``"refuse"`` them, or ``"drop"`` them
         with their predictions. The result says how many, and that this assumes that whether an outcome is missing does
@@ -96,11 +95,10 @@ def calibration_test(
 
     Notes
     -----
-    Weights enter the statistics (``Omnibus``, or ``WeightedSKCE`` for a kernel), the targets are redrawn from the
-    predictions as without them: the p-value is exact for the hypothesis ``P(Y | P_X, w) = P_X``, which is calibration
-    where weights are functions of the predictions. Only their ratios matter, and equal weights change nothing. A weight
-    is not a count: a row of weight 2 is one outcome that counts twice, two equal rows are two independent outcomes and
-    more evidence. Rows that stand for several outcomes each belong in the data as often as that, without weights.
+    Weights enter the statistics (``Omnibus``, or ``WeightedSKCE`` for a kernel), the targets are redrawn as without
+    them: the p-value is exact for the hypothesis ``P(Y | P_X, w) = P_X``, which is calibration where weights are
+    functions of the predictions. Only their ratios matter. A weight is not a count: a row of weight 2 is one outcome
+    that counts twice, two equal rows are more evidence; rows that stand for several belong in the data as often.
 
     Assumes that the targets are independent given the predictions and were not used to fit the model. Time O(n**2) for
     up to 10 000 predictions of classes or 500 of real targets, O(n n_resamples) for more and for binary predictions;
@@ -124,10 +122,7 @@ def calibration_test(
                 "kernel, weights, features, classes: got one of them with ct.MultiLabel, wanted None; names of labels "
                 "belong to ct.MultiLabel(p, names), and one label, p.label(name), can be tested with all but classes"
             )
-        # It adjusts p-values as the test of groups does, which is above this one.
-        of_labels: Any = import_module("caltest.label_test")
-        result = of_labels.labels_tested(predictions, targets, n_resamples, missing, rng, progress)
-        return cast("CalibrationTestResult", result)
+        return labels_tested(predictions, targets, n_resamples, missing, rng, progress)
     if not isinstance(targets, Censored) and getattr(predictions, "longest", inf) < inf:
         targets = Censored(targets, np.ones(len(Table.of(targets, "targets").values)))
     if isinstance(targets, Censored):

@@ -46,7 +46,8 @@ class GroupCalibrationTest(OwnErrstate):
 
     The targets are redrawn from the predictions, the same ones for all groups. The error of each group, in units of its
     own standard deviation, is compared with the largest one of all groups in each redraw, and those of the groups
-    that are not yet rejected thereafter: the step-down maximum of Westfall and Young 1993.
+    that are not yet rejected thereafter: the step-down maximum of Westfall and Young 1993, which is exact here, as the
+    law of targets given predictions is known.
 
     Parameters
     ----------
@@ -54,14 +55,14 @@ class GroupCalibrationTest(OwnErrstate):
         Estimator of the error of a group, or a kernel for ``SKCE(kernel)``. Default: ``Omnibus`` with the kernel of the
         family, which finds most, for up to 32 groups; for more of them sums with known moments, see the notes.
     n_resamples
-        Number B of redraws; the smallest p-value is 1 / (B + 1).
+        As in ``calibration_test``.
 
     Raises
     ------
     TypeError
         For what is neither an estimator nor a kernel.
     ValueError
-        For a number of redraws below 1; in a call for bad data, groups with fewer than two members, or missing labels.
+        In a call for bad data, groups with fewer than two members, or missing labels.
 
     Notes
     -----
@@ -74,12 +75,10 @@ class GroupCalibrationTest(OwnErrstate):
     known cumulants, the largest of a group after weighing: of ``y - p``, alone and times the logit and four cosines of
     the rank of p; of several classes of hits less confidence, of the log score, and of the frequencies of up to 20
     classes; of numbers of normal scores ``z = Phi^-1(F(y))``, alone and times four cosines of the rank of the predicted
-    mean, and their spread. The estimate is then the mean of ``y - p``, of hits less confidence, or of z. Other errors
-    are not seen: ``Omnibus(kernel)`` can be given for any number of groups. It is taken for other predictions, such as
-    vectors, and for weights. Where adjusted p-values are at most 0.1, the 50 smallest of them have findings. Time
-    O(B (n + M)) for M memberships, memory O(64 (n + G) + M).
-
-    Source: Westfall and Young 1993, step-down maximum; exact here, as the law of targets given predictions is known.
+    mean, and their spread. The estimate is then the mean of ``y - p``, of hits less confidence, or of z; other errors
+    are not seen. ``Omnibus`` is taken for other predictions, such as vectors, and for weights. Where adjusted p-values
+    are at most 0.1, the 50 smallest of them have findings. Time O(B (n + M)) for M memberships, memory
+    O(64 (n + G) + M).
 
     Examples
     --------
@@ -267,28 +266,17 @@ def calibration_by_group(
 ) -> GroupCalibrationTestResult:
     """Test in which groups of observations predictions are calibrated, with exact p-values adjusted for all groups.
 
+    See ``GroupCalibrationTest`` for the hypothesis, assumptions, errors and cost.
+
     Parameters
     ----------
     predictions, targets, classes, n_resamples, weights, rng, progress
         As in ``calibration_test``. With weights each group is tested with those of its members.
     groups
-        (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names, or a
-        mapping from names to booleans (n,), for groups that may overlap.
+        As in a call of ``GroupCalibrationTest``.
     kernel
-        Test each group with the unbiased squared kernel calibration error of this kernel alone. By default with the
-        omnibus of kernels, scores and likelihood ratios of ``calibration_test``, more than 32 groups without weights
-        with sums of errors, as ``GroupCalibrationTest`` says.
-
-    Raises
-    ------
-    ValueError
-        For bad data or weights, groups with fewer than two members of positive weight, or missing labels.
-    TypeError
-        For swapped arguments or an unsuitable kernel.
-
-    Notes
-    -----
-    See ``GroupCalibrationTest`` for the hypothesis, assumptions and cost.
+        Test each group with the unbiased squared kernel calibration error of this kernel alone; by default as
+        ``GroupCalibrationTest`` does.
 
     Examples
     --------

@@ -1,6 +1,8 @@
 """Named tests: names for pairs of an estimator and a null, such as ``OmnibusTest``, and the test of data in chunks.
 
-Most are at the front door too. A test of your own is a pair: ``ct.CalibrationTest(estimator, null)``.
+Most are at the front door too. Those of classical statistics are to compare with published p-values, with the law of
+the literature; ``MonteCarloTest`` of their estimator is exact. A test of your own is a pair:
+``ct.CalibrationTest(estimator, null)``.
 """
 
 from typing import Any, Literal
@@ -295,8 +297,6 @@ class BinnedEquivalenceTest(CalibrationTest):
 class CoxTest(CalibrationTest):
     """Likelihood ratio test of the intercept and the slope of the log-odds. See ``CoxCalibration``.
 
-    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
-
     Examples
     --------
     >>> import caltest as ct
@@ -311,8 +311,6 @@ class CoxTest(CalibrationTest):
 
 class ECCETest(CalibrationTest):
     """Test of cumulative differences with the law of a Brownian motion. See ``ECCE``.
-
-    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
 
     Examples
     --------
@@ -329,8 +327,6 @@ class ECCETest(CalibrationTest):
 class HosmerLemeshowTest(CalibrationTest):
     """Chi-squared test of the events in groups of predictions. See ``HosmerLemeshow``.
 
-    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
-
     Examples
     --------
     >>> import caltest as ct
@@ -345,8 +341,6 @@ class HosmerLemeshowTest(CalibrationTest):
 
 class LogScoreTest(CalibrationTest):
     """Two-sided normal test of the log score. See ``ExcessLogScore``.
-
-    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
 
     Examples
     --------
@@ -379,8 +373,6 @@ class PITTest(CalibrationTest):
 class QuantileCalibrationTest(CalibrationTest):
     """Chi-squared test of the outcomes between predicted quantiles. See ``QuantileCalibration``.
 
-    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
-
     Examples
     --------
     >>> import caltest as ct
@@ -395,8 +387,6 @@ class QuantileCalibrationTest(CalibrationTest):
 
 class SpiegelhalterTest(CalibrationTest):
     """Two-sided normal test of the Brier score. See ``ExcessBrierScore``.
-
-    To compare with published p-values, with the law of the literature; ``MonteCarloTest`` of the estimator is exact.
 
     Examples
     --------

@@ -322,9 +322,9 @@ def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeyp
         slow = pair_sums_one_by_one(*parts, sample.predictions, redraws, tiles)
         for listed in (hlabels.LISTED, 0.0, np.inf):
             monkeypatch.setattr(hlabels, "LISTED", listed)
-            fast = hredraws.pair_sums(kernels, sample.predictions, redraws, (tiles, len(tiles)))
+            fast = hredraws.pair_sums(*parts, sample.predictions, redraws, (tiles, len(tiles)))
             assert fast == pytest.approx(slow, rel=1e-11, abs=1e-13)
-        alone = hredraws.pair_sums(kernels[1:], sample.predictions, redraws, (tiles, len(tiles)))
+        alone = hredraws.pair_sums(parts[0][1:], parts[1], sample.predictions, redraws, (tiles, len(tiles)))
         assert alone == pytest.approx(slow[1:], rel=1e-11, abs=1e-13)
 
 

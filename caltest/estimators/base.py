@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -88,6 +89,13 @@ class Estimator(OwnErrstate, ABC):
     def for_rows(self, rows: Any) -> Self:
         """The resolved estimator for some of the predictions it was resolved with."""
         return self
+
+    def _with(self, **values: Any) -> Self:
+        """A copy with other values of some fields, which are not checked."""
+        changed = copy(self)
+        for name, value in values.items():
+            object.__setattr__(changed, name, value)
+        return changed
 
     @abstractmethod
     def estimate(self, sample: Sample) -> float:

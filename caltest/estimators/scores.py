@@ -300,23 +300,17 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
 
     It is the mean of the likelihood ratios of ``LogLikelihoodRatio`` for one observation of each cluster, over all
     choices. Each ratio has mean 1 if the predictions are calibrated, so E has mean 1 for any dependence of outcomes
-    within clusters, and ``1 / E`` bounds a p-value (``EValueBound``).
+    within clusters, and ``1 / E`` bounds a p-value (``EValueBound``). Time O(n K) for K alternatives.
 
     Parameters
     ----------
     clusters
-        (n,) array-like of labels.
+        As in ``ClusterSKCE``, with the same errors.
 
     Raises
     ------
-    ValueError
-        For missing labels or a single cluster; at the call for another number of predictions.
     TypeError
         For families without known likelihood ratios.
-
-    Notes
-    -----
-    Time O(n K) for K alternatives.
 
     Examples
     --------

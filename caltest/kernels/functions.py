@@ -23,11 +23,14 @@ class GaussianKernel(RadialKernel):
     Parameters
     ----------
     metric
-        Distance of two predicted distributions; a kernel of targets uses the absolute difference, so leave the default.
+        Distance of two predicted distributions, e.g. ``TotalVariation()``; a kernel of targets uses the Euclidean
+        distance, so leave the default.
     bandwidth
-        Positive number, or ``"median"``: on predictions the median distance of all pairs; on targets the median
-        standard deviation of the predicted distributions (the root of the trace of the covariance matrix for vectors).
-        Neither depends on the observed targets. For vector targets also one number per dimension.
+        Positive number in units of the distance, or ``"median"``: on predictions the median distance of all pairs of
+        different predictions, of 10 000 evenly spaced ones if there are more (results say so), in time
+        O(min(n, 10 000)**2 k); on targets the median standard deviation of the predicted distributions (the root of the
+        trace of the covariance matrix for vectors). Neither depends on the observed targets, which keeps tests valid.
+        For vector targets also one number per dimension.
 
     Warns
     -----
@@ -71,14 +74,8 @@ class ExponentialKernel(RadialKernel):
 
     Parameters
     ----------
-    metric
-        Distance of two predicted distributions, e.g. ``TotalVariation()``; a kernel of targets uses the Euclidean
-        distance, so leave the default.
-    bandwidth
-        Positive number in units of the distance, or ``"median"``: the median distance of all pairs of different
-        predictions in the data, of 10 000 evenly spaced ones if there are more (results say so); on targets the median
-        standard deviation of the predicted distributions. It never depends on the observed targets, which keeps the
-        tests valid. For vector targets also one number per dimension. The median takes O(min(n, 10 000)**2 k) time.
+    metric, bandwidth
+        As in ``GaussianKernel``.
     exponent
         0 < exponent <= 2.
 
@@ -167,10 +164,8 @@ class MaternKernel(RadialKernel):
 
     Parameters
     ----------
-    metric
-        Distance of two predicted distributions; a kernel of targets uses the Euclidean distance, so leave the default.
-    bandwidth
-        Positive number or ``"median"`` as in ``GaussianKernel``; for vector targets also one number per dimension.
+    metric, bandwidth
+        As in ``GaussianKernel``.
     order
         1.5 or 2.5.
 
@@ -207,10 +202,8 @@ class RationalQuadraticKernel(RadialKernel):
 
     Parameters
     ----------
-    metric
-        Distance of two predicted distributions; a kernel of targets uses the Euclidean distance, so leave the default.
-    bandwidth
-        Positive number or ``"median"`` as in ``GaussianKernel``; for vector targets also one number per dimension.
+    metric, bandwidth
+        As in ``GaussianKernel``.
     shape
         Positive number.
 

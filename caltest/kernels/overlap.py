@@ -32,9 +32,6 @@ class OverlapKernel(PredictionKernel):
     >>> kernel = ct.kernels.OverlapKernel()
     >>> kernel.tile(ct.Categorical([[0.2, 0.8]]), ct.Categorical([[0.5, 0.5]])).round(4)
     array([[0.7]])
-    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ct.MonteCarloTest(ct.SKCE(ct.ProductKernel(kernel, ct.DeltaKernel())), n_resamples=99)(p, y, rng=1).pvalue
-    0.01
     """
 
     bound = 1.0

@@ -17,10 +17,6 @@ from caltest.kernels.metrics.vector_metrics import Euclidean, Metric, VectorMetr
 Bandwidth = float | Literal["median"] | tuple[float, ...]
 
 
-def _is_median(bandwidth: object) -> bool:
-    return isinstance(bandwidth, str) and bandwidth == "median"
-
-
 class Function(NamedTuple):
     """``f(u)`` with ``u = (stretch d / bandwidth)**exponent``: f by its kind in ``caltest._loops.formulas.kernels``."""
 
@@ -125,7 +121,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     @property
     def uses_median(self) -> bool:
-        return _is_median(self.bandwidth)
+        return self.bandwidth == "median"
 
     @property
     def width(self) -> float:
@@ -195,7 +191,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
     def resolve(self, predictions: Predicted) -> Self:
         """Replace ``"median"`` by the median distance of all pairs of different predictions."""
         resolved = self.resolve_metric(predictions)
-        if not _is_median(self.bandwidth):
+        if not self.uses_median:
             return resolved
         return resolved.with_bandwidth(predictions.median_distance(resolved.metric))
 
@@ -210,7 +206,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
 
     def resolve_for_targets(self, predictions: Predicted) -> Self:
         """Replace ``"median"`` by the median standard deviation of the predicted distributions."""
-        return self.with_bandwidth(predictions.target_scale()) if _is_median(self.bandwidth) else self
+        return self.with_bandwidth(predictions.target_scale()) if self.uses_median else self
 
     def with_bandwidth(self, bandwidth: float) -> Self:
         """The same kernel with another bandwidth, without a second warning if it is not positive definite."""

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from caltest._results.values import Finding, impossible
 from caltest._validation import whole_number
 from caltest.estimators import SKCE, Estimator
 from caltest.predictions import Predictions, Sample
+
+E = TypeVar("E", bound=Estimator)
+"""The estimators that a null is for."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Outcome:
         return float(self.null_distribution.mean())
 
 
-class Null(OwnErrstate, ABC):
+class Null(OwnErrstate, ABC, Generic[E]):
     """The distribution of an estimator under the null hypothesis that the predictions are calibrated.
 
     Subclasses are frozen dataclasses. They own the scale of the statistic and name the estimators they are for.
@@ -68,7 +71,7 @@ class Null(OwnErrstate, ABC):
     allows_clusters: ClassVar[bool] = False
     """Whether p-values are right for outcomes that depend on each other within clusters."""
 
-    def draws_for(self, estimator: Estimator, predictions: Predictions) -> bool:
+    def draws_for(self, estimator: E, predictions: Predictions) -> bool:
         """Whether it uses random numbers for these predictions, by default if it ever does."""
         return self.uses_random_numbers
 
@@ -87,11 +90,11 @@ class Null(OwnErrstate, ABC):
         if not isinstance(estimator, self.requires):
             raise self._illegal(estimator, self.wanted)
 
-    def check_size(self, estimator: Estimator, n: int) -> None:
+    def check_size(self, estimator: E, n: int) -> None:
         """Raise ``ValueError`` unless there are enough observations; the estimator checks what it needs itself."""
 
     @abstractmethod
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+    def outcome(self, estimator: E, sample: Sample, rng: np.random.Generator) -> Outcome:
         """Estimate, statistic and p-value for a resolved estimator and a checked sample.
 
         Random numbers come from children, ``rng.spawn``: those of ``rng`` itself may have made the data.
@@ -105,19 +108,19 @@ class Null(OwnErrstate, ABC):
         """The null for these predictions in one line."""
         return self.describe()
 
-    def statistic_name_of(self, estimator: Estimator) -> str:
+    def statistic_name_of(self, estimator: E) -> str:
         """What the statistic is."""
         return self.statistic_name
 
-    def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
+    def hypothesis(self, estimator: E, predictions: Predictions) -> str:
         """What is tested, as a formula."""
         return estimator.hypothesis(predictions)
 
-    def pvalue_kind_of(self, estimator: Estimator) -> PValueKind:
+    def pvalue_kind_of(self, estimator: E) -> PValueKind:
         """What kind of p-value it is."""
         return self.pvalue_kind
 
-    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+    def notes(self, estimator: E, n: int) -> tuple[str, ...]:
         """What readers of the p-value should know."""
         return ()
 
@@ -130,11 +133,11 @@ class Null(OwnErrstate, ABC):
         return TypeError(f"estimator: got {type(estimator).__name__} for {type(self).__name__}, wanted {wanted}")
 
 
-class SummableNull(Null):
+class SummableNull(Null[E]):
     """A null whose outcome is a function of sums over parts of the data, for estimators that are so too."""
 
     @abstractmethod
-    def sums(self, estimator: Estimator, sample: Sample, rng: np.random.Generator, place: tuple[int, IntArray]) -> Any:
+    def sums(self, estimator: E, sample: Sample, rng: np.random.Generator, place: tuple[int, IntArray]) -> Any:
         """What a part of the data adds; parts are added with ``+``.
 
         Random numbers are those of the part, ``rng``, or functions of a seed and of the number of the row, where the
@@ -142,11 +145,11 @@ class SummableNull(Null):
         """
 
     @abstractmethod
-    def outcome_of(self, estimator: Estimator, sums: Any) -> Outcome:
+    def outcome_of(self, estimator: E, sums: Any) -> Outcome:
         """Estimate, statistic and p-value from the sums of all parts."""
 
     @abstractmethod
-    def check_summable(self, estimator: Estimator) -> None:
+    def check_summable(self, estimator: E) -> None:
         """Raise ``TypeError`` for other estimators than those of sums, ``ValueError`` if one is not resolved."""
 
 
@@ -155,7 +158,7 @@ Resampled = tuple[float, float, FloatArray]
 
 
 @dataclass(frozen=True)
-class ResamplingNull(Null):
+class ResamplingNull(Null[E]):
     """A null that compares the statistic with ``n_resamples`` values of it."""
 
     n_resamples: int = 999
@@ -167,10 +170,10 @@ class ResamplingNull(Null):
         object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
 
     @abstractmethod
-    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
+    def resample(self, estimator: E, sample: Sample, rng: np.random.Generator) -> Resampled:
         """The estimate, the statistic, and its resampled values."""
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+    def outcome(self, estimator: E, sample: Sample, rng: np.random.Generator) -> Outcome:
         return ranked(*self.resample(estimator, sample, rng))
 
 

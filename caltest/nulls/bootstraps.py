@@ -12,7 +12,7 @@ from caltest._basics.threads import threaded
 from caltest._loops.counting import add_counts
 from caltest._validation import switch
 from caltest.estimators import ECE, SKCE, ClusterSKCE, Estimator
-from caltest.hstatistics.sums.cluster_sums import within_pair_sums
+from caltest.hstatistics.redraws.of_all_families import within_pair_sums
 from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums
 from caltest.hstatistics.variances.null_variance import variance_between_clusters, variance_if_calibrated
 from caltest.kernels import PairKernel
@@ -61,7 +61,7 @@ def widened(draws: FloatArray, variance: float | None, rng: np.random.Generator)
 
 
 @dataclass(frozen=True)
-class ArconesGineBootstrap(ResamplingNull):
+class ArconesGineBootstrap(ResamplingNull[SKCE]):
     """Null distribution of ``n U`` for the unbiased SKCE U from bootstrap counts C ~ Multinomial(n, 1/n).
 
     With the doubly centred matrix ``G_ij = h_ij - r_i - r_j + m`` of row means r and overall mean m of h,
@@ -74,22 +74,19 @@ class ArconesGineBootstrap(ResamplingNull):
     Parameters
     ----------
     n_resamples
-        Number B >= 1 of resamples (``ValueError`` otherwise); the smallest p-value is 1 / (B + 1).
+        As in ``ConditionalMonteCarlo``.
     known_variance
-        Give the draws at least the variance that n U has given the predictions if they are calibrated, by adding
-        independent multiples of ``Z**2 - 1`` for standard normal Z. As published, without it, the bootstrap rejects up
-        to 29 % of calibrated predictions of rare events at the 5 % level: as long as none has occurred,
-        h does not vary. The variance is known as ``caltest.hstatistics.variances.null_variance`` says; it is not for
-        ``Unnormalised`` predictions without a sampler.
+        Give the draws at least the variance that n U has given the predictions if they are calibrated
+        (``caltest.hstatistics.variances.null_variance``), by adding independent multiples of ``Z**2 - 1`` for standard
+        normal Z. As published, without it, the bootstrap rejects up to 29 % of calibrated predictions of rare events at
+        the 5 % level: as long as none has occurred, h does not vary. It is not known for ``Unnormalised`` predictions
+        without a sampler.
 
     Notes
     -----
-    The p-value is (1 + #{draw >= n U}) / (1 + B); the reference
-    divides #{...} by B, which can give 0. Its statistic n/(n-1) U - V, with the biased estimate V, gives the same
-    counts. Asymptotic: it rejects up to 6 % of calibrated predictions
-    at the 5 % level in simulations with rare events, ties and few uncertain rows (1000 data sets each), and far less
-    with many classes and n of a hundred or less.
-
+    The reference divides #{draw >= n U} by B, which can give 0; its statistic n/(n-1) U - V, with the biased estimate
+    V, gives the same counts. Asymptotic: it rejects up to 6 % of calibrated predictions at the 5 % level in simulations
+    with rare events, ties and few uncertain rows (1000 data sets each), and far less with many classes and small n.
     Time O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an exponential kernel. Memory 64 MB,
     or 1 kB for each of more than 65 000 observations.
 
@@ -118,8 +115,7 @@ class ArconesGineBootstrap(ResamplingNull):
     def check_estimator(self, estimator: Estimator) -> None:
         self._check_unbiased(estimator)
 
-    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        assert isinstance(estimator, SKCE)
+    def resample(self, estimator: SKCE, sample: Sample, rng: np.random.Generator) -> Resampled:
         n, kernel = len(sample), estimator.kernel
         diagonal = h_diagonal(kernel, sample)
         results = run(
@@ -132,7 +128,7 @@ class ArconesGineBootstrap(ResamplingNull):
             draws = widened(draws, None if variance is None else n**2 * variance, rng)
         return estimate, n * estimate, draws
 
-    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+    def notes(self, estimator: SKCE, n: int) -> tuple[str, ...]:
         if self.known_variance:
             return ()
         return (
@@ -165,7 +161,7 @@ LEAST, FEW = 5, 10
 
 
 @dataclass(frozen=True)
-class ClusterBootstrap(ResamplingNull):
+class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
     """Null distribution of ``ClusterSKCE`` from independent random signs e of the clusters.
 
     With ``H_cd = sum_{i in c, j in d} h_ij`` a draw is the sum of ``e_c e_d H_cd`` over all clusters c and d that
@@ -176,8 +172,7 @@ class ClusterBootstrap(ResamplingNull):
     Parameters
     ----------
     n_resamples
-        Number B >= 1 of draws (``ValueError`` otherwise); the smallest p-value is 1 / (B + 1), or about
-        2 / 2**C for C clusters.
+        As in ``ConditionalMonteCarlo``; for C clusters the p-value is at least about 2 / 2**C, too.
 
     Raises
     ------
@@ -186,10 +181,10 @@ class ClusterBootstrap(ResamplingNull):
 
     Notes
     -----
-    p = (1 + #{draw >= estimate}) / (1 + B). Asymptotic in the number of clusters, which are independent: of rare events
-    (Beta(0.3, 12), 30 clusters of 3 equal predictions) it rejects 0.6 % at the 5 % level if outcomes within clusters
-    are independent, and 8 % if they are equal, as the variance is then larger than known (500 data sets each). Time
-    O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an exponential kernel.
+    Asymptotic in the number of clusters, which are independent: of rare events (Beta(0.3, 12), 30 clusters of 3 equal
+    predictions) it rejects 0.6 % at the 5 % level if outcomes within clusters are independent, and 8 % if they are
+    equal, as the variance is then larger than known (500 data sets each). Time O(n**2 (k + B)) by matrix products, or
+    O(n B) for binary predictions with an exponential kernel.
 
     Sources: signs of clusters in place of observations in the multiplier bootstrap of Leucht and Neumann 2013 and
     Chwialkowski, Sejdinovic and Gretton 2014.
@@ -199,10 +194,8 @@ class ClusterBootstrap(ResamplingNull):
     >>> import caltest as ct
     >>> import numpy as np
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> clusters = np.arange(899) // 3
-    >>> estimator = ct.estimators.ClusterSKCE(p.default_kernel(), clusters)
-    >>> test = ct.CalibrationTest(estimator, ct.nulls.ClusterBootstrap(n_resamples=99))
-    >>> test(p, y, rng=1).pvalue
+    >>> estimator = ct.estimators.ClusterSKCE(p.default_kernel(), np.arange(899) // 3)
+    >>> ct.CalibrationTest(estimator, ct.nulls.ClusterBootstrap(n_resamples=99))(p, y, rng=1).pvalue
     0.01
     """
 
@@ -211,16 +204,14 @@ class ClusterBootstrap(ResamplingNull):
     wanted = "ClusterSKCE(kernel, clusters)"
     allows_clusters = True
 
-    def check_size(self, estimator: Estimator, n: int) -> None:
-        assert isinstance(estimator, ClusterSKCE)
+    def check_size(self, estimator: ClusterSKCE, n: int) -> None:
         if estimator.clusters.n_clusters < LEAST:
             raise ValueError(
                 f"clusters: got {estimator.clusters.n_clusters}, wanted at least {LEAST}: random signs of so few have "
                 "hardly any distribution; use one_per_cluster, or ClusterLikelihoodRatio"
             )
 
-    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        assert isinstance(estimator, ClusterSKCE)
+    def resample(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> Resampled:
         kernel, clusters = estimator.kernel, estimator.clusters
         pairs = within_pair_sums(kernel, clusters, sample.predictions, np.asarray(sample.targets)[None])
         # What signs do not change: h of observations with themselves and with others of their cluster.
@@ -233,8 +224,7 @@ class ClusterBootstrap(ResamplingNull):
         variance = variance_between_clusters(kernel, clusters, sample.predictions, rng)
         return estimate, estimate, widened(draws, variance, rng)
 
-    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
-        assert isinstance(estimator, ClusterSKCE)
+    def notes(self, estimator: ClusterSKCE, n: int) -> tuple[str, ...]:
         if estimator.clusters.n_clusters >= FEW:
             return ()
         n_clusters = estimator.clusters.n_clusters
@@ -264,17 +254,16 @@ PART = 4
 
 
 @dataclass(frozen=True)
-class ConsistencyResampling(ResamplingNull):
+class ConsistencyResampling(ResamplingNull[Estimator]):
     """The estimate against its values for resampled predictions with targets drawn from them.
 
-    As published by Broecker and Smith (2007) and Vaicenavicius et al. (2019), except for the p-value, which is
-    (1 + #{draw >= estimate}) / (1 + B) instead of #{...} / B. Settings that depend on the predictions, such as
-    a median bandwidth, are computed once, from the observed predictions; bins are formed anew.
+    As published by Broecker and Smith (2007) and Vaicenavicius et al. (2019), but for the 1 that is added to both
+    parts of the p-value. A median bandwidth is that of the observed predictions; bins are formed anew.
 
     Parameters
     ----------
     n_resamples
-        Number B >= 1 of resamples (``ValueError`` otherwise); the smallest p-value is 1 / (B + 1).
+        As in ``ConditionalMonteCarlo``.
 
     Notes
     -----

@@ -17,7 +17,7 @@ from caltest.predictions.alternatives import Alternatives
 
 
 @dataclass(frozen=True)
-class DistributionFreeBound(Null):
+class DistributionFreeBound(Null[SKCE | BlockSKCE]):
     """p = an upper bound of P(estimator >= estimate) for calibrated predictions; 1 for estimates of at most 0.
 
     The bounds are those of Lemma 2 of Widmann et al. 2019 (Theorems H.2 to H.4), see ``SKCE.tail_bound`` and
@@ -47,8 +47,7 @@ class DistributionFreeBound(Null):
                 estimator, "an estimator with a bound: SKCE(kernel) or unbiased BlockSKCE(kernel, block_size)"
             )
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        assert isinstance(estimator, (SKCE, BlockSKCE))
+    def outcome(self, estimator: SKCE | BlockSKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
         estimate = estimator.estimate(sample)
         return Outcome(estimate, estimate, min(1.0, estimator.tail_bound(estimate, sample.predictions)))
 
@@ -114,7 +113,7 @@ class OutcomeSum:
 
 
 @dataclass(frozen=True)
-class CrossChernoffBound(Null):
+class CrossChernoffBound(Null[CrossSKCE]):
     """A certified p-value of the ``CrossSKCE``: ``p = min_t exp(K(t) - t s) >= P(S >= s)``.
 
     ``K(t) = sum_i log E exp(t (w_i(Z_i) - E w_i(Z_i)))`` is the cumulant generating function of the sum S of the terms
@@ -147,8 +146,7 @@ class CrossChernoffBound(Null):
     requires = CrossSKCE
     wanted = "CrossSKCE(kernel)"
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        assert isinstance(estimator, CrossSKCE)
+    def outcome(self, estimator: CrossSKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
         if sample.predictions.law.finite is None:
             raise TypeError(
                 f"predictions: got {sample.predictions.family} predictions, wanted finitely many outcomes, over which "
@@ -167,7 +165,7 @@ class CrossChernoffBound(Null):
         return "Chernoff's bound given the predictions and the targets of the other half"
 
 
-class LikelihoodRatioNull(Null):
+class LikelihoodRatioNull(Null[LogLikelihoodRatio]):
     """A null of likelihood ratios."""
 
     statistic_name = "the estimate"
@@ -193,7 +191,7 @@ class EValueBound(LikelihoodRatioNull):
     pvalue_kind = "bound"
     allows_clusters = True
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+    def outcome(self, estimator: LogLikelihoodRatio, sample: Sample, rng: np.random.Generator) -> Outcome:
         estimate = estimator.estimate(sample)
         pvalue = exp(-max(0.0, estimate))
         return Outcome(estimate, estimate, pvalue, findings=named(findings_of(sample), pvalue))
@@ -241,7 +239,7 @@ class ImportanceSampling(LikelihoodRatioNull):
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+    def outcome(self, estimator: LogLikelihoodRatio, sample: Sample, rng: np.random.Generator) -> Outcome:
         alternatives = sample.predictions.law.alternatives()
         assert alternatives is not None
         calls = [(alternatives, stream) for stream in streams(rng, self.n_resamples)]

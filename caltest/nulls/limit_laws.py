@@ -11,7 +11,7 @@ from caltest._laws import pearson3_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._validation import at_least, one_of, switch, whole_number
 from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator, HasTextbookLaw
-from caltest.hstatistics.variances.moments import standard_deviation, third_moment
+from caltest.hstatistics.variances.moments import standard_deviations, third_moment
 from caltest.hstatistics.variances.null_variance import has_formula, variance_of_blocks
 from caltest.nulls.base import Null, Outcome, SummableNull
 from caltest.nulls.monte_carlo import ConditionalMonteCarlo
@@ -54,18 +54,20 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class NormalNull(SummableNull):
+class NormalNull(SummableNull[BlockSKCE]):
     """``z = mean / sqrt(S / N)`` of N independent terms, with p-value ``Phi(-z)``.
 
-    S is the variance of the terms: estimated, or that given the predictions if they are calibrated, if that is larger.
+    S is the variance of the terms: estimated, or that given the predictions if they are calibrated
+    (``caltest.hstatistics.variances.null_variance``), if that is larger.
 
     Parameters
     ----------
     population_variance
         Divide by N in the sample variance S, as the software of the 2019 paper did, instead of N - 1.
     known_variance
-        Whether S is at least the known one. With an estimated one alone, as published, the test rejects up to
-        92 % of calibrated predictions of rare events at the 5 % level.
+        Whether S is at least the known one, which there is not for ``Unnormalised`` predictions without a sampler. With
+        an estimated one alone, as published, the test rejects up to 92 % of calibrated predictions of rare events at
+        the 5 % level.
 
     Raises
     ------
@@ -76,8 +78,7 @@ class NormalNull(SummableNull):
     -----
     Asymptotic in N: with blocks of 2, 3 and 10 it rejects up to 4 % of calibrated predictions at the 5 % level in
     simulations with rare events, ties and few uncertain rows (1000 data sets each). Small p-values are too small for
-    few terms; the result says so below 30. Cost: a few times that of the terms. The variance is known as
-    ``caltest.hstatistics.variances.null_variance`` says; it is not for ``Unnormalised`` predictions without a sampler.
+    few terms; the result says so below 30. Cost: a few times that of the terms.
 
     Sources: Widmann et al. 2019, Lemma 3 and Corollary G.1; Widmann et al. 2021, Remark B.1.
 
@@ -97,46 +98,41 @@ class NormalNull(SummableNull):
 
     pvalue_kind = "asymptotic"
     statistic_name = "z"
-    uses_random_numbers = True
 
     def __post_init__(self) -> None:
         for name in ("population_variance", "known_variance"):
             object.__setattr__(self, name, switch(name, getattr(self, name)))
 
-    def draws_for(self, estimator: Estimator, predictions: Predictions) -> bool:
+    def draws_for(self, estimator: BlockSKCE, predictions: Predictions) -> bool:
         """Where the variance is asked for and has no formula."""
-        assert isinstance(estimator, BlockSKCE)
         return self.known_variance and not has_formula(estimator.kernel, predictions)
 
     def check_estimator(self, estimator: Estimator) -> None:
         if not isinstance(estimator, BlockSKCE) or not estimator.unbiased:
             raise self._illegal(estimator, "a mean of independent unbiased terms: BlockSKCE(kernel, block_size)")
 
-    def check_size(self, estimator: Estimator, n: int) -> None:
-        assert isinstance(estimator, BlockSKCE)
+    def check_size(self, estimator: BlockSKCE, n: int) -> None:
         if estimator.n_terms(n) < 2:
             raise ValueError(
                 f"predictions: got {n} observations, which make {estimator.n_terms(n)} of the "
                 "independent blocks the estimate averages, wanted at least 2; take a smaller block_size"
             )
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+    def outcome(self, estimator: BlockSKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
         return self.outcome_of(estimator, self.sums(estimator, sample, rng, (0, np.arange(len(sample)))))
 
     def sums(
-        self, estimator: Estimator, sample: Sample, rng: np.random.Generator, place: tuple[int, IntArray]
+        self, estimator: BlockSKCE, sample: Sample, rng: np.random.Generator, place: tuple[int, IntArray]
     ) -> Moments:
-        assert isinstance(estimator, BlockSKCE)
         terms, known = estimator.terms(sample), None
         if self.known_variance and terms.size:
             known = variance_of_blocks(estimator.kernel, sample.predictions, estimator.block_size, rng)
         return Moments.of(terms, known or 0.0)
 
-    def check_summable(self, estimator: Estimator) -> None:
-        assert isinstance(estimator, BlockSKCE)
+    def check_summable(self, estimator: BlockSKCE) -> None:
         estimator.kernel.check_resolved()
 
-    def outcome_of(self, estimator: Estimator, sums: Moments) -> Outcome:
+    def outcome_of(self, estimator: BlockSKCE, sums: Moments) -> Outcome:
         from scipy.special import ndtr
 
         terms, divisor = sums, sums.n if self.population_variance else sums.n - 1
@@ -151,8 +147,7 @@ class NormalNull(SummableNull):
         z = terms.mean / standard_error
         return Outcome(terms.mean, z, float(ndtr(-z)), standard_error=standard_error)
 
-    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
-        assert isinstance(estimator, BlockSKCE)
+    def notes(self, estimator: BlockSKCE, n: int) -> tuple[str, ...]:
         terms = estimator.n_terms(n)
         rare = "with an estimated variance alone up to 92 % of calibrated predictions of rare events are rejected"
         notes = () if self.known_variance else (rare,)
@@ -167,7 +162,7 @@ class NormalNull(SummableNull):
 
 
 @dataclass(frozen=True)
-class HotellingNull(Null):
+class HotellingNull(Null[UCME]):
     """``T**2 = n m' S**-1 m`` of the mean m and the covariance S of n deviations in J dimensions.
 
     Parameters
@@ -209,15 +204,13 @@ class HotellingNull(Null):
     def __post_init__(self) -> None:
         one_of("distribution", self.distribution, ("F", "chi2"))
 
-    def check_size(self, estimator: Estimator, n: int) -> None:
-        assert isinstance(estimator, UCME)
+    def check_size(self, estimator: UCME, n: int) -> None:
         count = len(estimator.locations)
         at_least(n, count + 1, f"{count} test locations (one more than there are)")
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+    def outcome(self, estimator: UCME, sample: Sample, rng: np.random.Generator) -> Outcome:
         from scipy.special import chdtrc, fdtrc
 
-        assert isinstance(estimator, UCME)
         deviations = estimator.deviations(sample)
         n, j = deviations.shape
         t_squared = _t_squared(deviations)
@@ -227,7 +220,7 @@ class HotellingNull(Null):
         pvalue = float(fdtrc(j, n - j, (n - j) / (j * (n - 1)) * t_squared))
         return Outcome(estimate, t_squared, pvalue, df=(float(j), float(n - j)))
 
-    def notes(self, estimator: Estimator, n: int) -> tuple[str, ...]:
+    def notes(self, estimator: UCME, n: int) -> tuple[str, ...]:
         rates = "88 % and 17 %" if self.distribution == "chi2" else "23 % and 14 %"
         return (
             "the limit law of this test is reached slowly: at the 5 % level, with 10 random locations and normal "
@@ -270,7 +263,7 @@ UNCERTAIN = 10.0
 
 
 @dataclass(frozen=True)
-class PearsonNull(Null):
+class PearsonNull(Null[SKCE]):
     """Unbiased SKCE in units of its standard deviation given the predictions, with a Pearson type III distribution.
 
     If the predictions are calibrated, the SKCE has mean 0 given them, and a variance and a skewness g that are known
@@ -321,11 +314,11 @@ class PearsonNull(Null):
         if not (isinstance(estimator, SKCE) and estimator.unbiased and estimator.kernel.single is not None):
             raise self._illegal(estimator, "the unbiased SKCE of a ProductKernel")
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
-        assert isinstance(estimator, SKCE)
+    def outcome(self, estimator: SKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
         kernel, auxiliary = estimator.kernel.single, rng.spawn(1)[0]
         assert kernel is not None
-        deviation = standard_deviation(kernel, sample.predictions)
+        deviations = standard_deviations([kernel], sample.predictions)
+        deviation = None if deviations is None else float(deviations[0])
         cube = None if deviation is None else third_moment(kernel, sample.predictions, auxiliary)
         estimate = estimator.estimate(sample)
         if deviation is None or cube is None:
@@ -370,7 +363,7 @@ def probability_of(sample: Sample) -> float:
 
 
 @dataclass(frozen=True)
-class TextbookNull(Null):
+class TextbookNull(Null[Estimator]):
     """The statistic against the law that textbooks give for it: chi-squared, normal, that of a Brownian motion.
 
     For the classical estimators, which know their law and in which cases it is not reliable; results then have a note

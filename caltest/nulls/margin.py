@@ -18,7 +18,7 @@ from caltest.predictions import Predictions, Sample
 
 
 @dataclass(frozen=True)
-class MarginNull(Null):
+class MarginNull(Null[SKCE]):
     """The normal limit of the unbiased SKCE with its jackknife variance, around the square of a margin of the KCE."""
 
     citations = ("efron1981", "widmann2019")
@@ -26,26 +26,23 @@ class MarginNull(Null):
     margin: float
 
     pvalue_kind = "asymptotic"
-    uses_random_numbers = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "margin", positive_number("margin", self.margin))
 
-    def draws_for(self, estimator: Estimator, predictions: Predictions) -> bool:
+    def draws_for(self, estimator: SKCE, predictions: Predictions) -> bool:
         """Where the variance has no formula."""
-        assert isinstance(estimator, SKCE)
         return not has_formula(estimator.kernel, predictions)
 
     def check_estimator(self, estimator: Estimator) -> None:
         self._check_unbiased(estimator)
 
-    def check_size(self, estimator: Estimator, n: int) -> None:
+    def check_size(self, estimator: SKCE, n: int) -> None:
         at_least(n, 3, "the jackknife of the SKCE")
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+    def outcome(self, estimator: SKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
         from scipy.special import ndtr
 
-        assert isinstance(estimator, SKCE)
         largest = sqrt(h_bound(estimator.kernel, sample.predictions))
         if self.margin >= largest:
             raise ValueError(
@@ -113,7 +110,7 @@ class ToleranceNull(MarginNull):
     def z(self, found: Jackknife) -> float:
         return (found.estimate - self.margin**2) / found.standard_error
 
-    def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
+    def hypothesis(self, estimator: SKCE, predictions: Predictions) -> str:
         return f"KCE <= {self.margin:g}"
 
 
@@ -124,19 +121,14 @@ class EquivalenceNull(MarginNull):
     ``z = (margin**2 - U) / s(margin**2)`` with the unbiased SKCE U of all pairs and its standard error s(v) for an
     error as large as the margin, that of ``skce_interval``, and p-value ``Phi(-z)``: it rejects at level a where the
     upper bound ``skce_interval(..., confidence_level=1 - a, side="upper")`` is below ``margin**2``. A test of
-    calibration that does not reject cannot show this.
-
-    The margin and errors are those of ``ToleranceNull``.
+    calibration that does not reject cannot show this. Margin, errors, assumptions, cost and source are those of
+    ``ToleranceNull``.
 
     Notes
     -----
-    Assumes independent observations. Asymptotic: where the KCE is the margin, a test at the 5 % level rejected 0 to
-    4.6 % of 500 simulated data sets each of three classes of Dir(0.1) and Dir(1) with label noise and classes that are
-    too frequent, n = 60 and 200, and 0 to 4.3 % of 400 of rare events (those of ``ToleranceNull``). It takes about ``5
-    sqrt(B) / margin`` observations, with the largest value B of the SKCE, to reject at all. Time O(n**2 k), memory
-    O(n k).
-
-    Source: Widmann et al. 2019, Theorem G.1, for the limit.
+    Asymptotic: where the KCE is the margin, a test at the 5 % level rejected 0 to 4.6 % of 500 simulated data sets each
+    of three classes, and 0 to 4.3 % of 400 of rare events (those of ``ToleranceNull``). It takes about
+    ``5 sqrt(B) / margin`` observations, with the largest value B of the SKCE, to reject at all.
 
     Examples
     --------
@@ -153,12 +145,12 @@ class EquivalenceNull(MarginNull):
     def z(self, found: Jackknife) -> float:
         return (self.margin**2 - found.estimate) / found.error_at(self.margin**2)
 
-    def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
+    def hypothesis(self, estimator: SKCE, predictions: Predictions) -> str:
         return f"KCE >= {self.margin:g}"
 
 
 @dataclass(frozen=True)
-class BinnedEquivalenceBound(Null):
+class BinnedEquivalenceBound(Null[ECE]):
     """``binned ECE >= margin``: a bound of the p-value, for bins that do not depend on data.
 
     ``p = exp(-n (margin - ECE)**2 / 2)`` where the estimate is below the margin, else 1. The estimate is the sum over
@@ -216,12 +208,12 @@ class BinnedEquivalenceBound(Null):
         ):
             raise self._illegal(estimator, "ECE(UniformBinning(n_bins)), whose bins do not depend on data")
 
-    def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
+    def outcome(self, estimator: ECE, sample: Sample, rng: np.random.Generator) -> Outcome:
         estimate = estimator.estimate(sample)
         below = self.margin - estimate
         return Outcome(estimate, below, exp(-len(sample) * max(0.0, below) ** 2 / 2.0))
 
-    def hypothesis(self, estimator: Estimator, predictions: Predictions) -> str:
+    def hypothesis(self, estimator: ECE, predictions: Predictions) -> str:
         return f"binned ECE >= {self.margin:g}"
 
     def describe(self) -> str:

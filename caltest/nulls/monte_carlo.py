@@ -29,13 +29,13 @@ LARGEST = 2**30
 
 
 @dataclass(frozen=True)
-class ConditionalMonteCarlo(ResamplingNull, SummableNull):
+class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
     """The estimate against its values for B redraws of the targets from the predictions.
 
     Given all predictions, calibration says that the targets are independent draws from them: a simple hypothesis
     that can be simulated. With ``p = (1 + #{draw >= estimate}) / (1 + B)`` the observed and the drawn values are
     exchangeable under the null hypothesis, so P(p <= alpha) <= alpha for every n, every B and every estimator
-    (Dwass 1957; Barnard 1963).
+    (Dwass 1957; Barnard 1963). Redraws that equal the estimate, up to a relative difference of 1e-10, count as larger.
 
     Parameters
     ----------
@@ -48,19 +48,16 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
 
     Notes
     -----
-    Redraws that equal the estimate, up to a relative difference of 1e-10, count as larger ones.
-
     Assumes that the targets are independent given the predictions, that kernel, bins and test locations do not
     depend on the targets, and that the data were not used to fit the model.
 
     Time for the SKCE: with classes O(n**2 k) for the kernel, computed once, and for each draw an addition per pair of
     labels that differ from their most probable class and agree with each other: at most n**2 / (2 k) for balanced
     classes, few for confident models. Binary predictions with an exponential kernel: O(n B) after sorting. Real
-    targets: three exponentials per pair and draw. ``LowRankSKCE``: O(n r B).
-
-    Memory: n B labels, of one byte for up to 256 classes, or numbers; beyond 1 GB the draws are made in passes that
-    compute the kernel again. Inside ``joblib.parallel_config(...)`` the draws are shared among its workers. The draws
-    do not depend on threads, workers or passes.
+    targets: three exponentials per pair and draw. ``LowRankSKCE``: O(n r B). Memory: n B labels, of one byte for up to
+    256 classes, or numbers; beyond 1 GB the draws are made in passes that compute the kernel again. Inside
+    ``joblib.parallel_config(...)`` the draws are shared among its workers, on which, as on threads and passes, they do
+    not depend.
 
     Examples
     --------
@@ -117,9 +114,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
         statistics = estimator.combined(values)
         outcome = ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
         if not are_pvalues_enough():
-            findings = estimator.findings(sample, outcome.pvalue)
-            found, measures = estimator.found(sample, values), estimator.measures(sample)
-            outcome = replace(outcome, components=found, findings=findings, measures=measures)
+            outcome = replace(outcome, **estimator.told(sample, values, outcome.pvalue))
         return outcome.excluding(exclusion) if estimator.impossible_excluded else outcome
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
@@ -129,15 +124,12 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
 
     def redraws(self, estimator: Estimator, predictions: Predictions, rng: np.random.Generator) -> FloatArray:
         """Estimates (B,) for redraws of the targets; of joint statistics the first number."""
-        return np.array(self._drawn(estimator, Sample(predictions, np.empty(0)), rng, observed=False)[0])
+        return np.array(self.values(estimator, Sample(predictions, np.empty(0)), rng, observed=False)[0])
 
-    def values(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> FloatArray:
-        """Numbers (J, B + 1) of a resolved estimator: those of the observed targets first, then those of redraws."""
-        return self._drawn(estimator, sample, rng)
-
-    def _drawn(
+    def values(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, observed: bool = True
     ) -> FloatArray:
+        """Numbers (J, B + 1) of a resolved estimator: those of observed targets, if wanted, then those of redraws."""
         if isinstance(estimator, JointEstimator):
             targets = sample.targets if observed else None
             values = estimator.drawn(sample.predictions, targets, self.n_resamples, rng)
@@ -181,7 +173,7 @@ class ConditionalMonteCarlo(ResamplingNull, SummableNull):
 
     def outcome_of(self, estimator: Estimator, sums: Any) -> Outcome:
         if isinstance(estimator, Omnibus):
-            values = estimator.values_from(sums)
+            values = estimator.of_rows.values(sums.sums)
             outcome = self._joint_outcome(estimator, sums.kept, values, sums.exclusion)
             return replace(outcome, estimate=estimator.of_rows.reported(sums.sums, values))
         assert isinstance(estimator, LowRankSKCE)
@@ -226,19 +218,18 @@ TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
-class KnownCovarianceMonteCarlo(ResamplingNull):
+class KnownCovarianceMonteCarlo(ResamplingNull[UCME]):
     """``T**2 = s' V**+ s`` of the sum s of the deviations and its covariance V given the predictions, against redraws.
 
     ``V = sum_i Cov(D_i)`` follows from the predictions alone (``caltest.hstatistics.variances.covariance``), where
     Hotelling's T-squared estimates it from the targets; eigenvalues of its correlations of at most 1e-8 of the largest
-    count as 0. ``p = (1 + #{draw >= T**2}) / (1 + B)`` with targets redrawn from the predictions: exact for every n,
-    every B and every set of locations that does not depend on the targets, whatever V is, as it is the same for all
-    draws.
+    count as 0. Exact for every n, every B and every set of locations that does not depend on the targets, whatever V
+    is, as it is the same for all draws.
 
     Parameters
     ----------
     n_resamples
-        Number B >= 1 of redraws (``ValueError`` otherwise).
+        As in ``ConditionalMonteCarlo``.
 
     Raises
     ------
@@ -270,8 +261,7 @@ class KnownCovarianceMonteCarlo(ResamplingNull):
     requires = UCME
     wanted = "UCME(kernel, test_predictions, test_targets)"
 
-    def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
-        assert isinstance(estimator, UCME)
+    def resample(self, estimator: UCME, sample: Sample, rng: np.random.Generator) -> Resampled:
         predictions = sample.predictions
         auxiliary, draws = rng.spawn(2)
         covariance = deviation_covariance(estimator.kernel, predictions, estimator.locations, auxiliary)

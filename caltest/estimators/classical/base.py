@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any, ClassVar, Self
 
@@ -103,15 +103,10 @@ class TransformStatistic(RedrawnEstimator):
         """Draw the numbers v where there are jumps."""
         if not self.uses_random_numbers(predictions):
             return self
-        return self._with_ties(generator_apart(rng).random(len(predictions)))
+        return self._with(_ties=generator_apart(rng).random(len(predictions)))
 
     def for_rows(self, rows: Any) -> Self:
-        return self if self._ties is None else self._with_ties(self._ties[rows])
-
-    def _with_ties(self, ties: FloatArray) -> Self:
-        resolved = replace(self)
-        object.__setattr__(resolved, "_ties", ties)
-        return resolved
+        return self if self._ties is None else self._with(_ties=self._ties[rows])
 
     def transforms(self, predictions: Predictions, targets: Array) -> FloatArray:
         """Transforms of targets (B, n), of the same shape."""

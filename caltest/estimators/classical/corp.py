@@ -8,7 +8,6 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.statistics.isotonic import pooled_means
-from caltest._results.values import EffectSize
 from caltest._validation import one_of
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.predictions import Predictions
@@ -74,6 +73,7 @@ class CORPMiscalibration(BinaryStatistic):
     """
 
     citations = ("dimitriadis2021",)
+    effect_unit = "score gained by recalibration, above its mean"
 
     score: Score = "brier"
 
@@ -90,9 +90,6 @@ class CORPMiscalibration(BinaryStatistic):
             return gains / p.size
 
         return of
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
-        return None if mean is None else EffectSize(estimate - mean, "score gained by recalibration, above its mean")
 
     def describe(self, predictions: Predictions) -> str:
         name = "Brier" if self.score == "brier" else "log"

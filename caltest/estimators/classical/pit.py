@@ -47,8 +47,7 @@ class PIT(TransformStatistic):
 
     Counts are transformed to ``u = F(y - 1) + v P(Z = y)`` with v uniform on [0, 1], so that u is uniform too. For
     ensembles u is the rank of the outcome among the m + 1 values of outcome and members, less v, over m + 1. The v come
-    from the ``rng`` of the call; redraws of a Monte Carlo test have the same v as the observed targets, which keeps it
-    exact.
+    from the ``rng`` of the call and are the same for redraws, which keeps Monte Carlo tests exact.
 
     Parameters
     ----------
@@ -68,10 +67,9 @@ class PIT(TransformStatistic):
     If predictions are calibrated, u has the uniform law whatever was predicted, so ``PITTest`` needs no redraws:
     ``"KS"`` has the exact law for n observations; ``"CvM"`` that of scipy, which corrects the limit law for n, and for
     p-values below 1e-3, where the correction is too rough, the limit law; ``"AD"`` the limit law, a sum of chi-squared
-    variables over j (j + 1), which is close from 10 observations on. ``MonteCarloTest(PIT())`` is exact for all.
-
-    A test of the u alone is blind to errors that cancel across predictions; a kernel test of ``ct.pit_values`` is not.
-    Transforms within 1.2e-16 of 0 or 1 count as this far away. Time O(n log n), for each redraw too.
+    variables over j (j + 1), which is close from 10 observations on. ``MonteCarloTest(PIT())`` is exact for all. Blind
+    to errors that cancel across predictions; a kernel test of ``ct.pit_values`` is not. Transforms within 1.2e-16 of 0
+    or 1 count as this far away. Time O(n log n), for each redraw too.
 
     Sources: Dawid 1984; Anderson and Darling 1952 for the limit laws; Czado, Gneiting and Held 2009 for counts.
 

@@ -7,7 +7,7 @@ Counts and sums of parts of the data add up, without rounding where there are no
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Any, Self
@@ -19,6 +19,7 @@ from caltest._basics.threads import threaded
 from caltest._loops.statistics.cell_counts import count_cells, find_cells
 from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import log_mixture
+from caltest.hstatistics.sums.features import Sums
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions
 from caltest.predictions.alternatives import (
@@ -122,8 +123,8 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class CellSums:
-    """Sums over the predictions of each cell; those of other predictions can be added."""
+class CellSums(Sums):
+    """Sums over the predictions of each cell."""
 
     sizes: IntArray
     """Numbers of predictions, (C,)."""
@@ -139,10 +140,6 @@ class CellSums:
     """``sum p log p``, ``sum p**2`` and log norms of temperatures, (C, 12), in units of ``1 / TERM_UNIT``."""
     squares: FloatArray
     """Of the weights, (C,)."""
-
-    def __add__(self, other: "CellSums") -> "CellSums":
-        """The sums of both."""
-        return CellSums(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 @dataclass

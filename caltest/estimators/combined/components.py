@@ -1,7 +1,6 @@
 """The components of the omnibus statistic, and which of them a family has."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,10 +17,10 @@ from caltest.estimators.combined.number_sums import (
     KernelSumsOfClasses,
     LikelihoodSums,
     MeanSums,
+    Numbers,
     NumberSums,
     ResidualKernelSums,
-    ScoreSums,
-    SpreadSums,
+    ResidualMeanSums,
     Summand,
 )
 from caltest.estimators.combined.parts import OfRows
@@ -59,10 +58,6 @@ class Column:
 
 FARTHEST = 20.0
 """Standard deviations beyond which a row of a fault counts no more: those of rare events are known badly."""
-
-
-Numbers = Callable[[Predictions, Array, FloatArray | None], FloatArray]
-"""Numbers (J, B), or (B,), for many targets; weights of the observations have the sum of their squares."""
 
 
 @dataclass(frozen=True)
@@ -198,19 +193,20 @@ def components_for(
         others.append(FaultsComponent("faults", rows, n_rows, summand=FaultSums(predictions)))
     if predictions.law.finite is not None:
         many = None if in_memory else many_classes(kernel, predictions, faults, weights)
-        kernels = _kernels(kernel, predictions, FACTORS, rng, many is None, are_many)
+        kernels = _kernels(kernel, predictions, rng, many is None, are_many)
         alone = many is not None or in_memory
         few = None if alone else few_classes(_with_bandwidths(kernel, FACTORS), predictions, faults, weights)
         return (kernels, *SCORES, *others), many or few
-    components = [_kernels(kernel, predictions, (1.0,), rng, True, are_many)]
+    components = [_kernels(kernel, predictions, rng, True, are_many)]
     if predictions.law.has_normal_scores:
         one = kernel.prediction_kernel
         numbers = ResidualErrors(one, predictions, prediction_features(one, predictions))
         sums = ResidualKernelSums(one, RESIDUAL_WIDTHS, predictions)
         components.append(Component("kernel error of residuals", numbers, len(RESIDUAL_WIDTHS), summand=sums))
-    components.append(Component("mean residual", ResidualMean().estimates, weight=2.0, summand=MeanSums()))
+    components.append(Component("mean residual", ResidualMean().estimates, weight=2.0, summand=ResidualMeanSums()))
     if predictions.law.has_spread:
-        components.append(Component("spread of residuals", _spread, two_sided=True, weight=2.0, summand=SpreadSums()))
+        spread = Component("spread of residuals", _spread, two_sided=True, weight=2.0, summand=MeanSums(_spread))
+        components.append(spread)
     return (*components, *others), None
 
 
@@ -258,41 +254,32 @@ def in_chunks(kernel: ProductKernel, predictions: Predictions) -> OfRows[Any]:
     return summed
 
 
-SCORES = (
-    Component("log score", ExcessLogScore().estimates, two_sided=True, summand=ScoreSums(ExcessLogScore())),
-    Component("Brier score", ExcessBrierScore().estimates, two_sided=True, summand=ScoreSums(ExcessBrierScore())),
+SCORES = tuple(
+    Component(name, score.estimates, two_sided=True, summand=MeanSums(score.estimates))
+    for name, score in (("log score", ExcessLogScore()), ("Brier score", ExcessBrierScore()))
 )
 
 
-def _kernels(
-    kernel: ProductKernel,
-    predictions: Predictions,
-    factors: tuple[float, ...],
-    rng: Any,
-    may_be_low: bool,
-    are_many: bool = False,
-) -> Component:
-    """The kernel first, and with other bandwidths; of low rank for many predictions that are not on a line."""
-    kernels = _with_bandwidths(kernel, factors)
-    many = MANY_CLASSES if predictions.law.finite is not None else MANY_NUMBERS
-    low_rank: tuple[LowRankSKCE, ...] = ()
-    if may_be_low and (are_many or len(predictions) >= many) and on_a_line(kernel, predictions) is None:
-        # Pairs i = j of many numbers or vectors hardly add to the variance, and take as long as the others.
-        unbiased = predictions.law.finite is not None
-        low_rank = tuple(LowRankSKCE(one, unbiased=unbiased).resolve(predictions, rng) for one in kernels)
-    numbers, first = partial(_kernel_errors, tuple(kernels), low_rank), low_rank[0] if low_rank else None
-    summand = None
-    if first is not None:
-        features = [one.features for one in low_rank]
-        summand = KernelSums(first.features) if predictions.law.finite is None else KernelSumsOfClasses(features)
-    return Component("kernel error", numbers, len(kernels), shares_kernel=True, low_rank=first, summand=summand)
+def _kernels(kernel: ProductKernel, predictions: Predictions, rng: Any, may_be_low: bool, are_many: bool) -> Component:
+    """The kernel first, of classes with other bandwidths too; of low rank for many predictions not on a line."""
+    of_classes = predictions.law.finite is not None
+    kernels = _with_bandwidths(kernel, FACTORS if of_classes else (1.0,))
+    many = are_many or len(predictions) >= (MANY_CLASSES if of_classes else MANY_NUMBERS)
+    component = Component("kernel error", partial(_kernel_errors, kernels, ()), len(kernels), shares_kernel=True)
+    if not may_be_low or not many or on_a_line(kernel, predictions) is not None:
+        return component
+    # Pairs i = j of many numbers or vectors hardly add to the variance, and take as long as the others.
+    low_rank = tuple(LowRankSKCE(one, unbiased=of_classes).resolve(predictions, rng) for one in kernels)
+    summand = (KernelSumsOfClasses if of_classes else KernelSums)(tuple(one.features for one in low_rank))
+    numbers = partial(_kernel_errors, kernels, low_rank)
+    return replace(component, numbers=numbers, low_rank=low_rank[0], summand=summand)
 
 
-def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> list[ProductKernel]:
+def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> tuple[ProductKernel, ...]:
     """The kernel, and the same with other bandwidths where it has one."""
     radial = kernel.prediction_kernel
     others = [radial.scaled(factor) for factor in factors if factor != 1.0] if radial.has_bandwidth else []
-    return [kernel, *(ProductKernel(other, kernel.target_kernel) for other in others)]
+    return (kernel, *(ProductKernel(other, kernel.target_kernel) for other in others))
 
 
 def _kernel_errors(

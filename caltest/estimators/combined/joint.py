@@ -1,15 +1,13 @@
 """Estimators of several numbers that only together are a test statistic."""
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._laws import pearson3_exponents
-from caltest._results.calibration_test_result import ComponentResult
-from caltest._results.measures import Detectable, Measure
-from caltest._results.values import Finding
+from caltest._results.measures import Detectable
 from caltest.estimators.base import Estimator
 from caltest.predictions import Predictions, Sample
 
@@ -44,17 +42,9 @@ class JointEstimator(Estimator):
     def combined(self, values: FloatArray) -> FloatArray:
         """The statistic (B,) of columns (J, B); large values speak against calibration."""
 
-    def found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
-        """What each component found, from the numbers (J, B), of which the first column is that of the sample."""
-        return ()
-
-    def findings(self, sample: Sample, pvalue: float) -> tuple[Finding, ...]:
-        """What is wrong with the predictions, the clearest first."""
-        return ()
-
-    def measures(self, sample: Sample) -> tuple[Measure, ...]:
-        """What the predictions claim beside what happened."""
-        return ()
+    def told(self, sample: Sample, values: FloatArray, pvalue: float) -> dict[str, Any]:
+        """Fields of an ``Outcome`` that explain it; the first column of the numbers (J, B) is that of the sample."""
+        return {}
 
     def cautions(self, sample: Sample) -> tuple[str, ...]:
         """What in the data speaks against the assumptions of the test."""

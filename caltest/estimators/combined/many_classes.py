@@ -10,7 +10,7 @@ depend on predictions only.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from caltest._loops.statistics.label_sums import add_by_class, add_by_group, add
 from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import log_mixture
 from caltest.hstatistics.redraws.of_many_classes import FACTORS, N_KERNELS, Entries, pair_sums
+from caltest.hstatistics.sums.features import Sums
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions
 from caltest.predictions.alternatives import (
@@ -72,9 +73,9 @@ ORDER = [2, 4, 3, 1, 0]
 """The kernels as components have them: that in the middle, and the others by their bandwidths."""
 
 
-@dataclass(eq=False)
-class ClassSums:
-    """Sums over some of the rows for B columns, the observed labels and redraws; those of other rows can be added."""
+@dataclass(frozen=True, eq=False)
+class ClassSums(Sums):
+    """Sums over some of the rows for B columns, the observed labels and redraws."""
 
     n: int
     kernels: FloatArray
@@ -113,10 +114,6 @@ class ClassSums:
             squares,
             norms,
         )
-
-    def __add__(self, other: "ClassSums") -> "ClassSums":
-        """The sums of both."""
-        return ClassSums(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 @dataclass(eq=False)
@@ -226,7 +223,7 @@ class ManyClasses(OfRows[ClassSums]):
             smoothed = np.zeros((len(entries), N_KERNELS), dtype=np.float32)
             kernels[ORDER] = means * (view.n * (view.n - 1) / 2.0)
         total = self._constants(view, len(labels))
-        total.kernels += kernels
+        total.kernels[:] += kernels
         self._add(total, view, np.arange(view.n), entries, smoothed)
         return total
 
@@ -253,7 +250,7 @@ class ManyClasses(OfRows[ClassSums]):
         blocks = blocks_of(view)
         made = threaded(of_block, blocks, len(blocks), "kernel", products=True)
         for block, (kernels, entries, smoothed) in zip(blocks, made, strict=True):
-            total.kernels += kernels
+            total.kernels[:] += kernels
             self._add(total, view, block, entries, smoothed)
         return total
 

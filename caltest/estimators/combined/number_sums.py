@@ -8,6 +8,8 @@ landmarks and ranks, comes from some of the predictions, so that sums of parts o
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +17,8 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, 
 from caltest._basics.threads import threaded
 from caltest._loops.uniforms import fill_uniforms, row_states
 from caltest.estimators.combined.parts import OfRows
-from caltest.estimators.scores import ExcessScore, log_mixture
-from caltest.hstatistics.sums.features import Features, FeatureSums
+from caltest.estimators.scores import log_mixture
+from caltest.hstatistics.sums.features import Features, FeatureSums, Sums
 from caltest.hstatistics.sums.residuals import ResidualSums
 from caltest.kernels import PredictionKernel
 from caltest.predictions import Predictions
@@ -38,6 +40,9 @@ LARGEST = 2**29
 Adder = Callable[[Array], FloatArray]
 """Sums (B, W) for targets (B, n) or (B, n, d)."""
 
+Numbers = Callable[[Predictions, Array, FloatArray | None], FloatArray]
+"""Numbers (J, B), or (B,), for many targets; weights of the observations have the sum of their squares."""
+
 
 class Summand(ABC):
     """Sums over the observations of which the numbers of a component are a function."""
@@ -55,11 +60,11 @@ class Summand(ABC):
 class KernelSums(Summand):
     """The SKCE of a kernel of low rank with all pairs, ``|M|**2 / n**2``."""
 
-    features: Features
+    features: tuple[Features, ...]
     unbiased = False
 
     def adder(self, predictions: Predictions) -> Adder:
-        add = self.features.adder(predictions)
+        add = self.features[0].adder(predictions)
         return lambda targets: add(targets).reshape(len(targets), -1)
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
@@ -71,15 +76,9 @@ class KernelSumsOfClasses(KernelSums):
 
     unbiased = True
 
-    def __init__(self, features: Sequence[Features]) -> None:
-        object.__setattr__(self, "features", features[0])
-        object.__setattr__(self, "_features", tuple(features))
-
-    _features: tuple[Features, ...]
-
     def adder(self, predictions: Predictions) -> Adder:
         def add(targets: Array) -> FloatArray:
-            sums = (one.sums(predictions, targets) for one in self._features)
+            sums = (one.sums(predictions, targets) for one in self.features)
             return np.concatenate(
                 [np.column_stack([one.matrices.reshape(len(targets), -1), one.diagonal]) for one in sums], axis=1
             )
@@ -88,7 +87,7 @@ class KernelSumsOfClasses(KernelSums):
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
         means, first = [], 0
-        for one in self._features:
+        for one in self.features:
             shape = len(one.target_map), one.prediction_map.shape[1]
             last = first + shape[0] * shape[1]
             matrices = sums[:, first:last].reshape(-1, *shape)
@@ -98,16 +97,13 @@ class KernelSumsOfClasses(KernelSums):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreSums(Summand):
-    """Mean excess of a score."""
+class MeanSums(Summand):
+    """A number that is a mean over the observations."""
 
-    score: ExcessScore
+    numbers: Numbers
 
     def adder(self, predictions: Predictions) -> Adder:
-        def add(targets: Array) -> FloatArray:
-            return self.score.estimates(predictions, targets)[:, None] * len(predictions)
-
-        return add
+        return lambda targets: self.numbers(predictions, targets, None)[:, None] * len(predictions)
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
         return np.asarray(sums.T / n)
@@ -134,7 +130,7 @@ def _flat(scores: FloatArray) -> FloatArray:
     return scores[:, :, 0] if scores.ndim == 3 and scores.shape[2] == 1 else scores
 
 
-class MeanSums(Summand):
+class ResidualMeanSums(Summand):
     """``n |mean z|**2 - d`` of scores."""
 
     def adder(self, predictions: Predictions) -> Adder:
@@ -143,20 +139,6 @@ class MeanSums(Summand):
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
         return np.asarray(np.square(sums).sum(axis=1)[None] / n - sums.shape[1])
-
-
-class SpreadSums(Summand):
-    """Mean square of the coordinates of scores, less 1."""
-
-    def adder(self, predictions: Predictions) -> Adder:
-        def add(targets: Array) -> FloatArray:
-            squares = np.square(scores_of(predictions.law, targets)).reshape(len(targets), len(predictions), -1)
-            return np.asarray(squares.mean(axis=2).sum(axis=1)[:, None])
-
-        return add
-
-    def values(self, sums: FloatArray, n: int) -> FloatArray:
-        return np.asarray(sums.T / n - 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,16 +176,12 @@ class FaultSums(Summand):
 
 
 @dataclass(frozen=True, eq=False)
-class RowSums:
+class RowSums(Sums):
     """Sums (B, W) over n observations, and those of the pairs i = j of the observed targets, for the first kernel."""
 
     n: int
     sums: FloatArray
     diagonal: float
-
-    def __add__(self, other: "RowSums") -> "RowSums":
-        """The sums of both."""
-        return RowSums(self.n + other.n, self.sums + other.sums, self.diagonal + other.diagonal)
 
 
 class NumberSums(OfRows[RowSums]):
@@ -228,12 +206,12 @@ class NumberSums(OfRows[RowSums]):
 
     @property
     def kept_until(self) -> int:
-        width = self._among.width(self._first.features.kernel.target_kernel)
+        width = self._among.width(self._first.features[0].kernel.target_kernel)
         return min(KEPT, max(1, NUMBERS // width))
 
     @property
     def key(self) -> bytes:
-        kernel = self._first.features
+        kernel = self._first.features[0]
         maps = (kernel.prediction_map, np.asarray(kernel.targets, dtype=np.float64), kernel.target_map)
         return repr(kernel.kernel).encode() + b"".join(np.ascontiguousarray(one).tobytes() for one in maps)
 
@@ -257,12 +235,15 @@ class NumberSums(OfRows[RowSums]):
         total, diagonal = np.zeros((len(redraws), self._width)), 0.0
         for part in ranges(len(predictions), ROWS[self._target_ndim]):
             here, own = predictions.take(part), None if observed is None else observed[part]
-            adders, made = [one.adder(here) for one in self._summands], _Redraws(here.drawer(), rows[part], seed)
+            adders, drawn = (
+                [one.adder(here) for one in self._summands],
+                partial(_targets, here.drawer(), rows[part], seed),
+            )
 
             def add(
-                columns: slice, adders: list[Adder] = adders, made: "_Redraws" = made, own: Array | None = own
+                columns: slice, adders: list[Adder] = adders, drawn: Callable[..., Array] = drawn, own: Any = own
             ) -> FloatArray:
-                targets = made(redraws[columns], own)
+                targets = drawn(redraws[columns], own)
                 return np.concatenate([one(targets) for one in adders], axis=1)
 
             parts = list(ranges(len(redraws), max(LEAST, TARGETS // len(here))))
@@ -270,7 +251,7 @@ class NumberSums(OfRows[RowSums]):
             for columns, sums in zip(parts, some, strict=True):
                 total[columns] += sums
             if own is not None and redraws.start < 0 and not self._first.unbiased:
-                diagonal += self._first.features.diagonal(here, own)
+                diagonal += self._first.features[0].diagonal(here, own)
         return RowSums(len(predictions), total, diagonal)
 
     def values(self, sums: RowSums) -> FloatArray:
@@ -284,28 +265,18 @@ class NumberSums(OfRows[RowSums]):
         return float((values[0, 0] * sums.n**2 - sums.diagonal) / (sums.n * (sums.n - 1.0)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Redraws:
-    """Targets of some redraws, which depend on a seed and the numbers of the rows only; redraw -1 is the observed."""
+def _targets(drawer: Drawer, rows: IntArray, seed: np.uint64, redraws: range, observed: Array | None) -> Array:
+    """Of some redraws (B, n) or (B, n, d), which depend on a seed and the numbers of rows only; -1 is the observed."""
+    first = max(redraws.start, 0)
+    parts = [observed[None]] if redraws.start < 0 and observed is not None else []
 
-    drawer: Drawer
-    rows: IntArray
-    seed: np.uint64
+    def uniforms(number: int) -> FloatArray:
+        states = np.empty(rows.size, dtype=np.uint64)
+        row_states(np.uint64((int(seed) + number) % 2**64), rows, states)
+        out = np.empty((redraws.stop - first, rows.size))
+        fill_uniforms(states, first, out)
+        return out
 
-    def __call__(self, redraws: range, observed: Array | None) -> Array:
-        """Targets (B, n) or (B, n, d)."""
-        first, parts = max(redraws.start, 0), []
-        if redraws.start < 0:
-            assert observed is not None
-            parts.append(observed[None])
-
-        def uniforms(number: int) -> FloatArray:
-            states = np.empty(self.rows.size, dtype=np.uint64)
-            row_states(np.uint64((int(self.seed) + number) % 2**64), self.rows, states)
-            out = np.empty((redraws.stop - first, self.rows.size))
-            fill_uniforms(states, first, out)
-            return out
-
-        if redraws.stop > first:
-            parts.append(self.drawer(uniforms))
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+    if redraws.stop > first:
+        parts.append(drawer(uniforms))
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]

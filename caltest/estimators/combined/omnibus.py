@@ -18,7 +18,7 @@ from caltest._basics.numerics import (
 )
 from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import ComponentResult
-from caltest._results.measures import Detectable, Measure
+from caltest._results.measures import Detectable
 from caltest._results.values import EffectSize, Finding
 from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.combined.cells import FewClasses
@@ -32,8 +32,7 @@ from caltest.estimators.combined.components import (
     components_in_chunks,
 )
 from caltest.estimators.combined.dependence import cautions_on
-from caltest.estimators.combined.feature_words import words_of
-from caltest.estimators.combined.features import WITH, FeaturesComponent, as_features, features_component
+from caltest.estimators.combined.features import WITH, FeaturesComponent, as_features, features_component, words_of
 from caltest.estimators.combined.findings import LEVEL, findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
@@ -81,20 +80,16 @@ class Omnibus(JointEstimator):
     Every component is standardised by mean and variance of its observed and redrawn values together, and turned into a
     tail probability p_c of the Pearson type III distribution of their skewness. The statistic is ``log sum_c w_c /
     p_c``, with two thirds of the weight on the components that are no faults, among which mean and spread of residuals
-    count twice. Observed and redrawn values are treated alike, so ``MonteCarloTest(Omnibus())`` is exact for every n,
-    whatever the components are. The estimate that is reported is the SKCE with the first kernel.
-
-    What is found is the fault with the largest likelihood after a penalty for the choice (``Finding``): it does not
-    depend on the redraws.
+    count twice. Observed and redrawn values are treated alike, so ``MonteCarloTest(Omnibus())`` is exact for every n.
+    The estimate that is reported is the SKCE with the first kernel. What is found is the fault with the largest
+    likelihood after a penalty for the choice (``Finding``): it does not depend on the redraws.
 
     Parameters
     ----------
     kernel
         Product kernel of a distance of predictions; by default that of the family.
-    weights
-        (n,) numbers above 0, one for each observation; see ``calibration_test``.
-    features
-        What errors may depend on beside the predictions, as in ``calibration_test``.
+    weights, features
+        As in ``calibration_test``, but weights are above 0.
 
     Raises
     ------
@@ -108,30 +103,28 @@ class Omnibus(JointEstimator):
     Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 500 numbers or vectors on the
     kernels of redraws have rank 64 (``LowRankSKCE``, biased), which the result says: time O(n B), for numbers with
     Gaussian kernels about 500 additions for an observation and redraw, and memory O(n B), at most 1 GB for the redraws
-    of a pass. The p-value is exact for every rank. For more than 20 000 predictions of families with quick quantiles,
-    without weights, and for all data in chunks, redraws are functions of the seed and the row, and landmarks and ranks
-    of features come from some of the predictions: then all is a function of sums over rows, and memory is O(n + B).
+    of a pass. For more than 20 000 predictions of families with quick quantiles, without weights, and for all data in
+    chunks, redraws are functions of the seed and the row, and landmarks and ranks of features come from some of the
+    predictions: then all is a function of sums over rows, and memory is O(n + B).
 
     From 10 000 binary predictions on, or 100 000 of up to 32 unordered classes, the statistic is a function of counts:
-    how often each label occurs in each of up to 512 cells of similar predictions (1024 of binary ones). A tree of
-    comparisons makes the cells from predictions alone, kernels and faults are those of mean predictions of cells, and
-    redraws depend on a seed and the number of the row only and are kept nowhere: time O(n B), about a nanosecond for a
-    redraw of a row and class, and memory O(n + B). Counts add up, for data that come in chunks
-    (``CalibrationTestAccumulator``). Probabilities and logarithms of labels, and hits times features of the confidence,
-    are added row by row; what depends on other features is blurred within cells of several classes. For fewer such
-    predictions the kernels have rank 64 from 10 000 on.
+    how often each label occurs in each of up to 512 cells of similar predictions (1024 of binary ones), which a tree of
+    comparisons makes from predictions alone. Kernels and faults are those of mean predictions of cells, and redraws
+    depend on a seed and the number of the row only: time O(n B), about a nanosecond for a redraw of a row and class,
+    and memory O(n + B). Counts add up, for data that come in chunks (``CalibrationTestAccumulator``). Probabilities
+    and logarithms of labels, and hits times features of the confidence, are added row by row; what depends on other
+    features is blurred within cells of several classes. For fewer such predictions the kernels have rank 64 from
+    10 000 on.
 
     More than 32 classes, with the total variation distance and without weights: sums over pairs have single precision,
     and only classes that a row draws take time, O(n**2 k) for the kernel and about B n**2 / k additions. More than
     10 000 such predictions are put into blocks of m <= 1000 with similar ones, by their two most probable classes, and
-    the kernel is ``K' = f + [same block] (K - f)`` with ``f = exp(-1 / b)``: time O(n m k), and O(n B). Their redraws
-    depend on a seed and the number of the row only, and are never in memory together: O(n + k B) beyond the input.
-    The estimate is that with this kernel; blocks depend on predictions only, so that the p-value is exact.
+    the kernel, that of the estimate too, is ``K' = f + [same block] (K - f)`` with ``f = exp(-1 / b)``: time O(n m k),
+    and O(n B). Their redraws are never in memory together: O(n + k B) beyond the input.
 
     With weights w, scaled so that their sum is that of their squares, the kernel errors are
     ``sum w_i w_j h_ij / sum w_i w_j`` over the pairs, scores and moments of residuals are weighted means, and the
-    likelihood ratio of an observation has the power w_i. Redraws have the same weights, so the p-value is exact for all
-    that do not depend on the targets.
+    likelihood ratio of an observation has the power w_i.
 
     Examples
     --------
@@ -178,9 +171,7 @@ class Omnibus(JointEstimator):
         """With the weights of some of the observations."""
         if self.weights is None:
             return self
-        some = replace(self, weights=self.weights[rows])
-        object.__setattr__(some, "_components", self._components)
-        return some
+        return replace(self, weights=self.weights[rows])._with(_components=self._components)
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """Choose the components for the family, with the median bandwidth of the predictions."""
@@ -189,10 +180,10 @@ class Omnibus(JointEstimator):
         kernel = default_kernel(predictions)[0] if self.kernel is None else self.kernel.resolve(predictions)
         if self.features:
             components, _ = components_for(kernel, predictions, self.weights, rng, in_memory=True)
-            return self._with(kernel, (*components, features_component(self.features, predictions)), None)
+            return self._resolved(kernel, (*components, features_component(self.features, predictions)), None)
         if self.weights is None and are_many_numbers(predictions):
-            return self._with(kernel, *components_in_chunks(kernel, predictions.evenly_spaced(MEDIAN_OF), rng))
-        return self._with(kernel, *components_for(kernel, predictions, self.weights, rng))
+            return self._resolved(kernel, *components_in_chunks(kernel, predictions.evenly_spaced(MEDIAN_OF), rng))
+        return self._resolved(kernel, *components_for(kernel, predictions, self.weights, rng))
 
     def resolve_for_chunks(self, predictions: Predictions, rng: Any = None) -> Self:
         """The same for data that come in chunks: kernel, cells and features are chosen from some of the predictions.
@@ -204,13 +195,10 @@ class Omnibus(JointEstimator):
         self.check_chunks(predictions)
         some = predictions.redrawable
         kernel = default_kernel(some)[0] if self.kernel is None else self.kernel.resolve(some)
-        return self._with(kernel, *components_in_chunks(kernel, some, rng))
+        return self._resolved(kernel, *components_in_chunks(kernel, some, rng))
 
-    def _with(self, kernel: ProductKernel, components: tuple[Component, ...], many: OfRows[Any] | None) -> Self:
-        resolved = replace(self, kernel=kernel)
-        object.__setattr__(resolved, "_components", components)
-        object.__setattr__(resolved, "_many", many)
-        return resolved
+    def _resolved(self, kernel: ProductKernel, components: tuple[Component, ...], many: OfRows[Any] | None) -> Self:
+        return self._with(kernel=kernel, _components=components, _many=many)
 
     def check_chunks(self, predictions: Predictions) -> None:
         """Raise ``TypeError`` unless such predictions can come in chunks."""
@@ -237,10 +225,6 @@ class Omnibus(JointEstimator):
     def sums(self, sample: Sample, n_redraws: int, seed: int, rows: IntArray) -> PartSums:
         """Those of a part of the data, whose rows have some numbers."""
         return PartSums.of(self.of_rows, sample, n_redraws, row_seed(np.random.default_rng(seed)), rows)
-
-    def values_from(self, sums: PartSums) -> FloatArray:
-        """The numbers (J, B) of all observations."""
-        return self.of_rows.values(sums.sums)
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -345,7 +329,16 @@ class Omnibus(JointEstimator):
         sizes = [one.n_values for one in self._components]
         return np.split(values, np.cumsum(sizes)[:-1])
 
-    def found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
+    def told(self, sample: Sample, values: FloatArray, pvalue: float) -> dict[str, Any]:
+        """What each component found, what is wrong, and, without weights, what is claimed beside what happened."""
+        measures = measures_of(sample) if self.weights is None else ()
+        return {
+            "components": self._found(sample, values),
+            "findings": self._findings(sample, pvalue),
+            "measures": measures,
+        }
+
+    def _found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
         """The largest standardised statistic and the p-value of the columns of each name, the most extreme first."""
         tails = self._tails(values)
         given = self._given(sample, tails)
@@ -382,17 +375,13 @@ class Omnibus(JointEstimator):
             for basis, p in zip(bases, adjusted, strict=True)
         }
 
-    def findings(self, sample: Sample, pvalue: float) -> tuple[Finding, ...]:
+    def _findings(self, sample: Sample, pvalue: float) -> tuple[Finding, ...]:
         """The faults that explain the outcomes best, those of evenly spaced ones if there are very many."""
         weights, most = self.weights, most_kept(sample.predictions)
         if len(sample) > most:
             rows = np.arange(most) * len(sample) // most
             sample, weights = sample.take(rows), None if weights is None else weights[rows]
         return named(findings_of(sample, weights), pvalue)
-
-    def measures(self, sample: Sample) -> tuple[Measure, ...]:
-        """What the predictions claim beside what happened; nothing for observations of different weights."""
-        return () if self.weights is not None else measures_of(sample)
 
     def cautions(self, sample: Sample) -> tuple[str, ...]:
         """Copies of rows, and errors that are alike in rows that follow each other."""

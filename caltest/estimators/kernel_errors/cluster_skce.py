@@ -11,8 +11,7 @@ from caltest._validation import same_length
 from caltest._validation.groups import labels_of, rows_of
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
-from caltest.hstatistics.redraws.of_all_families import redrawn_means
-from caltest.hstatistics.sums.cluster_sums import Clusters, within_pair_sums
+from caltest.hstatistics.redraws.of_all_families import Clusters, redrawn_means, within_pair_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_sample

@@ -43,11 +43,9 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
 
     Notes
     -----
-    Weights are not counts: two observations of weight 1 carry more information than one of weight 2.
-    ``MonteCarloTest(WeightedSKCE(kernel, weights))`` is exact if the predictions are calibrated given the weights too,
-    ``P(Y | P_X, w) = P_X``, which for weights that are functions of the predictions is calibration itself. Weights that
-    depend on more than the predictions can be rejected although ``P(Y | P_X) = P_X``, and weights must not depend on
-    the targets. Time O(n**2 k), or O(n log n) for binary predictions with an exponential kernel; memory O(n k).
+    ``MonteCarloTest(WeightedSKCE(kernel, weights))`` is exact for ``P(Y | P_X, w) = P_X``, with weights that do not
+    depend on the targets; what that means is said in ``calibration_test``. Time O(n**2 k), or O(n log n) for binary
+    predictions with an exponential kernel; memory O(n k).
 
     Examples
     --------
@@ -56,9 +54,6 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
     >>> kernel = p.default_kernel()
     >>> abs(ct.estimators.WeightedSKCE(kernel, [2.0] * 899)(p, y) - ct.SKCE(kernel)(p, y)) < 1e-12
     True
-    >>> certain = p.probabilities.max(axis=1)
-    >>> ct.MonteCarloTest(ct.estimators.WeightedSKCE(kernel, certain), n_resamples=99)(p, y, rng=1).pvalue
-    0.01
     """
 
     citations = ("widmann2019",)
@@ -181,14 +176,7 @@ class GroupMaximum(JointEstimator):
     estimator
         Estimator of the error of a group, for example ``SKCE(kernel)``, ``Omnibus()`` or ``ExcessLogScore()``.
     groups
-        (n,) labels; or booleans (n, G) that say who belongs to which group, or a mapping from names to booleans (n,),
-        for groups that may overlap.
-
-    Raises
-    ------
-    ValueError
-        For groups with fewer than two members or missing labels; at the call for another number of predictions, or
-        groups that are too small for the estimator.
+        As in ``GroupSKCE``, whose errors it has too, and one for groups that are too small for the estimator.
 
     Notes
     -----

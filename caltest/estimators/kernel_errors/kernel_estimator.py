@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from copy import copy
 from functools import reduce
 from math import sqrt
 from typing import Any, Self
@@ -30,9 +29,7 @@ class KernelEstimator(Estimator):
         check_pair_kernel(self.kernel)
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        resolved = copy(self)
-        object.__setattr__(resolved, "kernel", self.kernel.resolve(predictions))
-        return resolved
+        return self._with(kernel=self.kernel.resolve(predictions))
 
     def notes(self, n: int) -> tuple[str, ...]:
         return kernel_notes(self.kernel, n)

@@ -89,8 +89,7 @@ class MaxSKCE(KernelEstimator, JointEstimator):
         resolved = super().resolve(predictions)
         # Not where they take longer than the sums.
         found = standard_deviations(resolved.kernels, predictions) if len(predictions) <= MANY else None
-        object.__setattr__(resolved, "_deviations", found if found is not None and found.all() else None)
-        return resolved
+        return resolved._with(_deviations=found if found is not None and found.all() else None)
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         return redrawn_means(self.kernels, predictions, targets, True)

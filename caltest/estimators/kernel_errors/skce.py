@@ -93,12 +93,10 @@ class BlockSKCE(KernelEstimator):
 
     Parameters
     ----------
-    kernel
-        Product of a kernel of predictions and a kernel of targets.
+    kernel, unbiased
+        As in ``SKCE``.
     block_size
         B >= 2 observations, B >= 1 if biased.
-    unbiased
-        Leave out the diagonal of each block.
 
     Notes
     -----

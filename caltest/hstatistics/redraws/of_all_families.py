@@ -5,10 +5,11 @@ differ in their predictions' part are summed in the same pass.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, ranges, upper_tiles, weight_of_pairs
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges, upper_tiles, weight_of_pairs
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.gaussian import smoothed_gaussian_sums
 from caltest._loops.pair_sums.members import redrawn_sums
@@ -32,18 +33,6 @@ from caltest.predictions import Predictions, Sample
 
 NUMBERS_AT_ONCE = 2**18
 """Targets of all redraws whose h with themselves is computed together."""
-
-
-def number_pair_sums(
-    kernels: Kernels, target_kernel: TargetKernel, predictions: Predictions, targets: Array, places: Places
-) -> FloatArray:
-    """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets (B, n) or (B, n, d): (L, B)."""
-    way = _by_terms
-    if predictions.law.centred_directly:
-        way = _directly
-    elif predictions.law.normal is not None and target_kernel.gaussian_terms is not None:
-        way = _normal
-    return total_of_tiles(way(kernels, target_kernel, predictions, targets), places)
 
 
 def _directly(kernels: Kernels, target_kernel: TargetKernel, predictions: Predictions, targets: Array) -> TileSums:
@@ -177,19 +166,8 @@ def _redrawn_means(
     weights: FloatArray | None,
 ) -> FloatArray:
     """``redrawn_means`` for kernels with the same target kernel."""
-    n = len(predictions)
-    lines = [on_a_line(kernel, predictions) for kernel in kernels]
-    pairs = np.empty((len(kernels), targets.shape[0]))
-    rest = [one for one, line in enumerate(lines) if line is None]
-    for one, line in enumerate(lines):
-        if line is not None:
-            pairs[one] = _pair_sums_on_a_line(line, targets, None if weights is None else weights[line.order])
-    if rest:
-        places = upper_tiles(n, tile_size(predictions))
-        some: Kernels = [kernels[one].prediction_kernel for one in rest]
-        if weights is not None:
-            some = [ObservationKernel(kernels[one].prediction_kernel, weights[:, None]) for one in rest]
-        pairs[rest] = _sums_of_pairs(some, kernels[0].target_kernel, predictions, targets, places)
+    n, factors = len(predictions), None if weights is None else weights[:, None]
+    pairs = _factored_sums(kernels, factors, predictions, targets)
     if weights is not None:
         assert unbiased
         return np.asarray(pairs / weight_of_pairs(weights))
@@ -207,8 +185,7 @@ def redrawn_block_means(
     n_blocks = len(predictions) // block_size
     used = n_blocks * block_size
     kept, targets = predictions.take(slice(0, used)), targets[:, :used]
-    sizes, tile = np.full(n_blocks, block_size), tile_size(predictions)
-    pairs = kernel.sum_of(lambda one: pair_sums([one], kept, targets, tiles_of_blocks(sizes, tile))[0])
+    pairs = block_pair_sums(kernel, kept, targets, np.full(n_blocks, block_size))
     if unbiased:
         pairs *= 2.0 / (n_blocks * block_size * (block_size - 1))
         return pairs
@@ -230,25 +207,57 @@ def redrawn_deviation_means(
     return kernel.sum_of(means)
 
 
-def _pair_sums_on_a_line(line: Line, targets: Array, weights: FloatArray | None = None) -> FloatArray:
-    """``sum_{i<j} w_i w_j h_ij`` for each of the targets in time O(n B), with weights in the order of the line."""
+def _pair_sums_on_a_line(line: Line, targets: Array, weights: FloatArray | None) -> FloatArray:
+    """``sum_{i<j} w_i w_j h_ij`` for each of the targets in time O(n B)."""
     n_redraws, n = targets.shape
     parts = list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
 
     def part_sums(part: slice) -> FloatArray:
         residuals = line.residuals(targets[part])
         if weights is not None:
-            residuals *= weights[:, None]
+            residuals *= weights[line.order, None]
         return line.pair_sums(residuals)
 
     return np.concatenate(list(threaded(part_sums, parts, len(parts), "redraws", work=5.0 * targets.size)))
 
 
-def pair_sums(kernels: Sequence[ProductKernel], predictions: Predictions, targets: Array, places: Places) -> FloatArray:
-    """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets, (L, B)."""
-    return _sums_of_pairs(
-        [one.prediction_kernel for one in kernels], kernels[0].target_kernel, predictions, targets, places
-    )
+def block_pair_sums(kernel: PairKernel, predictions: Predictions, targets: Array, sizes: IntArray) -> FloatArray:
+    """``sum_{i<j} h_ij`` within blocks of these sizes, which follow each other, for each of the targets, (B,)."""
+
+    def sums(one: ProductKernel) -> FloatArray:
+        places = tiles_of_blocks(sizes, tile_size(predictions))
+        return np.asarray(pair_sums([one.prediction_kernel], one.target_kernel, predictions, targets, places)[0])
+
+    return kernel.sum_of(sums)
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Which of C clusters each of n observations belongs to, (n,)."""
+
+    codes: IntArray
+    n_clusters: int
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def sizes(self) -> IntArray:
+        """Numbers of members, (C,)."""
+        return np.bincount(self.codes, minlength=self.n_clusters)
+
+    @property
+    def n_pairs_between(self) -> int:
+        """Number of pairs i < j in different clusters."""
+        n, sizes = len(self), self.sizes
+        return n * (n - 1) // 2 - int((sizes * (sizes - 1) // 2).sum())
+
+
+def within_pair_sums(kernel: PairKernel, clusters: Clusters, predictions: Predictions, targets: Array) -> FloatArray:
+    """``sum_{i<j} h_ij`` over the pairs in the same cluster, for each of the targets (B, n), (B,)."""
+    order = np.argsort(clusters.codes, kind="stable")
+    targets = np.ascontiguousarray(targets[:, order])
+    return block_pair_sums(kernel, predictions.take(order), targets, clusters.sizes)
 
 
 def factored_pair_sums(kernel: PairKernel, factors: FloatArray, predictions: Predictions, targets: Array) -> FloatArray:
@@ -256,26 +265,44 @@ def factored_pair_sums(kernel: PairKernel, factors: FloatArray, predictions: Pre
 
     Time that of ``redrawn_means`` and O(n**2 R), or O(n B R) for binary predictions with an exponential kernel.
     """
-    total = np.zeros(targets.shape[0])
-    for one in kernel.products:
-        line = on_a_line(one, predictions)
-        if line is not None:
-            for column in factors.T:
-                total += _pair_sums_on_a_line(line, targets, column[line.order])
+    return kernel.sum_of(lambda one: _factored_sums([one], factors, predictions, targets)[0])
+
+
+def _factored_sums(
+    kernels: Sequence[ProductKernel], factors: FloatArray | None, predictions: Predictions, targets: Array
+) -> FloatArray:
+    """The same for kernels with the same target kernel, by default without factors, (L, B)."""
+    sums, rest = np.zeros((len(kernels), targets.shape[0])), []
+    for one, kernel in enumerate(kernels):
+        line = on_a_line(kernel, predictions)
+        if line is None:
+            rest.append(one)
             continue
-        factored = ObservationKernel(one.prediction_kernel, factors)
+        for column in [None] if factors is None else factors.T:
+            sums[one] += _pair_sums_on_a_line(line, targets, column)
+    if rest:
+        some: Kernels = [kernels[one].prediction_kernel for one in rest]
+        if factors is not None:
+            some = [ObservationKernel(kernels[one].prediction_kernel, factors) for one in rest]
         places = upper_tiles(len(predictions), tile_size(predictions))
-        total += _sums_of_pairs([factored], one.target_kernel, predictions, targets, places)[0]
-    return total
+        sums[rest] = pair_sums(some, kernels[0].target_kernel, predictions, targets, places)
+    return sums
 
 
-def _sums_of_pairs(
+def pair_sums(
     kernels: Kernels, target_kernel: TargetKernel, predictions: Predictions, targets: Array, places: Places
 ) -> FloatArray:
-    outcomes = predictions.law.outcomes(target_kernel, targets)
-    if outcomes is None:
-        return number_pair_sums(kernels, target_kernel, predictions, targets, places)
-    return label_pair_sums(kernels, predictions, outcomes, places)
+    """``sum_{i<j} h_ij`` over some tiles, for each of the kernels and targets (B, n) or (B, n, d): (L, B)."""
+    law = predictions.law
+    outcomes = law.outcomes(target_kernel, targets)
+    if outcomes is not None:
+        return label_pair_sums(kernels, predictions, outcomes, places)
+    way = _by_terms
+    if law.centred_directly:
+        way = _directly
+    elif law.normal is not None and target_kernel.gaussian_terms is not None:
+        way = _normal
+    return total_of_tiles(way(kernels, target_kernel, predictions, targets), places)
 
 
 def _diagonal_sums(kernel: PairKernel, predictions: Predictions, targets: Array) -> FloatArray:

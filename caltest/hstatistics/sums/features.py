@@ -9,7 +9,7 @@ targets otherwise. Then, with the matrix ``M = sum_i phi_i psi_i'``::
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from typing import Self
 
@@ -43,16 +43,20 @@ SUMS = 2**22
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureSums:
+class Sums:
+    """Sums over observations, to which those of others are added field by field."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSums(Sums):
     """What the pairs of n observations need: M, (B, t, s), and ``sum_i |psi_i|**2 |phi_i|**2``, (B,), for B targets."""
 
     n: int
     matrices: FloatArray
     diagonal: FloatArray
-
-    def __add__(self, other: "FeatureSums") -> "FeatureSums":
-        """The sums of both sets of observations."""
-        return FeatureSums(self.n + other.n, self.matrices + other.matrices, self.diagonal + other.diagonal)
 
     def means(self, gram: FloatArray | None, unbiased: bool) -> FloatArray:
         """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""

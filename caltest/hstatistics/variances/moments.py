@@ -15,7 +15,6 @@ from caltest.hstatistics.pair_tiles import TILE, Places, total_of_tiles, upper_k
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PredictionKernel, ProductKernel
 from caltest.predictions import Predictions
-from caltest.predictions.outcomes import Traces
 
 PROBES = 64
 """Random vectors for each of the two parts of an estimated trace."""
@@ -24,32 +23,25 @@ FEW = 200
 """Predictions up to which the trace of a product of matrices is computed exactly, in time O(n**3 k)."""
 
 
-def standard_deviation(kernel: ProductKernel, predictions: Predictions) -> float | None:
-    """Standard deviation of the unbiased SKCE given the predictions, or None where there is no closed form.
-
-    For finitely many outcomes, counts, and normal predictions with a Gaussian kernel. Time O(n**2 k).
-    """
-    deviations = standard_deviations([kernel], predictions)
-    return None if deviations is None else float(deviations[0])
-
-
 def standard_deviations(kernels: Sequence[ProductKernel], predictions: Predictions) -> FloatArray | None:
-    """``standard_deviation`` for each of some kernels with the same kernel of targets, for which traces are shared."""
+    """Standard deviations of the unbiased SKCE given the predictions, for kernels with the same kernel of targets.
+
+    For finitely many outcomes, counts, and normal predictions with a Gaussian kernel; None for others. Time O(n**2 k).
+    """
+    n = len(predictions)
+    sums = known_squares(kernels, predictions, upper_tiles(n, TILE))
+    return None if sums is None else np.asarray(2.0 / (n * (n - 1)) * np.sqrt(np.maximum(sums, 0.0)))
+
+
+def known_squares(kernels: Sequence[ProductKernel], predictions: Predictions, places: Places) -> FloatArray | None:
+    """``sum E h_ij**2`` over the pairs i < j of tiles on and above the diagonal, for each of the kernels, (L,)."""
     traces = predictions.law.traces(kernels[0].target_kernel)
+    of_predictions = [one.prediction_kernel for one in kernels]
     if traces is None:
         return None
-    n, prediction_kernels = len(predictions), [kernel.prediction_kernel for kernel in kernels]
-    sums = known_squares(prediction_kernels, traces, predictions, upper_tiles(n, TILE))
-    return np.asarray(2.0 / (n * (n - 1)) * np.sqrt(np.maximum(sums, 0.0)))
-
-
-def known_squares(
-    kernels: Sequence[PredictionKernel], traces: Traces, predictions: Predictions, places: Places
-) -> FloatArray:
-    """``sum E h_ij**2`` over the pairs i < j of tiles on and above the diagonal, for each of the kernels, (L,)."""
 
     def tile_sums(place: Place) -> FloatArray:
-        weights = upper_kernel_tiles(kernels, predictions, place)
+        weights = upper_kernel_tiles(of_predictions, predictions, place)
         np.square(weights, out=weights)
         return np.asarray(np.einsum("lij,ij->l", weights, traces.tile(*place)))
 

@@ -10,8 +10,8 @@ import numpy as np
 from caltest._basics.jobs import streams
 from caltest._basics.numerics import FloatArray, IntArray, ranges, upper_tiles
 from caltest.hstatistics.pair_tiles import TILE, Places, tiles_of_blocks, total_of_tiles
+from caltest.hstatistics.redraws.of_all_families import Clusters
 from caltest.hstatistics.sums.binary_line import on_a_line
-from caltest.hstatistics.sums.cluster_sums import Clusters
 from caltest.hstatistics.sums.pairs import block_means
 from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.hstatistics.variances.moments import known_squares
@@ -106,9 +106,9 @@ def _squares(kernel: PairKernel, predictions: Predictions, sizes: IntArray, rng:
 
 
 def _known_squares(kernel: ProductKernel, predictions: Predictions, places: Places) -> float:
-    traces = predictions.law.traces(kernel.target_kernel)
-    assert traces is not None
-    return float(known_squares([kernel.prediction_kernel], traces, predictions, places)[0])
+    squares = known_squares([kernel], predictions, places)
+    assert squares is not None
+    return float(squares[0])
 
 
 def _observed_squares(kernel: PairKernel, sample: Sample, sizes: IntArray) -> float:

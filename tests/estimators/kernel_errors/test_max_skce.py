@@ -6,7 +6,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators.kernel_errors import max_skce
-from caltest.hstatistics.variances.moments import standard_deviation
+from caltest.hstatistics.variances.moments import standard_deviations
 from caltest.kernels import PredictionKernel, ProductKernel
 
 P = ct.Categorical(np.random.default_rng(1).dirichlet(np.full(3, 0.5), 50))
@@ -18,7 +18,7 @@ def test_statistic_by_its_definition():
     ratios = []
     for factor in (0.25, 0.5, 1.0, 2.0, 4.0):
         kernel = ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4 * factor), ct.DeltaKernel())
-        ratios.append(ct.SKCE(kernel)(P, y) / standard_deviation(kernel, P))
+        ratios.append(ct.SKCE(kernel)(P, y) / standard_deviations([kernel], P)[0])
     result = ct.MonteCarloTest(ct.estimators.MaxSKCE(KERNEL), 19)(P, y, rng=1)
     assert result.statistic == pytest.approx(max(ratios), rel=1e-11)
     assert result.estimate == pytest.approx(ct.SKCE(KERNEL)(P, y), rel=1e-12)

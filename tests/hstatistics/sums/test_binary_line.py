@@ -63,7 +63,8 @@ def test_every_sum_equals_that_of_all_pairs(shape, family, metric, target):
 
     redraws = sample.predictions.redraw(4, 6)
     tiles = upper_tiles(n, 10)
-    slow = hredraws.pair_sums([kernel], sample.predictions, redraws, tiles)[0]
+    parts = [kernel.prediction_kernel], kernel.target_kernel
+    slow = hredraws.pair_sums(*parts, sample.predictions, redraws, tiles)[0]
     for unbiased in (True, False):
         means = hredraws.redrawn_means([kernel], sample.predictions, redraws, unbiased)[0]
         if unbiased:

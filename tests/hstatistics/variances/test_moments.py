@@ -31,7 +31,7 @@ def test_variance_of_classes_by_enumeration(n, target_kernel):
     p = np.random.default_rng(n).dirichlet(np.full(3, 0.5), n)
     p[0] = [0.0, 1.0, 0.0]
     kernel = ProductKernel(TV, target_kernel)
-    deviation = hmoments.standard_deviation(kernel, ct.Categorical(p))
+    deviation = hmoments.standard_deviations([kernel], ct.Categorical(p))[0]
     assert deviation**2 == pytest.approx(enumerated(kernel, p, 2), rel=1e-10)
 
 
@@ -62,7 +62,7 @@ def test_variance_of_counts_by_enumeration():
     targets = np.array(list(product(counts, repeat=3)))
     weights = pmf[0, targets[:, 0]] * pmf[1, targets[:, 1]] * pmf[2, targets[:, 2]]
     variance = weights @ ct.SKCE(kernel).estimates(predictions, targets) ** 2
-    assert hmoments.standard_deviation(kernel, predictions) ** 2 == pytest.approx(variance, rel=1e-8)
+    assert hmoments.standard_deviations([kernel], predictions)[0] ** 2 == pytest.approx(variance, rel=1e-8)
 
 
 def test_variance_of_normal_predictions_by_quadrature():
@@ -72,15 +72,15 @@ def test_variance_of_normal_predictions_by_quadrature():
     targets = predictions.mean + predictions.scale * np.array(list(product(nodes, nodes, [0.0])))
     probabilities = np.array([a * b for a, b in product(weights, weights)]) / (2.0 * np.pi)
     variance = probabilities @ ct.SKCE(kernel).estimates(predictions, targets) ** 2
-    assert hmoments.standard_deviation(kernel, predictions) ** 2 == pytest.approx(variance, rel=1e-10)
+    assert hmoments.standard_deviations([kernel], predictions)[0] ** 2 == pytest.approx(variance, rel=1e-10)
 
 
 def test_standard_deviation_of_several_tiles(monkeypatch):
     p = ct.Categorical(np.random.default_rng(1).dirichlet(np.full(4, 0.3), 60))
     kernel = ProductKernel(TV, ct.DeltaKernel())
-    whole = hmoments.standard_deviation(kernel, p), hmoments.third_moment(kernel, p, np.random.default_rng(1))
+    whole = hmoments.standard_deviations([kernel], p)[0], hmoments.third_moment(kernel, p, np.random.default_rng(1))
     monkeypatch.setattr(hmoments, "TILE", 7)
-    parts = hmoments.standard_deviation(kernel, p), hmoments.third_moment(kernel, p, np.random.default_rng(1))
+    parts = hmoments.standard_deviations([kernel], p)[0], hmoments.third_moment(kernel, p, np.random.default_rng(1))
     assert parts == pytest.approx(whole, rel=1e-12)
     draws = ct.SKCE(kernel).estimates(p, p.sample(2, 20000))
     assert draws.std() == pytest.approx(whole[0], rel=0.03)
@@ -89,7 +89,7 @@ def test_standard_deviation_of_several_tiles(monkeypatch):
 
 def test_families_without_closed_forms():
     kernel = ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.7))
-    assert hmoments.standard_deviation(kernel, ct.Laplace([0.0, 1.0], 1.0)) is None
+    assert hmoments.standard_deviations([kernel], ct.Laplace([0.0, 1.0], 1.0)) is None
     assert hmoments.third_moment(kernel, ct.Laplace([0.0, 1.0], 1.0), np.random.default_rng(1)) is None
 
 
