@@ -7,9 +7,12 @@ from pathlib import Path
 if "PYTEST_XDIST_WORKER" in os.environ:
     # The workers share the processors; numpy reads this when it is imported.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Each process that a test starts would translate all modules again; machine code is kept in the same folders.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from caltest.estimators.combined.findings import pvalues_only
 
@@ -79,6 +82,17 @@ def without_findings():
     """Tests do not say what is wrong, how much it is and what they missed, which takes most of their time."""
     with pvalues_only():
         yield
+
+
+@pytest.fixture
+def without_pictures(monkeypatch):
+    """Audits draw their pictures, but do not lay them out and write them, which takes most of their time."""
+
+    def words_of(draw, alternative, size):
+        draw(Figure(figsize=size).add_subplot())
+        return f'<svg aria-label="{alternative}"></svg>'
+
+    monkeypatch.setattr("caltest.plots._svg.svg_of", words_of)
 
 
 @pytest.fixture(scope="session")

@@ -76,16 +76,15 @@ def pair_sums_one_by_one(kernels, target_kernel, predictions, targets, places):
     sums = np.zeros((len(kernels), len(targets)))
     for rows, columns in places:
         left, right = predictions.take(rows), predictions.take(columns)
-        for one, kernel in enumerate(kernels):
-            weights = kernel.tile(left, right)
-            if rows == columns:
-                weights = np.triu(weights, k=1)
-            for b, y in enumerate(targets):
-                tile = left.law.target_tile(target_kernel, y[rows], y[columns])
-                tile = tile - left.law.expected_kernel(target_kernel, y[columns])
-                tile = tile - right.law.expected_kernel(target_kernel, y[rows]).T
-                tile = tile + left.law.expected_kernel2(target_kernel, right.law)
-                sums[one, b] += np.vdot(weights, tile)
+        weights = np.array([kernel.tile(left, right) for kernel in kernels])
+        if rows == columns:
+            weights = np.triu(weights, k=1)
+        expected2 = left.law.expected_kernel2(target_kernel, right.law)
+        for b, y in enumerate(targets):
+            tile = left.law.target_tile(target_kernel, y[rows], y[columns])
+            tile = tile - left.law.expected_kernel(target_kernel, y[columns])
+            tile = tile - right.law.expected_kernel(target_kernel, y[rows]).T
+            sums[:, b] += np.sum(weights * (tile + expected2), axis=(1, 2))
     return sums
 
 

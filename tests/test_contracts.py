@@ -127,7 +127,7 @@ def covered():
     tests = [test for name, (make, _) in TESTS.items() if (test := made_or_fault(name, make)) is not None]
     found = {*FAMILIES, ct.Unnormalised, ct.CalibrationTest, *(type(one) for one in tests), *KNOWN_NULLS}
     found |= {type(one.null) for one in tests}
-    return found | {type(one) for maker, kernel in CASES for one in estimators(maker(), kernel)}
+    return found | {type(one) for maker, kernel in first_of_each(CASES) for one in estimators(maker(), kernel)}
 
 
 def test_h_is_symmetric_and_positive_semi_definite(case):
@@ -194,7 +194,7 @@ def test_expectation_of_h_is_zero_given_one_side(centred_case, replications):
 def test_sums_do_not_depend_on_the_tiles(case, replications):
     sample, kernel = case
     h = full_h(kernel, sample)
-    for tile in replications([3, N, 512], [1, 3, 7, N, 512]):
+    for tile in replications([3, N], [1, 3, 7, N, 512]):
         pairs, diagonal = hpairs.h_sums(kernel, sample, tile)
         assert pairs == pytest.approx(np.triu(h, 1).sum(), rel=1e-12, abs=1e-13), tile
         assert diagonal == pytest.approx(np.trace(h), rel=1e-12), tile
@@ -235,7 +235,7 @@ def test_blocks_are_means_of_their_pairs(some_case, tile, monkeypatch):
     monkeypatch.setattr(hpairs, "STRIP", 3)
     monkeypatch.setattr(hpairs, "SMALL_BLOCK", tile // 8)
     h = full_h(kernel, sample)
-    for block_size, unbiased in itertools.product([2, 3, 5, N], [True, False]):
+    for block_size, unbiased in itertools.product([2, 5, N], [True, False]):
         means = hpairs.block_means(kernel, sample, block_size, unbiased)
         blocks = [h[start:, start:][:block_size, :block_size] for start in range(0, N - block_size + 1, block_size)]
         expected = [mean_upper(block) if unbiased else block.mean() for block in blocks]
@@ -247,7 +247,7 @@ def test_deviations_against_pairs(case, replications):
     locations = sample.take(slice(4, 9))
     deviation = hpairs.deviations(kernel, sample, locations)
     for i in replications(range(0, N, 5), range(N)):
-        for j in range(5):
+        for j in replications([i // 5], range(5)):
             one, place = sample.take(slice(i, i + 1)), locations.take(slice(j, j + 1))
             slow = 0.0
             for product in kernel.products:
@@ -268,7 +268,7 @@ def test_stacks_equal_their_members(case):
 
 def test_redraws_equal_estimates_one_by_one(some_case, replications):
     sample, kernel = some_case
-    redraws = sample.predictions.redraw(5, replications(3, 6))
+    redraws = sample.predictions.redraw(5, replications(2, 6))
     for estimator in estimators(sample, kernel):
         one_by_one = [estimator.estimate(Sample(sample.predictions, y)) for y in redraws]
         together = estimator.estimates(sample.predictions, redraws)
@@ -300,7 +300,7 @@ def test_data_in_chunks_give_the_estimate_of_all(some_case):
 
 def test_redraws_do_not_depend_on_the_tiles(some_case, monkeypatch):
     sample, kernel = some_case
-    redraws = sample.predictions.redraw(5, 4)
+    redraws = sample.predictions.redraw(5, 2)
 
     def values():
         makers = ct.SKCE(kernel), ct.SKCE(kernel, unbiased=False), ct.BlockSKCE(kernel, block_size=7)
@@ -314,13 +314,14 @@ def test_redraws_do_not_depend_on_the_tiles(some_case, monkeypatch):
 
 def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeypatch):
     sample, kernel = case
-    redraws = sample.predictions.redraw(5, 4)
-    tiles = list(upper_tiles(N, 6)[0])
+    redraws = sample.predictions.redraw(5, 3)
+    tiles = list(upper_tiles(N, 8)[0])
+    listed_or_not = (0.0, np.inf) if sample.predictions.law.finite is not None else ()
     for product in kernel.products:
         kernels = [product, with_other_bandwidth(product)]
         parts = [k.prediction_kernel for k in kernels], product.target_kernel
         slow = pair_sums_one_by_one(*parts, sample.predictions, redraws, tiles)
-        for listed in (hlabels.LISTED, 0.0, np.inf):
+        for listed in (hlabels.LISTED, *listed_or_not):
             monkeypatch.setattr(hlabels, "LISTED", listed)
             fast = hredraws.pair_sums(*parts, sample.predictions, redraws, (tiles, len(tiles)))
             assert fast == pytest.approx(slow, rel=1e-11, abs=1e-13)
@@ -428,8 +429,8 @@ def test_results_are_reproduced_by_their_seed(some_case):
         again = make()(sample.predictions, sample.targets, rng=first.seed)
         assert first.to_dict() == again.to_dict()
         assert np.array_equal(first.null_distribution, again.null_distribution)
-        from_generator = make()(sample.predictions, sample.targets, rng=np.random.default_rng(first.seed))
-        assert from_generator.seed != first.seed
+    from_generator = make()(sample.predictions, sample.targets, rng=np.random.default_rng(first.seed))
+    assert from_generator.seed != first.seed
 
 
 each_test = pytest.mark.parametrize("name", TESTS)

@@ -7,6 +7,7 @@ import caltest as ct
 from caltest.auditing.sections import SECTIONS, rows_needed
 
 DIGITS = ct.datasets.load_digits_predictions()
+pytestmark = pytest.mark.usefixtures("without_pictures")
 
 
 @pytest.fixture(scope="module")

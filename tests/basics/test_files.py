@@ -1,11 +1,13 @@
 """Files of every kind that people have: read as they are meant, or refused in one line that names file and line."""
 
 import gzip
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import types
 from functools import cache
 
 import numpy as np
@@ -405,15 +407,19 @@ def caltest(*arguments, **options):
     return subprocess.run(command, capture_output=True, check=False, env=os.environ, **options)
 
 
-def test_standard_input(tmp_path):
+def test_standard_input(tmp_path, monkeypatch, capsys):
     write(tmp_path / "p.csv", ROWS)
     write(tmp_path / "y.csv", LABELS)
     given = gzip.compress((tmp_path / "p.csv").read_bytes())
     found = caltest("test", "-", tmp_path / "y.csv", "--seed", "1", "--json", input=given)
     assert json.loads(found.stdout)["pvalue"] == expected()
-    found = caltest("test", tmp_path / "p.csv", "-", "--seed", "1", input=b"0\nx\n")
-    assert (found.returncode, found.stdout) == (2, b"")
-    assert found.stderr.startswith(b"caltest: error: standard input")
+    monkeypatch.setattr(
+        sys, "stdin", types.SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(b"0\nx\n")), isatty=lambda: False)
+    )
+    assert main(["test", str(tmp_path / "p.csv"), "-", "--seed", "1"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("caltest: error: standard input")
 
 
 def test_output_that_nobody_reads(tmp_path):

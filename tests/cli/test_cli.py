@@ -397,7 +397,7 @@ def test_power_of_a_file(models, capsys):
         "--strength",
         "-0.9",
         "--simulations",
-        "20",
+        "5",
         "--n-resamples",
         "19",
         "--seed",
@@ -408,10 +408,10 @@ def test_power_of_a_file(models, capsys):
     assert "omnibus, 19 draws" in out
     assert "targets from p^0.1, n = 200" in out
     entries = json.loads(command(capsys, *arguments, "--format", "json")[1])
-    assert (entries["n"], entries["n_simulations"], entries["alphas"]) == (80, 20, [0.05])
+    assert (entries["n"], entries["n_simulations"], entries["alphas"]) == (80, 5, [0.05])
     kernel = ct.Categorical(tables["good"]).default_kernel().resolve(ct.Categorical(tables["good"]))
     generator = ct.generators.Resampled(tables["good"], ct.generators.Tempering(-0.9))
-    expected = ct.power(ct.OmnibusTest(kernel, 19), generator, 80, n_simulations=20, rng=1)
+    expected = ct.power(ct.OmnibusTest(kernel, 19), generator, 80, n_simulations=5, rng=1)
     assert entries["pvalues"] == expected.pvalues.tolist()
     assert command(capsys, *arguments, "--format", "markdown")[1].startswith("| test | data | n |")
 

@@ -235,9 +235,11 @@ COVERED = [("brier", None), ("log", None), ("brier", ct.binning.QuantileBinning(
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("noise", [0.0, 0.5])
-@pytest.mark.parametrize(("score", "binning"), thinned(COVERED, COVERED[1:]))
-def test_coverage(noise, score, binning, replications):
+@pytest.mark.parametrize(
+    ("score", "binning", "noise"),
+    thinned([(*one, noise) for one in COVERED for noise in (0.0, 0.5)], [(*COVERED[1], 0.0), (*COVERED[2], 0.5)]),
+)
+def test_coverage(score, binning, noise, replications):
     sets, rng, covered = replications(25, 1000), np.random.default_rng(7), np.zeros(4)
     for _ in range(sets):
         p = rng.beta(0.5, 0.5, 60)

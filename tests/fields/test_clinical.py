@@ -124,7 +124,7 @@ def test_size(n, a, b, curve, replications):
         if not 0 < y.sum() < n:
             continue
         runs += 1
-        found = clinical.validate(p, y.astype(int), curve=curve, n_resamples=39, rng=rng)
+        found = clinical.validate(p, y.astype(int), curve=curve, n_resamples=19, rng=rng)
         small += np.array([*(one.pvalue for one in found.rows), found.curve.pvalue]) <= alpha
         line = found.curve
         within = zip(line.band[0], line.frequency, line.band[1], strict=True)
@@ -142,17 +142,17 @@ def test_size(n, a, b, curve, replications):
 @pytest.mark.usefixtures("without_findings")
 def test_size_where_most_data_sets_have_no_events(replications):
     """Six in ten calibrated data sets have none. Measures that need events are exact where they exist."""
-    number, rng = replications(100, 1500), np.random.default_rng(6)
+    number, rng = replications(60, 1500), np.random.default_rng(6)
     small, runs, losses = dict.fromkeys(("curve", "O:E ratio", "ICI", "E50", "E90", "Emax"), 0), {}, 0
     for _ in range(number):
         p = rng.beta(1.0, 99.0, 50)
         y = (rng.random(50) < p).astype(int)
-        found = clinical.validate(p, y, n_resamples=79, rng=rng)
+        found = clinical.validate(p, y, n_resamples=19, rng=rng)
         pvalues = {one.name: one.pvalue for one in found.rows} | {"curve": found.curve.pvalue}
         for name, pvalue in pvalues.items():
             small[name] = small.get(name, 0) + (pvalue <= 0.1)
             runs[name] = runs.get(name, 0) + 1
-        losses += clinical.decision_curve(p, y, [0.02, 0.05], n_resamples=79, rng=rng).pvalue <= 0.1
+        losses += clinical.decision_curve(p, y, [0.02, 0.05], n_resamples=19, rng=rng).pvalue <= 0.1
         assert "do not exist" in found.notes[-1]
         if min(y.sum(), 50 - y.sum()) < 5:
             assert found.row("ICI").interval is None

@@ -1,6 +1,7 @@
 """Published results for neural networks on CIFAR-10 (Widmann et al. 2019, Figures 35 and 36)."""
 
 import csv
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,10 +12,14 @@ import caltest as ct
 MODELS = ["densenet121", "googlenet", "mobilenet_v2", "resnet18", "vgg16_bn"]
 
 
+@cache
+def loaded(folder, name):
+    return np.loadtxt(folder / f"{name}.csv.gz", delimiter=","), np.loadtxt(folder / "labels.csv.gz", dtype=int) - 1
+
+
 @pytest.fixture(scope="module", params=thinned(MODELS, ["googlenet", "vgg16_bn"]))
 def model(request, cifar10):
-    probabilities = np.loadtxt(cifar10 / f"{request.param}.csv.gz", delimiter=",")
-    labels = np.loadtxt(cifar10 / "labels.csv.gz", dtype=int) - 1
+    probabilities, labels = loaded(cifar10, request.param)
     predictions = ct.Categorical(probabilities)
     # Renormalising the float32 rows would move the SKCE by 1.6e-8 of its value.
     assert np.array_equal(predictions.probabilities, probabilities)
@@ -64,8 +69,7 @@ def test_pvalues(model, cifar10):
 
 def test_resampled_pvalues(cifar10):
     """Published as 0; here the smallest possible value 1 / (B + 1)."""
-    probabilities = np.loadtxt(cifar10 / "densenet121.csv.gz", delimiter=",")
-    labels = np.loadtxt(cifar10 / "labels.csv.gz", dtype=int) - 1
+    probabilities, labels = loaded(cifar10, "densenet121")
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.997333388885), ct.DeltaKernel())
     bootstrap = ct.AsymptoticSKCETest(kernel, n_resamples=99, known_variance=False)(probabilities, labels, rng=1)
     assert bootstrap.pvalue == 1 / 100
@@ -75,7 +79,7 @@ def test_resampled_pvalues(cifar10):
 
 def test_median_bandwidths(cifar10):
     """Bandwidths of the paper's software to 13 digits, with the diagonal, and without it."""
-    predictions = ct.Categorical(np.loadtxt(cifar10 / "densenet121.csv.gz", delimiter=","))
+    predictions = ct.Categorical(loaded(cifar10, "densenet121")[0])
     tv = ct.TotalVariation()
     assert ct.median_bandwidth(predictions, tv, include_diagonal=True) == pytest.approx(0.997333388885, abs=5e-13)
     assert ct.median_bandwidth(predictions, tv) == pytest.approx(0.9973336261085, abs=5e-14)

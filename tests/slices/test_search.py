@@ -114,9 +114,9 @@ def test_equal_slices_count_once_and_small_ones_take_no_part():
     ("law", "n", "d", "depth", "bins"),
     [("uniform", 400, 3, 1, 5), ("rare", 1200, 3, 2, 3), ("normal", 250, 3, 2, 3), ("few", 100, 2, 1, 2)],
 )
-def test_false_alarms(law, n, d, depth, bins):
+def test_false_alarms(law, n, d, depth, bins, replications):
     """At most 5 % of calibrated data sets have any slice rejected, up to the 99.9 % quantile of the binomial law."""
-    sets, alarms = 300, 0
+    sets, alarms = replications(120, 300), 0
     for seed in range(sets):
         rng, features, p = made(n, d, seed=[seed, n])
         p = rng.beta(0.5, 6.0, n) if law == "rare" else p
@@ -125,7 +125,7 @@ def test_false_alarms(law, n, d, depth, bins):
         else:
             sample = p, (rng.random(n) < p).astype(int)
         settings = {"n_bins": bins, "max_depth": depth, "min_variance": 2.0}
-        found = ct.find_slices(*sample, features, **settings, n_resamples=39, rng=seed)
+        found = ct.find_slices(*sample, features, **settings, n_resamples=19, rng=seed)
         alarms += found.pvalue <= 0.05
     assert alarms <= stats.binom(sets, 0.05).ppf(0.999)
 

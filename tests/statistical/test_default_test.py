@@ -99,6 +99,6 @@ POWERS = {
 def test_power_of_the_default_test(name, replications):
     """At 5 %, no less than the bar up to the error of the simulation."""
     generator, n, bar = POWERS[name]
-    test = ct.OmnibusTest(n_resamples=199)
+    test = ct.OmnibusTest(n_resamples=99)
     result = ct.power(test, generator, n, n_simulations=replications(10, 1000), rng=20193)
     assert result.rejections(0.05) >= stats.binom(result.n_simulations, bar).ppf(0.01), result

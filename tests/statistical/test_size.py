@@ -236,7 +236,7 @@ def extreme_values(rng):
 
 
 def test_default_test_of_any_continuous_law_has_its_size(replications):
-    number, alphas = replications(60, 2000), (0.05, 0.01)
+    number, alphas = replications(40, 2000), (0.05, 0.01)
     counts = rejections(ct.OmnibusTest(n_resamples=99), extreme_values, spawn(49), number, alphas)
     for count, alpha in zip(counts, alphas, strict=True):
         low, high = band(number, alpha)

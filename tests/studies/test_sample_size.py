@@ -94,12 +94,12 @@ class TestFit:
 class TestSearch:
     @pytest.mark.parametrize(("bias", "power", "alpha"), [(0.5, 0.8, 0.05), (0.1, 0.9, 0.05), (0.3, 0.6, 0.01)])
     def test_finds_the_size_of_the_closed_form(self, bias, power, alpha):
-        result = ct.sample_size(mean_test, model(bias), power=power, alpha=alpha, n_simulations=2000, rng=1)
+        result = ct.sample_size(mean_test, model(bias), power=power, alpha=alpha, n_simulations=1000, rng=1)
         expected = needed(bias, power, alpha)
         assert result.interval.low <= expected <= result.interval.high + 1
         assert result.n == pytest.approx(expected, rel=0.06, abs=1)
         assert result.achieved.n == result.n
-        assert result.achieved.n_simulations == 2000
+        assert result.achieved.n_simulations == 1000
         low, high = result.achieved.interval
         assert low <= power <= high
         assert result.notes == ()
@@ -120,7 +120,7 @@ class TestSearch:
 
     def test_stays_below_the_largest_size(self):
         expected = needed(0.3)
-        result = ct.sample_size(mean_test, model(0.3), n_max=ceil(1.02 * expected), n_simulations=2000, rng=1)
+        result = ct.sample_size(mean_test, model(0.3), n_max=ceil(1.02 * expected), n_simulations=1000, rng=1)
         assert max(one.n for one in result.tried) <= ceil(1.02 * expected)
         assert result.n == pytest.approx(expected, rel=0.06)
 

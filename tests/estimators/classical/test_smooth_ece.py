@@ -25,10 +25,10 @@ def by_hand(p, y):
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (1.0, 20.0), (0.2, 0.2)])
-def test_definition(a, b):
+def test_definition(a, b, replications):
     rng = np.random.default_rng(1)
     predictions = ct.Bernoulli(rng.beta(a, b, 50))
-    redraws = predictions.sample(2, 3)
+    redraws = predictions.sample(2, replications(1, 3))
     expected = [by_hand(predictions.probability, y) for y in redraws]
     assert SmoothECE().estimates(predictions, redraws) == pytest.approx(expected, abs=4e-4)
 

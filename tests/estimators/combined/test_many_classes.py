@@ -218,13 +218,13 @@ p /= p.sum(axis=1, keepdims=True)
 y = p.argmax(axis=1)
 ct.calibration_test(p[:11_000], y[:11_000], n_resamples=9, rng=1)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-ct.calibration_test(p, y, n_resamples=499, rng=1)
+ct.calibration_test(p, y, n_resamples=249, rng=1)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3)
 """
 
 
 def test_labels_of_many_predictions_are_kept_nowhere():
-    """Measured 45 MB beyond the test with few redraws; the labels alone would take 6 MB, tables of them 290 MB."""
+    """Measured 45 MB beyond the test with few redraws; the labels alone would take 3 MB, tables of them 145 MB."""
     pytest.importorskip("resource")
     run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
     assert float(run.stdout) < 120.0

@@ -25,7 +25,7 @@ def covariance(kernel, predictions, locations):
     ("maker", "kernel"), thinned(CENTRED, first_of_each(CENTRED)), ids=lambda part: getattr(part, "__name__", "")
 )
 def test_covariance_against_simulation(maker, kernel, replications):
-    sample, draws = maker(), replications(400, 1500)
+    sample, draws = maker(), replications(200, 1500)
     locations = sample.take(slice(2, 6))
     mean, error = simulated_covariance(kernel, sample.predictions, locations, draws)
     fast = covariance(kernel, sample.predictions, locations)

@@ -72,10 +72,10 @@ LAPLACE = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.Lapla
     ],
     ids=["normal", "counts", "sum of products", "Laplace"],
 )
-def test_variances_are_those_of_redraws(p, kernel, formula):
+def test_variances_are_those_of_redraws(p, kernel, formula, replications):
     kernel = kernel.resolve(p)
     assert null_variance.has_formula(kernel, p) == formula
-    draws = p.sample(3, 20_000)
+    draws = p.sample(3, replications(6000, 20_000))
     for estimator, wanted in (
         (ct.SKCE(kernel), variance_if_calibrated(kernel, p, RNG(1))),
         (ct.BlockSKCE(kernel, 3), variance_of_blocks(kernel, p, 3, RNG(1)) / (len(p) // 3) ** 2),

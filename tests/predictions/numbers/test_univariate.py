@@ -99,7 +99,7 @@ def test_skce_is_off_by_less_than_one_percent_of_its_standard_deviation(law, ker
 def test_expectations_against_means_over_draws(name, kernel):
     """Also through other ways: single pairs, other predictions, sums over redraws."""
     predictions, references = predictions_of(name)
-    levels = (np.arange(20_000) + 0.5) / 20_000
+    levels = (np.arange(5000) + 0.5) / 5000
     draws = np.stack([one.ppf(levels) for one in references])
     means = np.stack([kernel.target_tile(some, TARGETS).mean(axis=0) for some in draws])
     one, two = (predictions.expected_kernel(kernel, TARGETS), predictions.expected_kernel2(kernel, predictions))
