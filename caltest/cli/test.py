@@ -130,8 +130,8 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     if options.weights is None:
         return sample, None, notes, fields
     given = fields[str(options.weights)] if weights_column else read_weights(options.weights, n)
-    kept, weights, left_out = weighted(sample, given, n)
-    return kept, weights, (*notes, *left_out), fields
+    sample, weights, left_out = weighted(sample, given, n)
+    return sample, weights, (*notes, *left_out), fields
 
 
 def table(result: CalibrationTestResult, alpha: float) -> Table:
