@@ -235,6 +235,7 @@ COVERED = [("brier", None), ("log", None), ("brier", ct.binning.QuantileBinning(
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize(
     ("score", "binning", "noise"),
     thinned([(*one, noise) for one in COVERED for noise in (0.0, 0.5)], [(*COVERED[1], 0.0), (*COVERED[2], 0.5)]),

@@ -107,6 +107,7 @@ def test_debiased_error_at_the_edges():
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 def test_debiased_error_is_unbiased():
     """For predictions that are alike in a bin: 0 for calibrated ones, the squared errors otherwise."""
     p, rng = np.repeat([0.2, 0.5, 0.9], 12), np.random.default_rng(5)
@@ -143,6 +144,7 @@ def test_class_wise_error_is_that_of_all_classes(order):
     ids=lambda one: type(one).__name__ + str(getattr(one, "order", "")),
 )
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 def test_monte_carlo_keeps_its_level(estimator):
     test, rng, sets = ct.MonteCarloTest(estimator, 99), np.random.default_rng(8), 150
     pvalues = []

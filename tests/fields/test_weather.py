@@ -63,8 +63,8 @@ def test_covariances_with_ties_and_stations_are_those_of_all_outcomes():
 
 
 @pytest.mark.parametrize("ties", ["random", "shared"])
-def test_calibrated_rain_is_rejected_at_the_level(ties):
-    rejections, outside, n_sets = 0, 0, 200
+def test_calibrated_rain_is_rejected_at_the_level(ties, replications):
+    rejections, outside, n_sets = 0, 0, replications(100, 200)
     for seed in range(n_sets):
         rng = np.random.default_rng((5, seed))
         result = weather.rank_histogram(*rain(rng, 50, 9), ties=ties, n_resamples=99, rng=seed)
@@ -118,8 +118,8 @@ def overlapping(rng, n, horizon):
     return 0.8**horizon * y[:n, None] + spread * rng.normal(size=(n, 9)), y[horizon:]
 
 
-def test_overlapping_forecasts_need_their_horizon():
-    right, wrong, n_sets = 0, 0, 150
+def test_overlapping_forecasts_need_their_horizon(replications):
+    right, wrong, n_sets = 0, 0, replications(80, 150)
     for seed in range(n_sets):
         data = overlapping(np.random.default_rng((7, seed)), 60, 3)
         right += weather.rank_histogram(*data, horizon=3, n_resamples=99, rng=seed).pvalue <= 0.05
@@ -347,8 +347,8 @@ def test_redrawn_crps_is_that_of_members_and_outcomes_exchanged():
     assert found == pytest.approx([whole.scores["reliability"], other.scores["reliability"]], rel=1e-12)
 
 
-def test_reliability_of_the_crps_has_its_level_and_finds_faults():
-    calibrated, narrow, n_sets = 0, 0, 150
+def test_reliability_of_the_crps_has_its_level_and_finds_faults(replications):
+    calibrated, narrow, n_sets = 0, 0, replications(80, 150)
     for seed in range(n_sets):
         rng = np.random.default_rng((18, seed))
         members, outcomes = rain(rng, 50, 5)
@@ -392,8 +392,8 @@ def test_frequencies_of_exceedances():
     assert row.parts[0].estimate == pytest.approx(np.mean(outcomes > 0.3) - np.mean(members > 0.3))
 
 
-def test_exceedances_have_their_level_and_find_faults():
-    rejections, found, n_sets = 0, 0, 150
+def test_exceedances_have_their_level_and_find_faults(replications):
+    rejections, found, n_sets = 0, 0, replications(80, 150)
     for seed in range(n_sets):
         members, outcomes = rain(np.random.default_rng((20, seed)), 60, 6)
         result = weather.exceedances(members, outcomes, [0.0, 1.0], n_resamples=79, rng=seed)

@@ -117,11 +117,12 @@ class TestGaussianModel:
         assert GaussianModel(d).skce(kernel) == 0.0
 
     @pytest.mark.parametrize("d", [1, 10])
-    def test_unbiased_estimates_have_the_calibration_error_as_their_mean(self, d):
+    def test_unbiased_estimates_have_the_calibration_error_as_their_mean(self, d, replications):
         model, estimator, rng = GaussianModel(d, calibrated=False), ct.SKCE(PAPER), np.random.default_rng(7)
-        estimates = [estimator(*model.sample(30, rng)) for _ in range(1000)]
+        number = replications(300, 1000)
+        estimates = [estimator(*model.sample(30, rng)) for _ in range(number)]
         deviation = np.mean(estimates) - model.skce(PAPER)
-        assert abs(deviation) < 4 * np.std(estimates, ddof=1) / np.sqrt(1000)
+        assert abs(deviation) < 4 * np.std(estimates, ddof=1) / np.sqrt(number)
 
     def test_bad_settings(self):
         with pytest.raises(ValueError, match="dimension: got 0, wanted a whole number of at least 1"):

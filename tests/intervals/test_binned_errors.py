@@ -109,6 +109,7 @@ def test_sides_parts_and_kinds(monkeypatch):
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_coverage(noise, replications):
     sets, rng, binning, covered = replications(40, 1000), np.random.default_rng(7), ct.binning.QuantileBinning(5), 0
@@ -123,6 +124,7 @@ def test_coverage(noise, replications):
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize(("noise", "order"), thinned([(0.0, inf), (0.0, 1), (0.3, 1)], [(0.0, inf), (0.3, 1)]))
 def test_coverage_of_class_wise_errors_and_of_bins_of_one_observation(noise, order, replications):
     sets, rng, binning, covered = (
@@ -226,6 +228,7 @@ def test_one_sided_intervals():
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("noise", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize("concentration", [0.1, 0.5])
 def test_coverage_of_binned(noise, concentration, replications):

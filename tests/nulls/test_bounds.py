@@ -74,7 +74,7 @@ def test_other_estimators_are_refused():
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("family", ["classes", "numbers"])
 def test_size(family, replications):
-    n_sets = replications(300, 3000)
+    n_sets = replications(150, 3000)
     rng = np.random.default_rng([1, len(family)])
     rejected = np.zeros(3)
     for _ in range(n_sets):

@@ -63,6 +63,7 @@ def test_stopping_looks_at_the_same_redraws(stop_after, seed):
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 def test_stopped_pvalues_are_valid(replications):
     n_sets, rng = replications(400, 4000), np.random.default_rng(3)
     test = ct.CalibrationTest(ct.SKCE(KERNEL), ct.nulls.ConditionalMonteCarlo(199, stop_after=5))

@@ -59,6 +59,7 @@ def test_residual_spread_by_its_definition():
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 def test_band_of_residuals_holds_all_points(replications):
     number, inside = replications(30, 1000), 0
     for seed in range(number):

@@ -257,6 +257,7 @@ class TestOutcomesOfEnsembles:
             chain.thinned(0)
 
     @pytest.mark.statistical
+    @pytest.mark.usefixtures("without_findings")
     def test_power_and_size(self, replications):
         ensemble, _ = data(np.random.default_rng(5), 100, 12)
         sets = replications(40, 1000)

@@ -234,12 +234,12 @@ def forecasts(rng, n, scale=1.0):
     return ct.QuantileForecast(LEVELS, values), means + scales * rng.normal(size=n)
 
 
-def test_size_and_power():
+def test_size_and_power(replications):
     """Quantiles of the distribution of the outcome are rejected as often as the level says, too narrow ones always."""
-    rng = np.random.default_rng(2022)
+    rng, sets = np.random.default_rng(2022), replications(150, 400)
     test = ct.MonteCarloTest(ct.SKCE(FORECAST.default_kernel()), n_resamples=99)
-    rejected = sum(test(*forecasts(rng, 30), rng=rng).pvalue <= 0.05 for _ in range(400))
-    assert stats.binom.ppf(0.005, 400, 0.05) <= rejected <= stats.binom.ppf(0.995, 400, 0.05)
+    rejected = sum(test(*forecasts(rng, 30), rng=rng).pvalue <= 0.05 for _ in range(sets))
+    assert stats.binom.ppf(0.005, sets, 0.05) <= rejected <= stats.binom.ppf(0.995, sets, 0.05)
     assert all(test(*forecasts(rng, 200, 0.4), rng=rng).pvalue <= 0.05 for _ in range(5))
 
 

@@ -69,6 +69,7 @@ def test_a_mean_that_is_read_at_once_is_too_large():
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 def test_size_and_power_with_overlapping_outcomes(replications):
     """The p-value holds with the lag; without, overlapping outcomes look wrong."""
     number = replications(40, 1000)

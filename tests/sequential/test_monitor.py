@@ -52,6 +52,7 @@ def test_batches_and_restarts():
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("strategy", ["likelihood", "kernel"])
 def test_average_run_length(strategy, replications):
     """Run lengths of calibrated predictions, cut at ten times L, have a mean of at least L."""
@@ -66,6 +67,7 @@ def test_average_run_length(strategy, replications):
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 def test_a_late_change_is_found_sooner_than_by_a_test(replications):
     number = replications(8, 100)
     delays = np.zeros((number, 2))

@@ -110,6 +110,7 @@ def test_equal_slices_count_once_and_small_ones_take_no_part():
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize(
     ("law", "n", "d", "depth", "bins"),
     [("uniform", 400, 3, 1, 5), ("rare", 1200, 3, 2, 3), ("normal", 250, 3, 2, 3), ("few", 100, 2, 1, 2)],
@@ -131,6 +132,7 @@ def test_false_alarms(law, n, d, depth, bins, replications):
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 def test_a_tenth_of_the_rows_that_is_off_by_10_points_is_found():
     """In 89 % of 300 data sets with 999 redraws and 250 slices; here in more than 70 % of 40."""
     found = 0
@@ -144,6 +146,7 @@ def test_a_tenth_of_the_rows_that_is_off_by_10_points_is_found():
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 def test_intervals_of_found_slices_cover():
     """The interval of the slice that was found has the true difference in at least 95 % of data sets."""
     missed = 0

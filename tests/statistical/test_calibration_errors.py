@@ -9,7 +9,7 @@ import pytest
 import caltest as ct
 from caltest.generators import DirichletModel
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 
 def tempered(k, concentration, power):

@@ -12,7 +12,7 @@ from caltest.predictions import Sample
 
 from .settings import CONCENTRATIONS, band, dirichlet, spawn
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 LEVELS = (0.05, 0.01)
 BINARY = {

@@ -7,7 +7,7 @@ import caltest as ct
 
 from .settings import band, spawn
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 MODEL = ct.generators.DirichletModel.m1()
 KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), MODEL.mean_total_variation()), ct.DeltaKernel())

@@ -8,7 +8,7 @@ from caltest.fields import weather
 from .forecast_sizes import MODELS, SETTINGS, TESTS, overlapping, pvalues, rain, split
 from .settings import band, spawn
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda one: one.__name__)

@@ -6,7 +6,7 @@ from grids import thinned
 from .given_features import CALIBRATED, calibrated, pvalues
 from .settings import band
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 
 @pytest.mark.parametrize(("kind", "n"), thinned(CALIBRATED, [("rare", 16)]))

@@ -11,7 +11,7 @@ from caltest.decompositions.parts import Parts
 
 from .settings import HARD, band, dirichlet, spawn
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 NU = ct.generators.DirichletModel.m1().mean_total_variation()
 KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), NU), ct.DeltaKernel())

@@ -16,7 +16,7 @@ from caltest.generators import Bias, DirichletModel, Distorted, GaussianModel, R
 
 from .settings import band
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), "median"), ct.DeltaKernel())
 EXACT = {

@@ -11,7 +11,7 @@ from grids import thinned
 
 import caltest as ct
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 REDUCED = {4: 50, 64: 20}
 N_COMPARISONS = 240

@@ -8,7 +8,7 @@ import caltest as ct
 
 from .settings import band, spawn
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 POINTS = np.linspace(-3.0, 3.0, 7)
 ALPHAS = np.array([0.05, 0.01])

@@ -5,7 +5,7 @@ import pytest
 from .settings import HARD, band, spawn
 from .worst_sizes import STATED, TESTS, rate
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 
 @pytest.mark.parametrize("name", STATED)

@@ -65,6 +65,7 @@ def test_bad_settings():
 
 
 @pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
 def test_size_and_power_beside_the_median(replications):
     """A wave of period 1/2 is found by narrow kernels, at n = 250 in nine of ten data sets."""
     n_sets, rng = replications(40, 400), np.random.default_rng(5)

@@ -316,16 +316,16 @@ class TestDrawnMembers:
         redraws = self.NORMAL.with_redraws(None, streams(np.random.default_rng(4), 5))
         assert result.null_distribution == pytest.approx([estimator(drawn, y) for y in redraws], rel=1e-11)
 
-    def test_monte_carlo_test_is_exact(self):
-        """Rejections of 400 calibrated data sets between the 0.5 % and the 99.5 % quantile of the binomial law."""
+    def test_monte_carlo_test_is_exact(self, replications):
+        """Rejections of calibrated data sets between the 0.5 % and the 99.5 % quantile of the binomial law."""
         rng = np.random.default_rng(2021)
         test = ct.MonteCarloTest(ct.SKCE(ct.Ensemble([[0.0, 1.0]]).default_kernel()), n_resamples=99)
-        rejected = 0
-        for _ in range(400):
+        rejected, sets = 0, replications(150, 400)
+        for _ in range(sets):
             predictions = ct.Normal(rng.normal(size=25), rng.uniform(0.5, 1.5, 25))
             targets = predictions.sample(rng)
             rejected += test(predictions.to_ensemble(20, rng), targets, rng=rng).pvalue <= 0.05
-        assert stats.binom.ppf(0.005, 400, 0.05) <= rejected <= stats.binom.ppf(0.995, 400, 0.05)
+        assert stats.binom.ppf(0.005, sets, 0.05) <= rejected <= stats.binom.ppf(0.995, sets, 0.05)
 
     @pytest.mark.parametrize("kernel", [GAUSSIAN, ct.LaplacianKernel(0.8)], ids=["Gaussian", "Laplacian"])
     def test_many_draws_converge_to_the_distribution(self, kernel, replications):
