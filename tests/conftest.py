@@ -12,7 +12,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from caltest.estimators.combined.findings import pvalues_only
 
@@ -82,17 +81,6 @@ def without_findings():
     """Tests do not say what is wrong, how much it is and what they missed, which takes most of their time."""
     with pvalues_only():
         yield
-
-
-@pytest.fixture
-def without_pictures(monkeypatch):
-    """Audits draw their pictures, but do not lay them out and write them, which takes most of their time."""
-
-    def words_of(draw, alternative, size):
-        draw(Figure(figsize=size).add_subplot())
-        return f'<svg aria-label="{alternative}"></svg>'
-
-    monkeypatch.setattr("caltest.plots._svg.svg_of", words_of)
 
 
 @pytest.fixture(scope="session")

@@ -653,7 +653,6 @@ def test_every_command_is_covered():
     assert set(COMMANDS) == set(commands())
 
 
-@pytest.mark.usefixtures("without_pictures")
 @each(COMMANDS)
 def test_commands(name, tmp_path, capsys):
     """The same seed gives the same text; certain predictions have an answer or one line of error; help is there."""

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from html import escape
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -15,20 +17,26 @@ from caltest.predictions.convert import as_predictions
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG element, and what it shows in words."""
+    """What a function draws into ``ax`` of a size in inches, and what it shows in words."""
 
-    svg: str
+    draw: Callable[..., Any]
     alternative: str
+    size: tuple[float, float] = (4.6, 4.8)
+
+    @cached_property
+    def svg(self) -> str:
+        """An SVG element, drawn when a page asks for it; or why there is none."""
+        from caltest.plots._svg import svg_of
+
+        try:
+            return svg_of(self.draw, self.alternative, self.size)
+        except (ValueError, TypeError, MemoryError) as error:
+            return escape(f"Not drawn: {error}.")
 
 
-def drawn(draw: Callable[..., Any], alternative: str, size: tuple[float, float] = (4.6, 4.8)) -> tuple[Picture, ...]:
-    """What a function draws into ``ax`` of a size in inches; nothing without matplotlib."""
-    from caltest.plots._svg import svg_of
-
-    try:
-        return (Picture(svg_of(draw, alternative, size), alternative),)
-    except ImportError:
-        return ()
+def drawn(draw: Callable[..., Any], alternative: str, *size: tuple[float, float]) -> tuple[Picture, ...]:
+    """The picture that a function draws; nothing without matplotlib."""
+    return () if find_spec("matplotlib") is None else (Picture(draw, alternative, *size),)
 
 
 def pictures_of(sample: Sample, seed: int) -> tuple[Picture, ...]:

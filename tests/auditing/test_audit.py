@@ -7,7 +7,6 @@ import caltest as ct
 from caltest.auditing.sections import SECTIONS, rows_needed
 
 DIGITS = ct.datasets.load_digits_predictions()
-pytestmark = pytest.mark.usefixtures("without_pictures")
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +136,22 @@ def test_odd_data_stop_no_section(p, y):
     assert not sections["methods"].failed
     for section in sections.values():
         assert section.failed == section.answer.startswith("Not computed: ")
+        assert all(picture.svg.startswith(("<svg", "Not drawn: ")) for picture in section.pictures)
     assert str(audit)
+
+
+def test_pictures_are_drawn_when_a_page_asks_for_them(monkeypatch):
+    p, y = calibrated(60)
+    audit = ct.audit(p, y, n_resamples=9, rng=1)
+
+    def fails(*_):
+        raise ValueError("<nothing> to draw")
+
+    monkeypatch.setattr("caltest.plots._svg.svg_of", fails)
+    assert str(audit)
+    assert audit.to_dict()
+    assert audit.to_junit()
+    assert audit.to_html().count("Not drawn: &lt;nothing&gt; to draw.") == 2
 
 
 def test_sections_of_a_field():
@@ -148,7 +162,7 @@ def test_sections_of_a_field():
     section = audit.models[0].sections["clinical"]
     assert section.answer.startswith(f"{int(y.sum())} events occurred")
     assert section.rows[1][0] == "O:E ratio"
-    assert len(section.pictures) == 2
+    assert [picture.svg[:4] for picture in section.pictures] == ["<svg", "<svg"]
     assert 'field="clinical", n_resamples=39' in audit.models[0].sections["methods"].facts["Reproduce"]
     assert "What do reports of clinical prediction models ask for?" in str(audit)
     assert "decision curve" in audit.to_html()
@@ -160,6 +174,7 @@ def test_sections_of_a_field():
     for field, words in (("weather", "rank histogram"), ("bayesian", "ranks of the true parameters")):
         section = ct.audit(ct.Ensemble(members), truths, field=field, n_resamples=39, rng=1).models[0].sections[field]
         assert words in section.pictures[0].alternative
+        assert section.pictures[0].svg.startswith("<svg")
         assert "narrow" in str(section) or "too close" in str(section)
     assert (
         ct.audit(np.full(9, 0.5), np.arange(9) % 2, field="weather", n_resamples=9).models[0].sections["weather"].failed
@@ -182,6 +197,7 @@ def test_censored_times():
     assert sections["survival"].answer.startswith("At ")
     assert {"D-calibration", "A-calibration"} <= set(sections["survival"].facts)
     assert not sections["pictures"].failed
+    assert all(picture.svg.startswith("<svg") for picture in sections["survival"].pictures)
     assert sections["survival"].pictures
     assert 'field="survival"' in sections["methods"].facts["Reproduce"] or "survival" in str(audit)
     assert ct.audit([0.2, 0.4], [0, 1], field="survival", n_resamples=9).models[0].sections["survival"].failed
