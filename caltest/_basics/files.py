@@ -177,36 +177,38 @@ def _readable(name: str) -> Iterator[None]:
         raise type(error)(f"{name}: {(error.strerror or str(error)).lower()}, wanted a file that can be read") from None
 
 
-def read_with_columns(path: Path, columns: Sequence[str]) -> tuple[Rows, Rows]:
-    """The columns of one file but some, as numbers, and these as text, by their names in the first line."""
+def read_with_columns(path: Path, columns: Sequence[str], numeric: Sequence[str] = ()) -> tuple[Rows, Rows]:
+    """Columns of one file as text, by their names in the first line, and some, by default all others, as numbers."""
     taken: list[Array] = []
     places: list[int] = []
+    apart: list[int] = []
 
     def begin(names: list[str]) -> None:
-        for column in columns:
+        for column in (*columns, *numeric):
             if names.count(column) != 1 or len(names) <= len(columns):
                 got = f"{names.count(column)} columns {column!r} among {', '.join(names[:20])}"
                 raise ValueError(f"{name_of(path)}: got {got}, wanted it once, and columns of predictions")
         places.extend(names.index(column) for column in columns)
+        apart.extend(i for i, name in enumerate(names) if name in columns or (numeric and name not in numeric))
 
     def without_columns(name: str, cells: Cells, lines: list[int]) -> Array:
         taken.append(np.array([[row[place] for place in places] for row in cells], dtype=object))
         # Numbers in the places of these columns keep the numbers of the others in errors.
-        kept = [["0" if i in places else cell for i, cell in enumerate(row)] for row in cells]
-        return np.delete(numbers(name, kept, lines), places, axis=1)
+        kept = [["0" if i in apart else cell for i, cell in enumerate(row)] for row in cells]
+        return np.delete(numbers(name, kept, lines), apart, axis=1)
 
     rows = read_rows(path, without_columns, begin)
     if rows.head is None and not taken:
         begin(rows.names or [])
         taken = [rows.values[:, places]]
-        others = np.delete(rows.values, places, axis=1)
+        others = np.delete(rows.values, apart, axis=1)
         try:
             rows = replace(rows, values=others.astype(float))
         except ValueError as error:
             raise ValueError(f"{rows.path}: got columns of predictions with text ({error}), wanted numbers") from None
     if not taken:
         raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
-    names = [one for one in rows.names or rows.head or [] if one not in columns]
+    names = [one for one in rows.names or rows.head or [] if one not in columns and (not numeric or one in numeric)]
     return (replace(rows, head=None, names=names), Rows(rows.path, None, None, np.concatenate(taken), rows.lines))
 
 

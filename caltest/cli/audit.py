@@ -27,7 +27,7 @@ def add_to(commands: Any) -> None:
     )
     add(parser, "predictions")
     add(parser, "outcomes", nargs="?")
-    add(parser, "--outcome-column")
+    add(parser, "--outcome-column", "--columns")
     outputs = "report to write: .html (needs caltest[report]), .json, .xml (JUnit) or .txt"
     parser.add_argument("--output", type=Path, metavar="FILE", help=outputs)
     parser.add_argument("--features", type=Path, metavar="FILE", help="CSV with a header: columns that make groups")
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     inputs = [path for path in (options.predictions, options.outcomes, options.features) if path is not None]
     check_outputs({"--output": options.output}, inputs, options.force, (".html", ".json", ".xml", ".txt"))
     outcomes = outcomes_of(options)
-    sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing)
+    sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing, options.columns)
     columns = {} if options.features is None else read_columns(options.features, n, sample)
     time, clusters = (_taken(columns, option, getattr(options, option)) for option in ("time", "clusters"))
     found = audit(

@@ -51,6 +51,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "outcomes": {"type": Path, "help": "a file, - for stdin, one column: labels 0..k-1, or names as in the header"},
     "--outcome-column": {"metavar": "NAME", "help": "column of PREDICTIONS with the outcomes, for OUTCOMES"},
+    "--columns": {
+        "type": lambda text: [name.strip() for name in text.split(",")],
+        "default": [],
+        "metavar": "NAMES",
+        "help": "columns of predictions, with commas between (default: all that are not named elsewhere)",
+    },
     "--test": {"choices": TESTS, "default": "omnibus", "metavar": "NAME", "help": "one of those below"},
     "--n-resamples": {"type": whole, "metavar": "B"},
     "--missing": {

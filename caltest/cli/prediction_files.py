@@ -47,32 +47,41 @@ def read_outcomes(path: Path) -> Rows:
 
 
 def read_sample(
-    predictions: Path, outcomes: Path | Rows | str, normal: bool = False, missing: Missing = "refuse"
+    predictions: Path,
+    outcomes: Path | Rows | str,
+    normal: bool = False,
+    missing: Missing = "refuse",
+    columns: Sequence[str] = (),
 ) -> tuple[Sample, int]:
     """Predictions and outcomes from files, and the number of rows, those of missing outcomes among them.
 
-    Outcomes are a file, what was read of one, or the name of a column of the file of predictions. Errors name the file,
-    and the line where there is one.
+    Outcomes are a file, what was read of one, or the name of a column of the file of predictions. Predictions are in
+    all other columns, or in those that are named. Errors name the file, and the line where there is one.
     """
     if isinstance(outcomes, str):
-        sample, n, _ = read_one_file(predictions, outcomes, (), normal, missing)
+        sample, n, _ = read_one_file(predictions, outcomes, (), normal, missing, columns)
         return sample, n
     if isinstance(outcomes, Path):
         check_different([predictions, outcomes])
-    given = _read(predictions, normal)
+    given = read_with_columns(predictions, (), columns)[0] if columns else _read(predictions, normal)
     return _matched(given, read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes, normal, missing)
 
 
 def read_one_file(
-    path: Path, outcomes: str, others: Sequence[str], normal: bool, missing: Missing
+    path: Path, outcomes: str, others: Sequence[str], normal: bool, missing: Missing, columns: Sequence[str] = ()
 ) -> tuple[Sample, int, dict[str, Array]]:
     """The same from one file, with columns (n,) that are no predictions by their names."""
-    given, taken = read_with_columns(path, [outcomes, *others])
-    if not normal:
-        _check_columns(given)
+    try:
+        given, taken = read_with_columns(path, [outcomes, *others], columns)
+        if not normal and not columns:
+            _check_columns(given)
+    except ValueError as error:
+        if columns or not re.search("wanted a number|wanted numbers|counts rows", str(error)):
+            raise
+        raise ValueError(f"{error}; or name the columns of predictions with --columns") from None
     observed = replace(taken, values=taken.values[:, :1])
-    columns = {name: _column(column) for name, column in zip(others, taken.values.T[1:], strict=True)}
-    return *_matched(given, observed, normal, missing), columns
+    found = {name: _column(column) for name, column in zip(others, taken.values.T[1:], strict=True)}
+    return *_matched(given, observed, normal, missing), found
 
 
 def _matched(given: Rows, observed: Rows, normal: bool, missing: Missing) -> tuple[Sample, int]:

@@ -38,8 +38,7 @@ def add_to(commands: Any) -> None:
     )
     add(parser, "predictions")
     add(parser, "outcomes", nargs="?")
-    add(parser, "--outcome-column")
-    add(parser, "--test")
+    add(parser, "--outcome-column", "--columns", "--test")
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
     weights = "a column not made from outcomes, or one of PREDICTIONS; tests " + ", ".join(WEIGHTED)
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
@@ -115,7 +114,9 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     elif options.outcome_column is not None:
         columns = [*asked, *([str(options.weights)] if weights_column else [])]
         outcome = str(outcomes_of(options))
-        sample, n, fields = read_one_file(options.predictions, outcome, columns, options.normal, options.missing)
+        sample, n, fields = read_one_file(
+            options.predictions, outcome, columns, options.normal, options.missing, options.columns
+        )
         fields |= {name: kept(fields[name], sample) for name in asked}
     elif asked:
         raise ValueError(
@@ -123,7 +124,8 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
             "predictions, or JSON lines of answers of language models"
         )
     else:
-        sample, n = read_sample(options.predictions, outcomes_of(options), options.normal, options.missing)
+        outcomes = outcomes_of(options)
+        sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing, options.columns)
         fields = {}
     if options.features is not None:
         fields = read_columns(options.features, n, sample)

@@ -31,7 +31,7 @@ Noise = tuple[FinitePredictions, Callable[[Array], FloatArray]]
 def ece_interval(
     predictions: ArrayLike,
     targets: ArrayLike,
-    estimator: ECE | ClasswiseECE,
+    estimator: ECE | ClasswiseECE | None = None,
     *,
     classes: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
@@ -54,8 +54,8 @@ def ece_interval(
         Of classes. Which error it is depends on them, as for ``ECE``; the error of a single class is that of one of
         ``classwise(p, y)``.
     estimator
-        ``ECE(binning, metric, order)`` or ``MCE(binning)``, of any metric but ``SquaredEuclidean``, or
-        ``ClasswiseECE(binning, order, aggregate)``.
+        ``ECE(binning, metric, order)``, by default ``ECE()``, or ``MCE(binning)``, of any metric but
+        ``SquaredEuclidean``, or ``ClasswiseECE(binning, order, aggregate)``.
     confidence_level, side
         As in ``skce_interval``; all sides have the same radius.
     n_resamples
@@ -94,12 +94,13 @@ def ece_interval(
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> print(ct.ece_interval(*ct.top_label(p, y), ct.ECE(), rng=1))
+    >>> print(ct.ece_interval(*ct.top_label(p, y), rng=1))
     [0.1332, 0.1915] (95 %, triangle inequality, redraws)
     >>> print(ct.ece_interval(p, y, ct.ClasswiseECE(), rng=1))
     [0.02271, 0.04431] (95 %, triangle inequality, redraws)
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
+    estimator = ECE() if estimator is None else estimator
     if not isinstance(estimator, (ECE, ClasswiseECE)) or (isinstance(estimator, ECE) and not estimator.metric.is_norm):
         raise TypeError(f"estimator: got {estimator!r}, wanted ECE, MCE or ClasswiseECE with a metric that is a norm")
     number = whole_number("n_resamples", n_resamples, 1)

@@ -580,6 +580,23 @@ def test_groups_clusters_and_weights_are_columns_of_one_file(name, table, tmp_pa
         assert (status, "got 0 columns 'nothing' among" in err) == (2, True)
 
 
+@pytest.mark.parametrize("name", ["a.csv.bz2", "a.parquet", "a.jsonl"])
+def test_columns_of_predictions_are_named_where_there_are_others(name, table, tmp_path, capsys):
+    """In one file, and in two; without their names an error says how to give them."""
+    more = table.assign(row=np.arange(len(table)), site=[f"s{one}" for one in range(len(table))])
+    KINDS_OF_FILES[name](more, tmp_path / name)
+    table["animal"].to_csv(tmp_path / "y.csv", index=False)
+    expected = ct.calibration_test(table[ANIMALS], table["animal"], rng=1).pvalue
+    for outcomes in (["--outcome-column", "animal"], [tmp_path / "y.csv"]):
+        status, out, err = result_of(capsys, tmp_path / name, *outcomes, "--columns", ", ".join(ANIMALS))
+        assert (status, err) == (0, "")
+        assert json.loads(out)["pvalue"] == expected
+    status, _, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal")
+    assert (status, "name the columns of predictions with --columns" in err) == (2, True)
+    status, _, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal", "--columns", "nothing")
+    assert (status, "got 0 columns 'nothing' among" in err) == (2, True)
+
+
 @pytest.mark.parametrize("name", ["p.parquet", "p.npz"])
 def test_predictions_and_outcomes_in_two_files(name, table, tmp_path, capsys):
     if name == "p.npz":

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isfinite, pi, sqrt
+from math import copysign, isfinite, pi, sqrt
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -146,10 +146,9 @@ def sized(fit: Fit, size: Callable[[float], float], text: Callable[[float, int],
 
 
 def sized_shift(fit: Fit, factor: float = 1.0) -> str:
-    """The size of a shift without its direction, with its interval, which has signs if it contains 0."""
-    if fit.low <= 0.0 <= fit.high:
-        return sized(fit, lambda t: factor * t)
-    return sized(fit, lambda t: factor * abs(t))
+    """The size of a shift in its own direction, with its interval, which has a negative end if it contains 0."""
+    along = copysign(factor, fit.t)
+    return sized(fit, lambda t: along * t)
 
 
 class Rows(Generic[S]):
