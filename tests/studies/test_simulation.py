@@ -55,7 +55,7 @@ def test_what_is_wrong_is_looked_for_by_functions_of_the_user_only():
     assert all(result.measures for result in findings)
     assert any(result.finding for result in findings)
     for test in (TEST, ct.OmnibusTest(n_resamples=19)):
-        with mock.patch("caltest.estimators.combined.omnibus.Omnibus.measures", side_effect=AssertionError):
+        with mock.patch("caltest.estimators.combined.omnibus.Omnibus.told", side_effect=AssertionError):
             assert np.array_equal(ct.power(test, model, 60, n_simulations=3, rng=4).pvalues, alone.pvalues)
 
 
