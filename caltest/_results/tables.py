@@ -201,8 +201,16 @@ class TabularResult(ABC):
 
 
 def entries_of(row: Any) -> dict[str, Any]:
-    """Fields of a row, with the ends of its interval if it is to have one."""
-    entries = {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "interval"}
+    """Fields of a row; in place of an ``interval`` its ends, beside others with a name of their own theirs."""
+    entries: dict[str, Any] = {}
+    ends: dict[str, Any] = {}
+    for name, field in row.__dataclass_fields__.items():
+        value = getattr(row, name)
+        if "ConfidenceInterval" not in str(field.type):
+            entries[name] = value
+        elif name != "interval":
+            entries[name] = None if value is None else value.estimate
+            ends[f"{name}_low"], ends[f"{name}_high"] = value or (None, None)
     if hasattr(row, "interval"):
-        entries["low"], entries["high"] = row.interval or (None, None)
-    return entries
+        ends["low"], ends["high"] = row.interval or (None, None)
+    return entries | ends

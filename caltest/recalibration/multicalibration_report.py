@@ -149,14 +149,6 @@ class MulticalibrationReport(TabularResult, Stored):
         header = ["slice", "n", "observed", "error before", "p", "error after", "p", "corrected"]
         return [header, *(_cells(one) for one in self.rows)]
 
-    def row_entries(self) -> list[dict[str, Any]]:
-        rows = super().row_entries()
-        for entries in rows:
-            for when in ("before", "after"):
-                entries[f"{when}_low"], entries[f"{when}_high"] = entries[when]
-                entries[when] = entries[when].estimate
-        return rows
-
     def remarks(self) -> list[str]:
         return [
             "errors are observed minus claimed, in percentage points, with intervals that hold for all "

@@ -37,7 +37,9 @@ def test_single_results_are_exported():
     result = ct.calibration_test(p, y, n_resamples=19, rng=1)
     assert "| accuracy | 73.3 % | 97.1 % | 95.8 to 98.1 % |" in result.to_markdown()
     assert r"accuracy & 73.3 \% & 97.1 \% & 95.8 to 98.1 \% \\" in result.to_latex()
-    assert result.to_pandas().loc["accuracy", "observed"] == result.measures[0].observed
+    frame, first = result.to_pandas(), result.measures[0]
+    assert frame.loc["accuracy", "observed"] == first.observed
+    assert tuple(frame.loc["accuracy", ["gap", "gap_low", "gap_high"]]) == (first.gap.estimate, *first.gap)
     other = ct.SpiegelhalterTest()(*ct.top_label(p, y))
     assert other.to_pandas().loc["SpiegelhalterTest", "pvalue"] == other.pvalue
     assert "| SpiegelhalterTest | 899 |" in other.to_markdown()
