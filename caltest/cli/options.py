@@ -55,7 +55,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": lambda text: [name.strip() for name in text.split(",")],
         "default": [],
         "metavar": "NAMES",
-        "help": "columns of predictions, with commas between (default: all that are not named elsewhere)",
+        "help": "columns of predictions: a,b,c (default: all that are not named elsewhere)",
     },
     "--test": {"choices": TESTS, "default": "omnibus", "metavar": "NAME", "help": "one of those below"},
     "--n-resamples": {"type": whole, "metavar": "B"},

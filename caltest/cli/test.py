@@ -49,7 +49,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--clusters", metavar="NAME", help="the same: rows of a cluster are dependent")
     add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
-    parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help=argparse.SUPPRESS)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -146,7 +146,7 @@ def test_ends_are_not_rounded_to_no_fault():
     assert sized(Fit(0.122, -0.01, 0.223), math.exp) == "1.1 (0.99 to 1.2)"
 
 
-def test_shifts_have_signs_only_if_the_interval_contains_0():
+def test_shifts_are_positive_in_their_direction():
     assert sized_shift(Fit(-0.3, -0.4, -0.2)) == "0.3 (0.2 to 0.4)"
-    assert sized_shift(Fit(-0.1, -0.4, 0.2)) == "-0.1 (-0.4 to 0.2)"
+    assert sized_shift(Fit(-0.1, -0.4, 0.2)) == "0.1 (-0.2 to 0.4)"
     assert sized_shift(Fit(0.3, 0.2, 0.4), 2.0) == "0.6 (0.4 to 0.8)"
