@@ -457,7 +457,7 @@ def test_the_same_seed_gives_the_same_numbers(name):
 def test_sizes(name, replications):
     """At the 10 % level, at most the 99.9 % quantile of a binomial count, of the share that is in the table."""
     test, (predictions, _) = made(name)
-    largest, m = line_of(name)[2], replications(80, 2000)
+    largest, m = line_of(name)[2], replications(120, 2000)
     if largest == 1.0:
         return
     draws = predictions.sample(np.random.default_rng(7), m)

@@ -142,7 +142,7 @@ def test_size(n, a, b, curve, replications):
 @pytest.mark.usefixtures("without_findings")
 def test_size_where_most_data_sets_have_no_events(replications):
     """Six in ten calibrated data sets have none. Measures that need events are exact where they exist."""
-    number, rng = replications(60, 1500), np.random.default_rng(6)
+    number, rng = replications(100, 1500), np.random.default_rng(6)
     small, runs, losses = dict.fromkeys(("curve", "O:E ratio", "ICI", "E50", "E90", "Emax"), 0), {}, 0
     for _ in range(number):
         p = rng.beta(1.0, 99.0, 50)
