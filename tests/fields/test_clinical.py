@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit
 
 import caltest as ct
 from caltest.fields import clinical
@@ -287,6 +288,16 @@ def test_sample_sizes_give_intervals_of_the_widths():
     assert found.c == pytest.approx(np.mean(ordered), abs=0.01)
     assert np.sqrt(n / found.concordance) * np.std(ordered) == pytest.approx(0.05 / z, rel=0.25)
     assert found.n == max(found.oe_ratio, found.slope, found.concordance)
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_intervals_contain_their_values(seed):
+    """Also where nearly all risks are at the ends of the curve."""
+    rng = np.random.default_rng(seed)
+    z = 3.0 * rng.normal(size=300)
+    p, y = expit(4.0 * z).round(6).clip(1e-6, 1.0 - 1e-6), (rng.random(300) < expit(z)).astype(int)
+    for row in clinical.validate(p, y, n_resamples=19, rng=1).rows:
+        assert row.interval.low <= row.value <= row.interval.high, row.name
 
 
 def test_pictures():

@@ -309,8 +309,10 @@ def _measure(
     below = (1 + np.count_nonzero(null <= value + 1e-10)) / (1 + null.size)
     if i >= FIRST_ERROR:
         low, high, pvalue = 0.0, float(np.quantile(null, level, method="higher")), float(above)
-        if interval is not None and pvalue > 1.0 - level:
-            interval = replace(interval, low=0.0)
+        if interval is not None:
+            # The band is known on a grid, and the curve can leave it between its points.
+            low_end = 0.0 if pvalue > 1.0 - level else min(interval.low, value)
+            interval = replace(interval, low=low_end, high=max(interval.high, value))
     else:
         tail = (1.0 - level) / 2.0
         low = float(np.quantile(null, tail, method="lower"))
