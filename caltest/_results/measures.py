@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -79,33 +80,39 @@ class Detectable:
         return float(np.searchsorted(self.pvalues, alpha, side="right")) / self.pvalues.size
 
 
+class Judged(NamedTuple):
+    """A gap that has a margin, and what it is of."""
+
+    gap: ConfidenceInterval
+    margin: float
+    event: str
+
+
+def judged(measures: Sequence[Measure]) -> list[Judged]:
+    """The gaps that have a margin."""
+    known = ((one.gap, one.margin, one.event) for one in measures)
+    return [Judged(gap, margin, event) for gap, margin, event in known if gap is not None and margin is not None]
+
+
 def matters(measures: Sequence[Measure]) -> bool | None:
     """Whether a gap is larger than its margin: None if the intervals do not tell, or there are none."""
-    gaps = [(one.gap, one.margin) for one in measures if one.gap is not None and one.margin is not None]
-    if any(gap.low > margin for gap, margin in gaps):
+    gaps = judged(measures)
+    if any(one.gap.low > one.margin for one in gaps):
         return True
-    return False if gaps and all(gap.high <= margin for gap, margin in gaps) else None
+    return False if gaps and all(one.gap.high <= one.margin for one in gaps) else None
 
 
 def widest(measures: Sequence[Measure]) -> str | None:
     """The gap that is largest beside its margin, in words; None if there is none."""
-    gaps = [(one.gap, one.margin, one.event) for one in measures if one.gap is not None and one.margin is not None]
+    gaps = judged(measures)
     if not gaps:
         return None
-    gap, margin, event = max(gaps, key=lambda one: ((one[0].estimate or 0.0) / one[1], one[0].high / one[1]))
+    gap, margin, event = max(gaps, key=lambda one: ((one.gap.estimate or 0.0) / one.margin, one.gap.high / one.margin))
     low, high = points(gap.low), points(gap.high)
     return (
         f"probabilities of {event} are {low} to {high} percentage points off on average "
         f"(more than {points(margin)} matters)"
     )
-
-
-def _untold(measures: Sequence[Measure]) -> str:
-    """What may be off by more or by less than its margin."""
-    gaps = [(one.gap.high / one.margin, one) for one in measures if one.gap is not None and one.margin is not None]
-    one = max(gaps, key=lambda pair: pair[0])[1]
-    assert one.margin is not None
-    return f"probabilities of {one.event} are more than {points(one.margin)} points off"
 
 
 def points(share: float) -> str:
@@ -145,13 +152,14 @@ HIGH = 0.8
 
 def practical(rejects: bool, measures: Sequence[Measure], power: float | None) -> str:
     """What the decision of a test means in practice, to be added to it; empty if that is not known."""
-    answer = matters(measures)
+    answer, gaps = matters(measures), judged(measures)
     if answer is False:
         return ", but the error is too small to matter" if rejects else ", and errors that matter are ruled out"
     if not rejects:
         return "" if power is None or power >= HIGH else ", but errors that matter could have been missed"
     if answer:
         return ": the error is large enough to matter"
-    if any(one.gap is not None for one in measures):
-        return f"; whether {_untold(measures)} remains open"
-    return ": the predictions cannot be taken at face value"
+    if not gaps:
+        return ": the predictions cannot be taken at face value"
+    _, margin, event = max(gaps, key=lambda one: one.gap.high / one.margin)
+    return f"; whether probabilities of {event} are more than {points(margin)} points off remains open"

@@ -81,10 +81,12 @@ class Change:
         return self.words
 
     def table(self) -> Table:
-        """A line for each measure, below a heading."""
-        rows = [["", *(f"{what} {when}" for when in ("before", "since") for what in ("claimed", "observed"))]]
+        """A line for each measure, below a heading; without columns of what was before if nothing was."""
+        when = ("before", "since") if self.before else ("since",)
+        rows = [["", *(f"{what} {one}" for one in when for what in ("claimed", "observed"))]]
         earlier = {one.name: _numbers(one) for one in self.before}
-        return rows + [[one.name, *earlier.get(one.name, ["", ""]), *_numbers(one)] for one in self.after]
+        nothing = ["", ""] if self.before else []
+        return rows + [[one.name, *earlier.get(one.name, nothing), *_numbers(one)] for one in self.after]
 
 
 def _numbers(measure: Measure) -> list[str]:
