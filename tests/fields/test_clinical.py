@@ -300,6 +300,21 @@ def test_intervals_contain_their_values(seed):
         assert row.interval.low <= row.value <= row.interval.high, row.name
 
 
+@pytest.mark.usefixtures("without_findings")
+def test_intervals_cover_where_nearly_all_risks_are_near_0_or_1(replications):
+    """The curve of such risks is smooth in the log-odds; between points of a grid of risks it is not a line."""
+    number, missed = replications(40, 400), 0
+    for seed in range(number):
+        rng = np.random.default_rng(seed)
+        odds = 12.0 * rng.normal(size=300)
+        p = expit(odds).clip(1e-6, 1.0 - 1e-6)
+        true = expit(0.25 * log_odds(p))
+        found = clinical.validate(p, (rng.random(300) < true).astype(int), n_resamples=39, rng=rng)
+        low, high = found.row("E50").interval
+        missed += not low <= np.median(np.abs(true - p)) <= high
+    assert missed <= stats.binom.ppf(0.999, number, 0.05)
+
+
 def test_pictures():
     from matplotlib.figure import Figure
 

@@ -276,8 +276,12 @@ def _intervals_of_errors(
         return {}
     deviation = np.maximum(others.std(axis=0), 1e-12)
     reach = float(np.quantile(np.abs((others - line) / deviation).max(axis=1), level, method="higher"))
-    low, high = (np.interp(p, grid, np.clip(line + sign * reach * deviation, 0.0, 1.0)) for sign in (-1.0, 1.0))
-    least, most = np.maximum(0.0, np.maximum(low - p, p - high)), np.maximum(np.abs(p - low), np.abs(p - high))
+    # Curves are smooth functions of the log-odds; risks of 0 and 1 keep their values.
+    kept, least, most = (p > 0.0) & (p < 1.0), np.zeros(p.size), np.zeros(p.size)
+    x, at, risks = log_odds(p[kept]), log_odds(grid), p[kept]
+    low, high = (np.interp(x, at, np.clip(line + sign * reach * deviation, 0.0, 1.0)) for sign in (-1.0, 1.0))
+    least[kept] = np.maximum(0.0, np.maximum(low - risks, risks - high))
+    most[kept] = np.maximum(np.abs(risks - low), np.abs(risks - high))
     smallest, largest = (_sizes(one[None])[0].tolist() for one in (least, most))
     ends = zip(NAMES[FIRST_ERROR:], smallest, largest, strict=True)
     return {name: ConfidenceInterval(a, b, level, "curves in a bootstrap band") for name, a, b in ends}
