@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, seed_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, resampling_pvalue, seed_of
 from caltest._results.report import format_pvalue, pvalue_phrase
 from caltest._results.tables import Page, Table, TabularResult
 from caltest._results.values import Stored
@@ -195,7 +195,7 @@ def decision_curve(
         )
         for t, better, loss, all_, end in zip(places, recalibrated, observed, everyone, ends, strict=True)
     )
-    pvalue = float(np.count_nonzero(largest >= largest[0] - 1e-10) / largest.size)
+    pvalue = resampling_pvalue(float(largest[0]), largest[1:])
     return DecisionCurve(rows, pvalue, int(y.size), events, number, seed)
 
 

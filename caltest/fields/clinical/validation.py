@@ -309,10 +309,9 @@ def _measure(
     i: int, value: float, null: FloatArray, interval: ConfidenceInterval | None, level: float
 ) -> ClinicalMeasure:
     """With what calibrated models give, and the p-value: one plus the redraws that are as extreme, over all."""
-    above = (1 + np.count_nonzero(null >= value - 1e-10)) / (1 + null.size)
-    below = (1 + np.count_nonzero(null <= value + 1e-10)) / (1 + null.size)
+    above, below = resampling_pvalue(value, null), resampling_pvalue(-value, -null)
     if i >= FIRST_ERROR:
-        low, high, pvalue = 0.0, float(np.quantile(null, level, method="higher")), float(above)
+        low, high, pvalue = 0.0, float(np.quantile(null, level, method="higher")), above
         if interval is not None:
             # The band is known on a grid, and the curve can leave it between its points.
             low_end = 0.0 if pvalue > 1.0 - level else min(interval.low, value)
@@ -320,7 +319,7 @@ def _measure(
     else:
         tail = (1.0 - level) / 2.0
         low = float(np.quantile(null, tail, method="lower"))
-        high, pvalue = float(np.quantile(null, 1.0 - tail, method="higher")), float(min(1.0, 2.0 * min(above, below)))
+        high, pvalue = float(np.quantile(null, 1.0 - tail, method="higher")), min(1.0, 2.0 * min(above, below))
     return ClinicalMeasure(NAMES[i], value, interval, IDEAL[i], (low, high), pvalue)
 
 
