@@ -12,6 +12,7 @@ from caltest._basics.numerics import ArrayLike
 from caltest.binning import UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator as CalibrationTestAccumulator
 from caltest.calibration_test import CalibrationTest
+from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL
 from caltest.kernels import PairKernel, ProductKernel
 
 
@@ -78,11 +79,11 @@ class PearsonSKCETest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> ct.PearsonSKCETest(p.default_kernel())(p, y).pvalue < 1e-10
+    >>> ct.PearsonSKCETest()(p, y).pvalue < 1e-10
     True
     """
 
-    def __init__(self, kernel: ProductKernel) -> None:
+    def __init__(self, kernel: PairKernel = FAMILY_KERNEL) -> None:
         super().__init__(estimators.SKCE(kernel), nulls.PearsonNull())
 
 
@@ -110,7 +111,7 @@ class DistributionFreeSKCETest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> result = ct.DistributionFreeSKCETest(ct.SKCE(p.default_kernel(), unbiased=False))(p, y)
+    >>> result = ct.DistributionFreeSKCETest(ct.SKCE(unbiased=False))(p, y)
     >>> round(result.pvalue, 6)
     0.560061
     """
@@ -128,11 +129,13 @@ class AsymptoticSKCETest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> ct.AsymptoticSKCETest(p.default_kernel(), n_resamples=99)(p, y, rng=1).pvalue
+    >>> ct.AsymptoticSKCETest(n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
 
-    def __init__(self, kernel: PairKernel, n_resamples: int = 999, *, known_variance: bool = True) -> None:
+    def __init__(
+        self, kernel: PairKernel = FAMILY_KERNEL, n_resamples: int = 999, *, known_variance: bool = True
+    ) -> None:
         super().__init__(estimators.SKCE(kernel), nulls.ArconesGineBootstrap(n_resamples, known_variance))
 
 
@@ -146,13 +149,18 @@ class AsymptoticBlockSKCETest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> result = ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=30)(p, y)
+    >>> result = ct.AsymptoticBlockSKCETest(block_size=30)(p, y)
     >>> round(result.pvalue, 7)
     4.69e-05
     """
 
     def __init__(
-        self, kernel: PairKernel, block_size: int = 2, *, population_variance: bool = False, known_variance: bool = True
+        self,
+        kernel: PairKernel = FAMILY_KERNEL,
+        block_size: int = 2,
+        *,
+        population_variance: bool = False,
+        known_variance: bool = True,
     ) -> None:
         super().__init__(
             estimators.BlockSKCE(kernel, block_size), nulls.NormalNull(population_variance, known_variance)
@@ -222,12 +230,12 @@ class CertifiedCrossSKCETest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> result = ct.named_tests.CertifiedCrossSKCETest(p.default_kernel())(p, y)
+    >>> result = ct.named_tests.CertifiedCrossSKCETest()(p, y)
     >>> result.pvalue_kind, result.pvalue < 1e-100
     ('bound', True)
     """
 
-    def __init__(self, kernel: PairKernel) -> None:
+    def __init__(self, kernel: PairKernel = FAMILY_KERNEL) -> None:
         super().__init__(estimators.CrossSKCE(kernel), nulls.CrossChernoffBound())
 
 

@@ -8,7 +8,8 @@ Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKC
 ``PIT``, ``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
 
 ``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones; those that are an instance of
-``HasTextbookLaw`` have a law in textbooks. ``one_per_cluster`` picks independent observations.
+``HasTextbookLaw`` have a law in textbooks. ``one_per_cluster`` picks independent observations. ``FamilyKernel``, the
+default of ``SKCE``, ``BlockSKCE`` and ``CrossSKCE``, is the kernel of whatever family the predictions have.
 """
 
 from caltest._basics import names as _names
@@ -41,6 +42,7 @@ from caltest.estimators.kernel_errors.groups import (
     GroupSKCE as GroupSKCE,
     WeightedSKCE as WeightedSKCE,
 )
+from caltest.estimators.kernel_errors.kernel_estimator import FamilyKernel as FamilyKernel
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE as LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import MaxSKCE as MaxSKCE
 from caltest.estimators.kernel_errors.mmce import MMCE as MMCE

@@ -29,13 +29,22 @@ class PairKernel(OwnErrstate, ABC):
         return total
 
     @property
+    def is_product(self) -> bool:
+        """Whether it is a single product, and no sum of several."""
+        return len(self.products) == 1
+
+    @property
     def single(self) -> "ProductKernel | None":
         """The product, if it is only one."""
-        return self.products[0] if len(self.products) == 1 else None
+        return self.products[0] if self.is_product else None
 
     @abstractmethod
     def resolve(self, predictions: Predicted) -> Self:
         """The same kernel with its ``"median"`` bandwidths replaced by numbers computed from the predictions."""
+
+    def resolve_with_notes(self, predictions: Predicted) -> "tuple[PairKernel, tuple[str, ...]]":
+        """``resolve``, and what readers should know of the bandwidths that were chosen."""
+        return self.resolve(predictions), ()
 
     @property
     def bound(self) -> float:

@@ -311,7 +311,7 @@ class PearsonNull(Null[SKCE]):
 
     def check_estimator(self, estimator: Estimator) -> None:
         """Raise unless the estimator is an unbiased SKCE with a product kernel."""
-        if not (isinstance(estimator, SKCE) and estimator.unbiased and estimator.kernel.single is not None):
+        if not (isinstance(estimator, SKCE) and estimator.unbiased and estimator.kernel.is_product):
             raise self._illegal(estimator, "the unbiased SKCE of a ProductKernel")
 
     def outcome(self, estimator: SKCE, sample: Sample, rng: np.random.Generator) -> Outcome:

@@ -7,7 +7,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
 from caltest._validation import at_least
-from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
+from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL, KernelEstimator
 from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
@@ -45,7 +45,7 @@ class CrossSKCE(KernelEstimator):
     Parameters
     ----------
     kernel
-        Product of a kernel of predictions and a kernel of targets.
+        Product of a kernel of predictions and a kernel of targets; by default that of the family.
 
     Notes
     -----
@@ -65,7 +65,7 @@ class CrossSKCE(KernelEstimator):
 
     citations = ("shekhar2022", "widmann2021")
 
-    kernel: PairKernel
+    kernel: PairKernel = FAMILY_KERNEL
 
     def check(self, predictions: Predictions) -> None:
         at_least(len(predictions), 2, "CrossSKCE")

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import reduce
 from math import sqrt
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,20 +20,63 @@ from caltest.predictions.base import Unbounded
 from caltest.predictions.ensembles.members import of_equal_size
 
 
+@dataclass(frozen=True)
+class FamilyKernel(PairKernel):
+    """The kernel of whatever family the predictions have, with bandwidths from them: ``predictions.default_kernel()``.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> ct.SKCE() == ct.SKCE(ct.estimators.FamilyKernel())
+    True
+    >>> ct.SKCE()(p, y) == ct.SKCE(p.default_kernel())(p, y)
+    True
+    """
+
+    uses_median = True
+    is_product = True
+    notes = ()
+
+    @property
+    def products(self) -> tuple[ProductKernel, ...]:
+        raise ValueError(
+            "kernel: got that of the family, which needs predictions, wanted a ProductKernel such as "
+            "predictions.default_kernel()"
+        )
+
+    def resolve(self, predictions: Predictions) -> Any:
+        return default_kernel(predictions)[0]
+
+    def resolve_with_notes(self, predictions: Predictions) -> tuple[ProductKernel, tuple[str, ...]]:
+        return default_kernel(predictions)
+
+    def describe(self) -> str:
+        return "the kernel of the family"
+
+
+FAMILY_KERNEL = FamilyKernel()
+
+
 class KernelEstimator(Estimator):
     """An estimator made of h for a kernel of pairs of predictions and targets."""
 
     kernel: PairKernel
     unbiased: bool = True
+    _notes: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         check_pair_kernel(self.kernel)
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        return self._with(kernel=self.kernel.resolve(predictions))
+        kernel, notes = self.kernel.resolve_with_notes(predictions)
+        return self._with(kernel=kernel, _notes=notes)
 
     def notes(self, n: int) -> tuple[str, ...]:
         return kernel_notes(self.kernel, n)
+
+    def resolved_notes(self) -> tuple[str, ...]:
+        return self._notes
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The KCE as a share of its largest value; without the bias, where it is known."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest._validation import at_least, switch, whole_number
-from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
+from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL, KernelEstimator
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.redraws.of_all_families import redrawn_block_means, redrawn_means
 from caltest.hstatistics.sums.pairs import block_means, mean_of_pairs
@@ -25,7 +25,7 @@ class SKCE(KernelEstimator):
     Parameters
     ----------
     kernel
-        Product of a kernel of predictions and a kernel of targets.
+        Product of a kernel of predictions and a kernel of targets; by default that of the family.
     unbiased
         Leave out the diagonal.
 
@@ -48,7 +48,7 @@ class SKCE(KernelEstimator):
 
     citations = ("widmann2019", "widmann2021")
 
-    kernel: PairKernel
+    kernel: PairKernel = FAMILY_KERNEL
     unbiased: bool = True
 
     def __post_init__(self) -> None:
@@ -117,7 +117,7 @@ class BlockSKCE(KernelEstimator):
 
     citations = ("widmann2019", "widmann2021")
 
-    kernel: PairKernel
+    kernel: PairKernel = FAMILY_KERNEL
     block_size: int = 2
     unbiased: bool = True
 
