@@ -93,6 +93,7 @@ TARGET_KERNELS = {
     ),
 }
 PAIR_KERNELS = {
+    "FamilyKernel": (ct.estimators.FamilyKernel, lambda tv: np.exp(-tv / np.median(tv[np.triu_indices(N, 1)]))),
     "ProductKernel": (lambda: TV, lambda tv: np.exp(-tv / 0.4)),
     "SumOfProducts": (
         lambda: TV + ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), 2.0 * ct.DeltaKernel()),
