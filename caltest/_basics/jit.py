@@ -4,7 +4,7 @@ import glob
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -28,7 +28,7 @@ def _one_thread_at_least() -> Iterator[None]:
 
 with _one_thread_at_least():
     from numba import __version__ as numba_version, config, njit
-    from numba.core.caching import FunctionCache, IndexDataCacheFile
+    from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -91,23 +91,32 @@ class _Files(IndexDataCacheFile):  # type: ignore[misc]
         return list(Path(self._cache_path).glob(f"{glob.escape(self._index_name.removesuffix('nbi'))}*nb[ci]"))
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]
-    """Machine code on disk that is used as long as no loop changes, and compiled again where it cannot be read."""
+class _Cache(NullCache):  # type: ignore[misc]
+    """Machine code on disk that is used as long as no loop changes, and compiled again where it cannot be read.
+
+    The folder is looked for when a loop is called for the first time: for all of them that takes a tenth of the import.
+    """
 
     def __init__(self, function: Callable[..., object]) -> None:
-        super().__init__(function)
-        self._cache_file = _Files(self.cache_path, self._impl.filename_base, f"{numba_version} {_digest()}")
+        self._function = function
+
+    @cached_property
+    def on_disk(self) -> FunctionCache:
+        """``RuntimeError`` or ``OSError`` where no folder can be written to, or there are no source files."""
+        cache = FunctionCache(self._function)
+        cache._cache_file = _Files(cache.cache_path, cache._impl.filename_base, f"{numba_version} {_digest()}")
+        return cache
 
     def load_overload(self, *place: Any) -> Any:
         """The code for a signature, or None if there is none or it is damaged."""
         with suppress(Exception):
-            return super().load_overload(*place)
+            return self.on_disk.load_overload(*place)
         return None
 
     def save_overload(self, *code: Any) -> None:
         """Keep the code for a signature where that is possible."""
         with suppress(Exception):
-            super().save_overload(*code)
+            self.on_disk.save_overload(*code)
 
 
 def jit(function: F) -> F:
@@ -126,8 +135,7 @@ def jit_sums(function: F) -> F:
 
 def _compiled(function: F, settings: dict[str, Any]) -> F:
     compiled = njit(**settings)(function)
-    with suppress(RuntimeError, OSError):
-        compiled._cache = _Cache(function)
+    compiled._cache = _Cache(function)
     return cast("F", compiled)
 
 

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.intp]
-BoolArray: TypeAlias = NDArray[np.bool_]
-Array: TypeAlias = NDArray[Any]
+FloatArray: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
+IntArray: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.intp]]
+BoolArray: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
+Array: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 ArrayLike: TypeAlias = Any
 """Anything that becomes an array: lists, numpy, pandas, polars, torch."""
 
@@ -308,7 +307,7 @@ def in_one_order(data: Sequence[ArrayLike], names: Sequence[str]) -> list[Table]
     return [table.in_order_of(tables[first], name, names[first])[0] for table, name in zip(tables, names, strict=True)]
 
 
-def read_only(array: Array, dtype: DTypeLike) -> Array:
+def read_only(array: Array, dtype: Any) -> Array:
     """A read-only, C-contiguous view of an array, or of a converted copy where type or layout differ.
 
     Loops that are given such views see one type of array and are compiled once.

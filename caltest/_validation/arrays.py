@@ -1,7 +1,6 @@
 """Numbers in arrays."""
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, column, read_only, to_array
 
@@ -64,7 +63,7 @@ def real_targets(data: ArrayLike, n: int, name: str, d: int | None = None) -> Fl
     return values
 
 
-def floats(array: Array, copy: bool, dtype: DTypeLike = np.float64) -> Array:
+def floats(array: Array, copy: bool, dtype: type = np.float64) -> Array:
     return read_only(np.array(array, dtype=dtype, order="C") if copy else array, dtype)
 
 

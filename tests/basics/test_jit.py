@@ -56,7 +56,7 @@ def test_loops_compile_where_nothing_can_be_cached(monkeypatch):
     def refuse(function):
         raise RuntimeError("cannot cache function")
 
-    monkeypatch.setattr(jit, "_Cache", refuse)
+    monkeypatch.setattr(jit, "FunctionCache", refuse)
     assert jit.jit(lambda x: x + 1)(1) == 2
 
 
@@ -108,7 +108,7 @@ def test_code_that_is_written_at_once_is_kept_apart(monkeypatch, tmp_path):
     for save_at in range(1, 6):
         folder, steps, busy = tmp_path / str(save_at), 0, []
         folder.mkdir()
-        mine, others = (jit._Cache(inner)._cache_file for _ in range(2))
+        mine, others = (jit._Cache(inner).on_disk._cache_file for _ in range(2))
         for files in (mine, others):
             files._cache_path, files._index_path = str(folder), str(folder / files._index_name)
         with monkeypatch.context() as patch:
@@ -127,7 +127,7 @@ def test_code_of_older_sources_is_not_read_where_writing_broke_off(monkeypatch, 
     files = {}
     for source in ("older", "newer"):
         monkeypatch.setattr(jit, "_digest", lambda source=source: source)
-        files[source] = jit._Cache(inner)._cache_file
+        files[source] = jit._Cache(inner).on_disk._cache_file
         files[source]._cache_path, files[source]._index_path = str(tmp_path), str(tmp_path / "index.nbi")
     files["older"].save("signature", "older code")
     assert files["older"].load("signature") == "older code"
@@ -146,7 +146,7 @@ def test_code_of_older_sources_and_of_another_signature_is_removed_or_refused(mo
     files = {}
     for source in ("older", "newer"):
         monkeypatch.setattr(jit, "_digest", lambda source=source: source)
-        files[source] = jit._Cache(test_no_threads_stand_for_one)._cache_file
+        files[source] = jit._Cache(test_no_threads_stand_for_one).on_disk._cache_file
         files[source]._cache_path = str(tmp_path)
         files[source].save(1, source)
     assert files["older"].load(1) is None

@@ -36,13 +36,12 @@ def _weights(t: FloatArray) -> FloatArray:
 
 def _interpolation(coarse: FloatArray, fine: FloatArray) -> FloatArray:
     """The matrix (fine, coarse) of Lagrange's polynomials of the nearest points."""
+    start = np.floor((fine - coarse[0]) / STEP + 1e-9).astype(int) + 1 - NEAREST // 2
+    places = np.clip(start, 0, len(coarse) - NEAREST)[:, None] + np.arange(NEAREST)
+    near, itself = coarse[places], np.eye(NEAREST, dtype=bool)
+    factors = (fine[:, None, None] - near[:, None]) / np.where(itself, 1.0, near[..., None] - near[:, None])
     matrix = np.zeros((len(fine), len(coarse)))
-    for place, t in enumerate(fine):
-        start = int(np.clip(np.floor((t - coarse[0]) / STEP + 1e-9) + 1 - NEAREST // 2, 0, len(coarse) - NEAREST))
-        near = coarse[start : start + NEAREST]
-        for one, point in enumerate(near):
-            others = np.delete(near, one)
-            matrix[place, start + one] = np.prod((t - others) / (point - others))
+    np.put_along_axis(matrix, places, np.prod(np.where(itself, 1.0, factors), axis=-1), axis=1)
     return matrix
 
 
