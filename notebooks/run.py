@@ -10,6 +10,7 @@ import io
 import os
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -63,32 +64,36 @@ def look_alike(found: list[np.ndarray], stored: list[np.ndarray]) -> bool:
     return all(np.abs(one - other).sum() <= FARTHEST * (one + other).sum() for one, other in pairs)
 
 
+def run(path: Path, check: bool) -> bool:
+    """Run a notebook, store it unless it is only checked, and say whether its outputs are those that were stored."""
+    notebook = nbformat.read(path, as_version=4)
+    stored, drawn = texts(notebook), pictures(notebook)
+    NotebookClient(
+        notebook,
+        timeout=1200,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(path.parent)}},
+    ).execute()
+    notebook.metadata["language_info"] = {"name": "python"}
+    same = all(map(alike, texts(notebook), stored)) and look_alike(pictures(notebook), drawn)
+    print(f"{path.name}: {'outputs as stored' if same else 'outputs changed'}", flush=True)
+    if not check:
+        nbformat.write(notebook, path)
+    return same
+
+
 def main(arguments: list[str]) -> int:
-    """Run the named notebooks, or all, in their folders; return how many changed their printed outputs."""
+    """Run the named notebooks, or all, in their folders, two at a time; return how many changed their outputs."""
     check = "--check" in arguments
     # Pictures appear in notebooks whatever backend other programs are told to use.
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     names = [name for name in arguments if name != "--check"]
     paths = [Path(name) for name in names] or sorted(Path(__file__).parent.glob("*.ipynb"))
-    changed = 0
-    for path in paths:
-        notebook = nbformat.read(path, as_version=4)
-        stored, drawn = texts(notebook), pictures(notebook)
-        NotebookClient(
-            notebook,
-            timeout=1200,
-            kernel_name="python3",
-            record_timing=False,
-            coalesce_streams=True,
-            resources={"metadata": {"path": str(path.parent)}},
-        ).execute()
-        notebook.metadata["language_info"] = {"name": "python"}
-        same = all(map(alike, texts(notebook), stored)) and look_alike(pictures(notebook), drawn)
-        changed += not same
-        print(f"{path.name}: {'outputs as stored' if same else 'outputs changed'}")
-        if not check:
-            nbformat.write(notebook, path)
-    return changed if check else 0
+    with ThreadPoolExecutor(2) as pool:
+        same = list(pool.map(run, paths, [check] * len(paths)))
+    return same.count(False) if check else 0
 
 
 if __name__ == "__main__":
