@@ -264,11 +264,11 @@ class ToleranceTest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> ct.ToleranceTest(p.default_kernel(), margin=0.05)(p, y).verdict()
+    >>> ct.ToleranceTest(margin=0.05)(p, y).verdict()
     'the calibration error is above the margin, at the 5 % level'
     """
 
-    def __init__(self, kernel: PairKernel, margin: float) -> None:
+    def __init__(self, margin: float, kernel: PairKernel = FAMILY_KERNEL) -> None:
         super().__init__(estimators.SKCE(kernel), nulls.ToleranceNull(margin))
 
 
@@ -279,11 +279,11 @@ class EquivalenceTest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
-    >>> ct.EquivalenceTest(p.default_kernel(), margin=0.05)(p, y).verdict()
+    >>> ct.EquivalenceTest(margin=0.05)(p, y).verdict()
     'the calibration error is below the margin, at the 5 % level'
     """
 
-    def __init__(self, kernel: PairKernel, margin: float) -> None:
+    def __init__(self, margin: float, kernel: PairKernel = FAMILY_KERNEL) -> None:
         super().__init__(estimators.SKCE(kernel), nulls.EquivalenceNull(margin))
 
 

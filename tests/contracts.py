@@ -572,7 +572,7 @@ def made_tests():
         "ClusterSKCETest": lambda: ct.ClusterSKCETest(tv, clusters, n_resamples=49),
         "ConsistencyTest": lambda: ct.ConsistencyTest(ct.SKCE(tv), n_resamples=49),
         "DistributionFreeSKCETest": lambda: ct.DistributionFreeSKCETest(ct.SKCE(tv)),
-        "EquivalenceTest": lambda: ct.EquivalenceTest(tv, 0.1),
+        "EquivalenceTest": lambda: ct.EquivalenceTest(0.1, tv),
         "LikelihoodRatioTest": lambda: ct.LikelihoodRatioTest(49),
         "LogScoreTest": lambda: ct.LogScoreTest(),
         "MonteCarloTest": lambda: ct.MonteCarloTest(ct.estimators.ExcessLogScore(), n_resamples=49),
@@ -580,7 +580,7 @@ def made_tests():
         "PearsonSKCETest": lambda: ct.PearsonSKCETest(tv),
         "ScoreCMETest": lambda: ct.ScoreCMETest(ucme, 49),
         "SpiegelhalterTest": lambda: ct.SpiegelhalterTest(),
-        "ToleranceTest": lambda: ct.ToleranceTest(tv, 0.1),
+        "ToleranceTest": lambda: ct.ToleranceTest(0.1, tv),
     }
     binary = {
         "CoxTest": lambda: ct.CoxTest(),

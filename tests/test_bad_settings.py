@@ -95,7 +95,7 @@ WRONG = {
     ),
     "bytes": (lambda: ct.GaussianKernel(bandwidth=b"1"), "bandwidth: got b'1', wanted a positive number"),
     "strength": (lambda: generators.LabelNoise(b"1"), "strength: got b'1', wanted a finite number"),
-    "margin": (lambda: ct.ToleranceTest(KERNEL, b"1"), "margin: got b'1', wanted a positive number"),
+    "margin": (lambda: ct.ToleranceTest(b"1", KERNEL), "margin: got b'1', wanted a positive number"),
     "choice": (lambda: ct.estimators.ECCE(statistic=np.array([])), 'wanted "MAD" or "R"'),
     "test": (lambda: ct.named_tests.CalibrationTestAccumulator(1), "test: got 1, wanted a test"),
     "terms": (lambda: ct.kernels.SumOfProducts(1), "terms: got 1, wanted a sequence of product kernels"),

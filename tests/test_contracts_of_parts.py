@@ -381,7 +381,7 @@ TESTS = {
     "CoxTest": (ct.CoxTest, "binary", 0.2),
     "DistributionFreeSKCETest": (lambda: ct.DistributionFreeSKCETest(ct.SKCE(TV)), "classes", 0.1),
     "ECCETest": (ct.ECCETest, "binary", 0.1),
-    "EquivalenceTest": (lambda: ct.EquivalenceTest(TV, 0.5), "classes", 1.0),
+    "EquivalenceTest": (lambda: ct.EquivalenceTest(0.5, TV), "classes", 1.0),
     "HosmerLemeshowTest": (lambda: ct.HosmerLemeshowTest(3), "binary", 0.15),
     "LikelihoodRatioTest": (lambda: ct.LikelihoodRatioTest(B), "classes", 0.1),
     "LogScoreTest": (ct.LogScoreTest, "binary", 0.14),
@@ -392,7 +392,7 @@ TESTS = {
     "QuantileCalibrationTest": (lambda: ct.QuantileCalibrationTest([0.5]), "numbers", 0.16),
     "ScoreCMETest": (lambda: ct.ScoreCMETest(UCME, B), "classes", 0.1),
     "SpiegelhalterTest": (ct.SpiegelhalterTest, "binary", 0.14),
-    "ToleranceTest": (lambda: ct.ToleranceTest(TV, 0.1), "classes", 0.1),
+    "ToleranceTest": (lambda: ct.ToleranceTest(0.1, TV), "classes", 0.1),
 }
 NULLS = {
     "ClusterBootstrap": (lambda: ct.nulls.ClusterBootstrap(B), ct.estimators.ClusterSKCE(TV, GROUPS)),

@@ -20,7 +20,7 @@ def found():
 
 @pytest.mark.parametrize("margin", [0.01, 0.2, 0.6])
 def test_pvalues_are_those_of_the_normal_limit(margin, found):
-    above, below = ct.ToleranceTest(TV, margin)(S.p, S.y), ct.EquivalenceTest(TV, margin)(S.p, S.y)
+    above, below = ct.ToleranceTest(margin, TV)(S.p, S.y), ct.EquivalenceTest(margin, TV)(S.p, S.y)
     z = (found.estimate - margin**2) / found.standard_error
     assert above.statistic == pytest.approx(z, rel=1e-10)
     assert above.pvalue == pytest.approx(stats.norm.sf(z), rel=1e-9)
@@ -43,9 +43,9 @@ def test_rejections_are_those_margins_that_the_interval_leaves_out(level):
     upper = ct.skce_interval(S.p, S.y, TV, confidence_level=level, side="upper").high
     assert lower > 0.0
     for factor in (0.999, 1.001):
-        above = ct.ToleranceTest(TV, sqrt(lower * factor))(S.p, S.y)
+        above = ct.ToleranceTest(sqrt(lower * factor), TV)(S.p, S.y)
         assert (above.pvalue <= 1 - level) == (factor < 1)
-        below = ct.EquivalenceTest(TV, sqrt(upper * factor))(S.p, S.y)
+        below = ct.EquivalenceTest(sqrt(upper * factor), TV)(S.p, S.y)
         assert (below.pvalue <= 1 - level) == (factor > 1)
 
 
@@ -53,7 +53,7 @@ def test_rejections_are_those_margins_that_the_interval_leaves_out(level):
 def test_no_surprise_in_few_observations_shows_little(p):
     """Of 60 outcomes with an error of the size of the margin, made of certain mistakes, 12 % have none."""
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
-    few, many = (ct.EquivalenceTest(kernel, 0.05)(np.full(n, p), np.zeros(n, dtype=int)) for n in (60, 6000))
+    few, many = (ct.EquivalenceTest(0.05, kernel)(np.full(n, p), np.zeros(n, dtype=int)) for n in (60, 6000))
     assert 0.117 < few.pvalue < 0.3
     assert many.pvalue < 1e-9
     high = ct.skce_interval(np.full(60, p), np.zeros(60, dtype=int), kernel, side="upper").high
@@ -61,15 +61,15 @@ def test_no_surprise_in_few_observations_shows_little(p):
 
 
 def test_report_and_words(found):
-    result = ct.EquivalenceTest(TV, 0.6)(S.p, S.y)
+    result = ct.EquivalenceTest(0.6, TV)(S.p, S.y)
     assert "Hypothesis     the calibration error is at least the margin: KCE >= 0.6" in str(result)
     assert result.verdict() == "the calibration error is below the margin, at the 5 % level"
     assert (
-        ct.EquivalenceTest(TV, 0.1)(S.p, S.y)
+        ct.EquivalenceTest(0.1, TV)(S.p, S.y)
         .verdict()
         .startswith("no evidence that the calibration error is below the margin")
     )
-    above = ct.ToleranceTest(TV, 0.6)(S.p, S.y)
+    above = ct.ToleranceTest(0.6, TV)(S.p, S.y)
     assert "Hypothesis     the calibration error is at most the margin: KCE <= 0.6" in str(above)
     assert "no evidence that the calibration error is above the margin" in above.verdict()
     low, high = above.confidence_interval(0.9)
@@ -82,13 +82,13 @@ def test_report_and_words(found):
 def test_bad_margins_and_data(test):
     for margin in (0.0, -1.0, np.nan, "0.1", True):
         with pytest.raises(ValueError, match="margin: got"):
-            test(TV, margin)
+            test(margin, TV)
     with pytest.raises(ValueError, match=r"margin: got 1.5, wanted less than 1.414, the largest KCE"):
-        test(TV, 1.5)(S.p, S.y)
+        test(1.5, TV)(S.p, S.y)
     with pytest.raises(ValueError, match="wanted at least 3 for the jackknife"):
-        test(TV, 0.1)(S.p[:2], S.y[:2])
+        test(0.1, TV)(S.p[:2], S.y[:2])
     with pytest.raises(ValueError, match="h does not vary"):
-        test(TV, 0.1)(np.eye(3)[S.y], S.y)
+        test(0.1, TV)(np.eye(3)[S.y], S.y)
 
 
 @pytest.mark.parametrize("estimator", [ct.SKCE(TV, unbiased=False), ct.BlockSKCE(TV), ct.ECE()])

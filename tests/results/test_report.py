@@ -55,7 +55,7 @@ def test_sentences_of_other_kinds():
     assert "n = 40 observations (39 used)" in blocks
     assert "(asymptotic p-value; AsymptoticBlockSKCETest: " in blocks
     assert "(p-value by resampling from 19 draws; " in ct.AsymptoticSKCETest(TV, 19)(S.p, S.y, rng=1).sentence()
-    margin = ct.EquivalenceTest(TV, 0.5)(S.p, S.y).sentence()
+    margin = ct.EquivalenceTest(0.5, TV)(S.p, S.y).sentence()
     assert "the calibration error is at least the margin (KCE >= 0.5)" in margin
     paired = ct.PairedSKCETest(TV)(S.p, S.p[::-1], S.y).sentence()
     assert "both models have the same calibration error (KCE(A) = KCE(B)) was not rejected" in paired

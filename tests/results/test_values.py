@@ -30,7 +30,7 @@ def found(estimator, p=S.p, y=S.y):
         ct.AsymptoticBlockSKCETest(TV),
         ct.named_tests.CertifiedCrossSKCETest(TV),
         ct.OmnibusTest(TV, 99),
-        ct.ToleranceTest(TV, 0.1),
+        ct.ToleranceTest(0.1, TV),
     ],
 )
 def test_kernel_errors_are_shares_of_the_largest(test):
@@ -231,10 +231,10 @@ GIVEN = {
     ct.named_tests.ClusterLikelihoodRatioTest: (CLUSTERS,),
     ct.ClusterSKCETest: (TV, CLUSTERS),
     ct.ConsistencyTest: (ct.ECE(),),
-    ct.EquivalenceTest: (TV, 0.1),
+    ct.EquivalenceTest: (0.1, TV),
     ct.MonteCarloTest: (ct.SKCE(TV),),
     ct.ScoreCMETest: (ct.UCME(TV, S.p[:2], S.y[:2]),),
-    ct.ToleranceTest: (TV, 0.1),
+    ct.ToleranceTest: (0.1, TV),
 }
 BINARY = (ct.CoxTest, ct.ECCETest, ct.HosmerLemeshowTest, ct.LogScoreTest, ct.SpiegelhalterTest)
 
@@ -297,7 +297,7 @@ RESULTS = {
     "excluded": excluded,
     "blocks": lambda: ct.AsymptoticBlockSKCETest(P.default_kernel())(P, Y),
     "degrees": lambda: ct.AsymptoticCMETest(ct.UCME(P.default_kernel(), P.take(slice(0, 2)), [0, 1]))(P, Y),
-    "margin": lambda: ct.ToleranceTest(P.default_kernel(), 0.1)(P, Y),
+    "margin": lambda: ct.ToleranceTest(0.1, P.default_kernel())(P, Y),
     "difference": lambda: ct.PairedSKCETest()(P, P.at_temperature(2.0), Y),
     "audit": lambda: ct.audit(P, Y, n_resamples=19, rng=1),
     "slices": lambda: ct.find_slices(P, Y, {"x": np.arange(60) % 2}, min_variance=0.1, n_resamples=19, rng=1),

@@ -64,7 +64,7 @@ def test_margins_are_not_shown_by_what_has_not_occurred(replications):
     for _ in range(number):
         p = dirichlet(rng, 60, 3, 0.1)
         y = np.where(rng.random(60) < 0.2, 0, p.sample(rng))
-        rejected += ct.EquivalenceTest(kernel, sqrt(0.0114))(p, y).pvalue <= 0.05
+        rejected += ct.EquivalenceTest(sqrt(0.0114), kernel)(p, y).pvalue <= 0.05
     assert rejected <= band(number, 0.05)[1]
 
 

@@ -44,7 +44,7 @@ TESTS = {
     "AsymptoticBlockSKCETest, 3, as published": lambda p, rng: ct.AsymptoticBlockSKCETest(
         kernel_of(p), 3, known_variance=False
     ),
-    "ToleranceTest": lambda p, rng: ct.ToleranceTest(kernel_of(p), 0.001),
+    "ToleranceTest": lambda p, rng: ct.ToleranceTest(0.001, kernel_of(p)),
     "DistributionFreeSKCETest": lambda p, rng: ct.DistributionFreeSKCETest(ct.SKCE(kernel_of(p))),
     "AsymptoticCMETest": mean_embedding,
     "ConsistencyTest": lambda p, rng: ct.ConsistencyTest(ct.ECE(), 99),

@@ -99,7 +99,7 @@ def test_no_event_among_rare_ones_is_no_evidence():
     z = ct.AsymptoticBlockSKCETest(kernel, 2)(p, y).statistic
     assert z == pytest.approx(0.005**2 * np.sqrt(50) / (0.005 * 0.995), rel=1e-10)
     assert ct.skce_interval(p, y, kernel).low == 0.0
-    assert ct.ToleranceTest(kernel, 1e-4)(p, y).pvalue > 0.2
+    assert ct.ToleranceTest(1e-4, kernel)(p, y).pvalue > 0.2
 
 
 def test_published_laws_keep_the_estimated_variance():
