@@ -60,6 +60,9 @@ MOST, WRONG = 20_000, 250
 TARGETS, LEAST = 2**18, 8
 """Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
 
+LABELS, PARTS = 2**21, 4
+"""The same of labels, in so many parts at least."""
+
 
 GIVEN_FEATURES = 0.3
 """The weight of errors that depend on features, if there are some."""
@@ -263,9 +266,16 @@ class Omnibus(JointEstimator):
         def values(components: list[Component], targets: Array) -> FloatArray:
             return np.concatenate([one.values(predictions, targets, self.weights) for one in components])
 
-        parts = list(ranges(len(targets), max(LEAST, TARGETS // targets[0].size)))
+        parts = list(ranges(len(targets), self._at_once(predictions, targets)))
         some = threaded(lambda part: values(others, targets[part]), parts, len(parts), "redraws", products=True)
         return np.concatenate([values(whole, targets), np.concatenate(list(some), axis=1)])
+
+    @staticmethod
+    def _at_once(predictions: Predictions, targets: Array) -> int:
+        """Redraws that are looked at together: of labels many, as tables of the predictions are made for each part."""
+        if predictions.law.finite is None:
+            return max(LEAST, TARGETS // targets[0].size)
+        return max(LEAST, min(LABELS // targets[0].size, -(-len(targets) // PARTS)))
 
     def drawn(
         self, predictions: Predictions, observed: Array | None, n_redraws: int, rng: np.random.Generator

@@ -122,6 +122,15 @@ class ClassView:
         return np.concatenate([np.ones((1, self.n)), cosines(self.confidence, 3, self.sizes, ranked)]) * self.weights
 
     @cached_property
+    def curve_tables(self) -> FloatArray:
+        """What labels add to ``curves``, (n, S + 1, 3): cosines of the ranks of chosen classes, 0 for all others."""
+        tables = np.zeros((self.n, self.chosen.size + 1, 3))
+        for place, p in enumerate(self.of_chosen.T):
+            ranked = None if self.among is None else self.among.of_chosen[:, place]
+            tables[:, place] = (cosines(p, 3, among=ranked) * self.weights).T
+        return tables
+
+    @cached_property
     def variances(self) -> FloatArray:
         """Variance of the weight of each class, (k,)."""
         total = np.zeros(self.k)
@@ -288,11 +297,7 @@ class Labels(Seen):
     @cached_property
     def curves(self) -> FloatArray:
         """Chosen labels times cosines, (3 S, B)."""
-        view = self.view
-        tables = np.zeros((view.n, view.chosen.size + 1, 3))
-        for place, p in enumerate(view.of_chosen.T):
-            ranked = None if view.among is None else view.among.of_chosen[:, place]
-            tables[:, place] = (cosines(p, 3, among=ranked) * view.weights).T
+        tables = self.view.curve_tables
         return tables_by_label(tables, self.places)[:, :-1].reshape(len(self.labels), -1).T
 
     @cached_property
