@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.chunks import accumulate, evenly_spaced_rows
 from caltest._basics.numerics import ArrayLike, OwnErrstate, are_chunks, check_finite, seed_of
-from caltest._basics.threads import progress_bars
+from caltest._basics.threads import one_blas_thread, progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.values import EffectSize
 from caltest._validation import switch
@@ -133,7 +133,7 @@ class CalibrationTest(_Named):
         """Test a sample that is already checked; raises what a call raises for too few observations."""
         self.estimator.check(sample.predictions)
         self.null.check_size(self.estimator, len(sample))
-        with progress_bars(switch("progress", progress)):
+        with progress_bars(switch("progress", progress)), one_blas_thread:
             seed = seed_of(rng)
             estimator = self.estimator.resolve(sample.predictions, seed)
             outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from functools import lru_cache
 from itertools import islice
 from math import inf
 from threading import Lock
@@ -43,6 +44,14 @@ def n_threads() -> int:
     return max(1, min(n_processors(), int(limit) if limit.isdecimal() else n_processors()))
 
 
+@lru_cache(1)
+def _pools(n_modules: int) -> Any:
+    """The thread pools of libraries, looked for again when modules may have loaded others: it takes a millisecond."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 class _OneBlasThread:
     """Keeps matrix products to one thread each while threads are at work: several pools slow each other down.
 
@@ -57,11 +66,10 @@ class _OneBlasThread:
         self._undo: Callable[[], None] = lambda: None
 
     def __enter__(self) -> None:
-        from threadpoolctl import threadpool_limits
-
         with self._lock:
             if self._users == 0:
-                self._undo = _elsewhere(lambda: threadpool_limits(1, user_api="blas").restore_original_limits)
+                pools = _pools(len(sys.modules))
+                self._undo = _elsewhere(lambda: pools.limit(limits=1, user_api="blas").restore_original_limits)
             self._users += 1
 
     def __exit__(self, *_: object) -> None:

@@ -273,9 +273,10 @@ class Omnibus(JointEstimator):
     @staticmethod
     def _at_once(predictions: Predictions, targets: Array) -> int:
         """Redraws that are looked at together: of labels many, as tables of the predictions are made for each part."""
+        n_redraws, size = len(targets), int(targets[0].size)
         if predictions.law.finite is None:
-            return max(LEAST, TARGETS // targets[0].size)
-        return max(LEAST, min(LABELS // targets[0].size, -(-len(targets) // PARTS)))
+            return max(LEAST, TARGETS // size)
+        return max(LEAST, min(LABELS // size, -(-n_redraws // PARTS)))
 
     def drawn(
         self, predictions: Predictions, observed: Array | None, n_redraws: int, rng: np.random.Generator
