@@ -35,6 +35,12 @@ MOST_COUNTS = 2**17
 PART = 2**20
 """Probabilities or kernel values that are computed together."""
 
+MANY_LEVELS = 16
+"""Levels of each prediction from which on quantiles are looked up."""
+
+ROUNDING = 1e-11
+"""Distance of a level to a cumulative probability below which the distribution function itself decides."""
+
 WAYS_OUT = "use BlockSKCE, Normal(mean, standard_deviation), or draws: predictions.to_ensemble(n_members, rng)"
 
 LARGEST_TABLE = 2**31
@@ -167,7 +173,29 @@ class CountPredictions(Predictions):
         return words, targets.astype(np.int64)
 
     def _quantile(self, level: FloatArray) -> FloatArray:
-        """By bisection of the distribution function, between 0 and a count that is high enough."""
+        """By cumulative probabilities where many levels share them, else by bisection of the distribution function."""
+        shape = np.broadcast_shapes(level.shape, self.shape)
+        if len(self.shape) > 1 or prod(shape) < MANY_LEVELS * len(self):
+            return self._bisected(level)
+        try:
+            first, stop = self.window
+        except ValueError:
+            return self._bisected(level)
+        levels = np.broadcast_to(level, shape).reshape(-1, len(self))
+        counts, is_sure = np.empty(levels.shape), np.empty(levels.shape, dtype=bool)
+        for part in ranges(len(self), max(1, PART // (stop - first))):
+            for i, sums in enumerate(self.take(part)._probabilities(first, stop).cumsum(axis=-1), part.start):
+                places = sums.searchsorted(levels[:, i])
+                around = np.concatenate([[0.0], sums, [np.inf]])
+                gap = np.minimum(levels[:, i] - around[places], around[places + 1] - levels[:, i])
+                counts[:, i], is_sure[:, i] = first + places, gap > ROUNDING
+        if not is_sure.all():
+            rows, columns = np.nonzero(~is_sure)
+            counts[rows, columns] = self.take(columns)._bisected(levels[rows, columns])
+        return counts.reshape(shape)
+
+    def _bisected(self, level: FloatArray) -> FloatArray:
+        """Between 0 and a count that is high enough."""
         shape = np.broadcast_shapes(level.shape, self.shape)
         low, high = np.full(shape, -1.0), np.broadcast_to(np.ceil(self.mean + np.sqrt(self.variance)), shape).copy()
         while (small := self.cdf(high) < level).any():

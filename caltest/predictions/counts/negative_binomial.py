@@ -123,10 +123,12 @@ class NegativeBinomial(CountPredictions):
     def cdf(self, targets: Array) -> FloatArray:
         y = np.floor(np.asarray(targets, dtype=np.float64))
         above = np.maximum(y, 0.0) + 1.0
+        is_large, out = self.mean > self.size, np.zeros(np.broadcast_shapes(y.shape, self.shape))
         # Of a probability next to 1 and its complement only the complement has all its digits.
-        low = scipy.special.betainc(self.size, above, self.probability)
-        high = scipy.special.betaincc(above, self.size, self.mean / (self.size + self.mean))
-        return np.where(y < 0.0, 0.0, np.where(self.mean > self.size, low, high))
+        scipy.special.betainc(self.size, above, self.probability, out=out, where=is_large & (y >= 0.0))
+        complement = self.mean / (self.size + self.mean)
+        scipy.special.betaincc(above, self.size, complement, out=out, where=~is_large & (y >= 0.0))
+        return out
 
     def at_temperature(self, temperature: float) -> "NegativeBinomial":
         """Negative binomial predictions of the same size with the probability ``1 - (1 - q)**(1/T)``.
