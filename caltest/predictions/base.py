@@ -321,6 +321,10 @@ class Predictions(OwnErrstate, ABC):
         """``k(y, y')`` for all targets in rows and in columns, (..., r, c)."""
         return kernel.target_tile(rows, columns)
 
+    def has_formulas(self, kernel: TargetKernel) -> bool:
+        """Whether expectations of a kernel take about as long as the kernel itself, for every pair of predictions."""
+        return True
+
     def expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         """``E k(Z, y)`` with Z drawn from each prediction (..., r) and y each target (..., c): (..., r, c).
 

@@ -49,7 +49,7 @@ from caltest.predictions import Predictions, Sample
 from caltest.predictions.bandwidth import MEDIAN_OF
 
 ALL_PAIRS = 20_000
-"""Predictions up to which the estimate that is reported is that of all pairs."""
+"""Predictions up to which the estimate that is reported is that of all pairs, where expectations have formulas."""
 
 SINGLE = 2.0 / 3.0
 """Weight of the components of one statistic each; the rows of faults have the rest."""
@@ -235,10 +235,12 @@ class Omnibus(JointEstimator):
         return self._components
 
     def reported(self, sample: Sample, values: FloatArray) -> float:
-        """The SKCE with the kernel of the redraws, or of all pairs of up to 20 000 predictions if its rank is low."""
+        """The SKCE with the kernel of the redraws, or of all pairs if its rank is low and that takes little time."""
         assert self.kernel is not None
         in_cells = isinstance(self._many, FewClasses)
-        is_fast = len(sample) < ALL_PAIRS or on_a_line(self.kernel, sample.predictions) is not None
+        is_fast = on_a_line(self.kernel, sample.predictions) is not None or (
+            len(sample) < ALL_PAIRS and sample.predictions.law.has_formulas(self.kernel.target_kernel)
+        )
         if (in_cells and not is_fast) or (not in_cells and self._low_rank is None):
             return super().reported(sample, values)
         if not is_fast:

@@ -248,6 +248,15 @@ class Features:
         reach = REACH * max(widths)
         return Grid.over(self.targets.min() - reach, self.targets.max() + reach, min(widths))
 
+    def _expected(self, predictions: Predictions, part: slice) -> FloatArray:
+        """``E phi`` of some predictions, (n, t). What was asked for last is kept: a test asks for it several times."""
+        known: tuple[Predictions, slice, FloatArray] | None = vars(self).get("_latest")
+        if known is None or known[0] is not predictions or known[1] != part:
+            law, kernel = predictions.take(part).law.prepared(self.kernel.target_kernel), self.kernel.target_kernel
+            known = predictions, part, law.expected_kernel(kernel, self.targets) @ self.target_map
+            vars(self)["_latest"] = known
+        return known[2]
+
     def _grid_sums(
         self,
         grid: Grid,
@@ -261,9 +270,8 @@ class Features:
         here, target_kernel = predictions.take(part), self.kernel.target_kernel
         features = self._prediction_features(here, None if weights is None else weights[part])
         lengths = np.einsum("is,is->i", features, features)
-        law = here.law.prepared(target_kernel)
-        phi = law.target_tile(target_kernel, grid.nodes, self.targets) @ self.target_map
-        expected = law.expected_kernel(target_kernel, self.targets) @ self.target_map
+        phi = here.law.target_tile(target_kernel, grid.nodes, self.targets) @ self.target_map
+        expected = self._expected(predictions, part)
         columns = [features, expected * lengths[:, None], lengths[:, None]] if diagonal else [features]
         r, squares = features.shape[1], np.square(phi).sum(axis=1)
 

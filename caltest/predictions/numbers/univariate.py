@@ -182,6 +182,9 @@ class Univariate(Predictions):
         """Formulas of the family for expectations of a kernel that is no sum, if there are some."""
         return None
 
+    def has_formulas(self, kernel: TargetKernel) -> bool:
+        return all(self._closed_form(term) is not None for _, term in kernel.weighted_terms)
+
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         if (formulas := self._closed_form(kernel)) is not None:
             return formulas[0](targets)
