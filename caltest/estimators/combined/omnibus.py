@@ -61,7 +61,7 @@ TARGETS, LEAST = 2**18, 8
 """Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
 
 LABELS, PARTS = 2**21, 4
-"""The same of labels, in so many parts at least."""
+"""The same of labels and counts, in so many parts at least."""
 
 
 GIVEN_FEATURES = 0.3
@@ -274,9 +274,9 @@ class Omnibus(JointEstimator):
 
     @staticmethod
     def _at_once(predictions: Predictions, targets: Array) -> int:
-        """Redraws that are looked at together: of labels many, as tables of the predictions are made for each part."""
-        n_redraws, size = len(targets), int(targets[0].size)
-        if predictions.law.finite is None:
+        """Redraws that are looked at together: of classes and counts many, as each part makes tables of predictions."""
+        n_redraws, size, law = len(targets), int(targets[0].size), predictions.law
+        if law.finite is None and not law.discrete:
             return max(LEAST, TARGETS // size)
         return max(LEAST, min(LABELS // size, -(-n_redraws // PARTS)))
 
