@@ -20,7 +20,7 @@ from caltest._results.report import format_pvalue, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
-from caltest.fields.survival import Censored, ranges_of
+from caltest.fields.survival import Censored, ranges_of, rounding
 from caltest.named_tests import OmnibusTest
 from caltest.predictions.convert import as_predictions
 
@@ -91,6 +91,7 @@ class SurvivalCalibration(TabularResult, Stored):
     n_censored: int
     n_resamples: int | None = None
     seed: int | None = None
+    notes: tuple[str, ...] = ()
 
     picture = "forest"
     citations = ("akritas1988", "demler2015", "dwass1957", "haider2020")
@@ -141,7 +142,7 @@ class SurvivalCalibration(TabularResult, Stored):
             "Assumes": "censoring is independent of the event given the prediction; rows independent, not used to fit",
             "Reproduce": None if self.seed is None else f"rng={self.seed}",
         }
-        return self._page(self.method, found, what)
+        return self._page(self.method, found, what, notes=self.notes)
 
 
 def _cells(one: SurvivalGroup) -> list[str]:
@@ -268,7 +269,8 @@ def _in_bins(
     null = _chi_squared(redrawing.multinomial(n, np.full(k, 1.0 / k), size=number), n)
     pvalue = resampling_pvalue(float(_chi_squared(np.bincount(_bin(drawn, k), minlength=k), n)), null)
     tail, censored = float(scipy.special.chdtrc(df, statistic)), int((~event).sum())
-    return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed)
+    notes = rounding(targets, low, high)
+    return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed, notes)
 
 
 def _starts(counts: Array) -> list[int]:
