@@ -11,7 +11,6 @@ from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
 
-
 MANY, SHARE = 20, 0.5
 """Times of events, and the share of different ones among them up to which they seem rounded."""
 
