@@ -26,12 +26,12 @@ def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
 
     Notes
     -----
-    If the model is right, and its predictions are too, each is uniform, but they depend on each other: what is left out
-    for one is in the data of all others. The tests of Kolmogorov and Smirnov, Anderson and Darling and the default test
-    are for independent ones; with many parameters they hardly find anything. ``ct.PITTest("POT")`` combines p-values of
-    single order statistics by the law of Cauchy, which the dependence changes little, and is the default of Tesso and
-    Vehtari; ``"PIET"`` looks at tails, ``"PRIT"`` at ranks. P-values are approximate: in simulations of linear regressions with
-    2 to 25 coefficients for 20 to 50 observations POT rejected at most 0.5 % of right models at the 5 % level, PIET 4 %.
+    If the model is right, each is uniform, but they depend on each other: what is left out for one is in the data of
+    all others. The tests of Kolmogorov and Smirnov, Anderson and Darling and the default test are for independent ones;
+    with many parameters they hardly find anything. ``ct.PITTest("POT")`` combines p-values of single order statistics
+    by the law of Cauchy, which the dependence changes little, and is the default of Tesso and Vehtari; ``"PIET"`` looks
+    at tails, ``"PRIT"`` at ranks. P-values are approximate: of right linear regressions with 2 to 25 coefficients for
+    20 to 50 observations POT rejected at most 0.5 % at the 5 % level, PIET 4 %.
 
     Source: Tesso and Vehtari 2026.
 
