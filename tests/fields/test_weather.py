@@ -488,6 +488,21 @@ def test_energy_score():
     assert scores["fair energy score"] == pytest.approx(distance - spread / 2 * 4 / 3, rel=1e-12)
 
 
+def test_scores_of_other_packages():
+    """scoringrules 0.10 (nrg, fair), properscoring 0.1 (ecdf) and scores 2.7 (ecdf, fair) give these."""
+    i = np.arange(12.0)
+    one = np.round(np.sin(np.outer(i + 1, np.arange(1.0, 6.0))) * 2 + 0.1 * i[:, None], 2)
+    other = np.round(np.cos(np.outer(i + 2, [1.0, 3.0, 2.0, 5.0, 4.0])), 2)
+    outcomes = np.stack([np.round(np.cos(i * 1.7) + 0.1 * i, 2), np.round(np.sin(i), 2)], axis=1)
+    settings = {"n_resamples": 9, "rng": 1}
+    found = weather.crps_decomposition(one, outcomes[:, 0], **settings).rows[0].scores
+    assert found["CRPS"] == pytest.approx(0.7592333333333334, rel=1e-9)
+    assert found["fair CRPS"] == pytest.approx(0.5905833333333333, rel=1e-9)
+    found = weather.crps_decomposition(np.stack([one, other], axis=2), outcomes, **settings).rows[0].scores
+    assert found["energy score"] == pytest.approx(0.9698310255864228, rel=1e-9)
+    assert found["fair energy score"] == pytest.approx(0.7663298121045244, rel=1e-9)
+
+
 def test_uneven_ranks_are_not_called_correlated():
     notes, n_sets = 0, 100
     for seed in range(n_sets):
