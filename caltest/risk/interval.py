@@ -79,8 +79,8 @@ def squared_error_interval(
 
     In simulations of five classes, Dir(0.5) and n = 1500, the mean relative error was 14 % for predictions P**0.6 and
     6 % for P**0.3 (``estimate_calibration_error``: 38 % and 12 %); one who knows d has 13 % and 6 %. 95 % intervals
-    covered 100 and 98 % of 40. Errors at the edges (P**2: 82 %), waves along a probability (85 %) and many classes (88 %
-    of ten) are missed in part, and estimates of them too small. For binary outcomes with P(Y = 1 | p) = p**2 it is 95 %
+    covered 100 and 98 % of 40. Errors at the edges (P**2: 82 %), waves along a probability (85 %) and ten classes
+    (88 %) are missed in part, and estimates of them too small. For binary outcomes with P(Y = 1 | p) = p**2 it is 95 %
     for n = 1500, 98 % for 200. Outcomes have to be independent.
 
     Time O(n r (k + r)) for each kernel of rank r of at most ``max_rank``, memory O(n (k + r)).
