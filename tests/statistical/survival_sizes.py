@@ -1,7 +1,7 @@
 """How often tests of survival curves reject right ones, and wrong ones, for several shares of censored rows.
 
 ``python -m tests.statistical.survival_sizes`` prints the first table of ``docs/validity.md``, in about three minutes,
-and ``... 200`` the second one, of 200 data sets.
+and ``... 100`` the second one, of 100 data sets.
 """
 
 import sys
