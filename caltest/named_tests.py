@@ -374,7 +374,7 @@ class PITTest(CalibrationTest):
     'exact'
     """
 
-    def __init__(self, statistic: Literal["KS", "CvM", "AD"] = "KS") -> None:
+    def __init__(self, statistic: Literal["KS", "CvM", "AD", "POT", "PRIT", "PIET", "PITOS"] = "KS") -> None:
         super().__init__(estimators.PIT(statistic), nulls.TextbookNull())
 
 

@@ -20,7 +20,8 @@ from caltest._results.report import format_pvalue, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
-from caltest.fields.survival import Censored, ranges_of
+from caltest._validation.arrays import refuse_rows, same_length
+from caltest.fields.survival import Censored, ranges_of, rounding
 from caltest.named_tests import OmnibusTest
 from caltest.predictions.convert import as_predictions
 
@@ -91,6 +92,7 @@ class SurvivalCalibration(TabularResult, Stored):
     n_censored: int
     n_resamples: int | None = None
     seed: int | None = None
+    notes: tuple[str, ...] = ()
 
     picture = "forest"
     citations = ("akritas1988", "demler2015", "dwass1957", "haider2020")
@@ -141,7 +143,7 @@ class SurvivalCalibration(TabularResult, Stored):
             "Assumes": "censoring is independent of the event given the prediction; rows independent, not used to fit",
             "Reproduce": None if self.seed is None else f"rng={self.seed}",
         }
-        return self._page(self.method, found, what)
+        return self._page(self.method, found, what, notes=self.notes)
 
 
 def _cells(one: SurvivalGroup) -> list[str]:
@@ -151,7 +153,13 @@ def _cells(one: SurvivalGroup) -> list[str]:
 
 @own_errstate
 def d_calibration(
-    predictions: ArrayLike, targets: Censored, *, n_bins: int = 10, n_resamples: int = 999, rng: Any = None
+    predictions: ArrayLike,
+    targets: Censored,
+    *,
+    limits: ArrayLike | None = None,
+    n_bins: int = 10,
+    n_resamples: int = 999,
+    rng: Any = None,
 ) -> SurvivalCalibration:
     """D-calibration: whether event times fall into each tenth of their predicted distributions equally often.
 
@@ -162,6 +170,9 @@ def d_calibration(
         up to the time of the row.
     targets
         n censored times.
+    limits
+        (n,) times at which rows were or would have been censored, such as the end of the study, if they are known for
+        all, and not only where they came first. The exact p-value is then that of the published statistic.
     n_bins
         Bins of equal width of ``F(time)``.
     n_resamples, rng
@@ -180,6 +191,8 @@ def d_calibration(
     ``sum_b (N_b - n / K)^2 / (n / K)`` is compared with the chi-squared law with K - 1 degrees of freedom. Counts that
     are spread vary less, so that this p-value is far too large where much is censored. For the exact one the place of a
     censored row is drawn, as in ``censored_pit_values``, and the counts are compared with redrawn multinomial ones.
+    That is noise, but where an event came first nobody knows when its row would have been censored, so that events
+    cannot be redrawn. With ``limits`` they are: of each row up to its limit, and the published statistic of these.
     ``calibration_test`` finds more, as its tests see more than counts. Cost O(n + K B).
 
     Source: Haider et al. 2020.
@@ -193,18 +206,24 @@ def d_calibration(
     >>> ct.fields.d_calibration(ct.Gamma([1.0] * 200, 1.0), targets, rng=1).pvalue
     0.001
     """
-    return _in_bins("D-calibration", predictions, targets, n_bins, n_resamples, rng)
+    return _in_bins("D-calibration", predictions, targets, limits, n_bins, n_resamples, rng)
 
 
 @own_errstate
 def a_calibration(
-    predictions: ArrayLike, targets: Censored, *, n_bins: int = 10, n_resamples: int = 999, rng: Any = None
+    predictions: ArrayLike,
+    targets: Censored,
+    *,
+    limits: ArrayLike | None = None,
+    n_bins: int = 10,
+    n_resamples: int = 999,
+    rng: Any = None,
 ) -> SurvivalCalibration:
     """A-calibration: events in each tenth of the predicted distributions, beside those expected while at risk.
 
     Parameters
     ----------
-    predictions, targets, n_bins, n_resamples, rng
+    predictions, targets, limits, n_bins, n_resamples, rng
         As in ``d_calibration``.
 
     Raises
@@ -232,32 +251,30 @@ def a_calibration(
     >>> ct.fields.a_calibration(ct.Gamma([1.0] * 200, 1.0), targets, rng=1).approximate < 1e-9
     True
     """
-    return _in_bins("A-calibration", predictions, targets, n_bins, n_resamples, rng)
+    return _in_bins("A-calibration", predictions, targets, limits, n_bins, n_resamples, rng)
 
 
 def _in_bins(
-    method: str, predictions: ArrayLike, targets: Censored, n_bins: int, n_resamples: int, rng: Any
+    method: str,
+    predictions: ArrayLike,
+    targets: Censored,
+    limits: ArrayLike | None,
+    n_bins: int,
+    n_resamples: int,
+    rng: Any,
 ) -> SurvivalCalibration:
     """Both, which differ in what censored rows count."""
     k, number = whole_number("n_bins", n_bins, 2), whole_number("n_resamples", n_resamples, 1)
     _, low, high = ranges_of(predictions, targets)
     n, seed, event = low.size, seed_of(rng), np.asarray(targets.event)
+    ends = None if limits is None else _limits(predictions, targets, limits)
     drawing, redrawing = np.random.default_rng(seed).spawn(2)
     drawn = low + (high - low) * drawing.random(n)
-    seen, edges = np.bincount(_bin(drawn[event], k), minlength=k).astype(np.float64), np.arange(k + 1) / k
-    counts, expected = _spread(low, high, k), np.full(k, n / k)
-    if method == "A-calibration":
-        # Of rows that leave at these numbers, the predicted cumulative hazard in each bin.
-        left = np.minimum(np.where(event, drawn, low), 1.0 - 1e-12)
-        hazards = -np.log1p(-np.minimum(edges[:, None], left))
-        counts, expected = seen, np.diff(hazards, axis=0).sum(axis=1)
-        if expected.sum() < FEWEST:
-            raise ValueError(
-                f"targets: got {expected.sum():.3g} expected events, wanted at least {FEWEST}; take calibration_test"
-            )
-        starts = _starts(expected)
-        counts, seen, expected = (np.add.reduceat(one, starts) for one in (counts, seen, expected))
-        edges = np.append(edges[starts], 1.0)
+    edges, seen, counts, expected = _bins(method, low, high, drawn, event, k)
+    if expected.sum() < FEWEST and method == "A-calibration":
+        raise ValueError(
+            f"targets: got {expected.sum():.3g} expected events, wanted at least {FEWEST}; take calibration_test"
+        )
     df = len(counts) - (method == "D-calibration")
     statistic = float((np.square(counts - expected) / expected).sum())
     each = zip(edges, edges[1:], seen, expected, counts, strict=False)
@@ -265,10 +282,52 @@ def _in_bins(
         SurvivalGroup(f"{a:.3g} to {b:.3g}", n, int(events), float(wanted / n), float(count / n))
         for a, b, events, wanted, count in each
     )
-    null = _chi_squared(redrawing.multinomial(n, np.full(k, 1.0 / k), size=number), n)
-    pvalue = resampling_pvalue(float(_chi_squared(np.bincount(_bin(drawn, k), minlength=k), n)), null)
+    if ends is None:
+        null = _chi_squared(redrawing.multinomial(n, np.full(k, 1.0 / k), size=number), n)
+        observed = float(_chi_squared(np.bincount(_bin(drawn, k), minlength=k), n))
+    else:
+        null, observed = np.array([_redrawn(method, ends, k, redrawing) for _ in range(number)]), statistic
+    pvalue = resampling_pvalue(observed, null)
     tail, censored = float(scipy.special.chdtrc(df, statistic)), int((~event).sum())
-    return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed)
+    notes = rounding(targets, low, high)
+    return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed, notes)
+
+
+def _bins(
+    method: str, low: FloatArray, high: FloatArray, drawn: FloatArray, event: BoolArray, k: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Edges of bins, events in them, what is counted there, and what is expected."""
+    seen, edges = np.bincount(_bin(drawn[event], k), minlength=k).astype(np.float64), np.arange(k + 1) / k
+    if method == "D-calibration":
+        return edges, seen, _spread(low, high, k), np.full(k, low.size / k)
+    # Of rows that leave at these numbers, the predicted cumulative hazard in each bin.
+    left = np.minimum(np.where(event, drawn, low), 1.0 - 1e-12)
+    hazards = -np.log1p(-np.minimum(edges[:, None], left))
+    expected = np.diff(hazards, axis=0).sum(axis=1)
+    starts = _starts(expected)
+    seen, expected = (np.add.reduceat(one, starts) for one in (seen, expected))
+    return np.append(edges[starts], 1.0), seen, seen, expected
+
+
+def _redrawn(method: str, ends: FloatArray, k: int, rng: np.random.Generator) -> float:
+    """The published statistic of events that happen as predicted, and are seen up to these ends (n,) of F."""
+    u = rng.random(ends.size)
+    event, low = u <= ends, np.minimum(u, ends)
+    _, _, counts, expected = _bins(method, low, np.where(event, low, 1.0), low, event, k)
+    return float((np.square(counts - expected) / expected).sum())
+
+
+def _limits(predictions: ArrayLike, targets: Censored, limits: ArrayLike) -> FloatArray:
+    """``F(limit)`` (n,) of the time at which each row would have been censored."""
+    ends, time, event = np.asarray(Censored(limits, np.ones(len(targets))).time), targets.time, targets.event
+    same_length(len(targets), len(ends))
+    refuse_rows(np.where(event, ends < time, ends != time), ends, "limits", "the time where censored, a later one else")
+    laws, low, high = ranges_of(predictions, Censored(ends, np.ones(len(targets))))
+    if laws is None:
+        raise TypeError("predictions: got probabilities at the times, wanted distributions, which say what F(limit) is")
+    if (low < high).any():
+        raise ValueError("limits: got some at which the curves do not say what F is; leave limits out")
+    return low
 
 
 def _starts(counts: Array) -> list[int]:

@@ -11,6 +11,9 @@ from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
 
+MANY, SHARE = 20, 0.5
+"""Times of events, and the share of different ones among them up to which they seem rounded."""
+
 
 @dataclass(frozen=True, eq=False)
 class Censored(OwnErrstate):
@@ -43,7 +46,8 @@ class Censored(OwnErrstate):
         time = finite_array(real_array(self.time, "time", 1), "time")
         refuse_rows(time <= 0, time, "time", "positive times")
         event = finite_array(real_array(self.event, "event", 1), "event")
-        refuse_rows((event != 0) & (event != 1), event, "event", "1 where the event was seen, 0 where it was not")
+        wanted = "1 where the event was seen, 0 where it was not; competing risks are not covered"
+        refuse_rows((event != 0) & (event != 1), event, "event", wanted)
         if len(time) != len(event):
             raise ValueError(f"time has {len(time)} rows but event has {len(event)}; give one of each per subject")
         if not event.any():
@@ -78,7 +82,8 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     ``u = F(time)`` where the event was seen; where it was censored, u is drawn uniformly from ``(F(time), 1)``. If the
     time of the event is independent of that of censoring given the prediction, u is exactly uniform given the
     prediction for calibrated predictions, for any share of censored rows, so that tests of u stay exact. Where curves
-    do not say what F(time) is, after their last time or at a step, it is drawn from what it can be.
+    do not say what F(time) is, after their last time or at a step, it is drawn from what it can be. Rounded times are
+    not known like this: a note says so where at most half of the times of 20 events or more are different.
 
     Parameters
     ----------
@@ -115,7 +120,22 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     if laws is None:
         # F(time) is known with the time only, so it is nothing to condition on.
         laws, hypothesis = as_predictions(np.full(len(u), 0.5)), "F(Y) is uniform"
-    return Residuals(laws, law, hypothesis, (0.25, 0.5, 1.0)), u
+    residuals = Residuals(laws, law, hypothesis, (0.25, 0.5, 1.0))
+    residuals.notes = (*laws.notes, *rounding(targets, low, high))
+    return residuals, u
+
+
+def rounding(targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str, ...]:
+    """A note if times of events are so few that they seem rounded, where F(time) (n,) is taken as known."""
+    times = np.asarray(targets.time)[np.asarray(targets.event) & (high <= low)]
+    values = np.unique(times).size
+    if times.size < MANY or values > SHARE * times.size:
+        return ()
+    return (
+        f"{times.size} times of events have {values} values, as if rounded: F(time) is discrete then, and calibrated "
+        "predictions are rejected too often where many fall into one step; SurvivalCurve at the bounds of the steps, "
+        'with between="steps", is exact',
+    )
 
 
 def ranges_of(predictions: ArrayLike, targets: Censored) -> tuple[Predictions | None, FloatArray, FloatArray]:

@@ -3,6 +3,7 @@
 ``estimate_calibration_error`` is the call; it chooses among error functions: ``BinnedErrorFunction``,
 ``DebiasedBinnedErrorFunction``, ``DirichletErrorFunction``, ``KroneckerRidgeErrorFunction``,
 ``TwoStepRidgeErrorFunction``. One of your own derives from ``ErrorFunction``; see its example.
+``squared_error_interval`` has less bias than any of them, and an interval.
 """
 
 from caltest._basics import names as _names
@@ -14,6 +15,7 @@ from caltest.risk.functions import (
     KroneckerRidgeErrorFunction as KroneckerRidgeErrorFunction,
     TwoStepRidgeErrorFunction as TwoStepRidgeErrorFunction,
 )
+from caltest.risk.interval import squared_error_interval as squared_error_interval
 from caltest.risk.pipeline import estimate_calibration_error as estimate_calibration_error
 
 __all__ = _names.offered(globals())

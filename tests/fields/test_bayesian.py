@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.fields.bayesian import simulation_based_calibration
+from caltest.fields.bayesian import loo_pit, simulation_based_calibration
 from caltest.fields.bayesian.draws import posteriors_of
 from caltest.fields.bayesian.ranks import RankLaw, ranks_of
 
@@ -225,3 +225,12 @@ def test_draws_in_an_ensemble_are_not_called_autocorrelated_because_it_sorts_the
     vectors = rng.normal(size=(30, 9, 2))
     one, other = (simulation_based_calibration(some, vectors[:, 0], rng=1) for some in (vectors, ct.Ensemble(vectors)))
     assert one.pvalue == other.pvalue
+
+
+def test_leave_one_out_transforms_make_a_pair():
+    u = np.random.default_rng(8).random(30)
+    pair = loo_pit(u)
+    assert ct.PITTest("KS")(*pair).pvalue == pytest.approx(stats.kstest(u, "uniform").pvalue, rel=1e-9)
+    for bad, words in (([0.5, 1.2], "wanted probabilities"), ([0.5, np.nan], "values"), ([0.5], "2")):
+        with pytest.raises(ValueError, match=words):
+            loo_pit(bad)

@@ -6,12 +6,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from scipy.special import expit
 
 import caltest as ct
 from caltest.fields import clinical
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, log_odds, logistic_fits, spline_basis
+from caltest.fields.clinical.sample_size import _newcombe_error, _smallest
 
 
 def data(n=600, seed=3, wrong=lambda p: 1.3 * p + 0.03):
@@ -288,6 +289,38 @@ def test_sample_sizes_give_intervals_of_the_widths():
     assert found.c == pytest.approx(np.mean(ordered), abs=0.01)
     assert np.sqrt(n / found.concordance) * np.std(ordered) == pytest.approx(0.05 / z, rel=0.25)
     assert found.n == max(found.oe_ratio, found.slope, found.concordance)
+
+
+def test_sizes_are_those_of_pmvalsampsize():
+    """``pmvalsampsize(type="b", prevalence=0.018, cstatistic=0.8, lpnormal=(-5, 2.5), oeciwidth=1)``, version 0.2.1.
+
+    It gives 905, 4544 and 4252 cases; it draws a million log-odds, and takes standard errors in steps of 0.0001.
+    """
+    drawn = -5.0 + 2.5 * special.ndtri((np.arange(100_000) + 0.5) / 100_000)
+    found = clinical.validation_size(expit(drawn), oe_width=1.0, slope_width=0.2)
+    assert found.slope == pytest.approx(4544, rel=0.005)
+    z = stats.norm.ppf(0.975)
+    rare = clinical.validation_size([0.01, 0.026] * 500, oe_width=1.0)
+    assert rare.prevalence == pytest.approx(0.018)
+    assert rare.oe_ratio == pytest.approx(905, abs=1)
+    assert _smallest(lambda n: z * _newcombe_error(0.8, 0.018, n) <= 0.05) == 4252
+
+
+@pytest.mark.parametrize("step", [0.1, 0.01, 0.001])
+def test_rounded_risks_are_said(step):
+    rng = np.random.default_rng(4)
+    risks = rng.beta(1.0, 9.0 * 0.1 / step, 300)
+    rounded = np.round(risks / step) * step
+    y = (rng.random(300) < risks).astype(int)
+    note = f"risks are rounded to multiples of {step:g}"
+    assert any(note in one for one in clinical.validate(rounded, y, n_resamples=19, rng=1).notes)
+    assert not any("rounded" in one for one in clinical.validate(risks, y, n_resamples=19, rng=1).notes)
+
+
+def test_rounding_that_is_small_beside_the_risks_is_not_said():
+    p = np.tile(np.arange(0.2, 0.81, 0.01), 5)
+    y = (np.random.default_rng(5).random(p.size) < p).astype(int)
+    assert not any("rounded" in one for one in clinical.validate(p, y, n_resamples=19, rng=1).notes)
 
 
 @pytest.mark.parametrize("seed", [1, 7])

@@ -172,3 +172,42 @@ def test_bad_input(call, message):
         d_calibration(LEVELS, TIMES.time)
     with pytest.raises(TypeError, match="continuous"):
         one_calibration(ct.Poisson(np.ones(300)), TIMES, 1.0)
+
+
+def administrative(seed, n=60, wrong=1.0, end=0.7):
+    """Exponential times that are censored at known ends of a study, most of them."""
+    rng = np.random.default_rng((12, seed))
+    rate = rng.uniform(0.5, 2.0, n)
+    limits = rng.uniform(0.1, end, n)
+    time = rng.exponential(1.0 / (wrong * rate))
+    predictions = ct.Gamma(np.ones(n), 1.0 / rate)
+    return predictions, ct.Censored(np.minimum(time, limits), time <= limits), limits
+
+
+@pytest.mark.parametrize("function", [ct.fields.d_calibration, ct.fields.a_calibration])
+def test_known_limits_make_the_published_statistics_exact(function, replications):
+    n_sets = replications(60, 400)
+    settings = {"n_bins": 5, "n_resamples": 39}
+    right = sum(
+        function(*data, limits=ends, rng=seed, **settings).pvalue <= 0.05
+        for seed in range(n_sets)
+        for *data, ends in [administrative(seed)]
+    )
+    low, high = stats.binom.interval(0.999, n_sets, 0.05)
+    assert low <= right <= high
+    drawn = known = 0
+    for seed in range(20):
+        p, y, ends = administrative(seed, 100, 1.8)
+        known += function(p, y, limits=ends, rng=seed, **settings).pvalue <= 0.05
+        drawn += function(p, y, rng=seed, **settings).pvalue <= 0.05
+    assert known > drawn
+
+
+def test_limits_are_checked():
+    p, y, ends = administrative(1)
+    with pytest.raises(ValueError, match="limits: got"):
+        ct.fields.d_calibration(p, y, limits=0.5 * ends)
+    with pytest.raises(ValueError, match="60"):
+        ct.fields.d_calibration(p, y, limits=ends[:-1])
+    with pytest.raises(TypeError, match="wanted distributions"):
+        ct.fields.d_calibration(np.full(60, 0.5), y, limits=ends)

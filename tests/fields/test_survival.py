@@ -80,3 +80,23 @@ def test_what_takes_arrays_says_who_takes_censored_times():
     for call in (ct.pit_values, ct.PITTest()):
         with pytest.raises(TypeError, match=r"got ct\.Censored, which calibration_test takes"):
             call(ct.LogNormal(mean, 1.0), times)
+
+
+def test_rounded_times_are_said():
+    rng = np.random.default_rng(9)
+    log_mean = rng.normal(1.0, 0.3, 100)
+    time = np.exp(log_mean + 0.5 * rng.normal(size=100))
+    predictions, event = ct.LogNormal(log_mean, 0.5), rng.random(100) < 0.8
+    rounded = Censored(np.maximum(np.ceil(time), 1.0), event)
+    note = "values, as if rounded"
+    assert any(note in one for one in ct.calibration_test(predictions, rounded, n_resamples=19, rng=1).notes)
+    assert note in ct.fields.d_calibration(predictions, rounded, n_resamples=19, rng=1).notes[0]
+    assert not ct.fields.d_calibration(predictions, Censored(time, event), n_resamples=19, rng=1).notes
+    grid = np.arange(1.0, 61.0)
+    curves = ct.predictions.SurvivalCurve(grid, 1.0 - predictions.cdf(grid[:, None]).T, between="steps")
+    assert not ct.fields.d_calibration(curves, rounded, n_resamples=19, rng=1).notes
+
+
+def test_competing_events_are_refused():
+    with pytest.raises(ValueError, match="competing risks are not covered"):
+        Censored([1.0, 2.0, 3.0], [1, 2, 0])

@@ -10,6 +10,7 @@ import caltest as ct
 from caltest.fields import weather
 from caltest.fields.weather.histogram import band_depth, reduced, variogram
 from caltest.fields.weather.ranks import Exchanged, Ranks, contrasts, parts_of
+from caltest.fields.weather.stochastic import stochastic_parts
 
 
 def of_counts(counts):
@@ -330,6 +331,37 @@ def test_parts_of_the_crps_are_those_of_sums_over_members():
     assert scores["reliability"] == pytest.approx(reliability, rel=1e-9)
 
 
+def test_isotonic_parts_of_the_crps_by_distributions():
+    """Slow twin: at each threshold the largest over upper sets of the smallest mean over lower sets with a forecast."""
+    for seed in range(4):
+        rng = np.random.default_rng((25, seed))
+        members, outcomes = rng.integers(0, 6, (6, 2)).astype(float), rng.integers(0, 12, 6) / 2.0
+        own = np.sort(members, axis=1)
+        below = (own[:, None] <= own).all(axis=2)
+        subsets = [np.array(one) for one in itertools.product([False, True], repeat=6)]
+        upper = [one for one in subsets if not (below & one[:, None] & ~one).any()]
+        values, parts = np.unique([*members.ravel(), *outcomes]), np.zeros(3)
+        for low, high in itertools.pairwise(values):
+            p, y = (members > low).mean(axis=1), outcomes > low
+            fitted = [
+                max(min(y[one & ~other].mean() for other in upper if not other[i]) for one in upper if one[i])
+                for i in range(6)
+            ]
+            loss, own_loss, of_all = (np.square(q - y).mean() for q in (p, np.array(fitted), y.mean()))
+            parts += (high - low) * np.array([loss - own_loss, of_all - own_loss, of_all])
+        settings = {"n_resamples": 9, "rng": 1}
+        found = weather.crps_decomposition(members, outcomes, isotonic="distributions", **settings).rows[0].scores
+        assert [found[name] for name in ("miscalibration", "discrimination", "uncertainty")] == pytest.approx(parts)
+        assert found["CRPS"] == pytest.approx(parts[0] - parts[1] + parts[2])
+        assert min(parts) >= 0.0
+        apart = weather.crps_decomposition(members, outcomes, **settings).rows[0].scores
+        assert apart["uncertainty"] == pytest.approx(parts[2])
+    with pytest.raises(ValueError, match="got 2001 cases of a lead time, wanted at most 2000"):
+        stochastic_parts(rng.normal(size=(2001, 2)), np.zeros(2001), 0.0)
+    with pytest.raises(ValueError, match="isotonic"):
+        weather.crps_decomposition(members, outcomes, isotonic="all")
+
+
 def test_redrawn_crps_is_that_of_members_and_outcomes_exchanged():
     """If the redraws choose another value of each date, they are what a call with it as the outcome computes."""
     rng = np.random.default_rng(16)
@@ -454,6 +486,21 @@ def test_energy_score():
     spread = np.linalg.norm(members[:, :, None] - members[:, None], axis=3).mean()
     assert scores["energy score"] == pytest.approx(distance - spread / 2, rel=1e-12)
     assert scores["fair energy score"] == pytest.approx(distance - spread / 2 * 4 / 3, rel=1e-12)
+
+
+def test_scores_of_other_packages():
+    """scoringrules 0.10 (nrg, fair), properscoring 0.1 (ecdf) and scores 2.7 (ecdf, fair) give these."""
+    i = np.arange(12.0)
+    one = np.round(np.sin(np.outer(i + 1, np.arange(1.0, 6.0))) * 2 + 0.1 * i[:, None], 2)
+    other = np.round(np.cos(np.outer(i + 2, [1.0, 3.0, 2.0, 5.0, 4.0])), 2)
+    outcomes = np.stack([np.round(np.cos(i * 1.7) + 0.1 * i, 2), np.round(np.sin(i), 2)], axis=1)
+    settings = {"n_resamples": 9, "rng": 1}
+    found = weather.crps_decomposition(one, outcomes[:, 0], **settings).rows[0].scores
+    assert found["CRPS"] == pytest.approx(0.7592333333333334, rel=1e-9)
+    assert found["fair CRPS"] == pytest.approx(0.5905833333333333, rel=1e-9)
+    found = weather.crps_decomposition(np.stack([one, other], axis=2), outcomes, **settings).rows[0].scores
+    assert found["energy score"] == pytest.approx(0.9698310255864228, rel=1e-9)
+    assert found["fair energy score"] == pytest.approx(0.7663298121045244, rel=1e-9)
 
 
 def test_uneven_ranks_are_not_called_correlated():

@@ -312,7 +312,7 @@ ARGUMENTS = {
     "slope": choice(1.0, 0.0),
     "source": choice(generators.DirichletModel(3), generators.GaussianModel(1)),
     "spread": choice(10.0, 1.0, 1e3),
-    "statistic": choice("KS", "CvM", "AD"),
+    "statistic": choice("KS", "CvM", "AD", "POT", "PITOS"),
     "stop_after": choice(None, 1, 5),
     "strategy": choice("both", "likelihood", "kernel"),
     "strength": choice(0.0, 0.1, 0.5, 1.0, 1e-12),

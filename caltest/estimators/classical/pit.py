@@ -14,9 +14,10 @@ from caltest._results.values import EffectSize
 from caltest._validation import one_of
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import TransformStatistic, in_parts, root_per_observation
+from caltest.estimators.classical.pointwise import POINTWISE, tail
 from caltest.predictions import Predictions, Sample
 
-Statistic = Literal["KS", "CvM", "AD"]
+Statistic = Literal["KS", "CvM", "AD", "POT", "PRIT", "PIET", "PITOS"]
 
 SMALL = 1e-3
 """Below this probability the correction of the limit law for n, which scipy adds, is of the size of the probability."""
@@ -33,6 +34,7 @@ MEANS = {"CvM": 1.0 / 6.0, "AD": 1.0}
 DIFFERENCE = "difference of the distribution functions"
 
 NAMES = {"KS": "Kolmogorov-Smirnov", "CvM": "Cramer-von Mises", "AD": "Anderson-Darling"}
+NAMES |= {name: f"Cauchy combination {name}" for name in POINTWISE}
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,14 @@ class PIT(TransformStatistic):
         CvM:  1/(12 n) + sum_i (u_(i) - (2 i - 1)/(2 n))**2
         AD:   -n - sum_i (2 i - 1)/n (log u_(i) + log(1 - u_(n+1-i)))
 
+    or means of ``tan(pi (1/2 - p))`` of two-sided p-values p, without negative ones for the first two (Cauchy
+    combination)::
+
+        POT:    of u_(i) from Beta(i, n + 1 - i)
+        PRIT:   of #{j: u_j <= u_i} from Binomial(n, u_i), mid-p
+        PIET:   of u_i from the uniform law
+        PITOS:  of u_(j) from its law given u_(i), for about 10 n log n pairs, and of u_(i) as in POT
+
     Counts are transformed to ``u = F(y - 1) + v P(Z = y)`` with v uniform on [0, 1], so that u is uniform too. For
     ensembles u is the rank of the outcome among the m + 1 values of outcome and members, less v, over m + 1. The v come
     from the ``rng`` of the call and are the same for redraws, which keeps Monte Carlo tests exact.
@@ -53,7 +63,8 @@ class PIT(TransformStatistic):
     ----------
     statistic
         ``"KS"`` (Kolmogorov-Smirnov), ``"CvM"`` (Cramer-von Mises) or ``"AD"`` (Anderson-Darling), which weighs both
-        ends most.
+        ends most; ``"POT"``, ``"PRIT"`` and ``"PIET"`` for transforms that depend on each other, as those of
+        leave-one-out predictions do (``fields.bayesian.loo_pit``); ``"PITOS"`` for clumps and gaps.
 
     Raises
     ------
@@ -67,11 +78,14 @@ class PIT(TransformStatistic):
     If predictions are calibrated, u has the uniform law whatever was predicted, so ``PITTest`` needs no redraws:
     ``"KS"`` has the exact law for n observations; ``"CvM"`` that of scipy, which corrects the limit law for n, and for
     p-values below 1e-3, where the correction is too rough, the limit law; ``"AD"`` the limit law, a sum of chi-squared
-    variables over j (j + 1), which is close from 10 observations on. ``MonteCarloTest(PIT())`` is exact for all. Blind
+    variables over j (j + 1), which is close from 10 observations on; combinations the law of Cauchy, which is
+    approximate. ``MonteCarloTest(PIT())`` is exact for all, if outcomes are independent. Blind
     to errors that cancel across predictions; a kernel test of ``ct.pit_values`` is not. Transforms within 1.2e-16 of 0
-    or 1 count as this far away. Time O(n log n), for each redraw too.
+    or 1 count as this far away. Time O(n log n), for each redraw too, ten beta functions for each of the n log n with
+    PITOS.
 
-    Sources: Dawid 1984; Anderson and Darling 1952 for the limit laws; Czado, Gneiting and Held 2009 for counts.
+    Sources: Dawid 1984; Anderson and Darling 1952 for the limit laws; Czado, Gneiting and Held 2009 for counts; Tesso
+    and Vehtari 2026, with the mid-p-values of their software; Covington and Miller 2025 for PITOS.
 
     Examples
     --------
@@ -95,7 +109,8 @@ class PIT(TransformStatistic):
     @property
     def textbook_statistic(self) -> str:
         """What the statistic is, and its law."""
-        return f"{NAMES[self.statistic]} distance from the uniform distribution"
+        name = NAMES[self.statistic]
+        return name if self.statistic in POINTWISE else f"{name} distance from the uniform distribution"
 
     @property
     def textbook_kind(self) -> PValueKind:
@@ -109,6 +124,8 @@ class PIT(TransformStatistic):
             from scipy.stats import kstwo
 
             return TextbookTail(estimate, float(kstwo.sf(estimate, n)))
+        if self.statistic in POINTWISE:
+            return TextbookTail(estimate, tail(estimate))
         if self.statistic == "AD":
             notes: tuple[str, ...] = ()
             if n < FEW:
@@ -121,13 +138,15 @@ class PIT(TransformStatistic):
         u = self.transforms(sample.predictions, np.asarray(sample.targets)[None])[0]
         return TextbookTail(estimate, _cramer_von_mises_pvalue(u, estimate))
 
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
+    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
         """The distance of the distribution functions of the transforms and of uniform numbers, without that of chance.
 
         The largest difference, or the root of the mean square of the differences, for Anderson and Darling in units of
-        the standard deviation ``sqrt(u (1 - u))`` of an indicator.
+        the standard deviation ``sqrt(u (1 - u))`` of an indicator. None for combined p-values, which have no size.
         """
         n = len(predictions)
+        if self.statistic in POINTWISE:
+            return None
         if self.statistic == "KS":
             mean = KOLMOGOROV / (sqrt(n) + 0.12 + 0.11 / sqrt(n)) if mean is None else mean
             return EffectSize(estimate - mean, f"{DIFFERENCE}, the largest, above its mean if calibrated")
@@ -137,6 +156,8 @@ class PIT(TransformStatistic):
 
     def describe(self, predictions: Predictions) -> str:
         how = "randomised " if predictions.law.has_jumps else ""
+        if self.statistic in POINTWISE:
+            return f"{NAMES[self.statistic]} of {how}integral transforms"
         return f"{NAMES[self.statistic]} distance of {how}integral transforms from the uniform distribution"
 
 
@@ -162,6 +183,7 @@ DISTANCES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "KS": _kolmogorov_smirnov,
     "CvM": _cramer_von_mises,
     "AD": _anderson_darling,
+    **POINTWISE,
 }
 """Distances (B,) of sorted transforms (B, n)."""
 

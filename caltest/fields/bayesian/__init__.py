@@ -2,5 +2,6 @@
 
 from caltest._basics import names as _names
 from caltest.fields.bayesian.calibration import simulation_based_calibration as simulation_based_calibration
+from caltest.fields.bayesian.leave_one_out import loo_pit as loo_pit
 
 __all__ = _names.offered(globals())

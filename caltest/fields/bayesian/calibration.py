@@ -210,5 +210,6 @@ def _notes(thin: Any, step: int, given: Posteriors, m: int) -> tuple[str, ...]:
     elif thin != "auto" and (own := given.step()) > step:
         notes += (f"draws are autocorrelated over {own} draws, which thin={step} leaves: ranks may look too narrow",)
     if m < 19:
-        notes += (f"only {m} draws of each simulation: wrong tails are hard to find",)
+        draws = "one draw" if m == 1 else f"{m} draws"
+        notes += (f"only {draws} of each simulation: wrong tails are hard to find",)
     return notes

@@ -42,6 +42,9 @@ FIRST_ERROR = NAMES.index("ICI")
 FEWEST, RARELY = 9, 0.99
 """Redraws in which a measure exists that one is compared with, and below which share of them a note says so."""
 
+STEPS, COARSE = (0.1, 0.01, 0.001), 0.02
+"""Of rounded risks, and the share of the mean risk from which on a note says what rounding moves them by on average."""
+
 FEWEST_EVENTS = 5
 """Events, and cases without, from which on errors of curves have intervals: of fewer, a bootstrap says too little."""
 
@@ -145,7 +148,7 @@ def validate(
         for i in range(len(NAMES))
         if np.isfinite(observed[i]) and exists[:, i].sum() >= FEWEST
     )
-    notes += _notes_of_existence(p, events, y.size, exists)
+    notes += (*_notes_of_existence(p, events, y.size, exists), *_notes_of_rounding(p))
     return ClinicalValidation(
         rows=rows,
         curve=_banded(grid, line, lines, level, curve),
@@ -262,6 +265,22 @@ def _notes_of_existence(p: FloatArray, events: int, n: int, exists: BoolArray) -
     return (
         f"{100 * (1 - share):.2g} % of calibrated data sets with these risks have no event, or nothing else, and there "
         f"{names} do not exist: they {given}",
+    )
+
+
+def _notes_of_rounding(p: FloatArray) -> tuple[str, ...]:
+    """Whether risks are multiples of a step that is large beside them."""
+    scaled = p[None] / np.array(STEPS)[:, None]
+    rounded = np.abs(scaled - np.round(scaled)).max(axis=1) < 1e-6
+    if not rounded.any():
+        return ()
+    step = STEPS[int(rounded.argmax())]
+    share = step / 4.0 / float(p.mean())
+    if share < COARSE:
+        return ()
+    return (
+        f"risks are rounded to multiples of {step:g}, which moves them by {100 * share:.2g} % of the mean risk on "
+        "average: what is found may be the rounding; pass more digits",
     )
 
 

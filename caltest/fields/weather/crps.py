@@ -1,5 +1,6 @@
 """The continuous ranked probability score of ensembles, its decompositions, and a test of its reliability."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from caltest._basics.numerics import (
     resampling_pvalue,
 )
 from caltest._loops.statistics.isotonic import pooled_means
+from caltest._validation import one_of
 from caltest.fields.weather.forecasts import forecasts_of
 from caltest.fields.weather.ranks import Exchanged, Ranks, Table, combined
 from caltest.fields.weather.result import LeadResult, PartResult, VerificationResult
+from caltest.fields.weather.stochastic import stochastic_parts
 from caltest.fields.weather.testing import Lead, shown, verified
 
 THRESHOLDS = 20_000
@@ -37,6 +40,7 @@ def crps_decomposition(
     *,
     horizon: int | None = None,
     missing: str = "refuse",
+    isotonic: str = "thresholds",
     n_resamples: int = 999,
     rng: Any = None,
 ) -> VerificationResult:
@@ -58,6 +62,10 @@ def crps_decomposition(
     ----------
     predictions, targets, horizon, missing, n_resamples, rng
         As in ``rank_histogram``.
+    isotonic
+        ``"thresholds"`` for the regression at each threshold apart, ``"distributions"`` for that of Arnold et al.:
+        recalibrated distributions keep the stochastic order of the forecasts, the same at all thresholds, so that
+        miscalibration is of the whole distributions. For up to 2,000 cases of a lead time.
 
     Returns
     -------
@@ -65,12 +73,13 @@ def crps_decomposition(
         With ``scores`` in each row: ``"CRPS"``, ``"fair CRPS"`` (as of infinitely many members), ``"reliability"``,
         ``"potential"``, ``"miscalibration"``, ``"discrimination"``, ``"uncertainty"``, in the unit of the outcomes; for
         several stations the ``"energy score"`` of their vectors, and its fair form. The part is the reliability, its
-        estimate that above the mean if calibrated.
+        estimate that above the mean if calibrated. ``"ordered pairs"`` is the share of pairs of forecasts that the
+        stochastic order orders.
 
     Raises
     ------
     ValueError, TypeError
-        As in ``rank_histogram``.
+        As in ``rank_histogram``, and for more than 2,000 cases with ``isotonic="distributions"``.
 
     Notes
     -----
@@ -83,10 +92,13 @@ def crps_decomposition(
 
     The isotonic decomposition is exact for up to 20,000 values of members and outcomes, else for every k-th of these as
     thresholds. Cases of the same share of members above a threshold get the same recalibrated share. Time
-    O(T S m log m + T B m) and O(N m**2) for N thresholds.
+    O(T S m log m + T B m) and O(N m**2) for N thresholds. That of distributions is exact; it takes minimal cuts of
+    flows, for each lead time about 0.5 s for 100 cases, 8 s for 500 and 30 s for 1000. Of forecasts that are not
+    ordered either may become what its own outcome was, so with few ordered pairs, as with many different spreads,
+    both miscalibration and discrimination are large, for calibrated forecasts too.
 
-    Sources: Hersbach 2000; Arnold, Walz, Ziegel and Gneiting 2024 for decompositions by isotonic regression, of which
-    this is the one of the Brier score at each threshold, not that of distributions under a partial order.
+    Sources: Hersbach 2000; Arnold, Walz, Ziegel and Gneiting 2024 for isotonic regression of distributions and for that
+    of the Brier score at each threshold.
 
     Examples
     --------
@@ -102,9 +114,10 @@ def crps_decomposition(
     >>> [round(scores[name], 3) for name in ("CRPS", "reliability", "potential")]
     [0.651, 0.096, 0.555]
     """
+    one_of("isotonic", isotonic, ("thresholds", "distributions"))
     return verified(
         forecasts_of(predictions, targets, horizon, missing),
-        _tested,
+        partial(_tested, stochastic=isotonic == "distributions"),
         n_resamples,
         rng,
         notes=(PERSISTENT,),
@@ -114,7 +127,7 @@ def crps_decomposition(
     )
 
 
-def _tested(lead: Lead) -> LeadResult:
+def _tested(lead: Lead, stochastic: bool) -> LeadResult:
     pools, given = lead.pools, lead.given
     ranks, size, n = Ranks.of(pools, given, lead.rng), pools.shape[2], float(given.sum())
     sums = lead.sums(_table(np.sort(pools, axis=2), ranks.low, given), size * (2 * size + 2))
@@ -136,12 +149,13 @@ def _tested(lead: Lead) -> LeadResult:
         adjusted=pvalue,
         approximate=None,
     )
+    members, outcomes = pools[given][:, :-1], pools[given][:, -1]
     scores = _scores(pools[given]) | _energy(pools[given.all(axis=1)])
     check_finite(*scores.values())
     scores |= {
         "reliability": observed,
         "potential": float((widths[0][0] * shares[0][0] * (1.0 - shares[0][0])).sum() / n),
-        **_isotonic(pools[given][:, :-1], pools[given][:, -1]),
+        **(stochastic_parts(members, outcomes, scores["CRPS"]) if stochastic else _isotonic(members, outcomes)),
     }
     picture = shown(lead, np.arange(size) / (size - 1.0), shares[0], shares[0].mean(axis=0))
     return lead.result(ranks, (part,), picture, scores)

@@ -13,6 +13,7 @@ NORMAL = ct.Normal(RNG.normal(size=40), RNG.uniform(0.5, 2.0, 40))
 Y = NORMAL.mean + 1.3 * RNG.normal(size=40)
 U = stats.norm.cdf((Y - NORMAL.mean) / NORMAL.scale)
 STATISTICS = ("KS", "CvM", "AD")
+COMBINATIONS = ("POT", "PRIT", "PIET", "PITOS")
 statistics = pytest.mark.parametrize("statistic", STATISTICS)
 
 
@@ -33,6 +34,58 @@ def test_definition(statistic):
     assert ct.estimators.PIT(statistic).estimates(NORMAL, redraws) == pytest.approx(expected, rel=1e-9)
     assert ct.estimators.PIT(statistic)(NORMAL, Y) == pytest.approx(by_hand(U, statistic), rel=1e-10)
     assert ct.estimators.PIT(statistic)(*ct.pit_values(NORMAL, Y)) == pytest.approx(by_hand(U, statistic), rel=1e-10)
+
+
+def mirrored(index, base):
+    """The element of the Halton sequence with a number."""
+    found, share = 0.0, 1.0 / base
+    while index:
+        index, digit = divmod(index, base)
+        found, share = found + share * digit, share / base
+    return found
+
+
+def combined_by_hand(u, statistic):
+    """One p-value after the other, by the laws of scipy."""
+    u, n = sorted(u), len(u)
+    if statistic == "PIET":
+        tails = list(u)
+    elif statistic == "POT":
+        tails = [stats.beta.cdf(u[i], i + 1, n - i) for i in range(n)]
+    elif statistic == "PRIT":
+        tails = [stats.binom.cdf(i + 1, n, u[i]) - 0.5 * stats.binom.pmf(i + 1, n, u[i]) for i in range(n)]
+    else:
+        numbers = range(1, round(10 * n * np.log(n)) + 1)
+        drawn = [[stats.beta.ppf(mirrored(one, base), 0.7, 0.7) for one in numbers] for base in (2, 3)]
+        pairs = [[int(np.ceil(n * one)) for one in pair] for pair in zip(*drawn, strict=True)]
+        tails = []
+        for i, j in [*pairs, *((i, i) for i in range(1, n + 1))]:
+            x, y = u[i - 1], u[j - 1]
+            laws = {0: (y, j, n + 1 - j), 1: ((y - x) / (1 - x), j - i, n + 1 - j), -1: (y / x, j, i - j)}
+            tails.append(stats.beta.cdf(*laws[np.sign(j - i)]))
+    p = 2 * np.minimum(tails, 1 - np.array(tails))
+    scores = np.tan(np.pi * (0.5 - p))
+    return np.mean(np.where(p < 0.5, scores, 0.0) if statistic in ("POT", "PRIT") else scores)
+
+
+@pytest.mark.parametrize("statistic", COMBINATIONS)
+def test_combinations(statistic):
+    assert ct.estimators.PIT(statistic)(NORMAL, Y) == pytest.approx(combined_by_hand(U, statistic), rel=1e-9)
+    result = ct.PITTest(statistic)(NORMAL, Y)
+    assert result.pvalue == pytest.approx(stats.cauchy.sf(result.statistic), rel=1e-9)
+    assert (result.pvalue_kind, result.effect_size) == ("asymptotic", None)
+    assert ct.PITTest(statistic)(ct.Normal([0.0], 1.0), [0.3]).pvalue > 0.1
+    far = 4.0 + 0.01 * np.arange(40)
+    assert ct.PITTest(statistic)(NORMAL, NORMAL.mean + far * NORMAL.scale).pvalue < 1e-4
+
+
+def test_combinations_are_nearly_uniform():
+    null = np.random.default_rng(3).normal(size=(400, 100))
+    predictions = ct.Normal(np.zeros(100), 1.0)
+    low, high = stats.binom.interval(0.999, 400, 0.05)
+    for statistic, least in (("POT", 0.0), ("PRIT", 0.0), ("PIET", low)):
+        tails = stats.cauchy.sf(ct.estimators.PIT(statistic).estimates(predictions, null))
+        assert least <= np.sum(tails <= 0.05) <= high
 
 
 def test_agrees_with_scipy():
@@ -116,7 +169,7 @@ def test_note_of_few_observations():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match='statistic: got \'Kuiper\', wanted "KS", "CvM" or "AD"'):
+    with pytest.raises(ValueError, match='statistic: got \'Kuiper\', wanted "KS", "CvM", "AD"'):
         ct.estimators.PIT("Kuiper")
     with pytest.raises(ValueError, match="scale: got 0"):
         ct.estimators.PIT()(ct.Normal([0.0, 1.0], [0.0, 1.0]), [0.0, 1.0])

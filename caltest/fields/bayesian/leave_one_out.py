@@ -1,0 +1,51 @@
+"""Leave-one-out transforms as something to test."""
+
+import numpy as np
+
+from caltest._basics.numerics import Array, ArrayLike, own_errstate
+from caltest._validation import at_least
+from caltest._validation.arrays import finite_array, real_array, refuse_rows
+from caltest.predictions.convert import as_predictions
+from caltest.predictions.residuals import Residuals, StandardUniform
+
+
+@own_errstate
+def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
+    """Leave-one-out integral transforms as a pair that ``PITTest`` takes.
+
+    Parameters
+    ----------
+    values
+        (n,) array-like of ``P(Y_i <= y_i | all other observations)`` in [0, 1], such as ``arviz_stats.loo_pit`` or
+        ``loo::pit`` give; of counts, drawn between ``P(Y_i < y_i)`` and ``P(Y_i <= y_i)``.
+
+    Raises
+    ------
+    ValueError
+        For numbers outside of [0, 1], missing ones, or fewer than 2.
+
+    Notes
+    -----
+    If the model is right, each is uniform, but they depend on each other: what is left out for one is in the data of
+    all others. The tests of Kolmogorov and Smirnov, Anderson and Darling and the default test are for independent ones;
+    with many parameters they hardly find anything. ``ct.PITTest("POT")`` combines p-values of single order statistics
+    by the law of Cauchy, which the dependence changes little, and is the default of Tesso and Vehtari; ``"PIET"`` looks
+    at tails, ``"PRIT"`` at ranks. P-values are approximate: of right linear regressions with 2 to 25 coefficients for
+    20 to 50 observations POT rejected at most 0.5 % at the 5 % level, PIET 4 %.
+
+    Source: Tesso and Vehtari 2026.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> transforms = np.random.default_rng(1).beta(0.5, 0.5, 100)  # predictions are too narrow
+    >>> ct.PITTest("POT")(*ct.fields.bayesian.loo_pit(transforms)).pvalue < 0.01
+    True
+    """
+    u = finite_array(real_array(values, "values", 1), "values")
+    at_least(len(u), 2, "a test of leave-one-out transforms")
+    refuse_rows((u < 0.0) | (u > 1.0), u, "values", "probabilities in [0, 1]")
+    # Predictions are not known, so there is nothing to compare transforms by.
+    laws = as_predictions(np.full(len(u), 0.5))
+    return Residuals(laws, StandardUniform((len(u),)), "F(Y) is uniform", (0.25, 0.5, 1.0)), u

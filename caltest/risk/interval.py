@@ -1,0 +1,140 @@
+"""An interval for a squared calibration error from a quadratic form without the bias of smoothing's first order."""
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import scipy
+
+from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, own_errstate
+from caltest._results.values import ConfidenceInterval
+from caltest._validation import at_least, fraction, whole_number
+from caltest.predictions.convert import as_sample
+from caltest.risk.data import CalibrationData, KernelSpectrum
+from caltest.risk.functions import MAX_RANK, TOLERANCE
+
+GAMMAS = 1.0, 4.0, 16.0
+"""Of the kernels ``exp(-gamma |x - x'|**2)`` that are tried."""
+
+REGULARISATIONS = tuple(10.0**-i for i in range(-1, 8))
+"""That are tried, from 10 to 1e-7."""
+
+FEWEST = 20
+"""Observations."""
+
+
+@own_errstate
+def squared_error_interval(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    *,
+    classes: Sequence[Any] | None = None,
+    confidence_level: float = 0.95,
+    max_rank: int = MAX_RANK,
+) -> ConfidenceInterval:
+    """Estimate and interval for the squared calibration error of these predictions, all classes at once.
+
+    The error is ``mean_i |d_i|**2`` with ``d_i = E(D_i | x_i)``, of points x_i and deviations D_i as in
+    ``ErrorFunction.fit_vectors``. With the matrix ``S = K (K + lambda n I)**-1`` of a kernel ridge regression of D on x
+    and estimates v_i of ``E |D_i - d_i|**2``, which is ``1 - |P(Y | x_i)|**2`` for classes::
+
+        estimate = (sum_ij M_ij D_i . D_j - sum_i M_ii v_i) / n,    M = 2 S - S S
+
+    A plug-in estimate ``mean |S D|**2`` misses what the smoother S misses in the first order, and keeps noise; this one
+    misses ``|(I - S) d|**2 / n`` only, the squared bias of S. It is the difference of the Brier scores of predictions
+    and of recalibrated ones, without the part that is due to fitting.
+
+    Parameters
+    ----------
+    predictions
+        (n, k) probabilities or ``Categorical`` for the canonical error ``E |p - P(Y | p)|**2``; (n,) probabilities or
+        ``Bernoulli``, as ``ct.top_label`` and ``ct.classwise`` make them, for ``E (p - P(Y = 1 | p))**2``.
+    confidence_level
+        Of the interval, asymptotic.
+    max_rank
+        Landmarks that stand for the kernel, at most, as for ``TwoStepRidgeErrorFunction``.
+    targets, classes
+        As in ``calibration_test``.
+
+    Returns
+    -------
+    ConfidenceInterval
+        Cut at 0, as its ``estimate`` is. ``root()`` is that of the error.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, or fewer than 20 observations.
+    TypeError
+        For predictions that are not of classes.
+
+    Notes
+    -----
+    The kernel's width, of three, and the regularisation lambda, from 1e-7 to 10, are those that predict each D_i best
+    from all others; the estimate takes a tenth of that lambda, since noise does not add up in it and bias does. The
+    variance is that of the quadratic form given the predictions, ``4 sum_i a_i' C_i a_i / n**2`` with ``a = S D`` and
+    covariances C_i of outcomes, and at most ``2 sum_ij M_ij**2 tr(C_i**2) / n**2``; the squared difference between the
+    estimates with lambda and with a tenth of it is added for bias. No random numbers.
+
+    In simulations of five classes, Dir(0.5) and n = 1500, the mean relative error was 14 % for predictions P**0.6 and
+    6 % for P**0.3 (``estimate_calibration_error``: 38 % and 12 %); one who knows d has 13 % and 6 %. 95 % intervals
+    covered 100 and 98 % of 40. Errors at the edges (P**2: 82 %), waves along a probability (85 %) and ten classes
+    (88 %) are missed in part, and estimates of them too small. For binary outcomes with P(Y = 1 | p) = p**2 it is 95 %
+    for n = 1500, 98 % for 200. Outcomes have to be independent.
+
+    Time O(n r (k + r)) for each kernel of rank r of at most ``max_rank``, memory O(n (k + r)).
+
+    Sources: Newey, Hsieh and Robins 2004 for twicing kernels; Berta et al. 2026 for errors as differences of proper
+    scores.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
+    >>> print(ct.risk.squared_error_interval(p, y))
+    [0.0503, 0.102] (95 %, debiased quadratic form, normal limit)
+    """
+    level, rank = fraction("confidence_level", confidence_level), whole_number("max_rank", max_rank, 1)
+    data = CalibrationData.of(as_sample(predictions, targets, classes))
+    at_least(len(data), FEWEST, "an interval for the squared error")
+    best, forms = np.inf, []
+    for gamma in GAMMAS:
+        spectrum, left = KernelSpectrum.of(data.points, gamma, TOLERANCE, rank)
+        shrunk = [spectrum.roots**2 / (spectrum.roots**2 + one * len(data)) for one in REGULARISATIONS]
+        losses = _losses(data.deviations, left, np.array(shrunk))
+        if losses.min() < best:
+            best, place = losses.min(), int(losses.argmin())
+            forms = [(left, one) for one in shrunk[place : place + 2]]
+    (smooth, _), (estimate, variance) = (_estimate(data, *one) for one in (forms[0], forms[-1]))
+    reach = sqrt(variance + (estimate - smooth) ** 2) * float(scipy.special.ndtri((1.0 + level) / 2.0))
+    low, high, estimate = (max(0.0, estimate + by) for by in (-reach, reach, 0.0))
+    check_finite(low, high)
+    return ConfidenceInterval(low, high, level, "debiased quadratic form, normal limit", estimate)
+
+
+def _losses(deviations: FloatArray, left: FloatArray, shrunk: FloatArray) -> FloatArray:
+    """Mean squared errors (q,) of smoothers ``S = U diag(shrunk) U'`` at each point, without that point."""
+    own, projections = np.square(left) @ shrunk.T, left.T @ deviations
+    errors = (deviations - left @ (one[:, None] * projections) for one in shrunk)
+    squares = [np.einsum("id,id->i", one, one) for one in errors]
+    return np.asarray((np.array(squares) / np.square(1.0 - own.T)).mean(axis=1))
+
+
+def _estimate(data: CalibrationData, left: FloatArray, shrunk: FloatArray) -> tuple[float, float]:
+    """The estimate with the smoother ``S = U diag(shrunk) U'``, and its variance."""
+    n, squares, twice = len(data), np.square(left), shrunk * (2.0 - shrunk)
+    projections = left.T @ data.deviations
+    fitted = left @ (shrunk[:, None] * projections)
+    law = np.clip(data.points - fitted, 0.0, 1.0)
+    if data.dimension == 1:
+        noise = law[:, 0] * (1.0 - law[:, 0])
+        spread, square = noise * fitted[:, 0] ** 2, noise**2
+    else:
+        law /= law.sum(axis=1, keepdims=True)
+        total = np.square(law).sum(axis=1)
+        noise, square = 1.0 - total, total - 2.0 * (law**3).sum(axis=1) + total**2
+        spread = (law * fitted**2).sum(axis=1) - (law * fitted).sum(axis=1) ** 2
+    estimate = float(twice @ np.square(projections).sum(axis=1) - noise @ (squares @ twice)) / n
+    variance = float(4.0 * np.maximum(spread, 0.0).sum() + 2.0 * (square @ (squares @ twice**2))) / n**2
+    return estimate, variance

@@ -1,0 +1,73 @@
+"""Errors and coverage of ``risk.squared_error_interval``, beside those of the choice among estimators.
+
+``python -m tests.statistical.squared_error_coverage 100`` takes 100 data sets for each model, ``... 100 choice`` the
+choice too.
+"""
+
+import sys
+
+import numpy as np
+
+import caltest as ct
+from tests.statistical.test_calibration_errors import tempered
+
+
+def wave(n, rng):
+    """Errors of the second and third class that depend on the first, up and down."""
+    p = rng.dirichlet(np.full(5, 0.5), n)
+    moved = 0.9 * np.sin(6 * p[:, 0]) * np.minimum(p[:, 1], p[:, 2])
+    law = p + moved[:, None] * np.array([0.0, 1.0, -1.0, 0.0, 0.0])
+    return p, law, ct.Categorical(law).sample(rng)
+
+
+def squared(n, rng):
+    """A binary outcome with P(Y = 1 | p) = p**2."""
+    p = rng.uniform(size=n)
+    return p, p**2, (rng.random(n) < p**2).astype(int)
+
+
+MODELS = {
+    "5 classes, Dir(0.5), P**0.6": (tempered(5, 0.5, 0.6), 1500),
+    "5 classes, Dir(0.5), P**0.3": (tempered(5, 0.5, 0.3), 1500),
+    "5 classes, Dir(1), P**0.6": (tempered(5, 1.0, 0.6), 1500),
+    "5 classes, Dir(0.5), P**2": (tempered(5, 0.5, 2.0), 1500),
+    "5 classes, Dir(0.5), wave": (wave, 1500),
+    "5 classes, Dir(0.5), calibrated": (tempered(5, 0.5, 1.0), 1500),
+    "5 classes, Dir(0.5), P**0.6, n = 400": (tempered(5, 0.5, 0.6), 400),
+    "10 classes, Dir(0.2), P**0.5": (tempered(10, 0.2, 0.5), 1500),
+    "binary, p**2": (squared, 1500),
+    "binary, p**2, n = 200": (squared, 200),
+}
+
+
+def interval(p, y, rng):
+    found = ct.risk.squared_error_interval(p, y)
+    return found.estimate, found.low, found.high
+
+
+def choice(p, y, rng):
+    found = ct.estimate_calibration_error(p, y, rng=rng)
+    reach = 1.96 * found.standard_error
+    return found.squared_error, found.squared_error - reach, found.squared_error + reach
+
+
+def main(n_sets, kinds):
+    print("model | estimate by | mean error | mean |relative error| | bias | interval covers")
+    for name, (draw, n) in MODELS.items():
+        for kind in kinds:
+            rows = []
+            for number in range(n_sets):
+                rng = np.random.default_rng([2031, number])
+                p, law, y = draw(n, rng)
+                squares = np.square(p - law)
+                truth = squares.mean() if p.ndim == 1 else squares.sum(axis=1).mean()
+                rows.append((truth, *kind(p, y, rng)))
+            truth, estimate, low, high = np.array(rows).T
+            relative = (estimate - truth) / (truth.mean() if truth.mean() > 1e-12 else 1.0)
+            covered = np.mean((low <= truth) & (truth <= high))
+            of_all = f"{100 * np.abs(relative).mean():.1f} % | {100 * relative.mean():+.1f} % | {100 * covered:.0f} %"
+            print(f"{name} | {kind.__name__} | {truth.mean():.4f} | {of_all}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), (interval, choice) if "choice" in sys.argv else (interval,))
