@@ -12,7 +12,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch
 from caltest._validation.groups import rows_of
-from caltest.estimators import SKCE, WeightedSKCE
+from caltest.estimators import SKCE, Estimator, FeatureSKCE, WeightedSKCE
 from caltest.estimators.combined.features import Feature, as_features
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.fields.survival import Censored, censored_pit_values
@@ -74,7 +74,7 @@ def calibration_test(
         categories, with missing values; no functions of the outcomes. The hypothesis is then that predictions are right
         given these too, ``P(Y | P_X, X) = P_X``, and 0.3 of the weight is on errors that depend on a feature alone,
         with the prediction, or on two of up to 20 features together (``result.components``). ``find_slices`` says
-        where.
+        where. With a ``kernel`` the test is ``MonteCarloTest(estimators.FeatureSKCE(kernel, features))``.
     classes
         Names of the classes in the order of the columns, if the targets are names that a data frame does not have.
     missing
@@ -135,10 +135,11 @@ def calibration_test(
     columns = () if features is None else _features(features, targets, sample)
     if columns and left_out:
         raise ValueError("weights: got some of 0 with features, wanted weights above 0; leave these rows out")
-    if kernel is not None and columns:
-        raise TypeError("features: got some with a kernel, wanted one of both")
+    if kernel is not None and columns and weights is not None:
+        raise TypeError("weights: got some with a kernel and features, wanted at most two of the three")
     if kernel is not None:
-        estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
+        estimator: Estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
+        estimator = FeatureSKCE(kernel, columns) if columns else estimator
         result = MonteCarloTest(estimator, n_resamples).on(sample, rng=rng, progress=progress)
         return replace(result, notes=(*result.notes, *left_out))
     with progress_bars(switch("progress", progress)):

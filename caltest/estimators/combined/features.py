@@ -119,6 +119,14 @@ def bases_of(features: Sequence[Feature], predictions: Predictions, weights: Flo
     return [one for one in bases if np.abs(one.functions).max() > 1e-9]
 
 
+def factors_of(features: Sequence[Feature], predictions: Predictions) -> FloatArray:
+    """Functions (n, R) whose product is 1 and a centred kernel of each feature, of root mean square 1 over all pairs."""
+    weights = RowErrors(predictions).weights
+    kernels = [_centred(one.functions(COSINES), weights) for one in features]
+    scaled = [one / np.sqrt(size) for one in kernels if (size := np.linalg.norm(one.T @ one) / len(one)) > 1e-9]
+    return np.concatenate([np.ones((len(predictions), 1)), *scaled], axis=1)
+
+
 def _centred(functions: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(functions - weights @ functions / weights.sum())
 

@@ -131,8 +131,6 @@ def test_bad_features():
     ):
         with pytest.raises(ValueError, match=words):
             ct.calibration_test(P, Y, features=features, rng=1)
-    with pytest.raises(TypeError, match="wanted one of both"):
-        ct.calibration_test(P, Y, features=X, kernel=ct.Bernoulli(P).default_kernel())
     with pytest.raises(TypeError, match="features: got some, wanted none for data that come in chunks"):
         ct.OmnibusTest(features=X).accumulator().update(P, Y)
 
