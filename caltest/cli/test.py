@@ -42,7 +42,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
     weights = "a column not made from outcomes, or one of PREDICTIONS; tests " + ", ".join(WEIGHTED)
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
-    features = "columns with a header, or names of columns of PREDICTIONS: a,b; are these right given them too?"
+    features = "columns with names, or names of some in PREDICTIONS: a,b; test if right given these"
     parser.add_argument("--features", type=Path, metavar="FILE", help=features)
     parser.add_argument(
         "--groups", metavar="NAME", help="field of answers, or with --outcome-column a column: test each"
