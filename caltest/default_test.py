@@ -11,6 +11,7 @@ from caltest._basics.numerics import ArrayLike, FloatArray, Table, are_chunks, g
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch
+from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import rows_of
 from caltest.estimators import SKCE, Estimator, FeatureSKCE, WeightedSKCE
 from caltest.estimators.combined.features import Feature, as_features
@@ -177,13 +178,13 @@ def _of_censored(
 
 def _features(features: Any, targets: Any, sample: Sample) -> tuple[Feature, ...]:
     """Columns that vary, of the rows whose targets are not missing."""
-    outcomes = Table.of(targets, "targets").values
-    columns = as_features(features, targets)
+    n, columns = len(Table.of(targets, "targets").values), as_features(features, targets)
     for one in columns:
-        same_length(len(outcomes), len(one.values), f"features[{one.name!r}]")
-        if np.array_equal(one.values, np.asarray(outcomes).reshape(len(outcomes), -1)[:, 0]):
-            raise ValueError(f"features[{one.name!r}]: got the targets, wanted what is known without them")
-    return columns if sample.rows is None else tuple(Feature(one.name, one.values[sample.rows]) for one in columns)
+        same_length(n, len(one.values), f"features[{one.name!r}]")
+    if sample.rows is not None:
+        columns = tuple(Feature(one.name, one.values[sample.rows]) for one in columns)
+    refuse_outcomes([(one.name, one.values) for one in columns], sample.targets)
+    return columns
 
 
 def _on_chunks(

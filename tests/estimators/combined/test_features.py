@@ -125,7 +125,9 @@ def test_bad_features():
     for features, words in (
         ({"a": np.ones(N)}, "wanted at least one"),
         ({"a": X["age"][:-1]}, f"got {N - 1} values, wanted {N}"),
-        ({"a": X["age"], "outcome": Y}, r"features\['outcome'\]: got the targets"),
+        ({"a": X["age"], "outcome": Y}, r"features\['outcome'\]: got the targets, wanted"),
+        ({"outcome": np.where(Y == 1, "ill", "well")}, r"features\['outcome'\]: got the targets by other names"),
+        ({"outcome": np.array([None, "x"])[Y]}, r"features\['outcome'\]: got the targets by other names"),
         ({"a": np.zeros((N, 2))}, "wanted one value for each row"),
         (3.0, "wanted a data frame"),
     ):
