@@ -60,20 +60,22 @@ def refuse_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array) -> No
     if outcomes.ndim != 1:
         return
     kinds, codes, counts = np.unique(outcomes, return_inverse=True, return_counts=True)
-    # In how many ways these outcomes can be put in an order.
-    gammaln = scipy.special.gammaln
-    if gammaln(outcomes.size + 1.0) - gammaln(counts + 1.0).sum() < log(BY_CHANCE):
+    log_factorial = scipy.special.gammaln
+    # Of how many orders of these outcomes they are one, and of how many divisions of the rows into such parts.
+    orders = log_factorial(outcomes.size + 1.0) - log_factorial(counts + 1.0).sum()
+    parts = orders - log_factorial(np.bincount(counts) + 1.0).sum()
+    if orders < log(BY_CHANCE):
         return
     for name, values in columns:
         if np.array_equal(values, outcomes):
             raise ValueError(f"features[{name!r}]: got the targets, wanted what is known without them")
-        if kinds.size <= MOST and len(values) == codes.size and np.ndim(values) == 1:
+        if parts >= log(BY_CHANCE) and len(values) == codes.size and np.ndim(values) == 1:
             text = np.asarray([str(one) for one in values.tolist()]) if values.dtype.kind == "O" else values
             names, own = np.unique(text, return_inverse=True)
             if names.size == kinds.size == np.unique(own * kinds.size + codes).size:
                 raise ValueError(
-                    f"features[{name!r}]: got the targets by other names, as each value has one outcome; wanted what is "
-                    "known without them"
+                    f"features[{name!r}]: got the targets by other names, as each value has one outcome; wanted what "
+                    "is known without them"
                 )
 
 

@@ -22,13 +22,13 @@ WRONG = {
 }
 SETS, SETS_OF_POWER = 1000, 100
 NAMED = [
-    ("rare", 16, 7, 300),
-    ("ties", 50, 7, 300),
-    ("four classes", 250, 7, 300),
-    ("ties", 2000, 7, 100),
-    ("rare", 50, 20, 200),
-    ("four classes", 250, 20, 150),
-    ("rare", 2000, 20, 60),
+    ("rare", 16, 7, 200),
+    ("ties", 50, 7, 200),
+    ("four classes", 250, 7, 150),
+    ("rare", 50, 20, 100),
+    ("ties", 2000, 7, 60),
+    ("four classes", 250, 20, 60),
+    ("rare", 2000, 20, 30),
 ]
 
 
@@ -82,7 +82,7 @@ def names(kind, n, d, size, seed):
     sample, rng = as_sample(p, y), np.random.default_rng(seed)
     with pvalues_only():
         omnibus = ct.estimators.Omnibus(features=x).resolve(sample.predictions, seed)
-        values = omnibus.values(sample.predictions, sample.predictions.with_redraws(sample.targets, streams(rng, 99)))
+        values = omnibus.values(sample.predictions, sample.predictions.with_redraws(sample.targets, streams(rng, 199)))
         found = [one.name for one in omnibus.told(sample, values, 1.0)["components"] if (one.adjusted or 1.0) <= 0.05]
     of_wrong = ["given wrong" in name for name in found]
     return not all(of_wrong) if size else bool(found), any(of_wrong)

@@ -140,3 +140,4 @@ def test_columns_that_agree_with_few_or_rare_outcomes_by_chance_are_taken():
     rare = np.arange(16) == 3
     assert len(columns_for({"rare": rare}, None, 16, rare.astype(int))) == 1
     assert len(columns_for({"x": np.arange(60.0)}, None, 60, Y)) == 1
+    assert len(columns_for({"x": np.arange(60.0)}, None, 60, RNG.normal(size=60))) == 1

@@ -9,7 +9,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, same_length
 from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.combined.features import Feature, as_features, factors_of
+from caltest.estimators.combined.features import as_features, factors_of, taken
 from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.redraws.of_all_families import factored_pair_sums
@@ -77,7 +77,7 @@ class FeatureSKCE(KernelEstimator, RedrawnEstimator):
             same_length(len(predictions), len(one.values), f"features[{one.name!r}]")
 
     def for_rows(self, rows: IntArray) -> Self:
-        return replace(self, features=tuple(Feature(one.name, one.values[rows]) for one in self.features))
+        return replace(self, features=taken(self.features, rows))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         n = len(predictions)
