@@ -6,8 +6,10 @@
 import numpy as np
 
 import caltest as ct
+from caltest.estimators.combined.findings import pvalues_only
 
 SETS = 500
+FIXED = [(2, 50, 300), (5, 50, 300), (5, 250, 200), (20, 250, 100), (20, 2000, 20)]
 
 
 def overlapping(rng, n, h):
@@ -22,6 +24,21 @@ def rejections(h, n, shift, seed):
     predictions, y = overlapping(np.random.default_rng([seed, h, n]), n, h)
     tests = (ct.SequentialCalibrationTest("likelihood", lag=lag) for lag in (h, 1))
     return [test.update(predictions, y + shift * np.sqrt(h)).pvalue <= 0.05 for test in tests]
+
+
+def fixed(h, n, shift, seed):
+    """Whether the test with the lag, without, and those of blocks as clusters, reject at the 5 % level."""
+    rng = np.random.default_rng([seed, h, n, 1])
+    predictions, y = overlapping(rng, n, h)
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=np.sqrt(h)))
+    settings = {"kernel": kernel, "n_resamples": 199, "rng": seed}
+    found = [ct.calibration_test(predictions, y + shift * np.sqrt(h), lag=lag, **settings).pvalue for lag in (h, 1)]
+    for length in (h, 4 * h):
+        enough = n // length >= 5
+        blocks = np.minimum(np.arange(n) // length, n // length - 1)
+        test = ct.ClusterSKCETest(kernel, blocks if enough else np.arange(n), 199)
+        found.append(test(predictions, y + shift * np.sqrt(h), rng=seed).pvalue if enough else np.nan)
+    return [np.nan if np.isnan(pvalue) else pvalue <= 0.05 for pvalue in found]
 
 
 def binary(rng, n, start):
@@ -48,6 +65,12 @@ def main():
                 rates = 100.0 * np.mean([rejections(h, n, shift, seed) for seed in range(SETS)], axis=0)
                 model = "right" if shift == 0.0 else "too low by half a deviation"
                 print(f"| {h} | {n} | {model} | {rates[0]:.1f} | {rates[1]:.1f} |", flush=True)
+    for h, n, sets in FIXED:
+        for shift in (0.0, 0.5):
+            with pvalues_only():
+                rates = 100.0 * np.mean([fixed(h, n, shift, seed) for seed in range(sets)], axis=0)
+            model = "right" if shift == 0.0 else "too low by half a deviation"
+            print(f"| {h} | {n} | {model} | {' | '.join(f'{one:.1f}' for one in rates)} | {sets} |", flush=True)
     for strategy in ("likelihood", "both"):
         for length in (50, 200):
             found = np.array([runs(strategy, length, seed) for seed in range(SETS // 5)])
