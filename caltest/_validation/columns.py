@@ -120,9 +120,9 @@ def _is_missing(value: Any) -> bool:
 
 
 def _in_utc(moment: date) -> np.datetime64:
-    zone = moment.tzinfo if isinstance(moment, datetime) else None
-    plain = moment if zone is None else moment.astimezone(UTC).replace(tzinfo=None)
-    return np.datetime64(plain, "s")
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        moment = moment.astimezone(timezone.utc).replace(tzinfo=None)
+    return np.datetime64(moment, "s")
 
 
 def _reordered(index: Any, order: Any) -> bool:
