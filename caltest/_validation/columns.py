@@ -121,7 +121,7 @@ def _is_missing(value: Any) -> bool:
 
 def _in_utc(moment: date) -> np.datetime64:
     if isinstance(moment, datetime) and moment.tzinfo is not None:
-        moment = moment.astimezone(timezone.utc).replace(tzinfo=None)
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
     return np.datetime64(moment, "s")
 
 
