@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ import numpy as np
 from caltest._basics.numerics import ArrayLike, FloatArray, Table, are_chunks, generator_apart, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._validation import at_least, observation_weights, same_length, switch
+from caltest._validation import at_least, observation_weights, same_length, switch, whole_number
+from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import rows_of
-from caltest.estimators import SKCE, WeightedSKCE
+from caltest.calibration_test import CalibrationTest
+from caltest.estimators import SKCE, Estimator, FeatureSKCE, WeightedSKCE
 from caltest.estimators.combined.features import Feature, as_features
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.fields.survival import Censored, censored_pit_values
@@ -32,6 +34,7 @@ def calibration_test(
     n_resamples: int = 999,
     weights: ArrayLike = None,
     features: Any = None,
+    lag: int = 1,
     classes: Sequence[Any] | None = None,
     missing: Missing = "refuse",
     rng: Any = None,
@@ -74,7 +77,11 @@ def calibration_test(
         categories, with missing values; no functions of the outcomes. The hypothesis is then that predictions are right
         given these too, ``P(Y | P_X, X) = P_X``, and 0.3 of the weight is on errors that depend on a feature alone,
         with the prediction, or on two of up to 20 features together (``result.components``). ``find_slices`` says
-        where.
+        where. With a ``kernel`` the test is ``MonteCarloTest(estimators.FeatureSKCE(kernel, features))``.
+    lag
+        h for forecasts of h steps ahead in the order of time, whose outcomes overlap: rows less than h apart may depend
+        on each other. Each of the h sets of rows that are h apart is tested, and h times the smallest p-value bounds
+        that of all, for any dependence between the sets. The result is that of the set, with its numbers.
     classes
         Names of the classes in the order of the columns, if the targets are names that a data frame does not have.
     missing
@@ -89,7 +96,8 @@ def calibration_test(
     Raises
     ------
     ValueError
-        For bad data, or weights that are negative, missing, all 0 or not as many as the targets.
+        For bad data, weights that are negative, missing, all 0 or not as many as the targets, or a lag of more than
+        half of the rows.
     TypeError
         For swapped arguments or an unsuitable kernel.
 
@@ -114,6 +122,8 @@ def calibration_test(
     >>> result.pvalue, result.finding.kind, round(result.finding.estimate, 2)
     (0.001, 'temperature', 0.24)
     """
+    if whole_number("lag", lag, 1) > 1 and (are_chunks(predictions) or isinstance(predictions, MultiLabel)):
+        raise TypeError("lag: got one with ct.MultiLabel or dask arrays, wanted other predictions in memory")
     if are_chunks(predictions) or are_chunks(targets):
         return _on_chunks(predictions, targets, kernel, n_resamples, weights, features, classes, missing, rng)
     if isinstance(predictions, MultiLabel):
@@ -126,7 +136,7 @@ def calibration_test(
     if not isinstance(targets, Censored) and getattr(predictions, "longest", inf) < inf:
         targets = Censored(targets, np.ones(len(Table.of(targets, "targets").values)))
     if isinstance(targets, Censored):
-        return _of_censored(predictions, targets, kernel, n_resamples, weights, features, rng, progress)
+        return _of_censored(predictions, targets, kernel, n_resamples, weights, features, lag, rng, progress)
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
     if weights is not None:
@@ -135,16 +145,61 @@ def calibration_test(
     columns = () if features is None else _features(features, targets, sample)
     if columns and left_out:
         raise ValueError("weights: got some of 0 with features, wanted weights above 0; leave these rows out")
-    if kernel is not None and columns:
-        raise TypeError("features: got some with a kernel, wanted one of both")
+    if kernel is not None and columns and weights is not None:
+        raise TypeError("weights: got some with a kernel and features, wanted at most two of the three")
+    notes: tuple[str, ...] = ()
     if kernel is not None:
-        estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
-        result = MonteCarloTest(estimator, n_resamples).on(sample, rng=rng, progress=progress)
-        return replace(result, notes=(*result.notes, *left_out))
-    with progress_bars(switch("progress", progress)):
-        chosen, notes = default_kernel(sample.predictions)
-    result = OmnibusTest(chosen, n_resamples, weights, columns).on(sample, rng=rng, progress=progress)
+        estimator: Estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
+        test: CalibrationTest = MonteCarloTest(FeatureSKCE(kernel, columns) if columns else estimator, n_resamples)
+    else:
+        with progress_bars(switch("progress", progress)):
+            chosen, notes = default_kernel(sample.predictions)
+        test = OmnibusTest(chosen, n_resamples, weights, columns)
+    result = test.on(sample, rng=rng, progress=progress) if lag == 1 else _with_lag(test, sample, lag, rng, progress)
     return replace(result, notes=(*result.notes, *left_out, *notes))
+
+
+ENOUGH = 5
+"""Sets of rows that are tested apart for which the redraws of one test are enough."""
+
+
+def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progress: bool) -> CalibrationTestResult:
+    """The result of the set of rows that are a lag apart with the smallest p-value, times their number (Bonferroni)."""
+    n, seed = len(sample), seed_of(rng)
+    places = (np.arange(n) if sample.rows is None else sample.rows) % lag
+    fewest = int(np.bincount(places, minlength=lag).min())
+    if fewest < 2:
+        raise ValueError(f"lag: got {lag} for {n} rows, wanted at most half of them: two or more that are {lag} apart")
+    null = replace(test.null, n_resamples=test.null.n_resamples * ceil(lag / ENOUGH))
+    found = []
+    for start in range(lag):
+        rows = np.flatnonzero(places == start)
+        one = replace(test, estimator=test.estimator.for_rows(rows), null=null)
+        found.append(one.on(sample.part(rows), rng=seed, progress=progress))
+    best = min(range(lag), key=lambda k: (found[k].pvalue, found[k].pvalue_otherwise or 0.0))
+    first = found[best]
+
+    def times(pvalue: float | None) -> float | None:
+        return None if pvalue is None else min(1.0, lag * pvalue)
+
+    note = (
+        f"rows less than {lag} apart may depend on each other: {lag} sets of rows {lag} apart are tested, and this is "
+        f"the one from row {best} on, whose p-values are multiplied by {lag}"
+    )
+    return replace(
+        first,
+        test=type(test).__name__,
+        n=n,
+        pvalue=min(1.0, lag * first.pvalue),
+        pvalue_otherwise=times(first.pvalue_otherwise),
+        pvalue_kind="bound",
+        components=tuple(
+            replace(one, pvalue=min(1.0, lag * one.pvalue), adjusted=times(one.adjusted)) for one in first.components
+        ),
+        detectable=None,
+        assumes=first.assumes.replace("outcomes independent", f"outcomes {lag} rows or more apart independent"),
+        notes=(note, *first.notes),
+    )
 
 
 def _of_censored(
@@ -154,6 +209,7 @@ def _of_censored(
     n_resamples: int,
     weights: ArrayLike,
     features: Any,
+    lag: int,
     rng: Any,
     progress: bool,
 ) -> CalibrationTestResult:
@@ -161,9 +217,8 @@ def _of_censored(
     seed = seed_of(rng)
     laws = as_predictions(predictions)
     pair = censored_pit_values(laws, targets, rng=generator_apart(seed))
-    result = calibration_test(
-        *pair, kernel=kernel, n_resamples=n_resamples, weights=weights, features=features, rng=seed, progress=progress
-    )
+    settings: dict[str, Any] = {"kernel": kernel, "n_resamples": n_resamples, "weights": weights, "features": features}
+    result = calibration_test(*pair, **settings, lag=lag, rng=seed, progress=progress)
     beyond = int(np.count_nonzero(np.asarray(targets.time) > laws.longest))
     note = (
         f"{targets.n_censored} of {len(targets)} times are censored, which is taken to be independent of the event "
@@ -176,13 +231,13 @@ def _of_censored(
 
 def _features(features: Any, targets: Any, sample: Sample) -> tuple[Feature, ...]:
     """Columns that vary, of the rows whose targets are not missing."""
-    outcomes = Table.of(targets, "targets").values
-    columns = as_features(features, targets)
+    n, columns = len(Table.of(targets, "targets").values), as_features(features, targets)
     for one in columns:
-        same_length(len(outcomes), len(one.values), f"features[{one.name!r}]")
-        if np.array_equal(one.values, np.asarray(outcomes).reshape(len(outcomes), -1)[:, 0]):
-            raise ValueError(f"features[{one.name!r}]: got the targets, wanted what is known without them")
-    return columns if sample.rows is None else tuple(Feature(one.name, one.values[sample.rows]) for one in columns)
+        same_length(n, len(one.values), f"features[{one.name!r}]")
+    if sample.rows is not None:
+        columns = tuple(Feature(one.name, one.values[sample.rows]) for one in columns)
+    refuse_outcomes([(one.name, one.values) for one in columns], sample.targets)
+    return columns
 
 
 def _on_chunks(

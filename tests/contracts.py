@@ -249,6 +249,7 @@ def known_estimators(sample, kernel):
         ct.estimators.CrossSKCE(kernel),
         ct.estimators.WeightedSKCE(kernel, np.arange(N) % 3),
         ct.estimators.GroupSKCE(kernel, np.arange(N) // 5),
+        ct.estimators.FeatureSKCE(kernel, np.arange(N) % 7),
         ct.estimators.GroupMaximum(ct.SKCE(kernel), np.arange(N) // 5),
         ct.estimators.ClusterSKCE(kernel, np.arange(N) // 3),
     ]

@@ -1,5 +1,6 @@
 from inspect import signature
 
+import numpy as np
 import pytest
 
 import caltest as ct
@@ -43,3 +44,50 @@ def test_named_tests_are_pairs():
 def test_signatures_name_the_arguments():
     assert list(signature(ct.CalibrationTest).parameters) == ["estimator", "null"]
     assert list(signature(ct.MonteCarloTest).parameters) == ["estimator", "n_resamples"]
+
+
+def overlapping(n, h, seed=1):
+    """Right forecasts of sums of the next h shocks."""
+    rng = np.random.default_rng(seed)
+    sums = np.convolve(rng.normal(size=n + h - 1), np.ones(h), "valid")
+    return ct.Normal(np.zeros(n), np.sqrt(h)), sums
+
+
+def test_with_a_lag_each_set_of_rows_that_are_so_far_apart_is_tested():
+    p, y = overlapping(60, 3)
+    x, w = np.random.default_rng(2).normal(size=(2, 60))
+    kernel = p.default_kernel()
+    for settings in ({}, {"kernel": ct.ProductKernel(ct.ExponentialKernel(bandwidth=1.0), kernel.target_kernel)}):
+        for name, values in ((None, None), ("features", x), ("weights", np.exp(w))):
+            more = {} if name is None else {name: values}
+            alone = []
+            for k in range(3):
+                rows = np.arange(k, 60, 3)
+                some = {} if name is None else {name: values[rows]}
+                part = p.take(rows), y[rows] + 2.0
+                alone.append(ct.calibration_test(*part, **settings, **some, n_resamples=39, rng=1).pvalue)
+            found = ct.calibration_test(p, y + 2.0, **settings, **more, lag=3, n_resamples=39, rng=1)
+            assert found.pvalue == pytest.approx(min(1.0, 3.0 * min(alone)))
+            assert (found.n, found.pvalue_kind) == (60, "bound")
+
+
+def test_rows_without_an_outcome_keep_their_place_in_a_lag():
+    p, y = overlapping(60, 2)
+    y[[3, 10, 11]] = np.nan
+    found = ct.calibration_test(p, y, lag=2, missing="drop", n_resamples=39, rng=1)
+    alone = [
+        ct.calibration_test(p.take(np.arange(k, 60, 2)), y[k::2], missing="drop", n_resamples=39, rng=1).pvalue
+        for k in (0, 1)
+    ]
+    assert found.pvalue == min(1.0, 2.0 * min(alone))
+    assert found.given() == ()
+
+
+def test_lags_that_leave_no_two_rows_are_refused():
+    p, y = overlapping(40, 3)
+    with pytest.raises(ValueError, match="lag: got 21 for 40 rows, wanted at most half of them"):
+        ct.calibration_test(p, y, lag=21)
+    with pytest.raises(ValueError, match="lag"):
+        ct.calibration_test(p, y, lag=0)
+    with pytest.raises(TypeError, match="lag: got one with"):
+        ct.calibration_test(ct.MultiLabel(np.full((4, 2), 0.5)), np.ones((4, 2)), lag=2)

@@ -366,6 +366,7 @@ OF_ROWS = (
     ct.estimators.CrossSKCE,
     ct.estimators.WeightedSKCE,
     ct.estimators.GroupSKCE,
+    ct.estimators.FeatureSKCE,
     ct.estimators.ClusterSKCE,
     ct.estimators.ClusterLikelihoodRatio,
 )

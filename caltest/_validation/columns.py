@@ -1,17 +1,23 @@
 """Columns of features as bins and categories, with words for each."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from itertools import pairwise
+from math import log
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest._validation import same_length
 
 MOST = 50
 """Categories of a column; of more the most frequent ones have a slice, and one is of all others."""
+
+BY_CHANCE = 1e6
+"""Orders of outcomes from which on a column that has theirs is made from them."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +28,12 @@ class Column:
     words: tuple[str, ...]
 
 
-def columns_of(features: Any, targets: Any, n: int, n_bins: int) -> tuple[list[Column], tuple[str, ...]]:
+def columns_of(
+    features: Any, targets: Any, n: int, n_bins: int, outcomes: Array | None = None
+) -> tuple[list[Column], tuple[str, ...]]:
     """The columns of a data frame, a mapping or an (n, d) array that have two bins or more, and notes on the others."""
     columns, alone = [], []
-    for name, values in columns_for(features, targets, n):
+    for name, values in columns_for(features, targets, n, outcomes):
         one = coded(name, values, n_bins)
         if len(one.words) > 1:
             columns.append(one)
@@ -37,12 +45,38 @@ def columns_of(features: Any, targets: Any, n: int, n_bins: int) -> tuple[list[C
     return columns, notes
 
 
-def columns_for(features: Any, targets: Any, n: int) -> list[tuple[str, Array]]:
-    """Names and values of n rows; ``ValueError`` for another number of them."""
+def columns_for(features: Any, targets: Any, n: int, outcomes: Array | None = None) -> list[tuple[str, Array]]:
+    """Names and values of n rows; ``ValueError`` for another number of them, and for those that are the outcomes."""
     found = [(str(name), values) for name, values in named_columns(features, targets)]
     for name, values in found:
         same_length(n, len(values), f"features[{name!r}]")
+    if outcomes is not None:
+        refuse_outcomes(found, outcomes)
     return found
+
+
+def refuse_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array) -> None:
+    """``ValueError`` for a column that is the outcomes (n,), or of classes those by other names, but not by chance."""
+    if outcomes.ndim != 1:
+        return
+    kinds, codes, counts = np.unique(outcomes, return_inverse=True, return_counts=True)
+    log_factorial = scipy.special.gammaln
+    # Of how many orders of these outcomes they are one, and of how many divisions of the rows into such parts.
+    orders = log_factorial(outcomes.size + 1.0) - log_factorial(counts + 1.0).sum()
+    parts = orders - log_factorial(np.bincount(counts) + 1.0).sum()
+    if orders < log(BY_CHANCE):
+        return
+    for name, values in columns:
+        if np.array_equal(values, outcomes):
+            raise ValueError(f"features[{name!r}]: got the targets, wanted what is known without them")
+        if parts >= log(BY_CHANCE) and len(values) == codes.size and np.ndim(values) == 1:
+            text = np.asarray([str(one) for one in values.tolist()]) if values.dtype.kind == "O" else values
+            names, own = np.unique(text, return_inverse=True)
+            if names.size == kinds.size == np.unique(own * kinds.size + codes).size:
+                raise ValueError(
+                    f"features[{name!r}]: got the targets by other names, as each value has one outcome; wanted what "
+                    "is known without them"
+                )
 
 
 def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
@@ -52,7 +86,7 @@ def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
         features = features.loc[order]
     if isinstance(features, Mapping) or hasattr(features, "columns"):
         names = list(features if isinstance(features, Mapping) else features.columns)
-        return [(name, np.asarray(features[name])) for name in names]
+        return [(name, _plain(features[name])) for name in names]
     try:
         array = np.asarray(features)
     except ValueError:
@@ -60,7 +94,35 @@ def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
         raise ValueError(f"{got}, wanted a data frame, a mapping of columns, or (n, d)") from None
     if array.ndim not in (1, 2) or (array.dtype.kind == "O" and array.ndim == 0):
         raise ValueError(f"features: got shape {array.shape}, wanted a data frame, a mapping of columns, or (n, d)")
-    return [(f"column {j}", column) for j, column in enumerate(np.atleast_2d(array.T))]
+    return [(f"column {j}", _plain(column)) for j, column in enumerate(np.atleast_2d(array.T))]
+
+
+def _plain(column: Any) -> Array:
+    """A column as an array: dates and times of any kind as datetime64 in UTC, durations in seconds, no pandas.NA."""
+    values = np.asarray(column)
+    if values.dtype.kind == "m":
+        return np.asarray(values / np.timedelta64(1, "s"))
+    if values.dtype.kind != "O" or values.ndim != 1:
+        return values
+    cells = [None if _is_missing(one) else one for one in values.tolist()]
+    known = [one for one in cells if one is not None]
+    if known and all(isinstance(one, date) for one in known):
+        return np.array(["NaT" if one is None else _in_utc(one) for one in cells], dtype="datetime64[s]")
+    plain = np.empty(values.shape, dtype=object)
+    plain[:] = cells
+    return plain
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT, and pandas.NA, of which no comparison is true or false."""
+    differs = value is None or value != value
+    return bool(differs) if isinstance(differs, (bool, np.bool_)) else True
+
+
+def _in_utc(moment: date) -> np.datetime64:
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(moment, "s")
 
 
 def _reordered(index: Any, order: Any) -> bool:

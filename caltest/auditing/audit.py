@@ -298,7 +298,7 @@ def _data(
     known = None if groups is None else as_groups(groups, targets)
     if known is not None:
         same_length(n, known.n, "groups")
-    columns = None if features is None else dict(columns_for(features, targets, n))
+    columns = None if features is None else dict(columns_for(features, targets, n, sample.targets))
     when = None if time is None else _in_order(time, n)
     number = None
     if clusters is not None:

@@ -225,6 +225,7 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
 
 def of_time(data: Data, result: CalibrationTestResult) -> Section:
     """Evidence as it grows with time, with a valid alarm at any time."""
+    from caltest.sequential.independence import serial_correlation
     from caltest.sequential.sequential_test import SequentialCalibrationTest
 
     if data.order is None:
@@ -238,6 +239,9 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         if first is None
         else f"The alarm at the 5 % level was after {first} of {found.n} observations, in the order of time."
     )
+    serial = serial_correlation(ordered, 1)
+    if serial is not None:
+        answer += f" Apart from that, {serial.words}."
     words = "evidence against calibration after each observation"
     return Section(answer, pictures=drawn(found.plot, words, (6.5, 3.2)))
 

@@ -42,7 +42,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
     weights = "a column not made from outcomes, or one of PREDICTIONS; tests " + ", ".join(WEIGHTED)
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
-    features = "columns with a header, known beside the predictions: are these right given them too?"
+    features = "columns with names, or names of some in PREDICTIONS: a,b; test if right given these"
     parser.add_argument("--features", type=Path, metavar="FILE", help=features)
     parser.add_argument(
         "--groups", metavar="NAME", help="field of answers, or with --outcome-column a column: test each"
@@ -102,22 +102,25 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
         raise ValueError("--features: got it with --test, --weights, --groups or --clusters, wanted it alone")
     paths = (options.predictions, options.outcomes, options.weights, options.features)
     check_different([path for path in paths if path is not None])
+    in_one_file = options.outcome_column is not None
+    weights_column = in_one_file and options.weights is not None and not options.weights.exists()
+    features_column = in_one_file and options.features is not None and not options.features.exists()
+    named = [name.strip() for name in str(options.features).split(",")] if features_column else []
     asked = [name for name in (options.groups, options.clusters) if name is not None]
     if asked and (options.test != "omnibus" or options.weights is not None or len(asked) > 1):
         raise ValueError("--groups, --clusters: got one with the other, --test or --weights, wanted it alone")
     without_outcomes = options.outcomes is None and options.outcome_column is None and not options.normal
-    weights_column = options.outcome_column is not None and options.weights is not None and not options.weights.exists()
     notes: tuple[str, ...] = ()
     if without_outcomes and are_samples(options.predictions):
         sample, n, fields = read_samples(options.predictions, options.missing, asked)
         notes = (ece_note(sample, options.seed),)
     elif options.outcome_column is not None:
-        columns = [*asked, *([str(options.weights)] if weights_column else [])]
+        columns = [*asked, *named, *([str(options.weights)] if weights_column else [])]
         outcome = str(outcomes_of(options))
         sample, n, fields = read_one_file(
             options.predictions, outcome, columns, options.normal, options.missing, options.columns
         )
-        fields |= {name: kept(fields[name], sample) for name in asked}
+        fields |= {name: kept(fields[name], sample) for name in (*asked, *named)}
     elif asked:
         raise ValueError(
             "--groups, --clusters: got a file of outcomes, wanted --outcome-column and columns of the file of "
@@ -127,7 +130,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
         outcomes = outcomes_of(options)
         sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing, options.columns)
         fields = {}
-    if options.features is not None:
+    if options.features is not None and not features_column:
         fields = read_columns(options.features, n, sample)
     if options.weights is None:
         return sample, None, notes, fields

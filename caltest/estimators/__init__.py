@@ -1,11 +1,12 @@
 """Estimators of calibration errors, each a call ``estimator(predictions, targets)``, and what tests need of them.
 
 Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKCE``, ``WeightedSKCE``, ``GroupSKCE``,
-``ClusterSKCE``, ``UCME``, ``MMCE``. Binned errors: ``ECE``, ``MCE``, ``ClasswiseECE``, ``DebiasedSquaredECE``,
-``TCal``. Scores and likelihoods: ``ExcessBrierScore``, ``ExcessLogScore``, ``LogLikelihoodRatio``,
-``ClusterLikelihoodRatio``. Classical statistics of binary outcomes: ``HosmerLemeshow``, ``CoxCalibration`` (with
-``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``, ``SmoothECE``; of numbers:
-``PIT``, ``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
+``FeatureSKCE``, ``ClusterSKCE``, ``UCME``, ``MMCE``. Binned errors: ``ECE``, ``MCE``, ``ClasswiseECE``,
+``DebiasedSquaredECE``, ``TCal``. Scores and likelihoods: ``ExcessBrierScore``, ``ExcessLogScore``,
+``LogLikelihoodRatio``, ``ClusterLikelihoodRatio``. Classical statistics of binary outcomes: ``HosmerLemeshow``,
+``CoxCalibration`` (with ``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``,
+``SmoothECE``; of numbers: ``PIT``, ``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and
+``GroupMaximum`` combine others.
 
 ``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones; those that are an instance of
 ``HasTextbookLaw`` have a law in textbooks. ``one_per_cluster`` picks independent observations. ``FamilyKernel``, the
@@ -37,6 +38,7 @@ from caltest.estimators.classical.t_cal import TCal as TCal
 from caltest.estimators.combined.omnibus import Omnibus as Omnibus
 from caltest.estimators.kernel_errors.cluster_skce import ClusterSKCE as ClusterSKCE, one_per_cluster as one_per_cluster
 from caltest.estimators.kernel_errors.cross import CrossSKCE as CrossSKCE, OutcomeTerms as OutcomeTerms
+from caltest.estimators.kernel_errors.feature_skce import FeatureSKCE as FeatureSKCE
 from caltest.estimators.kernel_errors.groups import (
     GroupMaximum as GroupMaximum,
     GroupSKCE as GroupSKCE,

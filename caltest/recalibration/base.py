@@ -224,6 +224,8 @@ class ProbabilityCalibrator(Calibrator):
             with np.errstate(all="ignore"):
                 fitted = fit(scores.values if self.binary else scores.matrix(), labels)
         except ValueError as error:
+            if str(error).startswith("features"):
+                raise
             raise ValueError(
                 f"predictions: got numbers from {scores.values.min():.3g} to {scores.values.max():.3g}, for which "
                 f"{type(self).__name__} finds no map ({error}), wanted numbers that double precision tells apart; "

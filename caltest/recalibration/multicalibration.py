@@ -184,7 +184,7 @@ class Multicalibration(ProbabilityCalibrator):
         """The map estimated from predictions, targets and features of the same rows, which the model has not seen."""
 
         def fit(scores: FloatArray, labels: IntArray) -> MulticalibrationMap:
-            columns = [] if features is None else columns_for(features, targets, labels.size)
+            columns = [] if features is None else columns_for(features, targets, labels.size, labels)
             return self._fit(scores, labels, columns)
 
         fitted: MulticalibrationMap = self._fitted(predictions, targets, classes, fit)

@@ -268,7 +268,7 @@ def multicalibration_report(
     level, number = fraction("alpha", alpha), whole_number("n_resamples", n_resamples, 1)
     share, with_bar = fraction("held_out", held_out), switch("progress", progress)
     observed = Observed.of(predictions, targets, method.input, classes)
-    columns = [] if features is None else columns_for(features, targets, len(observed))
+    columns = [] if features is None else columns_for(features, targets, len(observed), observed.checked)
     seed = seed_of(rng)
     if isinstance(method, MulticalibrationMap):
         fitted, rows = method, np.arange(len(observed))

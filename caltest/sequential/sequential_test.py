@@ -8,11 +8,12 @@ from typing import Any
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import Finding, impossible
 from caltest._validation import whole_number
-from caltest.estimators.combined.findings import findings_of, named
+from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
 from caltest.kernels import ProductKernel
 from caltest.predictions.convert import excluded_in_words, impossible_note
 from caltest.sequential.betting import Betting, State, Strategy
 from caltest.sequential.change import Change, change_of
+from caltest.sequential.independence import independence_notes
 from caltest.sequential.sequential_result import SequentialTestResult, exponential, format_evalue
 
 
@@ -63,6 +64,9 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
     most 1 on average when it is read h - 1 rows later, not at once. The p-value holds at any time: that of martingale k
     is ``1 / max E_k``, and their harmonic mean is multiplied by the factor that makes it valid under any dependence
     (2, 2.7, 3.2, 3.6 for h = 2 to 5).
+
+    Of continuous predictions of numbers the result notes where ``F(y)`` of a row is clearly correlated with that of the
+    row a lag before: forecasts do not use what was known, or changed, which they can if each is right by itself.
 
     E is infinite from the first outcome on that was predicted to be impossible. The same data in other batches give
     the same E up to rounding.
@@ -140,6 +144,7 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
         history.flags.writeable = bounds.flags.writeable = False
         impossible = state.n_impossible, self.n, state.impossible
         finding, change = self._explained()
+        notes = state.notes if are_pvalues_enough() else (*state.notes, *independence_notes(self._samples(), self.lag))
         if state.n_impossible:
             before = exp(-float(bounds[: state.impossible[0]].max(initial=0.0)))
         return SequentialTestResult(
@@ -150,7 +155,7 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
             bounds=None if self.lag == 1 else bounds,
             finding=finding,
             change=change,
-            notes=state.notes if before is None else (*state.notes, *impossible_note(*impossible)),
+            notes=notes if before is None else (*notes, *impossible_note(*impossible)),
             pvalue_otherwise=before,
         )
 

@@ -118,7 +118,7 @@ def find_slices(
     least, shown = positive_number("min_variance", min_variance), switch("progress", progress)
     sample, seed = as_sample(predictions, targets, classes), seed_of(rng)
     n = len(sample)
-    columns, notes = columns_of(features, targets, n, bins)
+    columns, notes = columns_of(features, targets, n, bins, sample.targets)
     impossible = sample.impossible.size
     if impossible:
         notes += (f"{impossible} outcomes had predicted probability 0; their rows count as any other",)

@@ -559,7 +559,7 @@ def test_every_kind_of_file_gives_the_same_result(name, table, tmp_path, capsys)
 
 
 @pytest.mark.parametrize("name", ["a.csv.bz2", "a.parquet", "a.jsonl"])
-def test_groups_clusters_and_weights_are_columns_of_one_file(name, table, tmp_path, capsys):
+def test_groups_clusters_weights_and_features_are_columns_of_one_file(name, table, tmp_path, capsys):
     """As the calls of Python with these columns; predictions and outcomes are those of the other columns."""
     site, ward = np.arange(len(table)) % 3, np.arange(len(table)) // 4
     weight = np.linspace(0.5, 2.0, len(table)).round(2)
@@ -575,7 +575,15 @@ def test_groups_clusters_and_weights_are_columns_of_one_file(name, table, tmp_pa
         status, out, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal", option, column)
         assert (status, err) == (0, "")
         assert json.loads(out)["pvalue"] == expected[column]
-    for option in ("--groups", "--weights"):
+    features = table.assign(weight=np.where(weight > 1.9, np.nan, weight), site=site.astype(str))
+    KINDS_OF_FILES[name](features, tmp_path / name)
+    wanted = ct.calibration_test(predictions, table["animal"], features=features[["site", "weight"]], rng=1).pvalue
+    for more in ([], ["--columns", ",".join(ANIMALS)]):
+        status, out, err = result_of(
+            capsys, tmp_path / name, "--outcome-column", "animal", "--features", "site, weight", *more
+        )
+        assert (status, err, json.loads(out)["pvalue"]) == (0, "", wanted)
+    for option in ("--groups", "--weights", "--features"):
         status, _, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal", option, "nothing")
         assert (status, "got 0 columns 'nothing' among" in err) == (2, True)
 

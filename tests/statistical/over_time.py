@@ -1,13 +1,18 @@
 """Rejections of forecasts whose outcomes overlap, and run lengths of monitors.
 
-``python -m tests.statistical.over_time`` prints the tables of ``docs/validity.md``; about two minutes.
+``python -m tests.statistical.over_time`` prints the tables of ``docs/validity.md``; about six minutes.
 """
 
 import numpy as np
+from scipy.special import expit, logit
 
 import caltest as ct
+from caltest.estimators.combined.findings import pvalues_only
+from caltest.predictions.convert import as_sample
+from caltest.sequential.change import DROP, NEARLY, _log_likelihoods
 
-SETS = 500
+SETS, SETS_OF_DATES = 500, 200
+FIXED = [(2, 50, 300), (5, 50, 300), (5, 250, 200)]
 
 
 def overlapping(rng, n, h):
@@ -24,11 +29,56 @@ def rejections(h, n, shift, seed):
     return [test.update(predictions, y + shift * np.sqrt(h)).pvalue <= 0.05 for test in tests]
 
 
+def fixed(h, n, shift, seed):
+    """Whether the test with the lag, without, and those of blocks as clusters, reject at the 5 % level."""
+    rng = np.random.default_rng([seed, h, n, 1])
+    predictions, y = overlapping(rng, n, h)
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.GaussianKernel(bandwidth=np.sqrt(h)))
+    settings = {"kernel": kernel, "n_resamples": 199, "rng": seed}
+    found = [ct.calibration_test(predictions, y + shift * np.sqrt(h), lag=lag, **settings).pvalue for lag in (h, 1)]
+    for length in (h, 4 * h):
+        enough = n // length >= 5
+        blocks = np.minimum(np.arange(n) // length, n // length - 1)
+        test = ct.ClusterSKCETest(kernel, blocks if enough else np.arange(n), 199)
+        found.append(test(predictions, y + shift * np.sqrt(h), rng=seed).pvalue if enough else np.nan)
+    return [np.nan if np.isnan(pvalue) else pvalue <= 0.05 for pvalue in found]
+
+
 def binary(rng, n, start):
     """Uniform predictions, and outcomes that are overconfident from some row on."""
     p = rng.random(n)
     true = np.where(np.arange(n) < start, p, 0.5 + 0.3 * (p - 0.5))
     return p, (rng.random(n) < true).astype(int)
+
+
+CHANGES = {
+    "logits + 0.25": lambda logits, age: np.where(age >= 0.0, 0.25, 0.0),
+    "logits + 0.8": lambda logits, age: np.where(age >= 0.0, 0.8, 0.0),
+    "slope 0.6": lambda logits, age: np.where(age >= 0.0, -0.4 * logits, 0.0),
+    "logits + 0.6, then slope 0.4": lambda logits, age: np.where(
+        age >= 0.5, -0.6 * logits, np.where(age >= 0.0, 0.6, 0.0)
+    ),
+}
+"""What is added to logits, by the share of the time since the change; the last changes again half-way."""
+
+
+def dated(words, start, seed, n=1000):
+    """Whether the interval covers the change, how far the estimate and the middle of a mixture are, and its width.
+
+    None without an alarm.
+    """
+    rng = np.random.default_rng([seed, start])
+    p = rng.uniform(0.05, 0.95, n)
+    age = (np.arange(n) - start) / (n - start)
+    y = (rng.random(n) < expit(logit(p) + CHANGES[words](logit(p), age))).astype(int)
+    if ct.SequentialCalibrationTest("likelihood").update(p, y).pvalue > 0.05:
+        return None
+    likelihood = _log_likelihoods(as_sample(p, y))
+    near = np.flatnonzero(likelihood >= likelihood.max() - DROP)
+    first = 0 if likelihood[0] >= likelihood.max() - NEARLY else int(likelihood.argmax())
+    shares = np.cumsum(np.exp(likelihood - likelihood.max()))
+    middle = int(np.searchsorted(shares, shares[-1] / 2.0))
+    return near[0] <= start <= near[-1], abs(first - start), abs(middle - start), near[-1] - near[0] + 1
 
 
 def runs(strategy, length, seed):
@@ -48,6 +98,18 @@ def main():
                 rates = 100.0 * np.mean([rejections(h, n, shift, seed) for seed in range(SETS)], axis=0)
                 model = "right" if shift == 0.0 else "too low by half a deviation"
                 print(f"| {h} | {n} | {model} | {rates[0]:.1f} | {rates[1]:.1f} |", flush=True)
+    for h, n, sets in FIXED:
+        for shift in (0.0, 0.5):
+            with pvalues_only():
+                rates = 100.0 * np.mean([fixed(h, n, shift, seed) for seed in range(sets)], axis=0)
+            model = "right" if shift == 0.0 else "too low by half a deviation"
+            print(f"| {h} | {n} | {model} | {' | '.join(f'{one:.1f}' for one in rates)} | {sets} |", flush=True)
+    for words in CHANGES:
+        for start in (100, 500, 900):
+            found = [one for seed in range(SETS_OF_DATES) if (one := dated(words, start, seed)) is not None]
+            covered, *others = np.array(found, dtype=float).T
+            numbers = " | ".join(f"{np.median(one):.0f}" for one in others)
+            print(f"| {words} | {start} | {len(found)} | {100 * covered.mean():.0f} | {numbers} |", flush=True)
     for strategy in ("likelihood", "both"):
         for length in (50, 200):
             found = np.array([runs(strategy, length, seed) for seed in range(SETS // 5)])

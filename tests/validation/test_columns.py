@@ -1,8 +1,11 @@
+from datetime import date, datetime, timedelta, timezone
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from caltest._validation.columns import MOST, Coding, coded, columns_of
+import caltest as ct
+from caltest._validation.columns import MOST, Coding, coded, columns_for, columns_of, named_columns
 
 
 def test_numbers_are_cut_at_quantiles_and_equal_values_stay_together():
@@ -76,3 +79,65 @@ def test_bins_of_other_rows_are_those_of_the_first():
     whole = Coding.of("k", np.array([1, 2, 2]), 5)
     assert whole.codes(np.array([2.0, 1.0])).tolist() == [1, 0]
     assert Coding.of("r", np.array([1.0, 2.5]), 5).codes(np.array([1, 3], dtype=object)).tolist() == [0, 2]
+
+
+DAYS = np.datetime64("2026-01-01", "s") + np.arange(4) * np.timedelta64(1, "D")
+EAST = timezone(timedelta(hours=2))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [date(2026, 1, 1) + timedelta(days=i) for i in range(4)],
+        [datetime(2026, 1, 1, 2, tzinfo=EAST) + timedelta(days=i) for i in range(4)],
+        pd.date_range("2026-01-01", periods=4, tz="UTC"),
+        pd.Series(pd.date_range("2026-01-01", periods=4)),
+    ],
+    ids=["dates", "another zone", "pandas in a zone", "pandas"],
+)
+def test_times_of_any_kind_are_those_in_utc(column):
+    ((_, values),) = named_columns({"when": column}, None)
+    np.testing.assert_array_equal(values.astype("datetime64[s]"), DAYS)
+
+
+def test_missing_times_durations_and_values_of_pandas():
+    found = dict(
+        named_columns(
+            {
+                "when": [date(2026, 1, 1), None],
+                "long": np.array([1500, "NaT"], dtype="timedelta64[ms]"),
+                "flag": pd.array([True, None], dtype="boolean"),
+            },
+            None,
+        )
+    )
+    np.testing.assert_array_equal(np.isnat(found["when"]), [False, True])
+    np.testing.assert_array_equal(found["long"], [1.5, np.nan])
+    assert found["flag"].tolist() == [True, None]
+
+
+RNG = np.random.default_rng(1)
+P = RNG.uniform(0.1, 0.9, 60)
+Y = (RNG.random(60) < P).astype(int)
+CALLS = {
+    "default": lambda x: ct.calibration_test(P, Y, features=x, n_resamples=9, rng=1),
+    "slices": lambda x: ct.find_slices(P, Y, x, n_resamples=9, rng=1),
+    "fit": lambda x: ct.recalibration.Multicalibration(max_steps=1).fit(P, Y, x),
+    "report": lambda x: ct.recalibration.multicalibration_report(P, Y, x, n_resamples=9, rng=1),
+    "audit": lambda x: ct.audit(P, Y, features=x, n_resamples=9, rng=1),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_columns_that_say_the_outcomes_are_refused_by_all(name):
+    for outcome in (Y, Y == 1, np.array(["well", "ill"])[Y]):
+        with pytest.raises(ValueError, match=r"^features\['outcome'\]: got the targets"):
+            CALLS[name]({"age": RNG.normal(size=60), "outcome": outcome})
+
+
+def test_columns_that_agree_with_few_or_rare_outcomes_by_chance_are_taken():
+    """One event in 16 rows is where a rare category is in 1 of 16 data sets."""
+    rare = np.arange(16) == 3
+    assert len(columns_for({"rare": rare}, None, 16, rare.astype(int))) == 1
+    assert len(columns_for({"x": np.arange(60.0)}, None, 60, Y)) == 1
+    assert len(columns_for({"x": np.arange(60.0)}, None, 60, RNG.normal(size=60))) == 1

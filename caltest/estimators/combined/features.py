@@ -98,6 +98,12 @@ def as_features(features: Any, targets: Any = None) -> tuple[Feature, ...]:
     return kept
 
 
+def taken(features: Sequence[Feature], rows: IntArray) -> tuple[Feature, ...]:
+    """Some rows of the columns, those that vary there."""
+    some = (Feature(one.name, one.values[rows]) for one in features)
+    return tuple(one for one in some if one.varies)
+
+
 def bases_of(features: Sequence[Feature], predictions: Predictions, weights: FloatArray) -> list[Basis]:
     """Each feature alone, with the prediction, and in pairs, centred by weights of the observations."""
 
@@ -117,6 +123,14 @@ def bases_of(features: Sequence[Feature], predictions: Predictions, weights: Flo
             for (one, left), (other, right) in combinations(zip(features, few, strict=True), 2)
         ]
     return [one for one in bases if np.abs(one.functions).max() > 1e-9]
+
+
+def factors_of(features: Sequence[Feature], predictions: Predictions) -> FloatArray:
+    """Functions (n, R) whose product is 1 and a centred kernel of each feature, of root mean square 1 over pairs."""
+    weights = RowErrors(predictions).weights
+    kernels = [_centred(one.functions(COSINES), weights) for one in features]
+    scaled = [one / np.sqrt(size) for one in kernels if (size := np.linalg.norm(one.T @ one) / len(one)) > 1e-9]
+    return np.concatenate([np.ones((len(predictions), 1)), *scaled], axis=1)
 
 
 def _centred(functions: FloatArray, weights: FloatArray) -> FloatArray:

@@ -32,7 +32,14 @@ from caltest.estimators.combined.components import (
     components_in_chunks,
 )
 from caltest.estimators.combined.dependence import cautions_on
-from caltest.estimators.combined.features import WITH, FeaturesComponent, as_features, features_component, words_of
+from caltest.estimators.combined.features import (
+    WITH,
+    FeaturesComponent,
+    as_features,
+    features_component,
+    taken,
+    words_of,
+)
 from caltest.estimators.combined.findings import LEVEL, findings_of, named
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
@@ -171,7 +178,12 @@ class Omnibus(JointEstimator):
             same_length(len(predictions), len(self.weights), "weights")
 
     def for_rows(self, rows: IntArray) -> Self:
-        """With the weights of some of the observations."""
+        """With the weights and features of some of the observations."""
+        if self.features:
+            if self._components:
+                raise TypeError("features: got some with groups, wanted none; give the groups as a feature")
+            some = None if self.weights is None else self.weights[rows]
+            return replace(self, features=taken(self.features, rows), weights=some)
         if self.weights is None:
             return self
         return replace(self, weights=self.weights[rows])._with(_components=self._components)

@@ -121,18 +121,31 @@ def test_rows_without_targets_are_left_out_with_their_features():
     assert one.pvalue == ct.calibration_test(P[kept], Y[kept], features=some, n_resamples=39, rng=1).pvalue
 
 
+def test_the_other_rows_are_tested_given_their_features_where_one_outcome_was_impossible():
+    rng = np.random.default_rng(1)
+    p, x = rng.uniform(0.1, 0.9, N), rng.normal(size=N)
+    y = (rng.random(N) < np.clip(p + 0.4 * np.sign(x), 0.0, 1.0)).astype(int)
+    rest = ct.calibration_test(p[1:], y[1:], features={"x": x[1:]}, n_resamples=199, rng=1)
+    p[0], y[0] = 0.0, 1
+    result = ct.calibration_test(p, y, features={"x": x}, n_resamples=199, rng=1)
+    assert result.pvalue == 0.0
+    assert result.pvalue_otherwise == rest.pvalue < 0.05
+
+
 def test_bad_features():
     for features, words in (
         ({"a": np.ones(N)}, "wanted at least one"),
         ({"a": X["age"][:-1]}, f"got {N - 1} values, wanted {N}"),
-        ({"a": X["age"], "outcome": Y}, r"features\['outcome'\]: got the targets"),
+        ({"a": X["age"], "outcome": Y}, r"features\['outcome'\]: got the targets, wanted"),
+        ({"outcome": np.where(Y == 1, "ill", "well")}, r"features\['outcome'\]: got the targets by other names"),
+        ({"outcome": np.array([None, "x"])[Y]}, r"features\['outcome'\]: got the targets by other names"),
         ({"a": np.zeros((N, 2))}, "wanted one value for each row"),
         (3.0, "wanted a data frame"),
     ):
         with pytest.raises(ValueError, match=words):
             ct.calibration_test(P, Y, features=features, rng=1)
-    with pytest.raises(TypeError, match="wanted one of both"):
-        ct.calibration_test(P, Y, features=X, kernel=ct.Bernoulli(P).default_kernel())
+    with pytest.raises(TypeError, match="give the groups as a feature"):
+        ct.MonteCarloTest(ct.estimators.GroupMaximum(ct.estimators.Omnibus(features=X), X["site"]), 9)(P, Y, rng=1)
     with pytest.raises(TypeError, match="features: got some, wanted none for data that come in chunks"):
         ct.OmnibusTest(features=X).accumulator().update(P, Y)
 

@@ -1,0 +1,87 @@
+"""How often slices are found that are wrong, and none that is not, beside other ways of searching.
+
+``python -m tests.statistical.slices_found`` prints the tables of ``docs/validity.md``; three minutes. MCGrad has a
+column only where ``pip install mcgrad`` was done.
+"""
+
+import importlib.util
+
+import numpy as np
+
+import caltest as ct
+from caltest._validation.columns import columns_of
+from caltest.slices.errors import BinaryErrors
+from caltest.slices.search import Search, Tables
+
+from .repaired_slices import WRONG, features, made
+
+FAULTS = WRONG | {"one category, slope 0.4": lambda x, logits: -0.6 * logits * (x["c"] == "b")}
+N, SETS, SETS_OF_POWER, REDRAWS = 2000, 150, 50, 199
+
+
+def by_all(p, y, x, seed):
+    """The search of all rows."""
+    return ct.find_slices(p, y, x, n_resamples=REDRAWS, rng=seed).pvalue
+
+
+def by_halves(p, y, x, seed):
+    """The slice and direction that are most extreme in one half, tested by redraws in the other."""
+    columns, _ = columns_of(x, None, p.size, 5)
+    tables = Tables.of(columns, 2)
+    rng = np.random.default_rng([seed, 5])
+    searches = []
+    for rows in np.array_split(rng.permutation(p.size), 2):
+        part = Tables(np.ascontiguousarray(tables.layouts[:, rows]), tables.offsets, tables.columns, tables.members)
+        searches.append(Search(BinaryErrors(p[rows], y[rows].astype(float)), part, "both", 5.0))
+    z = np.abs(searches[0].observed())
+    channel, place = np.unravel_index(int(z.argmax()), z.shape)
+    found = np.flatnonzero(searches[1].slices == searches[0].slices[place])
+    if not found.size or not searches[1].parts[channel, found[0]]:
+        return 1.0
+    other = searches[1]
+    redrawn = other.statistics(other.errors, other.errors.redrawn(rng, REDRAWS), other.fixed)[channel, found[0]]
+    observed = abs(other.observed()[channel, found[0]])
+    return (1 + np.count_nonzero(np.abs(redrawn) >= observed - 1e-9)) / (REDRAWS + 1)
+
+
+def by_mcgrad(p, y, x, seed):
+    """The smallest p-value of segments, with the package's own settings."""
+    import pandas as pd
+    from mcgrad.metrics import MulticalibrationError
+
+    kinds = {"categorical_segment_columns": ["c"], "numerical_segment_columns": ["x0", "count", "heavy"]}
+    return MulticalibrationError(pd.DataFrame(x | {"p": p, "y": y}), "y", "p", **kinds).mce_pvalue
+
+
+WAYS = {"find_slices": by_all, "halves": by_halves, "mcgrad": by_mcgrad}
+
+
+def rates(words, sets):
+    """Shares of data sets that are rejected at the 5 % level by each way."""
+    WRONG.update(FAULTS)
+    ways = [way for name, way in WAYS.items() if name != "mcgrad" or importlib.util.find_spec("mcgrad")]
+    data = ((seed, *made("uniform", words, N, seed)) for seed in range(sets))
+    return 100.0 * np.mean([[way(p, y, x, seed) <= 0.05 for way in ways] for seed, p, _, y, x in data], axis=0)
+
+
+def many_categories(seed, n):
+    """The p-value of calibrated data, with a column in which each row has a name of its own."""
+    rng = np.random.default_rng([seed, n, 3])
+    p = rng.beta(0.5, 6.0, n)
+    x = features(n, rng) | {"name": np.array([f"row {i}" for i in rng.permutation(n)])}
+    return ct.find_slices(p, (rng.random(n) < p).astype(int), x, n_resamples=99, rng=seed).pvalue
+
+
+def main():
+    """Print the tables."""
+    print(f"WRONG | {' | '.join(WAYS)} | sets")
+    for words in FAULTS:
+        sets = SETS if words == "none" else SETS_OF_POWER
+        print(f"| {words} | {' | '.join(f'{one:.1f}' for one in rates(words, sets))} | {sets} |", flush=True)
+    for n, sets in ((500, 200), (10_000, 60)):
+        found = np.array([many_categories(seed, n) for seed in range(sets)])
+        print(f"| {n} categories | {100 * (found <= 0.05).mean():.1f} | {sets} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
