@@ -110,7 +110,7 @@ def check_memory(n_bytes: int, what: str, of: tuple[int, str], instead: str = ""
 
     Its size is proportional to a power of their number.
     """
-    memory, (number, name) = _memory(), of
+    memory, (number, name) = memory_size(), of
     if n_bytes > memory:
         fitting = int(number * (memory / n_bytes) ** (1.0 / power))
         fits = f"{fitting:,} of the {number:,}" if fitting else "not even one of the"
@@ -122,7 +122,7 @@ LIMITS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_byt
 """Where Linux says how much a container may take."""
 
 
-def _memory() -> float:
+def memory_size() -> float:
     """Bytes of memory of the machine or container, infinite where the system does not tell."""
     try:
         memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
