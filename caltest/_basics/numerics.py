@@ -319,8 +319,11 @@ def read_only(array: Array, dtype: DTypeLike) -> Array:
 
 
 def are_chunks(data: Any) -> bool:
-    """Whether data are a dask array, series or data frame."""
-    return hasattr(data, "to_delayed") and type(data).__module__.split(".")[0] in ("dask", "dask_expr")
+    """Whether data are a dask array, series or data frame, or predictions that are made of some."""
+    kind = type(data)
+    return getattr(kind, "in_chunks", False) or (
+        hasattr(data, "to_delayed") and kind.__module__.split(".")[0] in ("dask", "dask_expr")
+    )
 
 
 def _as_given(data: ArrayLike, name: str) -> Array:
