@@ -61,6 +61,12 @@ TARGETS, LEAST = 2**18, 8
 """Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
 
 
+THINNED = (
+    "keep each row with probability weight / largest weight, drawn without its outcome, and test them unweighted, "
+    "or pass all data at once"
+)
+"""What to do with weights, which are scaled by their sums over all rows, where no part of the data knows these."""
+
 GIVEN_FEATURES = 0.3
 """The weight of errors that depend on features, if there are some."""
 
@@ -205,7 +211,7 @@ class Omnibus(JointEstimator):
         if self.features:
             raise TypeError("features: got some, wanted none for data that come in chunks")
         if self.weights is not None:
-            raise TypeError("weights: got some, wanted none for data that come in chunks")
+            raise TypeError(f"weights: got some, wanted none for data that come in chunks; {THINNED}")
         if not come_in_chunks(predictions):
             raise TypeError(
                 f"predictions: got {predictions.family} predictions in chunks, wanted some from which targets can be "
