@@ -140,7 +140,7 @@ class Survey:
     @classmethod
     def of(cls, files: Files) -> "Survey":
         """Reads all rows, but turns only the first part of the predictions into numbers."""
-        with columns_advised(files.columns or isinstance(files.outcomes, Path)):
+        with columns_advised(bool(files.columns) or isinstance(files.outcomes, Path)):
             given, observed = next(files.parts(None))
             if given is None or observed is None:
                 raise ValueError(f"{files.predictions}: got no rows, wanted some in both files")
