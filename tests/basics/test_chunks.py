@@ -14,6 +14,7 @@ from grids import thinned
 from samples import TV, samples
 
 import caltest as ct
+from caltest._basics.chunks import Place, _merged, _updated
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -322,6 +323,13 @@ def test_a_worker_that_dies_changes_nothing(death, client, tmp_path):
         result = test(ct.Normal(make(MEANS).map_blocks(once, dtype=float), make(SCALES)), make(NUMBERS), rng=5)
     assert mark.exists()
     assert result.to_dict() == expected.to_dict()
+
+
+def test_tasks_change_none_of_their_arguments():
+    first, second = (ct.OmnibusTest(n_resamples=9).accumulator(predictions=P, rng=5) for _ in range(2))
+    left, right = (_updated(one, Place(0), [P], Y, start, None) for one, start in ((first, 0), (second, N)))
+    assert _merged(left, right).n == _merged(left, right).n == 2 * N
+    assert (first.n, left.n, right.n) == (0, N, N)
 
 
 def test_columns_of_different_lengths():

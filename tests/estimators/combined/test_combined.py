@@ -101,10 +101,7 @@ def test_faults_are_found_and_impossible_outcomes_named():
 
 
 OTHERS = {
-    "wider": (
-        lambda p: np.column_stack([p / 2.0, np.full((len(p), 1), 0.5)]),
-        "predictions: got 4 classes, wanted 3",
-    ),
+    "wider": (lambda p: np.column_stack([p / 2.0, np.full((len(p), 1), 0.5)]), "predictions: got 4 classes, wanted 3"),
     "names": (lambda p: ct.Categorical(p, classes=["a", "b", "d"]), "classes"),
     "empty": (lambda p: p[:0], "got no|got shape|wanted at least one|got an empty"),
     "numbers": (lambda p: ct.Normal(p[:, 0], 1.0), "got Normal predictions, wanted Categorical"),
