@@ -132,7 +132,7 @@ def calibration_test(
     if isinstance(targets, Censored):
         return _of_censored(predictions, targets, kernel, n_resamples, weights, features, rng, progress)
     if kernel is weights is features is None and are_read_in_blocks(predictions):
-        predictions, classes = Categorical.of_sparse(predictions, classes), None
+        predictions, classes = Categorical.of_sparse(predictions, classes=classes), None
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
     if weights is not None:

@@ -105,7 +105,7 @@ class Categorical(ClassProbabilities):
         return probability_matrix(probabilities, copy=copy)
 
     @classmethod
-    def of_sparse(cls, matrix: Any, classes: Sequence[Any] | None = None) -> Self:
+    def of_sparse(cls, matrix: Any, *, classes: Sequence[Any] | None = None) -> Self:
         """Those of a matrix of scipy.sparse, whose rows become arrays of all numbers when they are read."""
         new = object.__new__(cls)
         rows, note = SparseRows.of(matrix)
