@@ -16,12 +16,14 @@ from caltest._validation.groups import rows_of
 from caltest.calibration_test import CalibrationTest
 from caltest.estimators import SKCE, Estimator, FeatureSKCE, WeightedSKCE
 from caltest.estimators.combined.features import Feature, as_features
+from caltest.estimators.combined.many_classes import are_read_in_blocks
+from caltest.estimators.combined.omnibus import THINNED
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.fields.survival import Censored, censored_pit_values
 from caltest.kernels import PairKernel
 from caltest.label_test import labels_tested
 from caltest.named_tests import MonteCarloTest, OmnibusTest
-from caltest.predictions import MultiLabel, Sample
+from caltest.predictions import Categorical, MultiLabel, Sample
 from caltest.predictions.convert import Missing, as_predictions, as_sample
 
 
@@ -52,7 +54,8 @@ def calibration_test(
         ``Predictions``, or what becomes some: an array-like of (n, k) probabilities of k classes or (n,) probabilities
         of class 1, a distribution of scipy.stats or torch.distributions with parameters (n,), e.g.
         ``scipy.stats.norm(mean, scale)``, or a list of n of them. Dask arrays and data frames of probabilities of
-        classes stay where their chunks are; see ``OmnibusTest().accumulator`` for other data that come in chunks.
+        classes, and families that are made of dask arrays, ``ct.Normal(mean, scale)``, stay where their chunks are; see
+        ``OmnibusTest().accumulator`` for other data that come in chunks.
         ``MultiLabel`` for labels of which a row can have several: the result, a ``MultiLabelTestResult``, has a p-value
         for each label, and one for all.
     targets
@@ -112,7 +115,8 @@ def calibration_test(
     up to 10 000 predictions of classes or 500 of real targets, O(n n_resamples) for more and for binary predictions;
     memory O(n n_resamples), up to 1 GB for the redraws that are kept at a time, or O(n + k n_resamples) for more than
     10 000 predictions of unordered classes, which are not copied if they come in single precision. Matrices of
-    scipy.sparse are taken as arrays of all numbers. See ``Omnibus`` and ``ConditionalMonteCarlo``.
+    scipy.sparse are taken as arrays of all numbers, but for more than 10 000 rows of more than 32 classes, without
+    weights and features, of which blocks are. See ``Omnibus`` and ``ConditionalMonteCarlo``.
 
     Examples
     --------
@@ -137,6 +141,8 @@ def calibration_test(
         targets = Censored(targets, np.ones(len(Table.of(targets, "targets").values)))
     if isinstance(targets, Censored):
         return _of_censored(predictions, targets, kernel, n_resamples, weights, features, lag, rng, progress)
+    if kernel is weights is features is None and lag == 1 and are_read_in_blocks(predictions):
+        predictions, classes = Categorical.of_sparse(predictions, classes=classes), None
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
     if weights is not None:
@@ -259,7 +265,7 @@ def _on_chunks(
             f"kernel: got {kernel!r} with dask arrays, wanted None; MonteCarloTest(LowRankSKCE(kernel)) takes them"
         )
     if weights is not None:
-        raise TypeError("weights: got some with dask arrays, wanted none, or arrays in memory")
+        raise TypeError(f"weights: got some with dask arrays, wanted none; {THINNED}")
     if missing != "refuse":
         raise ValueError(f"missing: got {missing!r} with dask arrays, wanted 'refuse', or arrays in memory")
     return OmnibusTest(n_resamples=n_resamples)(predictions, targets, classes=classes, rng=rng)

@@ -9,17 +9,18 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from io import BufferedReader, BytesIO, TextIOWrapper
+from io import BufferedReader, BytesIO, FileIO, TextIOWrapper
 from itertools import chain, islice
+from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 from zipfile import BadZipFile
 
 import numpy as np
 
-from caltest._basics.numerics import Array, IntArray
+from caltest._basics.numerics import Array, IntArray, ranges
 
 CHUNK = 2**16
 """Rows that are read at once."""
@@ -34,6 +35,8 @@ PACKED: dict[bytes, Callable[[Any], Any]] = {
 
 TABLES = (b"PAR1", b"ARROW1")
 """What Parquet and Feather files begin with."""
+
+NO_LINES = np.empty(0, dtype=np.intp)
 
 NONE = "\x1f"
 """A separator that no text has, for files of one column."""
@@ -69,6 +72,23 @@ class Rows:
     lines: IntArray
     head_line: int = 1
     convert: Convert | None = None
+    rows: IntArray = field(default_factory=lambda: NO_LINES)
+    """Numbers of the rows in the file, of a part of it."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def part(self, rows: slice) -> "Rows":
+        """Some of the rows after the first line."""
+        return replace(self, values=self.values[rows], lines=self.lines[rows], rows=self.rows[rows])
+
+    def numbered(self, start: int) -> "Rows":
+        """The rows as a part of the file that begins at one of its rows."""
+        return replace(self, rows=np.arange(start, start + len(self)))
+
+    def row(self, row: int) -> int:
+        """The number in the file of a row of the values."""
+        return int(self.rows[row]) if self.rows.size else row
 
     def with_head(self, is_header: bool) -> "Rows":
         """The rows with the first line where it belongs: among the names or among the values."""
@@ -88,7 +108,14 @@ class Rows:
 
     def where(self, row: int) -> str:
         """Which line has a row of the values."""
-        return f"line {self.lines[row]}" if self.lines.size else f"row {row}"
+        return f"line {self.lines[row]}" if self.lines.size else f"row {self.row(row)}"
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """All parts of a file as one."""
+    arrays = zip(*((one.values, one.lines, one.rows) for one in parts), strict=True)
+    values, lines, rows = (np.concatenate(some) for some in arrays)
+    return replace(parts[0], values=values, lines=lines, rows=rows)
 
 
 def texts(_: str, cells: Cells, __: list[int]) -> Array:
@@ -120,19 +147,33 @@ def read_rows(path: Path, convert: Convert, begin: Callable[[list[str]], None] =
 
     ``ValueError`` names the file and the line, and says what was got and wanted.
     """
+    return joined(list(read_chunks(path, convert, begin)))
+
+
+def read_chunks(
+    path: Path,
+    convert: Convert,
+    begin: Callable[[list[str]], None] = lambda _: None,
+    numbers_at_once: int | None = None,
+) -> Iterator[Rows]:
+    """The same in parts of at most 65 536 rows and so many numbers, without a limit only for text.
+
+    Archives of numpy and JSON lines are one part; text has one at least, which can be without rows after the head.
+    """
     name = name_of(path)
     with _readable(name), ExitStack() as stack:
         file = _opened(path, stack)
         if _begins(file, b"\x93NUMPY"):
-            return _binary(name, file)
-        if _begins(file, b"PK\x03\x04"):
-            return _archive(name, file)
-        if any(_begins(file, magic) for magic in TABLES):
-            return _of_columns(name, _table_in(name, file.read()))
-        if _begins(file, b"{"):
-            return _json_lines(name, file)
-        text = stack.enter_context(TextIOWrapper(file, encoding="utf-8-sig", newline=""))
-        return _text(name, text, convert, begin)
+            yield from _binary(name, file, numbers_at_once)
+        elif _begins(file, b"PK\x03\x04"):
+            yield _archive(name, file)
+        elif any(_begins(file, magic) for magic in TABLES):
+            yield from _tables_in(name, file, numbers_at_once)
+        elif _begins(file, b"{"):
+            yield _json_lines(name, file)
+        else:
+            text = stack.enter_context(TextIOWrapper(file, encoding="utf-8-sig", newline=""))
+            yield from _text(name, text, convert, begin, numbers_at_once)
 
 
 def holds_objects(path: Path) -> bool:
@@ -142,6 +183,15 @@ def holds_objects(path: Path) -> bool:
             return is_stdin(path) or _begins(_opened(path, stack), b"{")
     except (OSError, ValueError):
         return False
+
+
+def holds_rows(path: Path) -> bool:
+    """Whether it is a file that can be read in parts, again and again: no pipe, archive or JSON lines."""
+    if is_stdin(path) or not path.is_file():
+        return False
+    with _readable(name_of(path)), ExitStack() as stack:
+        file = _opened(path, stack)
+        return not _begins(file, b"PK\x03\x04") and not _begins(file, b"{")
 
 
 def read_objects(path: Path, convert: Callable[[str, dict[str, Any]], T]) -> list[T]:
@@ -179,37 +229,48 @@ def _readable(name: str) -> Iterator[None]:
 
 def read_with_columns(path: Path, columns: Sequence[str], numeric: Sequence[str] = ()) -> tuple[Rows, Rows]:
     """Columns of one file as text, by their names in the first line, and some, by default all others, as numbers."""
-    taken: list[Array] = []
-    places: list[int] = []
-    apart: list[int] = []
+    others, taken = zip(*chunks_with_columns(path, columns, numeric), strict=True)
+    return joined(others), joined(taken)
 
-    def begin(names: list[str]) -> None:
+
+def chunks_with_columns(
+    path: Path,
+    columns: Sequence[str],
+    numeric: Sequence[str] = (),
+    convert: Convert | None = None,
+    numbers_at_once: int | None = None,
+) -> Iterator[tuple[Rows, Rows]]:
+    """The same in parts, as those of ``read_chunks``; cells of the others are converted to numbers, or otherwise."""
+    names: list[str] = []
+
+    def begin(found: Sequence[str]) -> None:
+        names.extend(found)
         for column in (*columns, *numeric):
             if names.count(column) != 1 or len(names) <= len(columns):
                 got = f"{names.count(column)} columns {column!r} among {', '.join(names[:20])}"
                 raise ValueError(f"{name_of(path)}: got {got}, wanted it once, and columns of predictions")
-        places.extend(names.index(column) for column in columns)
-        apart.extend(i for i, name in enumerate(names) if name in columns or (numeric and name not in numeric))
 
-    def without_columns(name: str, cells: Cells, lines: list[int]) -> Array:
-        taken.append(np.array([[row[place] for place in places] for row in cells], dtype=object))
-        # Numbers in the places of these columns keep the numbers of the others in errors.
-        kept = [["0" if i in apart else cell for i, cell in enumerate(row)] for row in cells]
-        return np.delete(numbers(name, kept, lines), apart, axis=1)
-
-    rows = read_rows(path, without_columns, begin)
-    if rows.head is None and not taken:
-        begin(rows.names or [])
-        taken = [rows.values[:, places]]
-        others = np.delete(rows.values, apart, axis=1)
+    for rows in read_chunks(path, texts, begin, numbers_at_once):
+        if not names:
+            begin(rows.names or [])
+        if not len(rows):
+            raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
+        apart = [i for i, name in enumerate(names) if name in columns or (numeric and name not in numeric)]
+        taken, kept = rows.values[:, [names.index(one) for one in columns]], rows.values
+        if rows.convert is not None:
+            # Numbers in the places of these columns keep the numbers of the others in errors.
+            kept[:, apart] = "0"
+            kept = (convert or numbers)(rows.path, kept.tolist(), rows.lines.tolist())
+        kept = np.delete(kept, apart, axis=1)
         try:
-            rows = replace(rows, values=others.astype(float))
+            kept = kept if convert is not None or kept.dtype.kind != "O" else kept.astype(float)
         except ValueError as error:
             raise ValueError(f"{rows.path}: got columns of predictions with text ({error}), wanted numbers") from None
-    if not taken:
-        raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
-    names = [one for one in rows.names or rows.head or [] if one not in columns and (not numeric or one in numeric)]
-    return (replace(rows, head=None, names=names), Rows(rows.path, None, None, np.concatenate(taken), rows.lines))
+        of_numbers = [name for i, name in enumerate(names) if i not in apart]
+        yield (
+            replace(rows, head=None, names=of_numbers, values=kept),
+            replace(rows, head=None, names=None, values=taken, convert=None),
+        )
 
 
 def name_of(path: Path) -> str:
@@ -266,16 +327,36 @@ def _archive(name: str, file: BinaryIO) -> Rows:
     return _of_columns(name, columns)
 
 
-def _table_in(name: str, data: bytes) -> dict[str, Array]:
-    """The columns of a Parquet or Feather file."""
-    _extra("pyarrow", "in Parquet or Feather")
-    parquet, feather = import_module("pyarrow.parquet"), import_module("pyarrow.feather")
-    read = parquet.read_table if data[:4] == TABLES[0] else feather.read_table
+def _tables_in(name: str, file: BufferedReader, numbers_at_once: int | None) -> Iterator[Rows]:
+    """The rows of a Parquet or Feather file."""
+    arrow, of_parquet = _extra("pyarrow", "in Parquet or Feather"), _begins(file, TABLES[0])
+    parquet, ipc = import_module("pyarrow.parquet"), import_module("pyarrow.ipc")
+    # Files that are compressed as a whole, and pipes, have no places to jump to.
+    source = file if isinstance(file.raw, FileIO) and file.seekable() else BytesIO(file.read())
     try:
-        table = read(BytesIO(data))
+        table = parquet.ParquetFile(source, pre_buffer=False) if of_parquet else ipc.open_file(source)
+        schema = table.schema_arrow if of_parquet else table.schema
+        if numbers_at_once is None:
+            whole = table.read() if of_parquet else table.read_all()
+            yield _of_columns(name, {key: whole.column(key).to_numpy() for key in schema.names})
+            return
+        # A part without text or missing values is text where others have some.
+        is_text = not all(arrow.types.is_integer(one) or arrow.types.is_floating(one) for one in schema.types)
+        size, start = at_once(len(schema.names), numbers_at_once), 0
+        batches = table.iter_batches(size) if of_parquet else map(table.get_batch, range(table.num_record_batches))
+        for batch in batches:
+            for rows in ranges(batch.num_rows, size):
+                part = arrow.Table.from_batches([batch.slice(rows.start, rows.stop - rows.start)])
+                columns = {key: part.column(key).to_numpy() for key in schema.names}
+                yield _of_columns(name, columns, is_text).numbered(start)
+                start += part.num_rows
     except (OSError, ValueError) as error:
         raise ValueError(f"{name}: got a damaged or truncated file ({error}), wanted it whole") from None
-    return {key: table.column(key).to_numpy() for key in table.column_names}
+
+
+def at_once(width: int, numbers: int | None) -> int:
+    """Rows of so many columns that are read at once."""
+    return CHUNK if numbers is None else max(1, min(CHUNK, numbers // width))
 
 
 def _json_lines(name: str, file: BinaryIO) -> Rows:
@@ -316,29 +397,55 @@ def _type_of(column: list[Any]) -> Any:
     return object if any(value is None or isinstance(value, str) for value in column) else None
 
 
-def _of_columns(name: str, columns: dict[str, Array]) -> Rows:
+def _of_columns(name: str, columns: dict[str, Array], is_text: bool = False) -> Rows:
     """Columns with names as rows; columns of text or with missing values as the text that a CSV file would hold."""
     if not columns or len(next(iter(columns.values()))) == 0:
         raise ValueError(f"{name}: got no rows, wanted one for each observation")
     if len({array.shape for array in columns.values()}) > 1 or next(iter(columns.values())).ndim != 1:
         shapes = ", ".join(f"{key} {array.shape}" for key, array in columns.items())
         raise ValueError(f"{name}: got arrays of different shapes, {shapes}, wanted as many rows in each")
-    if all(array.dtype.kind in "buif" for array in columns.values()):
+    if not is_text and all(array.dtype.kind in "buif" for array in columns.values()):
         values = np.stack(list(columns.values()), axis=1)
     else:
         values = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=object)
         for j, array in enumerate(columns.values()):
             values[:, j] = ["" if value is None else str(value) for value in array.tolist()]
-    return Rows(name, None, list(columns), values, np.empty(0, dtype=np.intp))
+    return Rows(name, None, list(columns), values, NO_LINES)
 
 
-def _binary(name: str, file: BinaryIO) -> Rows:
+def _binary(name: str, file: BufferedReader, numbers_at_once: int | None) -> Iterator[Rows]:
+    """The rows of an array, in parts if they follow each other in the file."""
+    header = None if numbers_at_once is None else _header(file)
+    if header is None:
+        try:
+            array = np.load(BytesIO(file.read()), allow_pickle=False)
+        except ValueError as error:
+            wanted = "an array of numbers or text, without objects; save array.astype(float) or array.astype(str)"
+            raise ValueError(f"{name}: got an array that cannot be read ({error}), wanted {wanted}") from None
+        yield _checked(name, array)
+        return
+    begins_at, (n, *others), dtype = header
+    file.read(begins_at)
+    for rows in ranges(n, at_once(prod(others), numbers_at_once)):
+        part = min(rows.stop, n) - rows.start, *others
+        data = file.read(prod(part) * dtype.itemsize)
+        if len(data) < prod(part) * dtype.itemsize:
+            raise EOFError(f"it ends before row {rows.start + part[0]} of {n}")
+        yield _checked(name, np.frombuffer(data, dtype).reshape(part)).numbered(rows.start)
+
+
+def _header(file: BufferedReader) -> tuple[int, tuple[int, ...], np.dtype[Any]] | None:
+    """Where the rows of an array begin, its shape and type; None if it has no rows that follow each other."""
+    beginning = BytesIO(file.peek())
     try:
-        array = np.load(BytesIO(file.read()), allow_pickle=False)
-    except ValueError as error:
-        wanted = "an array of numbers or text, without objects; save array.astype(float) or array.astype(str)"
-        raise ValueError(f"{name}: got an array that cannot be read ({error}), wanted {wanted}") from None
-    return _checked(name, array)
+        version = np.lib.format.read_magic(beginning)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, by_column, dtype = read(beginning)
+    except ValueError:
+        return None
+    if by_column or dtype.hasobject or len(shape) not in (1, 2) or 0 in shape:
+        return None
+    return beginning.tell(), shape, dtype
 
 
 def _checked(name: str, array: Array) -> Rows:
@@ -348,10 +455,12 @@ def _checked(name: str, array: Array) -> Rows:
         raise ValueError(f"{name}: got an empty array {array.shape}, wanted a row for each observation")
     if array.dtype.kind == "S":
         array = np.char.decode(array, "utf-8")
-    return Rows(name, None, None, array[:, None] if array.ndim == 1 else array, np.empty(0, dtype=np.intp))
+    return Rows(name, None, None, array[:, None] if array.ndim == 1 else array, NO_LINES)
 
 
-def _text(name: str, text: TextIOWrapper, convert: Convert, begin: Callable[[list[str]], None]) -> Rows:
+def _text(
+    name: str, text: TextIOWrapper, convert: Convert, begin: Callable[[list[str]], None], numbers_at_once: int | None
+) -> Iterator[Rows]:
     beginning = list(islice(text, 200))
     comments = next((i for i, line in enumerate(beginning) if line.strip() and line[0] != "#"), len(beginning))
     first = beginning[comments:]
@@ -365,21 +474,16 @@ def _text(name: str, text: TextIOWrapper, convert: Convert, begin: Callable[[lis
         rows, head_line, head = chain([(head_line, head)], rows), head_line, []
     begin(head or names or [])
     width = len(names or head)
-    values, lines = [], []
-    while chunk := list(islice(rows, CHUNK)):
+    part = Rows(name, head or None, None if head else names, np.empty((0, width)), NO_LINES, head_line, convert)
+    size, start = at_once(width, numbers_at_once), 0
+    while chunk := list(islice(rows, size)):
         _check_width(name, chunk, width, head_line, head)
-        lines.append(np.array([line for line, _ in chunk], dtype=np.intp))
-        values.append(convert(name, [cells for _, cells in chunk], lines[-1].tolist()))
-    empty = np.empty((0, width))
-    return Rows(
-        name,
-        head or None,
-        names if not head else None,
-        np.concatenate(values) if values else empty,
-        np.concatenate([np.empty(0, dtype=np.intp), *lines]),
-        head_line,
-        convert,
-    )
+        lines = np.array([line for line, _ in chunk], dtype=np.intp)
+        values = convert(name, [cells for _, cells in chunk], lines.tolist())
+        yield replace(part, values=values, lines=lines).numbered(start)
+        part, start = replace(part, head=None, names=head or names), start + len(lines)
+    if not start:
+        yield part
 
 
 def _records(name: str, text: Iterator[str], separator: str | None, before: int) -> Iterator[tuple[int, list[str]]]:

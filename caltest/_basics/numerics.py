@@ -109,7 +109,7 @@ def check_memory(n_bytes: int, what: str, of: tuple[int, str], instead: str = ""
 
     Its size is proportional to a power of their number.
     """
-    memory, (number, name) = _memory(), of
+    memory, (number, name) = memory_size(), of
     if n_bytes > memory:
         fitting = int(number * (memory / n_bytes) ** (1.0 / power))
         fits = f"{fitting:,} of the {number:,}" if fitting else "not even one of the"
@@ -121,7 +121,7 @@ LIMITS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_byt
 """Where Linux says how much a container may take."""
 
 
-def _memory() -> float:
+def memory_size() -> float:
     """Bytes of memory of the machine or container, infinite where the system does not tell."""
     try:
         memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -318,8 +318,11 @@ def read_only(array: Array, dtype: Any) -> Array:
 
 
 def are_chunks(data: Any) -> bool:
-    """Whether data are a dask array, series or data frame."""
-    return hasattr(data, "to_delayed") and type(data).__module__.split(".")[0] in ("dask", "dask_expr")
+    """Whether data are a dask array, series or data frame, or predictions that are made of some."""
+    kind = type(data)
+    return getattr(kind, "in_chunks", False) or (
+        hasattr(data, "to_delayed") and kind.__module__.split(".")[0] in ("dask", "dask_expr")
+    )
 
 
 def _as_given(data: ArrayLike, name: str) -> Array:

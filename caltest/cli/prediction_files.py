@@ -4,7 +4,8 @@ import csv
 import gzip
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
@@ -71,28 +72,51 @@ def read_one_file(
     path: Path, outcomes: str, others: Sequence[str], normal: bool, missing: Missing, columns: Sequence[str] = ()
 ) -> tuple[Sample, int, dict[str, Array]]:
     """The same from one file, with columns (n,) that are no predictions by their names."""
-    try:
+    with columns_advised(bool(columns)):
         given, taken = read_with_columns(path, [outcomes, *others], columns)
         if not normal and not columns:
-            _check_columns(given)
-    except ValueError as error:
-        if columns or not re.search("wanted a number|wanted numbers|counts rows", str(error)):
-            raise
-        raise ValueError(f"{error}; or name the columns of predictions with --columns") from None
+            check_columns(given)
     observed = replace(taken, values=taken.values[:, :1])
     found = {name: _column(column) for name, column in zip(others, taken.values.T[1:], strict=True)}
     return *_matched(given, observed, normal, missing), found
 
 
+@contextmanager
+def columns_advised(are_named: bool) -> Iterator[None]:
+    """Errors of columns that are no predictions say how to name those that are."""
+    try:
+        yield
+    except ValueError as error:
+        if are_named or not re.search("wanted a number|wanted numbers|counts rows", str(error)):
+            raise
+        raise ValueError(f"{error}; or name the columns of predictions with --columns") from None
+
+
 def _matched(given: Rows, observed: Rows, normal: bool, missing: Missing) -> tuple[Sample, int]:
-    is_header, outcome_is_header = _headers(given, observed, normal)
+    is_header, outcome_is_header = headers(given, observed, normal)
     table, labels = given.with_head(is_header), observed.with_head(outcome_is_header)
-    targets = _targets(labels, table)
+    targets = targets_of(labels, table)
+    return paired(table, labels, targets, normal, missing, names_of(table)), len(targets)
+
+
+def paired(
+    table: Rows,
+    labels: Rows,
+    targets: Array,
+    normal: bool,
+    missing: Missing,
+    names: tuple[str, ...] | None = None,
+    classes: Sequence[str] | None = None,
+) -> Sample:
+    """Rows of predictions with the targets that labels became; errors say where in the files they are.
+
+    ``classes`` are names of classes if targets are such names; else these are ``names``, if targets are among them.
+    """
     try:
         if normal:
-            return as_sample(_normal(table), targets, missing=missing), len(targets)
-        sample = as_sample(Table(table.values, _names(table)), targets, missing=missing)
-        return replace(sample, predictions=_named(sample.predictions, table.names)), len(targets)
+            return as_sample(_normal(table), targets, missing=missing)
+        sample = as_sample(Table(table.values, names), targets, classes, missing=missing)
+        return replace(sample, predictions=_named(sample.predictions, table.names))
     except ValueError as error:
         raise ValueError(_located(str(error), table, labels)) from None
 
@@ -100,7 +124,7 @@ def _matched(given: Rows, observed: Rows, normal: bool, missing: Missing) -> tup
 def _read(path: Path, normal: bool) -> Rows:
     given = read_rows(path, numbers)
     if not normal:
-        _check_columns(given)
+        check_columns(given)
     return given
 
 
@@ -224,7 +248,7 @@ def _same(path: Path, other: Path) -> bool:
     return os.path.realpath(path) == os.path.realpath(other)
 
 
-def _headers(given: Rows, observed: Rows, normal: bool) -> tuple[bool, bool]:
+def headers(given: Rows, observed: Rows, normal: bool) -> tuple[bool, bool]:
     """Whether the first lines of predictions and of outcomes are headers: where they can be both, numbers of rows say.
 
     Those of both files are where pandas writes 0, 1, ... over columns without names.
@@ -303,13 +327,13 @@ def _is_excluded(given: Rows, observed: Rows) -> bool:
     return outcome.isdecimal() and int(outcome) != certain
 
 
-def _names(table: Rows) -> tuple[str, ...] | None:
+def names_of(table: Rows) -> tuple[str, ...] | None:
     """Names of the columns, unless they only count."""
     names = table.names
     return None if names is None or names == [str(j) for j in range(len(names))] else tuple(names)
 
 
-def _targets(rows: Rows, predictions: Rows) -> Array:
+def targets_of(rows: Rows, predictions: Rows) -> Array:
     """Outcomes as numbers, booleans or names; missing ones are None, or NaN among numbers."""
     values = rows.values[:, 0]
     if values.dtype != object:
@@ -347,8 +371,8 @@ def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -
     unknown = next((i for i in np.flatnonzero(present).tolist() if values[i] not in names), None)
     if unknown is not None:
         raise ValueError(
-            f"{rows.path}: got {values[unknown]!r} at row {unknown} ({rows.where(unknown)}), wanted one of the "
-            f"names in the header of {predictions.path}: {', '.join(names)}"
+            f"{rows.path}: got {values[unknown]!r} at row {rows.row(unknown)} ({rows.where(unknown)}), wanted one of "
+            f"the names in the header of {predictions.path}: {', '.join(names)}"
         )
 
 
@@ -358,7 +382,7 @@ def _normal(table: Rows) -> Normal:
     return Normal(table.values[:, 0], table.values[:, 1])
 
 
-def _check_columns(table: Rows) -> None:
+def check_columns(table: Rows) -> None:
     """Raise ``ValueError`` if the first of several columns counts rows, or two are one with decimal commas."""
     values = table.values
     if values.dtype.kind not in "iuf" or values.shape[1] < 2 or not (np.floor(values[:, 0]) == values[:, 0]).all():
@@ -380,9 +404,14 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
     if name not in ("targets", "predictions", "probabilities", "mean", "scale"):
         return message
     rest = re.sub(r"\bcolumn (\d+)", lambda found: f"column {int(found[1]) + 1}", rest)
-    if rows.lines.size:
-        n, pattern = len(rows.lines), r"\b(?:row|position) (\d+)"
-        rest = re.sub(pattern, lambda it: f"{it[0]} ({rows.where(int(it[1]))})" if int(it[1]) < n else it[0], rest)
+
+    def place(found: re.Match[str]) -> str:
+        row = int(found[2])
+        if row >= len(rows):
+            return found[0]
+        return f"{found[1]} {rows.row(row)}" + (f" ({rows.where(row)})" if rows.lines.size else "")
+
+    rest = re.sub(r"\b(row|position) (\d+)", place, rest)
     if name in ("mean", "scale"):
         rest = f"{name}: {rest}"
     return f"{rows.path}: {rest}".replace('pass missing="drop"', "pass --missing drop")

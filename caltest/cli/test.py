@@ -12,6 +12,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.group_result import GroupCalibrationTestResult
 from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
 from caltest._results.tables import Table
+from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, outcomes_of, show
 from caltest.cli.prediction_files import check_different, kept, read_columns, read_one_file, read_sample, read_weights
@@ -54,13 +55,16 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Test, print, and return 1 if calibration is rejected and that is asked for, else 0."""
+    found = _in_parts(options)
+    if found is not None:
+        return _judged(options, replace(found[0], notes=(*found[0].notes, *found[1])))
     sample, weights, said, fields = _read(options)
     sample = prepared(options.test, sample)
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
     if options.groups is not None:
         of_groups = ct.GroupCalibrationTest(None if options.bandwidth is None else ct.estimators.Omnibus(kernel))
-        found = of_groups.on(sample, fields[options.groups], rng=options.seed, progress=in_terminal())
-        return _of_groups(options, replace(found, notes=(*found.notes, *said)))
+        groups = of_groups.on(sample, fields[options.groups], rng=options.seed, progress=in_terminal())
+        return _of_groups(options, replace(groups, notes=(*groups.notes, *said)))
     if options.clusters is not None:
         test: ct.CalibrationTest = ct.ClusterSKCETest(kernel, fields[options.clusters])
     else:
@@ -68,7 +72,22 @@ def run(options: argparse.Namespace) -> int:
     if options.features is not None:
         test = ct.OmnibusTest(kernel, features=fields)
     result = test.on(sample, rng=options.seed, progress=in_terminal())
-    result = replace(result, notes=(*result.notes, *said, *notes))
+    return _judged(options, replace(result, notes=(*result.notes, *said, *notes)))
+
+
+def _in_parts(options: argparse.Namespace) -> tuple[CalibrationTestResult, tuple[str, ...]] | None:
+    """The default test of files that are too large to be read whole."""
+    others = (options.weights, options.groups, options.clusters, options.features)
+    if options.test != "omnibus" or any(one is not None for one in others):
+        return None
+    if options.outcomes is None and options.outcome_column is None:
+        return None
+    files = Files(options.predictions, outcomes_of(options), options.columns, options.normal, options.missing)
+    return tested_in_parts(files, options.bandwidth, options.seed, in_terminal())
+
+
+def _judged(options: argparse.Namespace, result: CalibrationTestResult) -> int:
+    """Print a result with its verdict; return the status."""
     rejected = result.pvalue <= options.alpha
     judged = {
         "alpha": options.alpha,

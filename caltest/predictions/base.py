@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import scipy
 
+from caltest._basics.chunks import ChunkedPredictions, have_chunks
 from caltest._basics.jobs import Stream
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, OwnErrstate, check_memory, generator_apart
 from caltest._basics.threads import threaded
@@ -83,6 +84,12 @@ class Predictions(OwnErrstate, ABC):
     """Time up to which the distribution of a time is known."""
     centred_directly: ClassVar[bool] = False
     """Whether ``centred_kernel`` has a formula of its own, and expectations of kernels have none."""
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        """Predictions; of dask arrays what tests make predictions of, chunk by chunk."""
+        if have_chunks((*arguments, *named.values())):
+            return ChunkedPredictions(cls, arguments, named)
+        return super().__new__(cls)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -63,7 +63,7 @@ Checks = tuple[list[Claim], list[Score]]
 
 def of_classes(law: "FinitePredictions", targets: Array) -> Checks:
     """Whether the most probable class, or class 1 of two, occurs as often as claimed; logarithmic and Brier score."""
-    binary = law.to_array().ndim == 1
+    binary = law.take(slice(0, 1)).to_array().ndim == 1
     n, k, factor = len(law), law.n_classes, law.brier_factor
     top = np.empty(n) if not binary else law.to_array()
     entropy, squares = np.empty(n), np.empty(n)

@@ -213,18 +213,21 @@ def as_sample(
             not_numbers(predictions, outcomes, names[1])
         raise
     if kept is not None:
-        count = len(checked) - kept.size
-        were, its = ("was", "its prediction") if count == 1 else ("were", "their predictions")
-        note = (
-            f"{count} of {len(checked)} outcomes {were} missing and left out, with {its}; "
-            "this assumes that whether an outcome is missing does not depend on it, given the prediction"
-        )
-        remarks = (*remarks, note)
+        remarks = (*remarks, missing_note(len(checked) - kept.size, len(checked)))
         converted, checked = converted.take(kept), checked[kept]
     elif copy:
         checked = checked.copy()
     pools = converted.pooled(checked) if pooled else converted
     return Sample(pools, checked if pools is converted else pools.check_targets(checked), kept, remarks)
+
+
+def missing_note(count: int, n: int) -> str:
+    """What to say about outcomes that are missing."""
+    were, its = ("was", "its prediction") if count == 1 else ("were", "their predictions")
+    return (
+        f"{count} of {n} outcomes {were} missing and left out, with {its}; "
+        "this assumes that whether an outcome is missing does not depend on it, given the prediction"
+    )
 
 
 def observed_targets(targets: ArrayLike, name: str = "targets") -> Array:

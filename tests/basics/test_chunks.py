@@ -1,8 +1,10 @@
 """Dask arrays on two worker processes: the same as in memory, and errors that say what to do."""
 
 import logging
+import os
 import sys
 import warnings
+from functools import partial
 
 import joblib
 import numpy as np
@@ -12,6 +14,7 @@ from grids import thinned
 from samples import TV, samples
 
 import caltest as ct
+from caltest._basics.chunks import Place, _merged, _updated
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -240,7 +243,8 @@ WHAT_TO_USE = "BlockSKCE|LowRankSKCE"
         (ct.AsymptoticSKCETest(TV), "got ArconesGineBootstrap, which needs all observations at once"),
         (ct.MonteCarloTest(ct.BlockSKCE(TV)), "got BlockSKCE for ConditionalMonteCarlo"),
         (lambda p, y: ct.median_bandwidth(p, ct.TotalVariation()), "predictions: got a dask Array"),
-        (lambda p, y: ct.Categorical(p), "probabilities: got a dask Array"),
+        (lambda p, y: ct.SKCE(TV)(ct.Categorical(p), y), "got dask arrays for SKCE"),
+        (lambda p, y: ct.compare_models({"a": ct.Categorical(p)}, y), "predictions: got a dask ChunkedPredictions"),
     ],
 )
 def test_what_needs_all_data_at_once_says_what_does_not(entry, name):
@@ -259,3 +263,76 @@ def test_checked_predictions_with_targets_in_chunks():
 def test_a_bar_is_not_a_number(entry):
     with pytest.raises(ValueError, match="progress: got 1, wanted True or False"):
         entry(*chunked(CHUNKS["equal"]), progress=1)
+
+
+M = 900
+MEANS, SCALES = RNG.normal(size=M), np.exp(0.3 * RNG.normal(size=M))
+NOISE = RNG.normal(size=(M, 8))
+NUMBERS = MEANS + SCALES * NOISE[:, 0]
+COUNTS = RNG.poisson(np.exp(1.0 + 0.3 * NOISE[:, 0]))
+IN_CHUNKS = {
+    "Normal": (lambda a: ct.Normal(a(MEANS), a(SCALES)), NUMBERS),
+    "Normal of one scale": (lambda a: ct.Normal(a(MEANS), scale=1.0), NUMBERS),
+    "Laplace, an array in memory": (lambda a: ct.Laplace(a(MEANS), SCALES), NUMBERS),
+    "Poisson": (lambda a: ct.Poisson(a(np.exp(1.0 + 0.3 * NOISE[:, 0]))), COUNTS),
+    "Ensemble": (lambda a: ct.Ensemble(a(MEANS[:, None] + NOISE)), NUMBERS),
+    "MvNormal": (lambda a: ct.MvNormal(a(NOISE[:, :2]), a(np.ones(M))), NOISE[:, :2] + NOISE[:, 2:4]),
+    "Ordinal": (lambda a: ct.Ordinal(a(np.tile(P, (2, 1))[:M])), np.tile(Y, 2)[:M]),
+    "QuantileForecast": (
+        lambda a: ct.QuantileForecast([0.1, 0.5, 0.9], a(MEANS[:, None] + np.array([-1.28, 0.0, 1.28]))),
+        NUMBERS,
+    ),
+    "Mixture": (
+        lambda a: ct.Mixture([ct.Normal(a(MEANS), a(SCALES)), ct.Normal(a(MEANS), 1.0)], np.full((M, 2), 0.5)),
+        NUMBERS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", thinned(IN_CHUNKS, ["Normal", "MvNormal", "Ensemble", "Laplace, an array in memory"]))
+def test_families_of_dask_arrays(name):
+    """The same null distribution as of one chunk in memory."""
+    make, y = IN_CHUNKS[name]
+    test, p = ct.OmnibusTest(n_resamples=9), make(np.asarray)
+    in_memory = test.accumulator(predictions=p, rng=5).update(p, y).result()
+    with dask.config.set(scheduler="synchronous"):
+        chunks = da.from_array(y, chunks=(170, *y.shape[1:]))
+        result = test(make(lambda array: da.from_array(array, chunks=(250, -1)[: array.ndim])), chunks, rng=5)
+    assert result.n == M
+    assert result.null_distribution == pytest.approx(in_memory.null_distribution, rel=1e-8)
+    assert (result.pvalue, result.predictions) == (in_memory.pvalue, in_memory.predictions)
+
+
+@pytest.mark.parametrize("death", ["error", "exit"])
+def test_a_worker_that_dies_changes_nothing(death, client, tmp_path):
+    """The first task that sees the last chunk fails, or its process ends."""
+    mark = tmp_path / "died"
+
+    def once(block, block_info=None):
+        if block_info and block_info[0]["chunk-location"][0] == 3 and not mark.exists():
+            mark.touch()
+            if death == "exit":
+                os._exit(1)
+            raise RuntimeError("a disk that is full")
+        return block
+
+    make = partial(da.from_array, chunks=250)
+    test = ct.OmnibusTest(n_resamples=9)
+    expected = test(ct.Normal(make(MEANS), make(SCALES)), make(NUMBERS), rng=5)
+    with dask.annotate(retries=2):
+        result = test(ct.Normal(make(MEANS).map_blocks(once, dtype=float), make(SCALES)), make(NUMBERS), rng=5)
+    assert mark.exists()
+    assert result.to_dict() == expected.to_dict()
+
+
+def test_tasks_change_none_of_their_arguments():
+    first, second = (ct.OmnibusTest(n_resamples=9).accumulator(predictions=P, rng=5) for _ in range(2))
+    left, right = (_updated(one, Place(0), [P], Y, start, None) for one, start in ((first, 0), (second, N)))
+    assert _merged(left, right).n == _merged(left, right).n == 2 * N
+    assert (first.n, left.n, right.n) == (0, N, N)
+
+
+def test_columns_of_different_lengths():
+    make = partial(da.from_array, chunks=250)
+    with pytest.raises(ValueError, match="predictions: got dask arrays of 800 and 900 rows, wanted one length"):
+        ct.calibration_test(ct.Normal(make(MEANS), make(SCALES[:800])), make(NUMBERS))

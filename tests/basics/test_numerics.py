@@ -26,14 +26,14 @@ _, P, Y, _, _ = samples(400, 3)
     ids=["bootstrap", "Monte Carlo", "mean embedding"],
 )
 def test_what_does_not_fit_into_memory_is_an_error_that_says_how_large_it_is(test, message, monkeypatch):
-    monkeypatch.setattr("caltest._basics.numerics._memory", lambda: 10_000.0)
+    monkeypatch.setattr("caltest._basics.numerics.memory_size", lambda: 10_000.0)
     with pytest.raises(MemoryError, match=message):
         test(P, Y)
 
 
 def test_sums_of_features_that_do_not_fit_into_memory(monkeypatch):
     accumulator = ct.MonteCarloTest(ct.LowRankSKCE(TV, 9).resolve(ct.Categorical(P))).accumulator(rng=1)
-    monkeypatch.setattr("caltest._basics.numerics._memory", lambda: 10_000.0)
+    monkeypatch.setattr("caltest._basics.numerics.memory_size", lambda: 10_000.0)
     with pytest.raises(
         MemoryError,
         match=r"sums of features for all redraws .* [0-9]+ of the 1,000 redraws would fit; else take a lower rank",
@@ -47,7 +47,7 @@ def test_memory_is_unlimited_where_the_system_does_not_tell(monkeypatch):
 
     monkeypatch.setattr("os.sysconf", refuse)
     monkeypatch.setattr(numerics, "LIMITS", ())
-    assert numerics._memory() == float("inf")
+    assert numerics.memory_size() == float("inf")
 
 
 def test_what_fits_is_as_large_as_the_memory_of_the_container(monkeypatch, tmp_path):

@@ -246,7 +246,7 @@ def test_module_and_version():
 
 
 def test_what_does_not_fit_into_memory_is_an_error(files, capsys, monkeypatch):
-    monkeypatch.setattr("caltest._basics.numerics._memory", lambda: 100.0)
+    monkeypatch.setattr("caltest._basics.numerics.memory_size", lambda: 100.0)
     status, out, err = run(capsys, *files(ROWS, ["1", "0", "0", "1"]))
     assert (status, out) == (2, "")
     assert err.startswith("caltest: error: redrawn targets of a pass would take")

@@ -363,7 +363,7 @@ def test_tables_that_are_too_large_are_those_of_parts(family, monkeypatch):
 
 
 def test_probabilities_that_do_not_fit_into_memory(monkeypatch):
-    monkeypatch.setattr("caltest._basics.numerics._memory", lambda: 1e4)
+    monkeypatch.setattr("caltest._basics.numerics.memory_size", lambda: 1e4)
     monkeypatch.setattr(law, "PART", 1000)
     monkeypatch.setattr(expectations, "VALUES", 1000)
     with pytest.raises(MemoryError, match=r"probabilities of all counts would take .*BlockSKCE"):

@@ -37,8 +37,9 @@ from caltest.predictions.faults import Faults
 from caltest.predictions.faults.classes.labels import LabelFaults
 from caltest.predictions.standard_scores import mean_square, scores_of
 
-MANY_CLASSES, MANY_NUMBERS = 10_000, 500
-"""Predictions of classes, and of numbers or vectors, from which on kernels of redraws have a low rank."""
+MANY_CLASSES, MANY_ALIKE, MANY_NUMBERS = 10_000, 3_000, 500
+"""Predictions of classes, of classes some of which are alike for the kernel, and of numbers or vectors, from which on
+kernels of redraws have a low rank."""
 
 MANY_IN_SUMS = 20_000
 """Predictions of numbers beyond which redraws are made by rows, where that is quick, and features follow from some."""
@@ -262,9 +263,10 @@ SCORES = tuple(
 
 def _kernels(kernel: ProductKernel, predictions: Predictions, rng: Any, may_be_low: bool, are_many: bool) -> Component:
     """The kernel first, of classes with other bandwidths too; of low rank for many predictions not on a line."""
-    of_classes = predictions.law.finite is not None
-    kernels = _with_bandwidths(kernel, FACTORS if of_classes else (1.0,))
-    many = are_many or len(predictions) >= (MANY_CLASSES if of_classes else MANY_NUMBERS)
+    of_classes, least = predictions.law.finite is not None, MANY_NUMBERS
+    if of_classes:
+        least = MANY_CLASSES if kernel.target_kernel.is_identity else MANY_ALIKE
+    kernels, many = _with_bandwidths(kernel, FACTORS if of_classes else (1.0,)), are_many or len(predictions) >= least
     component = Component("kernel error", partial(_kernel_errors, kernels, ()), len(kernels), shares_kernel=True)
     if not may_be_low or not many or on_a_line(kernel, predictions) is not None:
         return component

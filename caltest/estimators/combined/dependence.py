@@ -6,6 +6,9 @@ from caltest._basics.numerics import Array, BoolArray, FloatArray, ranges
 from caltest.binning import QuantileBinning
 from caltest.predictions import Predictions, Sample
 
+NUMBERS = 2**22
+"""Numbers that are looked at together, at most."""
+
 MOST = 100_000
 """Observations that are looked at, the first ones."""
 
@@ -79,12 +82,17 @@ def _keys(predictions: Predictions) -> FloatArray:
         if isinstance(one, Predictions):
             total += rng.random() * _keys(one)
         elif np.shape(one)[:1] == (n,):
-            rows = np.asarray(one).reshape(n, -1)
+            rows = one if len(one.shape) == 2 else np.asarray(one).reshape(n, -1)
             weights = rng.random(rows.shape[1])
-            for part in ranges(n, ROWS):
+            for part in ranges(n, _at_once(rows.shape[1])):
                 # A product of matrices may round equal rows differently.
                 total[part] += (rows[part] * weights).sum(axis=1)
     return total
+
+
+def _at_once(width: int) -> int:
+    """Rows of so many numbers that are looked at together."""
+    return max(1, min(ROWS, NUMBERS // width))
 
 
 def _expected(sample: Sample) -> tuple[FloatArray, FloatArray, BoolArray]:
@@ -96,7 +104,7 @@ def _expected(sample: Sample) -> tuple[FloatArray, FloatArray, BoolArray]:
     if law is None:
         return np.zeros(n), np.full(n, np.inf), np.ones(n, dtype=np.bool_)
     ranks, losses = np.empty(n), np.empty(n)
-    for part in ranges(n, ROWS):
+    for part in ranges(n, _at_once(law.n_classes)):
         p = law.take(part).probabilities
         ranks[part] = p.argmax(axis=1) + p.max(axis=1) / 2.0
         losses[part] = -np.log(np.maximum(p[np.arange(len(p)), y[part]], TINY))

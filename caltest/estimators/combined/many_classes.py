@@ -11,6 +11,7 @@ depend on predictions only.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -340,6 +341,12 @@ class ManyClasses(OfRows[ClassSums]):
         parts = list(ranges(codes.shape[1], -(-codes.shape[1] // SLICES)))
         for _ in threaded(add, parts, len(parts), "labels", work=50.0 * codes.size):
             pass
+
+
+def are_read_in_blocks(data: Any) -> bool:
+    """Whether data are a matrix of scipy.sparse of which only blocks of rows are compared."""
+    shape: tuple[int, ...] = data.shape if hasattr(data, "tocsr") and hasattr(data, "toarray") else ()
+    return len(shape) == 2 and shape[0] > ALL_PAIRS and shape[1] >= MANY
 
 
 def blocks_of(view: ClassView) -> list[IntArray]:

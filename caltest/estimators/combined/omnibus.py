@@ -71,6 +71,12 @@ LABELS, PARTS = 2**21, 4
 """The same of labels and counts, in so many parts at least."""
 
 
+THINNED = (
+    "keep each row with probability weight / largest weight, drawn without its outcome, and test them unweighted, "
+    "or pass all data at once"
+)
+"""What to do with weights, which are scaled by their sums over all rows, where no part of the data knows these."""
+
 GIVEN_FEATURES = 0.3
 """The weight of errors that depend on features, if there are some."""
 
@@ -220,7 +226,7 @@ class Omnibus(JointEstimator):
         if self.features:
             raise TypeError("features: got some, wanted none for data that come in chunks")
         if self.weights is not None:
-            raise TypeError("weights: got some, wanted none for data that come in chunks")
+            raise TypeError(f"weights: got some, wanted none for data that come in chunks; {THINNED}")
         if not come_in_chunks(predictions):
             raise TypeError(
                 f"predictions: got {predictions.family} predictions in chunks, wanted some from which targets can be "

@@ -19,6 +19,7 @@ from caltest._validation import (
 from caltest.kernels import DeltaKernel, ExponentialKernel, ProductKernel, TotalVariation
 from caltest.predictions.base import Parameter, Predictions, require_family, require_same_classes
 from caltest.predictions.classes.finite import FinitePredictions
+from caltest.predictions.classes.sparse_rows import SparseRows
 
 
 class ClassProbabilities(FinitePredictions):
@@ -102,6 +103,15 @@ class Categorical(ClassProbabilities):
     @staticmethod
     def _checked(probabilities: ArrayLike, copy: bool) -> tuple[FloatArray, str]:
         return probability_matrix(probabilities, copy=copy)
+
+    @classmethod
+    def of_sparse(cls, matrix: Any, *, classes: Sequence[Any] | None = None) -> Self:
+        """Those of a matrix of scipy.sparse, whose rows become arrays of all numbers when they are read."""
+        new = object.__new__(cls)
+        rows, note = SparseRows.of(matrix)
+        new._parameters, new.notes = (rows,), (note,) if note else ()
+        new.classes = class_names(classes, new.n_classes)
+        return new
 
     @property
     def shape(self) -> tuple[int, ...]:

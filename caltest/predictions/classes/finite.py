@@ -299,6 +299,8 @@ def of_classes(predictions: Predictions, wanted: str = "Categorical or Bernoulli
 
 def at_labels(values: Array, labels: Array) -> Array:
     """One of the values (..., n, k) for each label (..., n), which draws from classes have as a real number."""
+    if hasattr(values, "at") and labels.ndim == 1:
+        return np.asarray(values.at(labels.astype(np.intp, copy=False)))
     return np.asarray(np.take_along_axis(values, labels[..., None].astype(np.intp, copy=False), axis=-1)[..., 0])
 
 

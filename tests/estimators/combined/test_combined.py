@@ -100,12 +100,39 @@ def test_faults_are_found_and_impossible_outcomes_named():
     assert f"row {N}: class {LABELS[3][0]}" in str(result)
 
 
+OTHERS = {
+    "wider": (lambda p: np.column_stack([p / 2.0, np.full((len(p), 1), 0.5)]), "predictions: got 4 classes, wanted 3"),
+    "names": (lambda p: ct.Categorical(p, classes=["a", "b", "d"]), "classes"),
+    "empty": (lambda p: p[:0], "got no|got shape|wanted at least one|got an empty"),
+    "numbers": (lambda p: ct.Normal(p[:, 0], 1.0), "got Normal predictions, wanted Categorical"),
+    "single precision": (lambda p: p.astype(np.float32), None),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_chunks_that_differ(name):
+    """Of another width, names, family or without rows: refused, and nothing is lost; another precision is none."""
+    change, message = OTHERS[name]
+    p, y = SETS[3][:200], LABELS[3][:200]
+    first = ct.Categorical(p, classes=["a", "b", "c"]) if name == "names" else p
+    labels = np.array(["a", "b", "c"])[y] if name == "names" else y
+    stream = TEST.accumulator(predictions=first, rng=1).update(first, labels)
+    other = change(p)
+    if message is None:
+        assert stream.update(other, labels).n == 400
+        return
+    with pytest.raises((TypeError, ValueError), match=message):
+        stream.update(other, labels[: len(other)])
+    assert stream.n == 200
+    assert stream.result().n == 200
+
+
 def test_what_cannot_come_in_chunks_is_refused():
     centre = np.arange(9.0)
     scores = ct.Unnormalised(lambda centre, y: -(y - centre), centre, points=np.linspace(-4.0, 4.0, 9))
     with pytest.raises(TypeError, match="got Unnormalised predictions in chunks, wanted"):
         TEST.accumulator(predictions=scores)
-    with pytest.raises(TypeError, match="weights"):
+    with pytest.raises(TypeError, match=r"weights: got some.*keep each row with probability weight / largest weight"):
         ct.OmnibusTest(weights=np.arange(1.0, 4.0)).accumulator(predictions=SETS[3])
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
     blocks = ct.AsymptoticBlockSKCETest(kernel).accumulator()

@@ -11,6 +11,7 @@ import caltest as ct
 from caltest._loops.rows import draw_by_row
 from caltest.estimators.combined import many_classes
 from caltest.estimators.combined.many_classes import FACTORS, ORDER, blocks_of
+from caltest.predictions.classes.sparse_rows import SparseRows
 from caltest.predictions.faults.classes.labels import log_norms_of, sum_of_log_norms
 
 
@@ -202,9 +203,47 @@ def test_sparse_predictions(kind):
         ct.calibration_test(kind(p / 2.0), y)
 
 
+def sparse_rows(n=10_100, k=60, m=5):
+    """Rows with m of k classes, and labels of which one is impossible."""
+    rng = np.random.default_rng(8)
+    columns = np.argsort(rng.random((n, k)), axis=1)[:, :m]
+    values = rng.dirichlet(np.ones(m), n)
+    y = columns[np.arange(n), (np.cumsum(values, axis=1) < rng.random((n, 1))).sum(axis=1).clip(0, m - 1)]
+    y[-1] = columns[-1, -1]
+    values[-1] = [0.5, 0.5, 0.0, 0.0, 0.0]
+    return sparse.csr_array((values.ravel(), columns.ravel(), np.arange(0, n * m + 1, m)), shape=(n, k)), y
+
+
+def test_blocks_of_sparse_predictions_are_those_of_all_numbers(monkeypatch):
+    """The same result, an outcome of probability 0 with it, without an array of all numbers."""
+    p, y = sparse_rows()
+    dense = ct.calibration_test(p.toarray(), y, n_resamples=9, rng=1)
+    monkeypatch.setattr(sys.modules[SparseRows.__module__], "DENSE", p.shape[1] * 10_050)
+    monkeypatch.setattr("caltest.predictions.claims.AT_ONCE", 2**18)
+    monkeypatch.setattr(SparseRows, "__array__", None)
+    result = ct.calibration_test(p, y, n_resamples=9, rng=1)
+    assert result.null_distribution == pytest.approx(dense.null_distribution, rel=1e-12)
+    assert (result.pvalue, result.pvalue_otherwise, result.notes) == (0.0, dense.pvalue_otherwise, dense.notes)
+
+
+def test_sparse_predictions_that_are_none():
+    p, y = sparse_rows()
+    for change, message in (
+        (lambda p: p * 1.004, None),
+        (lambda p: p * 1.1, r"row 0 that sums to 1\.1, wanted rows that sum to 1"),
+        (lambda p: p * np.where(np.arange(p.shape[0]) == 7, -1.0, 1.0)[:, None], "at row 7, column .*, wanted prob"),
+        (lambda p: p * np.where(np.arange(p.shape[0]) == 7, np.nan, 1.0)[:, None], "row 7 that sums to nan"),
+    ):
+        if message is None:
+            assert "they were renormalised" in ct.Categorical.of_sparse(change(p)).notes[0]
+            continue
+        with pytest.raises(ValueError, match=message):
+            ct.calibration_test(change(p).tocsr(), y)
+
+
 def test_sparse_predictions_that_are_too_large():
     with pytest.raises(MemoryError, match="predictions as an array that is not sparse would take 8e"):
-        ct.calibration_test(sparse.csr_matrix((10**6, 10**6)), [0])
+        ct.LikelihoodRatioTest()(sparse.csr_matrix((10**6, 10**6)), [0])
 
 
 MEMORY = """
