@@ -1,6 +1,6 @@
 """How often intervals that cover as they claim are rejected: the table of ``docs/validity.md``.
 
-``python -m tests.statistical.interval_sizes [number of sets]``; four minutes.
+``python -m tests.statistical.interval_sizes [number of sets]``; two minutes of one processor.
 """
 
 import sys
