@@ -38,8 +38,8 @@ s_p: score, KCCSD                     ``Unnormalised``              ``caltest.pr
 ====================================  ============================= ===================================
 """
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from caltest import (
     binning as binning,
@@ -152,7 +152,7 @@ from caltest.studies.power import power as power
 from caltest.studies.power_curve import power_curve as power_curve
 from caltest.studies.sample_size import sample_size as sample_size
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from caltest import plots as plots, recalibration as recalibration
 
 __version__ = "0.2.0"
@@ -172,10 +172,12 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-def __getattr__(name: str) -> _Any:
-    """Load what takes long to import when it is asked for; where a name is that is not here, the error says so."""
-    if name in _SUBMODULES:
-        return _import_module(f"caltest.{name}")
-    homes = [part for part in _SUBMODULES if name in getattr(globals().get(part), "__all__", ())]
-    hint = f"; it is ct.{homes[0]}.{name}" if homes else ""
-    raise AttributeError(f"module 'caltest' has no attribute {name!r}{hint}")
+if not _typing.TYPE_CHECKING:  # for type checkers every name that is not here would otherwise be one of type Any
+
+    def __getattr__(name: str) -> _typing.Any:
+        """Load what takes long to import when it is asked for; where a name is that is not here, the error says so."""
+        if name in _SUBMODULES:
+            return _import_module(f"caltest.{name}")
+        homes = [part for part in _SUBMODULES if name in getattr(globals().get(part), "__all__", ())]
+        hint = f"; it is ct.{homes[0]}.{name}" if homes else ""
+        raise AttributeError(f"module 'caltest' has no attribute {name!r}{hint}")

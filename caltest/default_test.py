@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, Table, are_chunks, generator_apart, own_errstate, seed_of
+from caltest._basics.numerics import (
+    ArrayLike,
+    FloatArray,
+    Table,
+    are_chunks,
+    generator_apart,
+    order_of,
+    own_errstate,
+    seed_of,
+)
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch, whole_number
@@ -146,9 +155,9 @@ def calibration_test(
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
     if weights is not None:
-        weights = rows_of(weights, "weights", targets).array("weights")
+        weights = rows_of(weights, "weights", order_of(targets, predictions)).array("weights")
     sample, weights, left_out = weighted(sample, weights, len(Table.of(targets, "targets").values))
-    columns = () if features is None else _features(features, targets, sample)
+    columns = () if features is None else _features(features, predictions, targets, sample)
     if columns and left_out:
         raise ValueError("weights: got some of 0 with features, wanted weights above 0; leave these rows out")
     if kernel is not None and columns and weights is not None:
@@ -235,9 +244,10 @@ def _of_censored(
     return replace(result, notes=(note, *result.notes))
 
 
-def _features(features: Any, targets: Any, sample: Sample) -> tuple[Feature, ...]:
+def _features(features: Any, predictions: Any, targets: Any, sample: Sample) -> tuple[Feature, ...]:
     """Columns that vary, of the rows whose targets are not missing."""
-    n, columns = len(Table.of(targets, "targets").values), as_features(features, targets)
+    n = len(Table.of(targets, "targets").values)
+    columns = as_features(features, order_of(targets, predictions))
     for one in columns:
         same_length(n, len(one.values), f"features[{one.name!r}]")
     if sample.rows is not None:

@@ -11,6 +11,7 @@ from caltest._basics.numerics import (
     FloatArray,
     OwnErrstate,
     check_finite,
+    order_of,
     own_errstate,
     resampling_pvalue,
     seed_of,
@@ -130,7 +131,12 @@ class GroupCalibrationTest(OwnErrstate):
             (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names,
             or a mapping from names to booleans (n,), for groups that may overlap.
         """
-        return self.on(as_sample(predictions, targets, classes), as_groups(groups, targets), rng=rng, progress=progress)
+        return self.on(
+            as_sample(predictions, targets, classes),
+            as_groups(groups, order_of(targets, predictions)),
+            rng=rng,
+            progress=progress,
+        )
 
     def on(
         self, sample: Sample, groups: ArrayLike, *, rng: Any = None, progress: bool = False
@@ -287,12 +293,13 @@ def calibration_by_group(
     >>> result.verdict()
     'reject calibration at the 5 % level in 2 of 2 groups: not sure, sure'
     """
-    sample, members = as_sample(predictions, targets, classes), as_groups(groups, targets)
+    sample, order = as_sample(predictions, targets, classes), order_of(targets, predictions)
+    members = as_groups(groups, order)
     estimator: Any = kernel
     left_out: tuple[str, ...] = ()
     if weights is not None:
         same_length(len(sample), members.n, "groups")
-        weights = rows_of(weights, "weights", targets).array("weights")
+        weights = rows_of(weights, "weights", order).array("weights")
         sample, weights, left_out = weighted(sample, weights, len(sample))
         members = members if sample.rows is None else members.of_rows(sample.rows)
         if weights is not None:

@@ -177,6 +177,7 @@ WHOLE = {"benchmarks", "fuzz", "golden", "statistical"}
 """Folders with tests of the whole package, beside those in ``tests`` itself."""
 TOGETHER = {
     "basics": ["progress"],
+    "bridges": ["paths"],
     "estimators": ["ece", "omnibus_weights", "scores"],
     "kernels": ["questions"],
     "loops": ["bounds", "scatter"],

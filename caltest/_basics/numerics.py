@@ -229,7 +229,7 @@ class Table:
         if isinstance(data, Table):
             return data
         is_frame = hasattr(data, "to_numpy") or hasattr(data, "columns")
-        names = tuple(getattr(data, "columns", ())) if is_frame else ()
+        names = tuple(getattr(data, "column_names", getattr(data, "columns", ()))) if is_frame else ()
         index = getattr(data, "index", None) if is_frame else None
         return cls(
             _as_given(data, name),
@@ -282,12 +282,26 @@ class Table:
                 )
             return self, ()
         rows = wanted.map({label: row for row, label in enumerate(index)}).to_numpy()
+        counts = any(type(one).__name__ == "RangeIndex" for one in (index, wanted))
         if rows.dtype.kind not in "iu":
+            shared = int(wanted.isin(index).sum())
+            if shared and not counts:
+                warn(
+                    f"{name} and {other_name} have {shared} of {len(index)} labels of their indices in common, and are "
+                    "matched by position; if rows are left out of one of them, bring both to the same rows first, "
+                    "else pass to_numpy() of both"
+                )
             return self, ()
         note = f"{name} and {other_name} were matched by their index, which is in another order"
-        if any(type(one).__name__ == "RangeIndex" for one in (index, wanted)):
+        if counts:
             warn(f"{note}; to match them by position pass to_numpy() of both")
         return self.take(rows), (note,)
+
+
+def order_of(targets: Any, predictions: Any) -> Table:
+    """Labels of the rows of a call without their values: those of the targets, else of the predictions, or none."""
+    indices = (getattr(data, "index", None) for data in (targets, predictions))
+    return Table(np.empty(0), index=next((one for one in indices if hasattr(one, "get_indexer")), None))
 
 
 def to_array(data: ArrayLike, name: str) -> Array:
@@ -342,8 +356,8 @@ def _as_given(data: ArrayLike, name: str) -> Array:
         data = _from_tensor(data)
     elif isinstance(data, (list, tuple)) and any(_is_tensor(value) for value in data):
         data = [_from_tensor(value) if _is_tensor(value) else value for value in data]
-    elif hasattr(data, "to_numpy"):
-        data = data.to_numpy()
+    elif hasattr(data, "to_numpy") and type(data).__module__.partition(".")[0] != "pyarrow":
+        data = data.to_numpy()  # that of pyarrow refuses what has to be copied
     if isinstance(data, np.ma.MaskedArray):
         return data
     try:

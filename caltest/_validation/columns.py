@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, Table, order_of
 from caltest._validation import same_length
 
 MOST = 50
@@ -81,12 +81,14 @@ def refuse_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array) -> No
 
 def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
     """Names and values, in the order of targets where both have the same index of pandas."""
-    order: Any = getattr(targets, "index", None)
-    if hasattr(features, "loc") and hasattr(order, "equals") and _reordered(features.index, order):
-        features = features.loc[order]
+    order = order_of(targets, None)
+    features = _in_order(features, order, "features")
     if isinstance(features, Mapping) or hasattr(features, "columns"):
-        names = list(features if isinstance(features, Mapping) else features.columns)
-        return [(name, _plain(features[name])) for name in names]
+        names = list(features if isinstance(features, Mapping) else getattr(features, "column_names", features.columns))
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"features: got several columns named {twice!r}, wanted names that are all different")
+        return [(name, _plain(_in_order(features[name], order, f"features[{name!r}]"))) for name in names]
     try:
         array = np.asarray(features)
     except ValueError:
@@ -125,10 +127,12 @@ def _in_utc(moment: date) -> np.datetime64:
     return np.datetime64(moment, "s")
 
 
-def _reordered(index: Any, order: Any) -> bool:
-    """Whether two indices of pandas have the same different labels, in another order."""
-    alike = order.is_unique and index.is_unique and set(order) == set(index)
-    return bool(alike and not order.equals(index))
+def _in_order(data: Any, order: Table, name: str) -> Any:
+    """What has an index of pandas with its rows in the order of the targets; all else as it is."""
+    index: Any = getattr(data, "index", None)
+    if order.index is None or not (hasattr(data, "iloc") and hasattr(index, "get_indexer")):
+        return data
+    return data.iloc[Table(np.arange(len(index)), index=index).in_order_of(order, name, "targets")[0].values]
 
 
 @dataclass(frozen=True)

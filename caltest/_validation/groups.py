@@ -113,6 +113,8 @@ def _from_table(table: Table) -> Groups:
         raise ValueError(f"groups: got no values (shape {array.shape}), wanted one label per observation")
     if array.ndim == 2 and (array.shape[1] > 1 or array.dtype.kind == "b"):
         masks = _mask(array, "groups")
+        if table.names and len(set(table.names)) < len(table.names):
+            raise ValueError(f"groups: got columns named {list(table.names)!r}, wanted names that are all different")
         return Groups.of_masks(table.names or range(masks.shape[1]), masks.T, len(masks))
     labels, codes = labels_of(column(array), "groups")
     ends = np.cumsum(np.bincount(codes, minlength=len(labels)))

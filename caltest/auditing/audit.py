@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, generator_apart, own_errstate, seed_of
+from caltest._basics.numerics import Array, ArrayLike, Table, generator_apart, order_of, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
@@ -18,7 +18,7 @@ from caltest._results.tables import Grid, Page, Part
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for
-from caltest._validation.groups import as_groups, labels_of
+from caltest._validation.groups import as_groups, labels_of, rows_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section
 from caltest.default_test import calibration_test
@@ -275,15 +275,15 @@ def audit(
                 sample = as_sample(*censored_pit_values(*survival, rng=generator_apart(seed)))
             else:
                 sample = as_sample(one, targets, classes)
-            outcomes = sample.targets if isinstance(targets, Censored) else targets
-            data = _data(sample, outcomes, features, groups, time, clusters, number, seed, names, survival)
+            order = order_of(None if isinstance(targets, Censored) else targets, one)
+            data = _data(sample, order, features, groups, time, clusters, number, seed, names, survival)
             audits.append(_audited(str(name), data, field))
     return Audit(tuple(audits), seed, str(title))
 
 
 def _data(
     sample: Sample,
-    targets: ArrayLike,
+    order: Table,
     features: Any,
     groups: Any,
     time: ArrayLike,
@@ -295,14 +295,14 @@ def _data(
 ) -> Data:
     """What is known of the rows, those of one per cluster if there are clusters."""
     n = len(sample)
-    known = None if groups is None else as_groups(groups, targets)
+    known = None if groups is None else as_groups(groups, order)
     if known is not None:
         same_length(n, known.n, "groups")
-    columns = None if features is None else dict(columns_for(features, targets, n, sample.targets))
-    when = None if time is None else _in_order(time, n)
+    columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
+    when = None if time is None else _in_order(rows_of(time, "time", order).values, n)
     number = None
     if clusters is not None:
-        _, labels = labels_of(clusters, "clusters")
+        _, labels = labels_of(rows_of(clusters, "clusters", order), "clusters")
         same_length(n, labels.size, "clusters")
         mixed = np.random.default_rng([seed, 1]).permutation(n)
         kept = np.sort(mixed[np.unique(labels[mixed], return_index=True)[1]])
@@ -315,7 +315,7 @@ def _data(
     return Data(sample, known, columns, when, number, n, n_resamples, seed, names, survival)
 
 
-def _in_order(time: ArrayLike, n: int) -> Array:
+def _in_order(time: Array, n: int) -> Array:
     """Rows in the order of time; ``ValueError`` for missing times."""
     when = np.asarray(time)
     same_length(n, when.shape[0], "time")

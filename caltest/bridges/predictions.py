@@ -24,8 +24,8 @@ def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, vari
           a ``SurvivalCurve`` at these.
         - A model of ngboost, or what its ``pred_dist`` returns.
         - A distribution of skpro: ``Normal``, ``Laplace``, ``LogNormal`` or ``Poisson``.
-        - ``InferenceData`` of ArviZ, with a ``variable`` of its group ``posterior_predictive``: an ``Ensemble`` of all
-          draws.
+        - ``InferenceData`` of ArviZ, or a ``DataTree``, with a ``variable`` of its group ``posterior_predictive``: an
+          ``Ensemble`` of all draws.
         - Frozen distributions of scipy.stats and torch, and all else that ``ct.calibration_test`` takes.
     data
         New rows for models, as their ``predict`` takes them, which were not used in the fit; required for them.
@@ -69,6 +69,8 @@ def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, vari
         "skpro": lambda: _of_skpro(model),
         "arviz": lambda: _of_arviz(model, variable),
     }
+    if type(model).__name__ == "DataTree":  # of xarray, which ArviZ 1 has in the place of InferenceData
+        library = "arviz"
     found: Callable[[], Predictions] = known.get(library, lambda: as_predictions(model))
     return found()
 

@@ -4,9 +4,10 @@ Of classes: ``Bernoulli``, ``Categorical``, ``Ordinal``, and ``MultiLabel`` for 
 ``Normal``, ``Laplace``, ``StudentT``, ``Gamma``, ``LogNormal``, ``Beta``, and ``Continuous`` for those of scipy.stats.
 Of vectors: ``MvNormal``. Of counts: ``Poisson``, ``NegativeBinomial``. Of numbers or vectors: ``Mixture``,
 ``Ensemble``, ``Scenarios``, ``QuantileForecast``, ``Unnormalised``. Of times to an event: ``SurvivalCurve``.
-``Residuals`` is what ``standardised_residuals`` and ``pit_values`` give. ``Predictions`` is the base of all, a
-``Sample`` predictions with their targets; ``ClosedFormMissing`` is raised where a family and a kernel have no formula.
-A family of your own derives from ``Univariate`` or ``CountPredictions``.
+``interval_coverage`` and ``set_coverage`` take prediction intervals and conformal sets; ``Residuals`` is what
+``standardised_residuals`` and ``pit_values`` give. ``Predictions`` is the base of all, a ``Sample`` predictions with
+their targets; ``ClosedFormMissing`` is raised where a family and a kernel have no formula. A family of your own
+derives from ``Univariate`` or ``CountPredictions``.
 """
 
 from caltest._basics import names as _names
@@ -19,6 +20,7 @@ from caltest.predictions.convert import Sample as Sample, median_bandwidth as me
 from caltest.predictions.counts.law import CountPredictions as CountPredictions
 from caltest.predictions.counts.negative_binomial import NegativeBinomial as NegativeBinomial
 from caltest.predictions.counts.poisson import Poisson as Poisson
+from caltest.predictions.coverage import interval_coverage as interval_coverage, set_coverage as set_coverage
 from caltest.predictions.ensembles.ensemble import Ensemble as Ensemble, Scenarios as Scenarios
 from caltest.predictions.mixture import Mixture as Mixture
 from caltest.predictions.numbers.beta import Beta as Beta

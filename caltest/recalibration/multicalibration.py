@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, order_of
 from caltest._validation import positive_number, whole_number
 from caltest._validation.columns import Coding, Column, columns_for
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
@@ -184,7 +184,8 @@ class Multicalibration(ProbabilityCalibrator):
         """The map estimated from predictions, targets and features of the same rows, which the model has not seen."""
 
         def fit(scores: FloatArray, labels: IntArray) -> MulticalibrationMap:
-            columns = [] if features is None else columns_for(features, targets, labels.size, labels)
+            order = order_of(targets, predictions)
+            columns = [] if features is None else columns_for(features, order, labels.size, labels)
             return self._fit(scores, labels, columns)
 
         fitted: MulticalibrationMap = self._fitted(predictions, targets, classes, fit)

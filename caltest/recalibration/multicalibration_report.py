@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own_errstate, seed_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, order_of, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import format_pvalue
 from caltest._results.tables import Bar, Page, Table, TabularResult
@@ -268,7 +268,8 @@ def multicalibration_report(
     level, number = fraction("alpha", alpha), whole_number("n_resamples", n_resamples, 1)
     share, with_bar = fraction("held_out", held_out), switch("progress", progress)
     observed = Observed.of(predictions, targets, method.input, classes)
-    columns = [] if features is None else columns_for(features, targets, len(observed), observed.checked)
+    order = order_of(targets, predictions)
+    columns = [] if features is None else columns_for(features, order, len(observed), observed.checked)
     seed = seed_of(rng)
     if isinstance(method, MulticalibrationMap):
         fitted, rows = method, np.arange(len(observed))

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, seed_of
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, order_of, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._loops.statistics.cell_sums import add_to_cells
 from caltest._validation import fraction, one_of, positive_number, switch, whole_number
@@ -118,7 +118,7 @@ def find_slices(
     least, shown = positive_number("min_variance", min_variance), switch("progress", progress)
     sample, seed = as_sample(predictions, targets, classes), seed_of(rng)
     n = len(sample)
-    columns, notes = columns_of(features, targets, n, bins, sample.targets)
+    columns, notes = columns_of(features, order_of(targets, predictions), n, bins, sample.targets)
     impossible = sample.impossible.size
     if impossible:
         notes += (f"{impossible} outcomes had predicted probability 0; their rows count as any other",)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_apart, own_errstate
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_apart, order_of, own_errstate
 from caltest._validation import same_length
 from caltest._validation.groups import labels_of, rows_of
 from caltest.estimators.base import RedrawnEstimator
@@ -125,7 +125,7 @@ def one_per_cluster(
     (array([0.1, 0.8]), array([0, 0]))
     """
     sample = as_sample(predictions, targets, classes, copy=True, pooled=False)
-    found = as_clusters(rows_of(clusters, "clusters", targets))
+    found = as_clusters(rows_of(clusters, "clusters", order_of(targets, predictions)))
     same_length(len(sample), len(found), "clusters")
     order = generator_apart(rng).permutation(len(sample))
     _, first = np.unique(found.codes[order], return_index=True)

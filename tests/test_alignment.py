@@ -1,0 +1,134 @@
+"""Rows that pandas labels in another order, and frames of other libraries: the same numbers, an error or a warning."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import caltest as ct
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is missing")
+
+RNG = np.random.default_rng(5)
+N = 60
+P = RNG.dirichlet(np.full(3, 0.5), N)
+LABELS = np.array([RNG.choice(3, p=row) for row in P])
+NAMES = np.array(["a", "b", "c"])[LABELS]
+X = RNG.normal(size=N)
+GROUPS = np.where(X > 0, "high", "low")
+WEIGHTS = np.where(X > 0, 1.0, 2.0)
+INDEX = pd.Index([f"r{i}" for i in range(N)])
+SHUFFLED = RNG.permutation(N)
+FRAME = pd.DataFrame(P, INDEX, ["a", "b", "c"])
+FEATURES = pd.DataFrame({"x": X, "group": GROUPS}, INDEX)
+TIMES = {"time": np.arange(N), "clusters": np.arange(N) // 2}
+SETTINGS = {"n_resamples": 19, "rng": 1}
+
+
+def series(data):
+    """With the labels of the predictions, in another order."""
+    return pd.Series(data, INDEX).iloc[SHUFFLED]
+
+
+def statistic_of(p=P, y=LABELS, **data):
+    return ct.calibration_test(p, y, **data, **SETTINGS).statistic
+
+
+def groups(given, p=P, y=LABELS):
+    return {one.name: one.estimate for one in ct.calibration_by_group(p, y, given, **SETTINGS).groups}
+
+
+def slices(given, p=P, y=LABELS):
+    return [repr(one) for one in ct.find_slices(p, y, given, **SETTINGS).rows]
+
+
+def audited(p=P, y=LABELS, **data):
+    return [one.answer for one in ct.audit(p, y, **data, **SETTINGS).models[0].sections.values()]
+
+
+def clusters(given, p=P, y=LABELS):
+    return ct.estimators.one_per_cluster(p, y, given, rng=1)[1].tolist()
+
+
+@pytest.mark.parametrize("y", [pd.Series(NAMES, INDEX), NAMES], ids=["index of both", "index of predictions"])
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (lambda y: groups(series(GROUPS), FRAME, y), lambda: groups(GROUPS)),
+        (lambda y: groups({"high": series(GROUPS == "high")}, FRAME, y), lambda: groups({"high": GROUPS == "high"})),
+        (lambda y: slices(FEATURES.iloc[SHUFFLED], FRAME, y), lambda: slices(FEATURES)),
+        (lambda y: slices({"x": series(X), "group": series(GROUPS)}, FRAME, y), lambda: slices(FEATURES)),
+        (lambda y: statistic_of(FRAME, y, features=FEATURES.iloc[SHUFFLED]), lambda: statistic_of(features=FEATURES)),
+        (lambda y: statistic_of(FRAME, y, features={"x": series(X)}), lambda: statistic_of(features={"x": X})),
+        (lambda y: statistic_of(FRAME, y, weights=series(WEIGHTS)), lambda: statistic_of(weights=WEIGHTS)),
+        (lambda y: clusters(series(np.arange(N) // 2), FRAME, y), lambda: clusters(np.arange(N) // 2)),
+        (lambda y: audited(FRAME, y, **{name: series(one) for name, one in TIMES.items()}), lambda: audited(**TIMES)),
+    ],
+    ids=[
+        *("groups", "groups in a mapping", "slices", "slices in a mapping", "features", "features in a mapping"),
+        *("weights", "clusters", "times and clusters of an audit"),
+    ],
+)
+def test_what_belongs_to_rows_is_matched_by_their_index(found, wanted, y):
+    assert found(y) == wanted()
+
+
+@pytest.mark.parametrize(
+    ("p", "y"),
+    [
+        (FRAME, pd.Series(pd.Categorical(NAMES, categories=["c", "b", "a"]), INDEX)),
+        (FRAME.astype("Float64"), pd.Series(NAMES, INDEX, dtype="string")),
+        (FRAME.astype("double[pyarrow]"), pd.Series(NAMES, INDEX).astype("string[pyarrow]")),
+        (P, pd.Series(LABELS, dtype="Int64")),
+        (P, pd.Series(pd.Categorical(LABELS, categories=[2, 1, 0]))),
+        (pl.DataFrame(P, schema=["a", "b", "c"]), pl.Series(NAMES, dtype=pl.Enum(["c", "b", "a"]))),
+        (pl.DataFrame(P, schema=["a", "b", "c"]), pl.Series(NAMES, dtype=pl.Categorical)),
+        (pa.table(dict(zip("abc", P.T, strict=True))), pa.array(NAMES)),
+        (P, pa.chunked_array([LABELS[:30], LABELS[30:]])),
+    ],
+)
+def test_kinds_of_columns(p, y):
+    assert statistic_of(p, y) == pytest.approx(statistic_of(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        FEATURES.astype({"x": "double[pyarrow]", "group": "string[pyarrow]"}),
+        FEATURES.assign(group=pd.Categorical(GROUPS, categories=["low", "high"])),
+        pl.DataFrame({"x": X, "group": pl.Series(GROUPS, dtype=pl.Enum(["low", "high"]))}),
+        pa.table({"x": X, "group": GROUPS}),
+    ],
+)
+def test_kinds_of_features(features):
+    assert statistic_of(features=features) == statistic_of(features=FEATURES)
+
+
+def test_indices_that_share_some_labels_only_warn():
+    moved = pd.Series(NAMES, INDEX[1:].append(pd.Index(["other"])))
+    with pytest.warns(
+        UserWarning, match="have 59 of 60 labels of their indices in common, and are matched by position"
+    ):
+        assert statistic_of(FRAME, moved) == statistic_of()
+    assert statistic_of(FRAME, moved.set_axis([f"other {i}" for i in range(N)])) == statistic_of()
+    assert statistic_of(FRAME.reset_index(drop=True), moved.set_axis(np.arange(N) * 2)) == statistic_of()
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda: statistic_of(FRAME.set_axis(["a", "a", "b"], axis=1), NAMES), "classes: got .'a', 'a', 'b'"),
+        (lambda: slices(FEATURES.set_axis(["x", "x"], axis=1)), "features: got several columns named 'x'"),
+        (lambda: groups(pd.DataFrame([[True, True]] * N, columns=["u", "u"])), "groups: got columns named .'u', 'u'"),
+        (lambda: statistic_of(P, pd.Series(NAMES, dtype="category")), "wanted labels 0..2; pass classes="),
+        (lambda: statistic_of(FRAME, pl.Series([None, *NAMES[1:]])), "targets: got a missing value at position 0"),
+        (lambda: groups(pd.Series([None, *GROUPS[1:]], dtype="string")), "groups: got a missing value"),
+        (
+            lambda: ct.compare_models({"a": FRAME, "b": FRAME[["b", "c", "a"]]}, NAMES),
+            "models.'b'.: predictions: got classes",
+        ),
+    ],
+)
+def test_what_could_be_meant_otherwise_is_an_error(call, match):
+    with pytest.raises(ValueError, match=match):
+        call()
