@@ -137,7 +137,7 @@ def legend(ax: "Axes", share: float = 0.0, points: float = 36.0, title: str = ""
         size = "small" if inches_of(ax)[0] > 2.5 else "x-small"
         settings: dict[str, Any] = {"fontsize": size, "frameon": False, "borderaxespad": 0.0, "loc": "upper center"}
         where: dict[str, Any] = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": below(ax, share, points)}
-        names = [wrapped(name, max(24.0, 13.0 * (inches_of(ax)[0] - 0.7))) for name in entries]
+        names = [wrapped(name, max(36.0, 14.0 * (inches_of(ax)[0] - 0.5))) for name in entries]
         made = ax.legend(list(entries.values()), names, title=title or None, **settings, **where)
         made.get_title().set_fontsize("small")
         even_points(made)
