@@ -109,8 +109,9 @@ def _text(title: str, parts: Sequence[Part], notes: Sequence[str], width: int | 
         if isinstance(part, Grid):
             lines += [f"  {line}" for line in aligned(part.rows).splitlines()]
         elif isinstance(part, Mapping):
+            names = max([14, *(len(name) for name, text in part.items() if text is not None)])
             for name, text in part.items():
-                lines += [] if text is None else _folded(f"{name:<14} {text}", width, " " * 15)
+                lines += [] if text is None else _folded(f"{name:<{names}} {text}", width, " " * (names + 1))
         else:
             lines += part
     for note in notes:

@@ -20,7 +20,7 @@ from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for
 from caltest._validation.groups import as_groups, labels_of
 from caltest.auditing.fields import FIELDS
-from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section
+from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows
 from caltest.default_test import calibration_test
 from caltest.fields.survival import Censored, censored_pit_values
 from caltest.predictions import Predictions, Sample
@@ -110,7 +110,8 @@ class Audit(Stored):
                 parts += ["", f"=== {one.name} ==="], []
             parts.append({"Decision": f"{one.decision}: {one.reason}"})
             for key, section in one.sections.items():
-                parts += ["", (SECTIONS | FIELDS)[key][0], section.answer], dict(section.facts)
+                where = " They are in the .html file." if key == "pictures" and not section.failed else ""
+                parts += ["", (SECTIONS | FIELDS)[key][0], section.answer + where], dict(section.facts)
                 if section.rows:
                     parts.append(Grid(section.rows))
         if len(self.models) > 1:
@@ -349,7 +350,9 @@ def _decision(result: CalibrationTestResult, gain: float | None) -> tuple[str, s
             return USE, f"{kept}, and errors that matter are ruled out"
         if power is not None and power >= NEEDED_POWER:
             return USE, f"{kept}, and {power_phrase(result.detectable, LEVEL)}"
-        return UNKNOWN, f"{kept}, but errors that matter could have been missed"
+        n = more_rows(result)
+        enough = "" if n is None else f"; about {n} rows would find them in 80 % of such data sets"
+        return UNKNOWN, f"{kept}, but errors that matter could have been missed{enough}"
     why = result.why(LEVEL)
     said = f"calibration is rejected {level}" + ("" if why is None else f": {why.replace('perhaps: ', 'perhaps ', 1)}")
     if answer is False and result.pvalue_otherwise is None:

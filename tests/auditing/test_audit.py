@@ -219,6 +219,24 @@ def test_bad_input():
         ct.audit({}, y)
 
 
+def test_sections_agree_with_each_other():
+    """Brier scores are those of the event everywhere, and what is not known is not called answered."""
+    rng = np.random.default_rng(1)
+    risk = rng.beta(1, 9, 600)
+    one = ct.audit(risk, (rng.random(600) < 1.8 * risk).astype(int), n_resamples=39, rng=1).models[0]
+    brier = {row[0]: row[2] for row in one.sections["size"].rows}["Brier score"]
+    assert float(one.sections["recalibration"].rows[1][2]) == pytest.approx(float(brier), rel=0.3)
+    assert "BetaCalibration().fit(predictions, targets)" in one.sections["recalibration"].facts["How"]
+    few = ct.audit(risk[:60], (rng.random(60) < risk[:60]).astype(int), n_resamples=39, rng=1).models[0]
+    rows = few.reason.split("about ")[1].split(" rows")[0]
+    assert f"takes about {rows} rows" in few.sections["power"].answer
+    assert set(rows[2:]) <= {"0"}
+    members = ct.audit(ct.Ensemble(rng.normal(size=(80, 5))), rng.normal(size=80), n_resamples=39, rng=1).models[0]
+    assert "could have been missed" in members.reason
+    assert members.sections["power"].failed
+    assert "fitted to the members" in members.sections["recalibration"].answer
+
+
 def test_rows_needed_are_those_of_a_test_of_a_mean():
     """A z-test of the 5 % level with power .5 at n needs ((.8416 + 1.6449) / 1.6449)^2 n for .8."""
     assert rows_needed(1000, 0.5, 0.05, 0.8) == pytest.approx(1000 * (2.4865 / 1.6449) ** 2, rel=1e-3)
