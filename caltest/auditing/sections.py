@@ -66,7 +66,8 @@ class Data:
     """What an audit looks at: rows that are independent of each other, and what is known of them."""
 
     sample: Sample
-    groups: Groups | None
+    groups: Groups | str | None
+    """Or why what is given are none."""
     features: Mapping[Any, Array] | None
     order: IntArray | None
     """Rows in the order of time."""
@@ -185,6 +186,8 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     from caltest.group_test import calibration_by_group
 
     groups, law = data.groups, data.sample.predictions.finite
+    if isinstance(groups, str):
+        raise ValueError(groups)
     if groups is None and law is not None and law.n_classes > 2:
         top = law.stored.argmax(axis=1)
         names = tuple(f"predicted: {law.outcome_in_words(c)}" for c in range(law.n_classes))
