@@ -265,7 +265,8 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     found = recalibration.report(*data.pair, method, **data.settings)
     if law is not None and law.to_array().ndim == 1:
         # The Brier score of the event, as in the other sections, is half of that of both classes.
-        found = replace(found, **{row.name: replace(row, brier=row.brier / 2.0) for row in found.rows})
+        before, after = (replace(row, brier=(row.brier or 0.0) / 2.0) for row in found.rows)
+        found = replace(found, before=before, after=after)
     gain = found.before.log_score - found.after.log_score
     better = "lower" if gain > 0 else "higher"
     answer = (

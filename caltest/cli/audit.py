@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     if (options.field == "survival") > (options.event_column is not None):
         raise ValueError("--field: got survival, wanted --event-column NAME with it: which outcomes are events")
     sample, features, roles = _read(options)
-    targets = sample.as_given
+    targets: Any = sample.as_given
     if options.event_column is not None:
         targets = Censored(targets, _events(roles.pop("event_column")))
     found = audit(
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     return int(not found.passed(options.fail_on))
 
 
-def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[str, Array]]:
+def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[str, Any]]:
     """The sample, features, and the columns that options name, which are no features, by these options."""
     asked = {option: getattr(options, option) for option in ("groups", "time", "clusters", "event_column")}
     asked = {option: name for option, name in asked.items() if name is not None}
@@ -101,7 +101,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
     else:
         sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing, options.columns)
     features = {} if options.features is None else read_columns(options.features, n, sample)
-    roles = {option: (features | fields)[name] for option, name in asked.items()}
+    roles: dict[str, Any] = {option: (features | fields)[name] for option, name in asked.items()}
     return sample, {name: column for name, column in features.items() if name not in asked.values()}, roles
 
 

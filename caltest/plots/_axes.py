@@ -290,7 +290,7 @@ def finish(
 ) -> None:
     """The diagonal, where the predictions are below the axes, limits by what is shown, labels, legend and title."""
     under: Any
-    low, high = limits_of([predictions.probability, *shown, *([] if style.first else [ax.get_xlim()])])
+    low, high = limits_of([predictions.probability, *shown, *([] if style.first else [np.array(ax.get_xlim())])])
     if style.first:
         ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=2)
         under = ax.inset_axes((0.0, -HISTOGRAM, 1.0, HISTOGRAM - 0.04))

@@ -65,7 +65,7 @@ def clinical_curve(
     if style.first:
         ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=1)
     band, p = f"{100 * result.confidence_level:g} % of calibrated models", pvalue_phrase(result.pvalue)
-    look = {"color": style.color, "alpha": 0.18, "label": band if style.first else None}
+    look: dict[str, Any] = {"color": style.color, "alpha": 0.18, "label": band if style.first else None}
     ax.fill_between(curve.risk, *curve.band, linewidth=0, **look)
     line = style.line(f"observed frequency, {'splines' if curve.method == 'splines' else 'loess'}")
     title = f"{p}, {result.events} events in {result.n} cases"
@@ -166,7 +166,7 @@ def verification(result: VerificationResult, *, axes: "Sequence[Axes] | None" = 
         _draw(ax, row, is_histogram=result.axis[0].startswith("rank"))
         if row.name:
             set_title(ax, row.name)
-        set_labels(ax, *result.axis)
+        set_labels(ax, result.axis[0], result.axis[1])
     legend(panels[0])
     return panels
 

@@ -102,8 +102,8 @@ def simplex_map(
     ax.axis("off")
     x, y = (law.probabilities @ CORNERS).T
     # Few points are large, so that they are seen.
-    few = {} if arrows.sizes.size else {"label": f"predictions, no bin of {least} or more"}
-    ax.scatter(x, y, max(3.0, min(20.0, 1000.0 / len(x))), c=PALE, linewidths=0, zorder=1, **few)
+    few = None if arrows.sizes.size else f"predictions, no bin of {least} or more"
+    ax.scatter(x, y, max(3.0, min(20.0, 1000.0 / len(x))), c=PALE, linewidths=0, zorder=1, label=few)
     _draw_arrows(ax, arrows, level)
     set_title(ax, title)
     return ax
