@@ -32,6 +32,7 @@ from caltest.fields.survival import Censored, censored_pit_values
 from caltest.kernels import PairKernel
 from caltest.label_test import labels_tested
 from caltest.named_tests import MonteCarloTest, OmnibusTest
+from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Categorical, MultiLabel, Sample
 from caltest.predictions.convert import Missing, as_predictions, as_sample
 
@@ -185,6 +186,7 @@ def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progres
     fewest = int(np.bincount(places, minlength=lag).min())
     if fewest < 2:
         raise ValueError(f"lag: got {lag} for {n} rows, wanted at most half of them: two or more that are {lag} apart")
+    assert isinstance(test.null, ConditionalMonteCarlo)
     null = replace(test.null, n_resamples=test.null.n_resamples * ceil(lag / ENOUGH))
     found = []
     for start in range(lag):

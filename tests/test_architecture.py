@@ -181,6 +181,7 @@ TOGETHER = {
     "estimators": ["ece", "omnibus_weights", "scores"],
     "kernels": ["questions"],
     "loops": ["bounds", "scatter"],
+    "plots": ["pictures"],
     "predictions": ["log_density", "pools", "quantile", "saddle_point", "sampling", "temperature_of_classes"],
     "recalibration": ["binary", "degenerate", "names"],
     "risk": ["cifar"],

@@ -6,6 +6,7 @@ from html import escape
 from importlib import import_module
 from textwrap import wrap
 from typing import Any, NamedTuple
+from unicodedata import category
 
 Table = Sequence[Sequence[str]]
 """Rows of cells, the header first; the first column is text, the others are numbers."""
@@ -75,6 +76,12 @@ Part = Mapping[str, str | None] | Sequence[str] | Grid
 """What a page is made of: names with their texts, none where the text is None; lines; or a table."""
 
 
+def printable(text: str) -> str:
+    """Text whose control and format characters, which terminals obey, are written as Python writes them."""
+    plain = (one.isprintable() or one in "\n\t" or category(one)[0] != "C" for one in text)
+    return "".join(one if is_plain else repr(one)[1:-1] for one, is_plain in zip(text, plain, strict=True))
+
+
 class Page(str):
     """A report as text, which knows its parts so that it has an HTML form too."""
 
@@ -100,7 +107,7 @@ class Page(str):
         shown, rest = _blocks(self.parts[:FIRST]), _blocks(self.parts[FIRST:])
         notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
         more = f"<details><summary>Details</summary>{rest}{notes}</details>" if rest or notes else ""
-        return f'<div class="caltest"><p><b>{escape(self.heading)}</b></p>{shown}{more}</div>'
+        return printable(f'<div class="caltest"><p><b>{escape(self.heading)}</b></p>{shown}{more}</div>')
 
 
 def _text(title: str, parts: Sequence[Part], notes: Sequence[str], width: int | None) -> str:
@@ -109,13 +116,14 @@ def _text(title: str, parts: Sequence[Part], notes: Sequence[str], width: int | 
         if isinstance(part, Grid):
             lines += [f"  {line}" for line in aligned(part.rows).splitlines()]
         elif isinstance(part, Mapping):
+            names = max([14, *(len(name) for name, text in part.items() if text is not None)])
             for name, text in part.items():
-                lines += [] if text is None else _folded(f"{name:<14} {text}", width, " " * 15)
+                lines += [] if text is None else _folded(f"{name:<{names}} {text}", width, " " * (names + 1))
         else:
             lines += part
     for note in notes:
         lines += _folded(f"Note: {note}", width, "      ")
-    return "\n".join(lines)
+    return printable("\n".join(lines))
 
 
 def _folded(line: str, width: int | None, indent: str) -> list[str]:

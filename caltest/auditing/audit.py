@@ -14,13 +14,13 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
 from caltest._results.report import format_pvalue, power_phrase
-from caltest._results.tables import Grid, Page, Part
+from caltest._results.tables import Grid, Page, Part, printable
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for
-from caltest._validation.groups import as_groups, labels_of, rows_of
+from caltest._validation.groups import Groups, as_groups, labels_of, rows_of
 from caltest.auditing.fields import FIELDS
-from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section
+from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows
 from caltest.default_test import calibration_test
 from caltest.fields.survival import Censored, censored_pit_values
 from caltest.predictions import Predictions, Sample
@@ -110,7 +110,8 @@ class Audit(Stored):
                 parts += ["", f"=== {one.name} ==="], []
             parts.append({"Decision": f"{one.decision}: {one.reason}"})
             for key, section in one.sections.items():
-                parts += ["", (SECTIONS | FIELDS)[key][0], section.answer], dict(section.facts)
+                where = " They are in the .html file." if key == "pictures" and not section.failed else ""
+                parts += ["", (SECTIONS | FIELDS)[key][0], section.answer + where], dict(section.facts)
                 if section.rows:
                     parts.append(Grid(section.rows))
         if len(self.models) > 1:
@@ -137,19 +138,20 @@ class Audit(Stored):
             raise ImportError("HTML reports need Jinja2: pip install caltest[report]") from error
         loader = FileSystemLoader(Path(__file__).parent / "templates")
         environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+        environment.finalize = lambda value: value if hasattr(value, "__html__") else printable(str(value))
         questions = {key: question for key, (question, _) in (SECTIONS | FIELDS).items()}
         return environment.get_template("audit.html").render(audit=self, questions=questions)
 
     def to_junit(self, fail_on: str = "reject") -> str:
         """A test suite with a case for each model, as continuous integration reads it; see ``passed``."""
-        suite = Element("testsuite", name=_printable(self.title), tests=str(len(self.models)))
+        suite = Element("testsuite", name=printable(self.title), tests=str(len(self.models)))
         failures = 0
         for one in self.models:
-            case = SubElement(suite, "testcase", classname="caltest.audit", name=_printable(one.name))
+            case = SubElement(suite, "testcase", classname="caltest.audit", name=printable(one.name))
             if not Audit((one,), self.seed).passed(fail_on):
                 failures += 1
-                failure = SubElement(case, "failure", message=_printable(f"{one.decision}: {one.reason}"))
-                failure.text = _printable(one.result.sentence(LEVEL))
+                failure = SubElement(case, "failure", message=printable(f"{one.decision}: {one.reason}"))
+                failure.text = printable(one.result.sentence(LEVEL))
         suite.set("failures", str(failures))
         suite.set("errors", "0")
         return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
@@ -173,11 +175,6 @@ class Audit(Stored):
         with file.open(mode, encoding="utf-8") as out:
             out.write(text)
         return file
-
-
-def _printable(text: str) -> str:
-    """Text without control characters, which XML does not allow."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 @own_errstate
@@ -295,9 +292,7 @@ def _data(
 ) -> Data:
     """What is known of the rows, those of one per cluster if there are clusters."""
     n = len(sample)
-    known = None if groups is None else as_groups(groups, order)
-    if known is not None:
-        same_length(n, known.n, "groups")
+    known = None if groups is None else _groups(groups, order, n)
     columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
     when = None if time is None else _in_order(rows_of(time, "time", order).values, n)
     number = None
@@ -309,19 +304,34 @@ def _data(
         number = kept.size
         sample = sample.take(kept)
         survival = None if survival is None else (survival[0].take(kept), survival[1].take(kept))
-        known = None if known is None else known.taken(kept)
+        known = known.taken(kept) if isinstance(known, Groups) else known
         columns = None if columns is None else {name: column[kept] for name, column in columns.items()}
         when = None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable")
     return Data(sample, known, columns, when, number, n, n_resamples, seed, names, survival)
 
 
+def _groups(groups: Any, order: Table, n: int) -> Groups | str:
+    """Groups of n rows, or why they are none; ``ValueError`` for another number of rows."""
+    for column in groups.values() if isinstance(groups, Mapping) else [groups]:
+        same_length(n, column.n if isinstance(column, Groups) else len(column), "groups")
+    try:
+        return as_groups(groups, order)
+    except ValueError as error:
+        return str(error)
+
+
 def _in_order(time: Array, n: int) -> Array:
     """Rows in the order of time; ``ValueError`` for missing times."""
     when = np.asarray(time)
-    same_length(n, when.shape[0], "time")
+    if when.ndim != 1:
+        raise ValueError(f"time: got shape {when.shape}, wanted (n,) numbers or dates")
+    same_length(n, when.size, "time")
     if (when != when).any():
         raise ValueError(f"time: got a missing time at row {int(np.argmax(when != when))}, wanted one for each row")
-    return np.argsort(when, kind="stable")
+    try:
+        return np.argsort(when, kind="stable")
+    except TypeError:
+        raise TypeError(f"time: got {when[0]!r} among values without an order, wanted numbers or dates") from None
 
 
 def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
@@ -349,7 +359,9 @@ def _decision(result: CalibrationTestResult, gain: float | None) -> tuple[str, s
             return USE, f"{kept}, and errors that matter are ruled out"
         if power is not None and power >= NEEDED_POWER:
             return USE, f"{kept}, and {power_phrase(result.detectable, LEVEL)}"
-        return UNKNOWN, f"{kept}, but errors that matter could have been missed"
+        n = more_rows(result)
+        enough = "" if n is None else f"; about {n} rows would find them in 80 % of such data sets"
+        return UNKNOWN, f"{kept}, but errors that matter could have been missed{enough}"
     why = result.why(LEVEL)
     said = f"calibration is rejected {level}" + ("" if why is None else f": {why.replace('perhaps: ', 'perhaps ', 1)}")
     if answer is False and result.pvalue_otherwise is None:

@@ -3,7 +3,7 @@
 import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
@@ -66,7 +66,8 @@ class Data:
     """What an audit looks at: rows that are independent of each other, and what is known of them."""
 
     sample: Sample
-    groups: Groups | None
+    groups: Groups | str | None
+    """Or why what is given are none."""
     features: Mapping[Any, Array] | None
     order: IntArray | None
     """Rows in the order of time."""
@@ -165,7 +166,7 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
         "similar predictions, in percentage points; all intervals hold together with 95 %",
     }
     if result.effect_size is not None:
-        facts["Kernel"] = str(result.effect_size)
+        facts["Effect size"] = str(result.effect_size)
     if not known:
         facts = {} if result.finding is None else {"Fault": f"{result.finding}, if there is one"}
     return Section(answer, facts, tuple(rows) if result.measures else ())
@@ -174,7 +175,7 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
 def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
     """Pictures of the data."""
     pictures = pictures_of(data.sample, data.seed)
-    answer = "Bars and bands are exact ranges for calibrated predictions."
+    answer = "Bars and bands of the pictures are exact ranges for calibrated predictions."
     if not pictures:
         raise ValueError("there is no picture of predictions of this kind, or matplotlib is missing (caltest[plots])")
     return Section(answer, pictures=pictures)
@@ -185,6 +186,8 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     from caltest.group_test import calibration_by_group
 
     groups, law = data.groups, data.sample.predictions.finite
+    if isinstance(groups, str):
+        raise ValueError(groups)
     if groups is None and law is not None and law.n_classes > 2:
         top = law.stored.argmax(axis=1)
         names = tuple(f"predicted: {law.outcome_in_words(c)}" for c in range(law.n_classes))
@@ -252,6 +255,11 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
 
     law = data.sample.predictions.finite
     method: Any
+    if hasattr(data.sample.predictions, "members"):
+        raise ValueError(
+            "there is no map of ensembles; widen or shift the members as the decision says, or pass distributions that "
+            "are fitted to the members, such as ct.Normal(members.mean(axis=1), members.std(axis=1))"
+        )
     if law is None:
         method, words = recalibration.FamilyTemperatureScaling(), "temperature scaling of the distributions"
     elif law.to_array().ndim == 1:
@@ -259,6 +267,10 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     else:
         method, words = recalibration.TemperatureScaling(), "temperature scaling"
     found = recalibration.report(*data.pair, method, **data.settings)
+    if law is not None and law.to_array().ndim == 1:
+        # The Brier score of the event, as in the other sections, is half of that of both classes.
+        before, after = (replace(row, brier=(row.brier or 0.0) / 2.0) for row in found.rows)
+        found = replace(found, before=before, after=after)
     gain = found.before.log_score - found.after.log_score
     better = "lower" if gain > 0 else "higher"
     answer = (
@@ -266,21 +278,36 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         f"{abs(gain):.3g}, and the p-value of the test is {format_pvalue(found.after.pvalue)} "
         f"(before: {format_pvalue(found.before.pvalue)})."
     )
-    return Section(answer, {}, tuple(map(tuple, found.table())), gain=gain)
+    facts = {"How": f"caltest.recalibration.{type(method).__name__}().fit(predictions, targets), on rows kept for it"}
+    return Section(answer, facts if gain > 0 else {}, tuple(map(tuple, found.table())), gain=gain)
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:
     """What the test would have found, and how many rows it takes."""
     known = result.detectable
+    if known is None and result.pvalue > LEVEL and matters(result.measures) is None:
+        raise ValueError(
+            "there is no simulation for these predictions; the intervals in the answer on the size of the error say "
+            "how large it can be"
+        )
     if known is None:
         why = "calibration is rejected" if result.pvalue <= LEVEL else "the intervals answer the question without it"
         return Section(f"Nothing was simulated, because {why}.")
-    power = known.power(LEVEL)
-    n = rows_needed(result.n, power, LEVEL, NEEDED_POWER)
-    answer = f"{known.deviation} would be found in {percent(power)} of data sets like this"
+    answer = f"{known.deviation} would be found in {percent(known.power(LEVEL))} of data sets like this"
     answer = answer[0].upper() + answer[1:]
-    more = "." if n is None or n <= result.n else f"; finding them in 80 % takes about {n} rows."
-    return Section(answer + more)
+    n = more_rows(result)
+    return Section(answer + ("." if n is None else f"; finding them in 80 % takes about {n} rows."))
+
+
+def more_rows(result: CalibrationTestResult) -> int | None:
+    """How many rows, of two digits, find a deviation that matters; None if these are enough or that is not known."""
+    if result.detectable is None:
+        return None
+    n = rows_needed(result.n, result.detectable.power(LEVEL), LEVEL, NEEDED_POWER)
+    if n is None or n <= result.n:
+        return None
+    unit: int = 10 ** max(0, len(str(n)) - 2)
+    return -(-n // unit) * unit
 
 
 def of_methods(data: Data, result: CalibrationTestResult) -> Section:

@@ -4,12 +4,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from caltest._basics.numerics import Array
 from caltest._basics.threads import in_terminal
 from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
 from caltest.cli.options import add, command, outcomes_of, show
-from caltest.cli.prediction_files import check_outputs, read_columns, read_sample
+from caltest.cli.prediction_files import check_outputs, kept, names_in, read_columns, read_one_file, read_sample
+from caltest.fields.survival import Censored
+from caltest.predictions import Sample
 
 
 def add_to(commands: Any) -> None:
@@ -21,7 +25,7 @@ def add_to(commands: Any) -> None:
         "one report: is it calibrated, how wrong is it, for whom, what to do",
         (
             "network.csv labels.csv --output audit.html",
-            "network.csv labels.csv --features patients.csv --output audit.xml --fail-on matters",
+            "risks.csv --outcome-column died --columns risk --groups site --output audit.xml --fail-on matters",
         ),
         "Test, measure and explain the calibration of a model, for whoever has to decide about it.",
     )
@@ -31,8 +35,11 @@ def add_to(commands: Any) -> None:
     outputs = "report to write: .html (needs caltest[report]), .json, .xml (JUnit) or .txt"
     parser.add_argument("--output", type=Path, metavar="FILE", help=outputs)
     parser.add_argument("--features", type=Path, metavar="FILE", help="CSV with a header: columns that make groups")
-    parser.add_argument("--time", metavar="NAME", help="column of the features by which rows are ordered")
-    parser.add_argument("--clusters", metavar="NAME", help="column of the features: rows of a cluster are dependent")
+    parser.add_argument("--groups", metavar="NAME", help="column of FILE or PREDICTIONS: test each group")
+    parser.add_argument("--time", metavar="NAME", help="the same: rows are ordered by it")
+    parser.add_argument("--clusters", metavar="NAME", help="the same: rows of a cluster are dependent")
+    events = "the same, of survival: 1 where the outcome is the time of the event, 0 where it is censored"
+    parser.add_argument("--event-column", metavar="NAME", help=events)
     parser.add_argument("--field", metavar="NAME", help=f"adds what a field expects: {' | '.join(FIELDS)}")
     parser.add_argument("--title", default="Calibration audit", help="of the report")
     choices = ("never", "reject", "matters")
@@ -49,16 +56,17 @@ def run(options: argparse.Namespace) -> int:
     """Audit, write and print the report; return 1 if the model fails and that is asked for, else 0."""
     inputs = [path for path in (options.predictions, options.outcomes, options.features) if path is not None]
     check_outputs({"--output": options.output}, inputs, options.force, (".html", ".json", ".xml", ".txt"))
-    outcomes = outcomes_of(options)
-    sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing, options.columns)
-    columns = {} if options.features is None else read_columns(options.features, n, sample)
-    time, clusters = (_taken(columns, option, getattr(options, option)) for option in ("time", "clusters"))
+    if (options.field == "survival") > (options.event_column is not None):
+        raise ValueError("--field: got survival, wanted --event-column NAME with it: which outcomes are events")
+    sample, features, roles = _read(options)
+    targets: Any = sample.as_given
+    if options.event_column is not None:
+        targets = Censored(targets, _events(roles.pop("event_column")))
     found = audit(
         sample.predictions,
-        sample.as_given,
-        clusters=clusters,
-        features=columns or None,
-        time=time,
+        targets,
+        features=features or None,
+        **roles,
         field=options.field,
         n_resamples=options.n_resamples,
         title=options.title,
@@ -71,11 +79,40 @@ def run(options: argparse.Namespace) -> int:
     return int(not found.passed(options.fail_on))
 
 
-def _taken(columns: dict[str, Array], option: str, name: str | None) -> Array | None:
-    """The column that an option names, which is no feature then."""
-    if name is not None and name not in columns:
-        raise ValueError(f"--{option}: got {name!r}, wanted a column of --features: {', '.join(columns) or 'none'}")
-    return None if name is None else columns.pop(name)
+def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[str, Any]]:
+    """The sample, features, and the columns that options name, which are no features, by these options."""
+    asked = {option: getattr(options, option) for option in ("groups", "time", "clusters", "event_column")}
+    asked = {option: name for option, name in asked.items() if name is not None}
+    known = () if options.features is None else names_in(options.features)
+    beside = [name for name in dict.fromkeys(asked.values()) if name not in known]
+    if beside and options.outcome_column is None:
+        option = next(option for option, name in asked.items() if name in beside)
+        raise ValueError(
+            f"--{option.replace('_', '-')}: got {beside[0]!r}, wanted a column of --features: "
+            f"{', '.join(known) or 'none'}; or of PREDICTIONS with --outcome-column"
+        )
+    fields: dict[str, Array] = {}
+    outcomes = outcomes_of(options)
+    if isinstance(outcomes, str):
+        sample, n, fields = read_one_file(
+            options.predictions, outcomes, beside, options.normal, options.missing, options.columns
+        )
+        fields = {name: kept(column, sample) for name, column in fields.items()}
+    else:
+        sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing, options.columns)
+    features = {} if options.features is None else read_columns(options.features, n, sample)
+    roles: dict[str, Any] = {option: (features | fields)[name] for option, name in asked.items()}
+    return sample, {name: column for name, column in features.items() if name not in asked.values()}, roles
+
+
+def _events(column: Array) -> Array:
+    """Whether each time is that of an event; ``ValueError`` for other values than 0 and 1, or true and false."""
+    values = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
+    written = [str(one).strip().lower() for one in column.tolist()]
+    wrong = next((i for i, one in enumerate(written) if one not in values), None)
+    if wrong is not None:
+        raise ValueError(f"--event-column: got {column[wrong]} at row {wrong}, wanted 0 or 1")
+    return np.array([values[one] for one in written])
 
 
 def _criterion(fail_on: str) -> str:

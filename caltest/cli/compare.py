@@ -6,9 +6,10 @@ from typing import Any
 
 from caltest._basics.threads import in_terminal
 from caltest.cli.options import add, command, show
-from caltest.cli.prediction_files import check_different, read_outcomes, read_sample
+from caltest.cli.prediction_files import check_different, read_models, read_outcomes, read_sample
 from caltest.comparisons.models import compared
 from caltest.comparisons.pairs import pairs_of_samples
+from caltest.predictions import Sample
 
 
 def add_to(commands: Any) -> None:
@@ -18,11 +19,12 @@ def add_to(commands: Any) -> None:
         run,
         "compare",
         "compare models with the same outcomes",
-        ("network.csv forest.csv labels.csv", "network.csv forest.csv labels.csv --pairs --format latex --seed 1"),
+        ("network.csv forest.csv labels.csv", "risks.csv --outcome-column died --columns old,new --pairs --seed 1"),
         "Compare the calibration of several models: estimates, intervals, p-values adjusted for their number.",
     )
-    add(parser, "predictions", nargs="+")
-    add(parser, "outcomes")
+    models = "files of predictions and, last, OUTCOMES; or one, with a column for each model of binary outcomes"
+    add(parser, "predictions", nargs="+", help=models)
+    add(parser, "--outcome-column", "--columns")
     add(parser, "--n-resamples", default=999, help="redraws of the outcomes (default: 999)")
     parser.add_argument("--pairs", action="store_true", help="test which models differ from each other instead")
     add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
@@ -30,11 +32,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare, print, and return 1 if a model is rejected, or a pair differs, and that is asked for, else 0."""
-    names = model_names(options.predictions)
-    check_different([*options.predictions, options.outcomes])
-    paths = zip(names, options.predictions, strict=True)
-    outcomes = read_outcomes(options.outcomes)
-    samples = {name: read_sample(path, outcomes, options.normal, options.missing)[0] for name, path in paths}
+    samples = _read(options)
     if options.pairs:
         pairs = pairs_of_samples(samples, None, 0.95)
         show(options.format, lambda: str(pairs), pairs.to_dict(), pairs.table())
@@ -45,6 +43,24 @@ def run(options: argparse.Namespace) -> int:
         show(options.format, text, entries, comparison.table(), comparison.remarks())
         pvalues = [row.pvalue_holm for row in comparison.rows]
     return int(options.fail_on_reject and min(pvalues) <= options.alpha)
+
+
+def _read(options: argparse.Namespace) -> dict[str, Sample]:
+    """Samples by the names of their models."""
+    *paths, last = options.predictions
+    if options.outcome_column is not None:
+        if paths or options.normal:
+            raise ValueError("--outcome-column: got several files or --normal, wanted one with a column for each model")
+        return read_models(last, options.outcome_column, options.missing, options.columns)
+    if options.columns:
+        raise ValueError("--columns: got it without --outcome-column, wanted both, with one file")
+    if not paths:
+        options.error("wanted PREDICTIONS and OUTCOMES, or --outcome-column NAME")
+    names = model_names(paths)
+    check_different(options.predictions)
+    outcomes = read_outcomes(last)
+    pairs = zip(names, paths, strict=True)
+    return {name: read_sample(path, outcomes, options.normal, options.missing)[0] for name, path in pairs}
 
 
 def model_names(paths: list[Path]) -> list[str]:

@@ -5,9 +5,8 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
-from unicodedata import category
 
-from caltest._results.tables import Page, Table, latex, markdown
+from caltest._results.tables import Page, Table, latex, markdown, printable
 from caltest.cli.named import TESTS
 from caltest.predictions.convert import Missing
 
@@ -82,11 +81,6 @@ def add(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
 
 LONGEST = 2000
 """Characters of a message; longer ones lose their middle."""
-
-
-def printable(text: str) -> str:
-    """Text whose control and format characters, which terminals obey, are written as Python writes them."""
-    return "".join(repr(one)[1:-1] if category(one)[0] == "C" and one not in "\n\t" else one for one in text)
 
 
 def message(text: str) -> str:

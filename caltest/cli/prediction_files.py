@@ -72,13 +72,28 @@ def read_one_file(
     path: Path, outcomes: str, others: Sequence[str], normal: bool, missing: Missing, columns: Sequence[str] = ()
 ) -> tuple[Sample, int, dict[str, Array]]:
     """The same from one file, with columns (n,) that are no predictions by their names."""
-    with columns_advised(bool(columns)):
-        given, taken = read_with_columns(path, [outcomes, *others], columns)
-        if not normal and not columns:
-            check_columns(given)
+    given, taken = _read_apart(path, [outcomes, *others], columns, are_checked=not normal)
     observed = replace(taken, values=taken.values[:, :1])
     found = {name: _column(column) for name, column in zip(others, taken.values.T[1:], strict=True)}
     return *_matched(given, observed, normal, missing), found
+
+
+def _read_apart(path: Path, others: Sequence[str], columns: Sequence[str], are_checked: bool) -> tuple[Rows, Rows]:
+    """Columns of predictions, by default all, and others."""
+    with columns_advised(bool(columns)):
+        given, taken = read_with_columns(path, others, columns)
+        if are_checked and not columns:
+            check_columns(given)
+    return given, taken
+
+
+def read_models(path: Path, outcomes: str, missing: Missing, columns: Sequence[str]) -> dict[str, Sample]:
+    """Binary predictions of several models by the names of their columns, with the outcomes in another column."""
+    given, observed = _read_apart(path, [outcomes], columns, are_checked=True)
+    single = {
+        name: replace(given, values=given.values[:, [j]], names=[name]) for j, name in enumerate(given.names or ())
+    }
+    return {name: _matched(one, observed, False, missing)[0] for name, one in single.items()}
 
 
 @contextmanager
@@ -143,6 +158,11 @@ def read_weights(path: Path, n: int) -> FloatArray:
         where = re.sub(r"row (\d+)", lambda found: table.where(int(found[1])), str(error))
         raise ValueError(f"{rows.path}: {where}") from None
     return weights
+
+
+def names_in(path: Path) -> list[str]:
+    """Names in the first line of a file."""
+    return read_rows(path, texts).with_head(True).names or []
 
 
 def read_columns(path: Path, n: int, sample: Sample) -> dict[str, Array]:

@@ -1,5 +1,6 @@
 """What pictures share: axes, colours and styles of models, legends, names, titles."""
 
+import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from textwrap import wrap
@@ -26,6 +27,8 @@ INSIDE, OUTSIDE, DARK, PALE = "#0072B2", "#D55E00", "#444444", "#D4D4D4"
 COLOURS = (INSIDE, OUTSIDE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 LETTERS = 52
 """In a line of a title."""
+PER_INCH = 12.0
+"""Letters of a label."""
 LINES, MARKERS = ("-", "--", ":", "-."), "oD^svPX*"
 
 
@@ -129,10 +132,13 @@ def below(ax: "Axes", share: float, points: float) -> Any:
 def legend(ax: "Axes", share: float = 0.0, points: float = 36.0, title: str = "") -> None:
     """One legend for all that is in the axes, each name once, below them, where it hides nothing."""
     entries = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    points += 13.0 * ax.get_xlabel().count("\n")
     if entries:
-        settings: dict[str, Any] = {"fontsize": "small", "frameon": False, "borderaxespad": 0.0, "loc": "upper center"}
+        size = "small" if inches_of(ax)[0] > 2.5 else "x-small"
+        settings: dict[str, Any] = {"fontsize": size, "frameon": False, "borderaxespad": 0.0, "loc": "upper center"}
         where: dict[str, Any] = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": below(ax, share, points)}
-        made = ax.legend(list(entries.values()), list(entries), title=title or None, **settings, **where)
+        names = [wrapped(name, max(36.0, 14.0 * (inches_of(ax)[0] - 0.5))) for name in entries]
+        made = ax.legend(list(entries.values()), names, title=title or None, **settings, **where)
         made.get_title().set_fontsize("small")
         even_points(made)
 
@@ -146,19 +152,46 @@ def even_points(made: Any) -> None:
             handle.set_sizes([30.0])
 
 
-def letters_of(ax: "Axes") -> int:
-    """How many letters of a small title fit above the axes."""
-    place = ax.get_subplotspec()
-    share = 1.0 if place is None else len(place.colspan) / place.get_gridspec().ncols
-    width = float(ax.get_figure(root=False).bbox.width / ax.get_figure(root=False).dpi)  # type: ignore[union-attr]
-    return max(20, min(LETTERS, int(10.0 * width * share)))
+def inches_of(ax: "Axes") -> tuple[float, float]:
+    """Width and height of what the axes and their labels share."""
+    place, figure = ax.get_subplotspec(), ax.get_figure(root=False)
+    box = figure.bbox  # type: ignore[union-attr]
+    width, height = float(box.width / figure.dpi), float(box.height / figure.dpi)  # type: ignore[union-attr]
+    if place is None:
+        return width, height
+    rows, columns = place.get_gridspec().get_geometry()
+    return width * len(place.colspan) / columns, height * len(place.rowspan) / rows
+
+
+def wrapped(text: str, letters: float) -> str:
+    """Text in lines of so many letters, with what belongs together in one."""
+    together = re.sub(r" (?=[%=≤])|(?<=[=≤]) |(?<=\bclass) ", "\u00a0", text).split("\n")
+    lines = [line for part in together for line in wrap(part, int(letters), break_long_words=False)]
+    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def set_title(ax: "Axes", title: str) -> None:
     """A title in as many lines as it needs."""
-    lines = [line for part in title.split("\n") for line in wrap(part, letters_of(ax))]
-    if lines:
-        ax.set_title("\n".join(lines).replace("$", r"\$"), fontsize="medium" if len(lines) < 3 else "small", pad=10.0)
+    letters, size = 10.0 * inches_of(ax)[0], "medium"
+    if wrapped(title, max(20.0, min(LETTERS, letters))).count("\n") > 1:
+        letters, size = 1.2 * letters, "small"
+    if title:
+        lines = wrapped(title, max(20.0, min(LETTERS, letters)))
+        ax.set_title(lines.replace("$", r"\$"), fontsize=size, pad=10.0)
+
+
+def set_labels(ax: "Axes", x: str, y: str, beside: float = 0.7) -> None:
+    """Labels of both axes, in several lines where one is too long, with some inches on the left of the axes.
+
+    After title and names, which take some height.
+    """
+    width, height = inches_of(ax)
+    title, names = ax.get_title(), set(ax.get_legend_handles_labels()[1])
+    height -= 0.95 + 0.16 * len(names) + (0.16 * (title.count("\n") + 1) if title else 0.0)
+    ax.set_xlabel(wrapped(x, max(12.0, PER_INCH * (width - beside))))
+    ax.set_ylabel(wrapped(y, max(12.0, PER_INCH * height)))
+    if isinstance(ax.xaxis.get_major_locator(), _part_of_matplotlib("ticker", "labels").AutoLocator):
+        ax.locator_params(axis="x", nbins=max(2, min(9, int(1.5 * (width - beside) + 1.0))))
 
 
 @own_errstate
@@ -224,6 +257,15 @@ def rank_of_ends(n_resamples: int, confidence_level: float) -> int:
 
 
 HISTOGRAM_BINS = 30
+WHOLE = 0.5
+"""The share of the unit interval from which on all of it is shown."""
+
+
+def limits_of(values: Sequence[Array]) -> tuple[float, float]:
+    """From 0 to 1, or the part of it that has the values, if that is small, as for rare events."""
+    low, high = min(float(np.min(one)) for one in values), max(float(np.max(one)) for one in values)
+    edge = max(0.05 * (high - low), 0.01 if high <= low else 0.0)
+    return (0.0, 1.0) if high - low > WHOLE else (max(low - edge, 0.0), min(high + edge, 1.0))
 
 
 def binary_of(sample: Sample) -> tuple[Bernoulli, Array]:
@@ -243,13 +285,15 @@ HISTOGRAM = 0.2
 """The share of the height of the axes that the histogram takes below them, with its distance."""
 
 
-def finish(ax: "Axes", predictions: Bernoulli, title: str, style: Style, note: str = "") -> None:
-    """The diagonal, where the predictions are below the axes, limits, labels, legend and title."""
+def finish(
+    ax: "Axes", predictions: Bernoulli, title: str, style: Style, shown: Sequence[Array], note: str = ""
+) -> None:
+    """The diagonal, where the predictions are below the axes, limits by what is shown, labels, legend and title."""
     under: Any
+    low, high = limits_of([predictions.probability, *shown, *([] if style.first else [np.array(ax.get_xlim())])])
     if style.first:
         ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=2)
         under = ax.inset_axes((0.0, -HISTOGRAM, 1.0, HISTOGRAM - 0.04))
-        under.set(xlim=(0.0, 1.0))
         under.tick_params(labelsize="small")
         under.yaxis.tick_right()
         under.spines[["top", "left"]].set_visible(False)
@@ -257,19 +301,22 @@ def finish(ax: "Axes", predictions: Bernoulli, title: str, style: Style, note: s
     else:
         under = ax.child_axes[0]
         filled = {"histtype": "step", "color": style.color, "linestyle": style.kind}
-    counts = under.hist(predictions.probability, bins=HISTOGRAM_BINS, range=(0.0, 1.0), **filled)[0]
+    # Bins of all models are equally wide.
+    width = (high - low) / HISTOGRAM_BINS if style.first else under.patches[0].get_width()
+    edges = low + width * np.arange(int(np.ceil((high - low) / width - 1e-9)) + 1)
+    counts = under.hist(predictions.probability, bins=edges, **filled)[0]
     most = max(float(np.max(counts)), 0.0 if style.first else float(under.get_yticks()[0]))
-    under.set(yticks=[most], ylim=(0.0, 1.05 * most))
+    under.set(xlim=(low, high), yticks=[most], ylim=(0.0, 1.05 * most))
     x_label, y_label = f"predicted probability, {predictions.notion}", "observed frequency"
     if predictions.notion == "top label":
         x_label, y_label = "confidence of the top label", "accuracy"
     elif predictions.notion == "binary":
         outcome = f"class {1 if predictions.classes is None else predictions.classes[1]}"
         x_label, y_label = f"predicted probability of {outcome}", f"observed frequency of {outcome}"
-    x_label, y_label = plain(x_label, 60), plain(y_label, 60)
-    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0, xlabel=x_label, ylabel=y_label)
+    ax.set(xlim=(low, high), ylim=(low, high), box_aspect=1.0)
+    set_title(ax, title)
+    set_labels(ax, plain(x_label, 60), plain(y_label, 60))
     # The ticks are those of the histogram, and the label is below them.
     ax.tick_params(labelbottom=False)
     ax.xaxis.set_label_coords(0.5, 0.0, transform=below(ax, HISTOGRAM, 18.0))
-    legend(ax, HISTOGRAM, 36.0, note)
-    set_title(ax, title)
+    legend(ax, HISTOGRAM, title=note)

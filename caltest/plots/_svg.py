@@ -6,6 +6,8 @@ from html import escape
 from io import StringIO
 from typing import Any
 
+from caltest._results.tables import printable
+
 
 def svg_of(draw: Callable[..., Any], alternative: str, size: tuple[float, float]) -> str:
     """An SVG element of what a function draws into ``ax``, with what it shows in words.
@@ -24,4 +26,5 @@ def svg_of(draw: Callable[..., Any], alternative: str, size: tuple[float, float]
     # Names in several pictures of one page must differ.
     mark = re.sub(r"\W", "", alternative)
     svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{mark}-", svg)
-    return re.sub(r"<svg [^>]*?viewBox=", f'<svg role="img" aria-label="{escape(alternative)}" viewBox=', svg, count=1)
+    named = f'<svg role="img" aria-label="{escape(alternative)}" viewBox='
+    return printable(re.sub(r"<svg [^>]*?viewBox=", lambda _: named, svg, count=1))

@@ -19,6 +19,7 @@ from caltest.plots._axes import (
     legend,
     panels_of,
     plain,
+    set_labels,
     style_of,
 )
 from caltest.recalibration.base import ProbabilityMap
@@ -90,7 +91,8 @@ def evidence(
         mark = OUTSIDE if style.first else style.color
         ax.axvline(first, color=mark, linestyle="-.", label=f"{own}outcome {first} was excluded, E is infinite")
     low, high = ax.get_ylim()
-    ax.set(xlabel="observations", ylabel="log10 E", ylim=(low, max(high, 1.1 * threshold)))
+    ax.set_ylim(low, max(high, 1.1 * threshold))
+    set_labels(ax, "observations", "log10 E")
     ax.set_xlim(0.0, max(result.n + 1.0, ax.get_xlim()[1]))
     legend(ax)
     return ax
@@ -130,8 +132,9 @@ def latent_function(
     Notes
     -----
     Drawn on the range of the calibration data of a Gaussian process, else for probabilities from 1e-6 to 1 or logits
-    from -10 to 10; probabilities below 1e-6 are left out. The axis of probabilities is logarithmic unless the kernel of
-    the first process sees p itself, or maps are binary. Source: Wenger, Kjellstrom and Triebel 2020, figures 3 and 4.
+    from -10 to 10; probabilities below 1e-6, and of binary maps those as close to 1, are left out. The axis of
+    probabilities is logarithmic unless the kernel of the first process sees p itself, or maps are binary.
+    Source: Wenger, Kjellstrom and Triebel 2020, figures 3 and 4.
 
     Examples
     --------
@@ -164,8 +167,7 @@ def latent_function(
                 axes.plot(shown, np.zeros(shown.size), "|", color=DARK, ms=10, transform=places, clip_on=False)
     if logarithmic:
         axes.set_xscale("log")
-    axes.set_xlabel("logit" if first.input == "logits" else "predicted probability")
-    axes.set_ylabel("latent function")
+    set_labels(axes, "logit" if first.input == "logits" else "predicted probability", "latent function")
     legend(axes)
     return axes
 
@@ -189,16 +191,18 @@ SMALLEST, LARGEST_LOGIT = 1e-6, 10.0
 def _inputs(map: ProbabilityMap) -> tuple[FloatArray, bool]:  # noqa: A002
     """Evenly spaced on the axis, over the range of the calibration data, or a little around a single input."""
     logits = map.input == "logits"
-    lowest, highest = (-LARGEST_LOGIT, LARGEST_LOGIT) if logits else (SMALLEST, 1.0)
+    # Logits of 1 are infinite.
+    most = 1.0 - SMALLEST if map.binary else 1.0
+    lowest, highest = (-LARGEST_LOGIT, LARGEST_LOGIT) if logits else (SMALLEST, most)
     logarithmic = not (logits or map.binary)
     if isinstance(map, GPMap):
         lowest, highest, logarithmic = map.lowest, map.highest, map.scale == "log"
         if logarithmic:
             lowest, highest = np.exp(lowest), np.exp(highest)
         if not logits:
-            lowest, highest = max(lowest, SMALLEST), min(max(highest, SMALLEST), 1.0)
+            lowest, highest = max(lowest, SMALLEST), min(max(highest, SMALLEST), most)
         if highest <= lowest:
-            lowest, highest = (lowest - 1.0, lowest + 1.0) if logits else (SMALLEST, 1.0)
+            lowest, highest = (lowest - 1.0, lowest + 1.0) if logits else (SMALLEST, most)
     inputs = np.geomspace(lowest, highest, POINTS) if logarithmic else np.linspace(lowest, highest, POINTS)
     return np.clip(inputs, lowest, highest), logarithmic
 
@@ -236,7 +240,8 @@ def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | N
         ax.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
     ax.axhline(level, color=DARK, linewidth=0.8, linestyle=":")
     quantities = sorted({cell.quantity for cell in result.cells.values()})
-    ax.set(ylim=(-0.02, 1.02), ylabel=" and ".join(quantities), xlabel="observations n" if over_n else "strength")
+    ax.set_ylim(-0.02, 1.02)
+    set_labels(ax, "observations n" if over_n else "strength", " and ".join(quantities))
     if over_n:
         ax.set(xscale="log", xticks=result.sizes, xticklabels=result.sizes)
         ax.minorticks_off()
@@ -316,12 +321,10 @@ def risk_curves(
             curve = [one for one in selection.candidates if (one.estimator, one.parameter) == (name, parameter)]
             if curve:
                 _draw_risks(ax, sorted(curve, key=lambda one: one.value), selection, style)
-        ax.axhline(level, color=DARK, linewidth=0.8, linestyle=":")
-        ax.set(xlabel=parameter, xscale="linear" if parameter == "bins" else "log")
+        ax.axhline(level, color=DARK, linewidth=0.8, linestyle=":", label="h = 0" if ax is panels[0] else None)
+        ax.set_xscale("linear" if parameter == "bins" else "log")
+        set_labels(ax, parameter, plain(f"risk, {selection.problem}", 60) if ax is panels[0] else "")
         legend(ax)
-    across = panels[0].get_yaxis_transform()
-    panels[0].text(0.99, level, "h = 0", transform=across, ha="right", va="bottom", fontsize="small")
-    panels[0].set_ylabel(f"risk, {selection.problem}")
     risks = [one.risk for one in selection.candidates]
     if 0.0 < 20.0 * min(risks) < max(risks):
         for ax in panels:

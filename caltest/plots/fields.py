@@ -10,7 +10,19 @@ from caltest._results.report import pvalue_phrase
 from caltest.fields.clinical.decisions import DecisionCurve
 from caltest.fields.clinical.validation_result import ClinicalValidation
 from caltest.fields.weather.result import LeadResult, VerificationResult
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, legend, panels_of, set_title, style_of
+from caltest.plots._axes import (
+    DARK,
+    INSIDE,
+    OUTSIDE,
+    PALE,
+    Axes,
+    axes_of,
+    legend,
+    panels_of,
+    set_labels,
+    set_title,
+    style_of,
+)
 
 
 @own_errstate
@@ -50,16 +62,21 @@ def clinical_curve(
         raise TypeError(f"result: got {result!r}, wanted what clinical.validate returns for risks other than 0 and 1")
     ax, curve = axes_of(ax, "clinical_curve", (4.5, 4.8)), result.curve
     style = style_of(ax, color, label)
-    band = f"{100 * result.confidence_level:g} % of calibrated models"
     if style.first:
         ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=1)
-    ax.fill_between(curve.risk, *curve.band, color=style.color, alpha=0.18, linewidth=0, label=band)
+    band, p = f"{100 * result.confidence_level:g} % of calibrated models", pvalue_phrase(result.pvalue)
+    look: dict[str, Any] = {"color": style.color, "alpha": 0.18, "label": band if style.first else None}
+    ax.fill_between(curve.risk, *curve.band, linewidth=0, **look)
     line = style.line(f"observed frequency, {'splines' if curve.method == 'splines' else 'loess'}")
+    title = f"{p}, {result.events} events in {result.n} cases"
+    if label is not None:
+        line["label"], title = f"{line['label']}, {p}", ""
     ax.plot(curve.risk, curve.frequency, **line)
     most = 1.05 * max(*curve.frequency, *curve.band[1], *curve.risk, 0.0 if style.first else ax.get_xlim()[1] / 1.05)
-    ax.set(xlim=(0.0, min(1.0, most)), ylim=(0.0, min(1.0, most)), xlabel="predicted risk", ylabel="observed frequency")
+    ax.set(xlim=(0.0, min(1.0, most)), ylim=(0.0, min(1.0, most)))
     ax.set_aspect("equal")
-    set_title(ax, f"{pvalue_phrase(result.pvalue)}, {result.events} events in {result.n} cases" if style.first else "")
+    set_title(ax, title if style.first else "")
+    set_labels(ax, "predicted risk", "observed frequency")
     legend(ax)
     return ax
 
@@ -96,13 +113,18 @@ def decision_curve(
         ax.plot(x, [1000 * one.treat_all for one in result.rows], color=PALE, linewidth=1.5, label="treat all")
         ax.axhline(0.0, color=DARK, linewidth=0.8, label="treat nobody")
     better, model = [1000 * one.recalibrated for one in result.rows], [1000 * one.model for one in result.rows]
-    shade = OUTSIDE if color is None and style.first else style.color
-    ax.plot(x, better, color=shade, linestyle=":", label="recalibrated")
-    ax.plot(x, model, marker=style.marker, markersize=4, **style.line("treat by predicted risk"))
+    line, p = style.line("treat by predicted risk"), f"loss by miscalibration: {pvalue_phrase(result.pvalue)}"
+    shade, name, title = OUTSIDE if color is None else style.color, "recalibrated", p
+    if not style.alone:
+        shade, name, title = style.color, f"{line['label']}, {name}", ""
+        line["label"] += f", {p}"
+    ax.plot(x, better, color=shade, linestyle=":", label=name)
+    ax.plot(x, model, marker=style.marker, markersize=4, **line)
     low = min(0.0, *model, *better)
-    ax.set(xlabel="threshold of the risk", ylabel="net benefit per 1000 cases", ylim=(low - 5.0, None))
+    ax.set_ylim(low - 5.0, None)
     ax.locator_params(axis="x", nbins=6)
-    set_title(ax, f"loss by miscalibration: {pvalue_phrase(result.pvalue)}" if style.first else "")
+    set_title(ax, title)
+    set_labels(ax, "threshold of the risk", "net benefit per 1000 cases")
     legend(ax)
     return ax
 
@@ -142,9 +164,9 @@ def verification(result: VerificationResult, *, axes: "Sequence[Axes] | None" = 
     panels = panels_of(axes, "verification", n, (0.6 + 3.2 * n, 3.2))
     for ax, row in zip(panels, result.rows, strict=True):
         _draw(ax, row, is_histogram=result.axis[0].startswith("rank"))
-        ax.set(xlabel=result.axis[0], ylabel=result.axis[1])
         if row.name:
             set_title(ax, row.name)
+        set_labels(ax, result.axis[0], result.axis[1])
     legend(panels[0])
     return panels
 
@@ -152,10 +174,12 @@ def verification(result: VerificationResult, *, axes: "Sequence[Axes] | None" = 
 def _draw(ax: "Axes", row: LeadResult, is_histogram: bool) -> None:
     x, observed = np.array(row.places), np.array(row.observed)
     band = np.array([row.lowest, row.highest]) if row.lowest else np.tile(observed, (2, 1))
-    colours = np.where((observed < band[0]) | (observed > band[1]), OUTSIDE, INSIDE).tolist()
+    outside = (observed < band[0]) | (observed > band[1])
+    colours = np.where(outside, OUTSIDE, INSIDE).tolist()
     expected = np.array(row.expected)
     if is_histogram:
-        ax.bar(x, observed, 0.8, color=colours, alpha=0.75, zorder=2)
+        hatches = np.where(outside, "//", "").tolist()
+        ax.bar(x, observed, 0.8, color=colours, hatch=hatches, edgecolor="white", alpha=0.75, zorder=2)
         ax.locator_params(axis="x", integer=True)
         # Bands and lines are as wide as the bars.
         twice = np.append(np.arange(x.size), x.size - 1)
@@ -211,6 +235,7 @@ def rank_ecdf(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     for row in sorted(result.rows, key=lambda row: row.adjusted)[:SHOWN]:
         width = 2.2 if row.adjusted <= 1.0 - result.confidence_level else 1.0
         ax.plot(x, row.shares - x, linewidth=width, **style_of(ax, None, row.name).line(row.name))
-    ax.set(xlim=(0.0, 1.0), xlabel="rank of the truth as a share", ylabel="share below, less expected")
+    ax.set_xlim(0.0, 1.0)
+    set_labels(ax, "rank of the truth as a share", "share below, less expected")
     legend(ax)
     return ax

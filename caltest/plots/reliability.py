@@ -28,6 +28,7 @@ from caltest.plots._axes import (
     binary_of,
     even_points,
     finish,
+    limits_of,
     new_figure,
     panels_of,
     plain,
@@ -67,7 +68,8 @@ def reliability_diagram(
     A bin b with n_b observations is a point at ``(sum p_i / n_b, sum y_i / n_b)``, whose area grows with n_b. Its
     consistency bar is the central part of the frequencies ``sum z_i / n_b`` for outcomes z_i drawn from the
     predictions p_i. Bins whose point lies outside their bar are vermillion diamonds, the others blue circles. The
-    histogram above shows where the predictions are.
+    histogram below shows where the predictions are. Where all is in less than half of the unit interval, as for rare
+    events, only that part is drawn.
 
     Parameters
     ----------
@@ -137,8 +139,11 @@ def reliability_diagram(
         bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, rng)
     ax = axes_of(ax, "reliability_diagram", (4.5, 5.0))
     style = style_of(ax, color, label)
-    _draw_bins(ax, bins, f"{100 * confidence_level:g} % range if calibrated", style)
-    finish(ax, probabilities, title, style)
+    shown = bins.frequencies, bins.low, bins.high
+    _draw_bins(
+        ax, bins, f"{100 * confidence_level:g} % range if calibrated", style, limits_of([bins.predictions, *shown])
+    )
+    finish(ax, probabilities, title, style, shown)
     return ax
 
 
@@ -178,8 +183,9 @@ def _redrawn_ends(
     return values[rank - 1], values[-rank]
 
 
-def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style) -> None:
-    ax.bar(bins.predictions, bins.high - bins.low, BAR_WIDTH, bins.low, **style.band(bar_label, 0.25))
+def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style, limits: tuple[float, float]) -> None:
+    width = BAR_WIDTH * (limits[1] - limits[0])
+    ax.bar(bins.predictions, bins.high - bins.low, width, bins.low, **style.band(bar_label, 0.25))
     areas = np.maximum(LARGEST * bins.sizes / bins.sizes.max(), SMALLEST)
     colour, marker, name = style.color, style.marker, style.name("bin")
     outside = f"{name}, outside", colour, marker, DARK
@@ -274,7 +280,7 @@ def reliability_curve(
         parts = score_decomposition(probabilities, outcomes)
         more = f"{parts.miscalibration:.3f} miscalibration\n- {parts.discrimination:.3f} discrimination"
         note = f"Brier score {parts.score:.3f} = {more} + {parts.uncertainty:.3f} uncertainty"
-    finish(ax, probabilities, title, style, note)
+    finish(ax, probabilities, title, style, (curve, low, high), note)
     return ax
 
 
@@ -364,7 +370,7 @@ def calibration_belt(
     if label is not None:
         line["label"], title = f"{line['label']}, {p}", ""
     ax.plot(curve.predictions, curve.curve, linewidth=1.5, zorder=2, **line)
-    finish(ax, probabilities, title, style)
+    finish(ax, probabilities, title, style, (curve.curve, *curve.low, *curve.high))
     return ax
 
 
@@ -480,6 +486,6 @@ def classwise_reliability(
         ax.remove()
     figure.supxlabel("predicted probability", fontsize="medium")
     figure.supylabel("observed frequency", fontsize="medium")
-    where: dict[str, Any] = {"loc": "outside upper center", "ncols": len(entries) if columns > 1 else 1}
+    where: dict[str, Any] = {"loc": "outside upper center", "ncols": len(entries) if columns > 2 else 1}
     even_points(figure.legend(list(entries.values()), list(entries), fontsize="small", frameon=False, **where))
     return list(grid[: chosen.size])

@@ -6,7 +6,19 @@ import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._results.tables import Bar
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, legend, plain
+from caltest.plots._axes import (
+    DARK,
+    INSIDE,
+    LONGEST,
+    OUTSIDE,
+    PALE,
+    Axes,
+    axes_of,
+    inches_of,
+    legend,
+    plain,
+    set_labels,
+)
 
 SHOWN = 40
 """Lines of a forest plot; of more the first."""
@@ -49,8 +61,13 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
         if bar.ends is not None:
             ax.plot(bar.ends, [y, y], color=colour, linewidth=1.6, zorder=2, label="interval")
         ax.plot([bar.estimate], [y], marker, color=colour, markersize=6, linestyle="none", zorder=3)
-    ax.set_yticks(places, [plain(bar.name) for bar in bars])
-    ax.set(xlabel=bars[0].unit, ylim=(len(bars) - 0.4, -0.6))
+    # Names as large as there is room for them.
+    width, height = inches_of(ax)
+    room = 72.0 * (height - 1.3) / len(bars)
+    names = [plain(bar.name, max(14, min(LONGEST, int(6.7 * width)))) for bar in bars]
+    ax.set_yticks(places, names, fontsize=min(10.0, max(4.0, 0.75 * room)))
+    ax.set_ylim(len(bars) - 0.4, -0.6)
+    set_labels(ax, bars[0].unit, "", 0.3 + 0.07 * max(map(len, names)))
     ax.grid(axis="y", color=PALE, linewidth=0.5)
     ax.set_axisbelow(True)
     legend(ax)
@@ -87,7 +104,7 @@ def null_histogram(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     ax.hist(draws, bins=min(30, max(5, draws.size // 10)), color=PALE, edgecolor="white", label="if calibrated")
     if hasattr(result, "statistic"):
         ax.axvline(result.statistic, color=OUTSIDE, linewidth=2.0, linestyle="--", label="observed")
-    ax.set(xlabel=getattr(result, "statistic_name", "estimate"), ylabel="redraws")
+    set_labels(ax, getattr(result, "statistic_name", "estimate"), "redraws")
     ax.locator_params(axis="x", nbins=6)
     legend(ax)
     return ax

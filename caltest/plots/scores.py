@@ -8,7 +8,20 @@ import numpy as np
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, band_of_redraws, own_errstate
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.score_decomposition import ScoreDecomposition
-from caltest.plots._axes import DARK, MODEL, PALE, Axes, axes_of, binary_of, legend, plain, redrawn, set_title, style_of
+from caltest.plots._axes import (
+    DARK,
+    MODEL,
+    PALE,
+    Axes,
+    axes_of,
+    binary_of,
+    legend,
+    plain,
+    redrawn,
+    set_labels,
+    set_title,
+    style_of,
+)
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
 
@@ -87,7 +100,8 @@ def murphy_diagram(
     ax.plot(places, observed, zorder=3, **style.line("mean loss"))
     what = "confidence of the top label" if law.notion == "top label" else "predicted probability"
     top = 0.0 if style.first else ax.get_ylim()[1]
-    ax.set(xlim=(0.0, 1.0), xlabel=f"threshold of the {what}", ylabel="mean loss of decisions")
+    ax.set_xlim(0.0, 1.0)
+    set_labels(ax, f"threshold of the {what}", "mean loss of decisions")
     ax.set_ylim(0.0, max(top, 1.08 * float(max(observed.max(), high.max()))))
     legend(ax)
     return ax
@@ -149,11 +163,11 @@ def score_plane(parts: Mapping[str, ScoreDecomposition], *, ax: "Axes | None" = 
                 ax.plot(*line, color=style.color, linewidth=1.0, alpha=0.6, zorder=2)
         text = f"{plain(name)}, {one.score:.3g}"
         ax.plot([x], [y], style.marker, color=style.color, markersize=7, label=text, gid=MODEL, zorder=3 + i)
-    ax.set(xlabel="miscalibration", ylabel="discrimination")
     ax.margins(0.15)
     first = next(iter(found.values()))
     _score_lines(ax, first.uncertainty)
     set_title(ax, f"{first.name.split(', ')[0]} = miscalibration - discrimination + {first.uncertainty:.3g}")
+    set_labels(ax, "miscalibration", "discrimination")
     legend(ax, title="model, score")
     return ax
 
@@ -268,6 +282,6 @@ def residual_spread(
     most = 1.08 * float(max(predicted.max(), observed.max(), high.max()))
     most = max(most, 0.0 if style.first else ax.get_xlim()[1])
     ax.set(xlim=(0.0, most), ylim=(0.0, most), box_aspect=1.0)
-    ax.set(xlabel="predicted standard deviation", ylabel="root mean squared error")
+    set_labels(ax, "predicted standard deviation", "root mean squared error")
     legend(ax)
     return ax

@@ -19,7 +19,7 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 """Where the predictions that are certain of class 0, 1 and 2 are drawn."""
 
 LARGEST, SMALLEST = 130.0, 6.0
-ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.007, "zorder": 4}
+ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "zorder": 4}
 
 
 @own_errstate
@@ -101,7 +101,9 @@ def simplex_map(
     ax.set(xlim=(-0.12, 1.12), ylim=(-0.08, 0.95), aspect="equal")
     ax.axis("off")
     x, y = (law.probabilities @ CORNERS).T
-    ax.scatter(x, y, 3, c=PALE, linewidths=0, zorder=1)
+    # Few points are large, so that they are seen.
+    few = None if arrows.sizes.size else f"predictions, no bin of {least} or more"
+    ax.scatter(x, y, max(3.0, min(20.0, 1000.0 / len(x))), c=PALE, linewidths=0, zorder=1, label=few)
     _draw_arrows(ax, arrows, level)
     set_title(ax, title)
     return ax
@@ -149,6 +151,6 @@ def _draw_arrows(ax: "Axes", arrows: _Arrows, level: float) -> None:
         areas = np.maximum(LARGEST * arrows.sizes[chosen] / arrows.sizes.max(), SMALLEST)
         (x, y), (u, v) = begin.T, (end - begin).T
         ax.scatter(x, y, areas, c=colour, alpha=0.5 * alpha, linewidths=0, zorder=3)
-        ax.quiver(x, y, u, v, color=colour, alpha=alpha, **ARROW)
+        ax.quiver(x, y, u, v, color=colour, alpha=alpha, width=0.009 * alpha, **ARROW)
         ax.plot([], [], color=colour, alpha=alpha, linewidth=3, label=label)
     legend(ax, points=4.0)

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
 from caltest._validation import fraction, whole_number
-from caltest.plots._axes import DARK, MODEL, OUTSIDE, PALE, Axes, axes_of, legend, style_of
+from caltest.plots._axes import DARK, MODEL, OUTSIDE, PALE, Axes, axes_of, legend, set_labels, style_of
 from caltest.predictions import Predictions, pit_values
 from caltest.predictions.convert import as_sample
 
@@ -82,7 +82,8 @@ def pit_histogram(
     else:
         ax.stairs(heights, edges, baseline=None, linewidth=1.8, zorder=4, **style.line("outcomes"))
     top = 0.0 if style.first else ax.get_ylim()[1]
-    ax.set(xlim=(0.0, 1.0), xlabel="predicted quantile of the outcome", ylabel="share of outcomes")
+    ax.set_xlim(0.0, 1.0)
+    set_labels(ax, "predicted quantile of the outcome", "share of outcomes")
     ax.set_ylim(0.0, max(top, 1.08 * max(float(counts.max()), high) / n))
     legend(ax)
     return ax
@@ -138,7 +139,7 @@ def coverage_curve(
     line = style.line("outcomes") | ({"label": None} if style.alone else {})
     ax.step(x, y, where="post", **line)
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0)
-    ax.set(xlabel="level of the central interval", ylabel="share of outcomes inside")
+    set_labels(ax, "level of the central interval", "share of outcomes inside")
     legend(ax)
     return ax
 

@@ -215,8 +215,58 @@ def test_bad_input():
     ):
         with pytest.raises(ValueError, match=message):
             ct.audit(p, y, **wrong)
+    for time, error in ((3, ValueError), ([None] * 50, TypeError)):
+        with pytest.raises(error, match="time: got"):
+            ct.audit(p, y, time=time)
     with pytest.raises(ValueError, match="empty dictionary"):
         ct.audit({}, y)
+
+
+def test_names_cannot_break_or_inject():
+    """Control characters are written as Python writes them, in text and page, and markup is text."""
+    p, y = calibrated(60)
+    evil = "<script>alert(1)</script> $\\frac{a}{b}$ \x1b[31mred \u202egnp"
+    groups = np.array([evil, "b\x07"])[np.arange(60) % 2]
+    law = ct.Categorical(np.stack([1 - p, p], axis=1), classes=[evil, "other\x1b[1m"])
+    audit = ct.audit({evil: law}, np.array(law.classes)[y], groups=groups, title=evil, n_resamples=9, rng=1)
+    for text in (str(audit), audit.to_html(), audit.to_junit(), str(audit.models[0].result)):
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+        assert "\\x1b[31mred" in text or text == str(audit.models[0].result)
+    assert "<script>alert" not in audit.to_html()
+
+
+@pytest.mark.parametrize(
+    ("groups", "why"),
+    [
+        (np.arange(60), "60 with fewer than two members"),
+        ([None if i % 7 == 0 else "a" for i in range(60)], "missing value"),
+        (np.where(np.arange(60) % 3, 1.0, np.nan), "missing value"),
+    ],
+)
+def test_groups_that_are_none_stop_no_other_section(groups, why):
+    p, y = calibrated(60)
+    sections = ct.audit(p, y, groups=groups, clusters=np.arange(60), n_resamples=9, rng=1).models[0].sections
+    assert sections["groups"].failed
+    assert why in sections["groups"].answer
+    assert not sections["size"].failed
+
+
+def test_sections_agree_with_each_other():
+    """Brier scores are those of the event everywhere, and what is not known is not called answered."""
+    rng = np.random.default_rng(1)
+    risk = rng.beta(1, 9, 600)
+    one = ct.audit(risk, (rng.random(600) < 1.8 * risk).astype(int), n_resamples=39, rng=1).models[0]
+    brier = {row[0]: row[2] for row in one.sections["size"].rows}["Brier score"]
+    assert float(one.sections["recalibration"].rows[1][2]) == pytest.approx(float(brier), rel=0.3)
+    assert "BetaCalibration().fit(predictions, targets)" in one.sections["recalibration"].facts["How"]
+    few = ct.audit(risk[:60], (rng.random(60) < risk[:60]).astype(int), n_resamples=39, rng=1).models[0]
+    rows = few.reason.split("about ")[1].split(" rows")[0]
+    assert f"takes about {rows} rows" in few.sections["power"].answer
+    assert set(rows[2:]) <= {"0"}
+    members = ct.audit(ct.Ensemble(rng.normal(size=(80, 5))), rng.normal(size=80), n_resamples=39, rng=1).models[0]
+    assert "could have been missed" in members.reason
+    assert members.sections["power"].failed
+    assert "fitted to the members" in members.sections["recalibration"].answer
 
 
 def test_rows_needed_are_those_of_a_test_of_a_mean():

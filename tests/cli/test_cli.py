@@ -654,3 +654,58 @@ def test_features_of_a_file_are_those_of_the_default_test(tmp_path, capsys):
     assert found["components"][0]["adjusted"] == expected.components[0].adjusted
     assert main(["test", *files, *features, "--test", "ece"]) == 2
     assert "--features: got it with --test" in capsys.readouterr().err
+
+
+@pytest.fixture
+def cohort(tmp_path):
+    """A file of a study: names, text, two models, outcomes, and what is known of the rows."""
+    rng = np.random.default_rng(1)
+    old, mean = rng.random(60), rng.uniform(20, 40, 60)
+    died, time, until = rng.random(60) < old, mean + 5 * rng.normal(size=60), rng.uniform(10, 60, 60)
+    lines = ["id,comment,old,new,died,day,site,mean,sd,months,event"]
+    lines += [
+        f"P{i},so it is,{old[i]:.3f},{old[i] ** 0.5:.3f},{int(died[i])},{i % 7},{'NS'[i % 2]},{mean[i]:.2f},5,"
+        f"{min(time[i], until[i]):.2f},{int(time[i] <= until[i])}"
+        for i in range(60)
+    ]
+    path = tmp_path / "cohort.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path), old.round(3), (old**0.5).round(3), died.astype(int)
+
+
+def test_compare_takes_a_column_for_each_model(cohort, capsys):
+    path, old, new, died = cohort
+    arguments = "compare", path, "--outcome-column", "died", "--n-resamples", "19", "--seed", "1"
+    status, out, err = command(capsys, *arguments, "--columns", "old,new", "--format", "json")
+    expected = ct.compare_models({"old": old, "new": new}, died, n_resamples=19, rng=1)
+    assert (status, err) == (0, "")
+    assert [row["pvalue"] for row in json.loads(out)["rows"]] == [row.pvalue for row in expected.rows]
+    status, _, err = command(capsys, *arguments)
+    assert status == 2
+    assert "cohort.csv, line 2: got 'P0' in column 1, wanted a number" in err
+    assert "--columns" in err
+    assert "--outcome-column" in command(capsys, "compare", path, path, "--columns", "old")[2]
+    assert command(capsys, "compare", path, path, "--outcome-column", "died")[0] == 2
+
+
+def test_audit_takes_columns_of_the_file_of_predictions(cohort, capsys):
+    path, old, _, died = cohort
+    common = "audit", path, "--n-resamples", "9", "--seed", "1"
+    arguments = *common, "--outcome-column", "died", "--columns", "old", "--groups", "site", "--time", "day"
+    status, out, err = command(capsys, *arguments, "--format", "json")
+    assert (status, err) == (0, "")
+    groups, days = np.array(list("NS"))[np.arange(60) % 2], np.arange(60.0) % 7
+    expected = ct.audit(old, died, groups=groups, time=days, n_resamples=9, rng=1)
+    assert json.loads(out) == json.loads(json.dumps(expected.to_dict()))
+    assert "got 0 columns 'nowhere'" in command(capsys, *arguments[:-1], "nowhere")[2]
+
+
+def test_audit_takes_events_of_survival(cohort, capsys):
+    path, *_ = cohort
+    common = "audit", path, "--outcome-column", "months", "--columns", "mean,sd", "--normal", "--n-resamples", "9"
+    status, out, err = command(capsys, *common, "--event-column", "event", "--seed", "1")
+    assert (status, err) == (0, "")
+    assert "are censored; F(time) is tested" in " ".join(out.split())
+    assert "What does survival analysis ask for?" in out
+    assert "--event-column" in command(capsys, *common, "--field", "survival")[2]
+    assert "--event-column: got N at row 0, wanted 0 or 1" in command(capsys, *common, "--event-column", "site")[2]

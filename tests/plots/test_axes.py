@@ -34,7 +34,7 @@ def new_axes():
 
 
 def names(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
+    return [" ".join(text.get_text().split("\n")) for text in ax.get_legend().get_texts()]
 
 
 DRAWN = {

@@ -115,6 +115,7 @@ def test_curves_are_the_candidates(result):
     zero = result.selections[0].zero
     assert [ax.lines[-1].get_ydata()[0] for ax in panels] == [zero.risk] * 3
     candidates = result.selections[0].candidates
+    assert drawn.pop("h = 0").get_ydata()[0] == zero.risk
     assert set(drawn) == {one.estimator for one in candidates}
     all_bands = [band for ax in panels for band in bands(ax)]
     for (name, line), (low, high) in zip(drawn.items(), all_bands, strict=True):
