@@ -126,12 +126,13 @@ def _in_deviations(differences: FloatArray, variances: FloatArray) -> tuple[Floa
 def tail_exponents(column: FloatArray, known: int | None = None) -> FloatArray:
     """``-log P(Z >= z)`` for values (B,) standardised by the others, with Z of Pearson type III of their skewness.
 
-    The tail is at least half of the share of values that are as large, where this is 1 % or more: where nearly all
-    values are equal and one is far out, the fitted distribution does not say how common they are.
+    The tail is at least half of the share of values that are as large, where these are two or more and at least 1 %:
+    where nearly all values are equal and some are far out, the fitted distribution does not say how common they are.
     """
     z, skewness = leave_one_out(column[None], known)
     exponents = pearson3_exponents(z[0], skewness[0])
     ordered = np.sort(column[:known])
     rounding = 1e-10 * max(abs(ordered[0]), abs(ordered[-1]))
     shares = 1.0 - np.searchsorted(ordered, column - rounding, side="left") / ordered.size
-    return np.where(shares >= COMMON, np.minimum(exponents, -np.log(shares / 2.0)), exponents)
+    are_common = shares >= max(COMMON, 1.5 / ordered.size)
+    return np.where(are_common, np.minimum(exponents, -np.log(shares / 2.0)), exponents)

@@ -53,6 +53,15 @@ def test_far_tails_are_finite_and_increase():
     assert (np.diff(far) > 0).all()
 
 
+@pytest.mark.parametrize("n_redraws", [19, 99, 999])
+def test_one_far_value_counts_fully_and_several_by_their_share(n_redraws):
+    draws = np.random.default_rng(5).normal(size=n_redraws)
+    assert tail_exponents(np.append(30.0, draws))[0] > 100.0
+    draws[: max(1, n_redraws // 50)] = 30.0
+    share = (1 + max(1, n_redraws // 50)) / (n_redraws + 1)
+    assert tail_exponents(np.append(30.0, draws))[0] <= np.log(2.0 / share) + 1e-9
+
+
 def samples():
     return [pytest.param(maker, id=family.__name__) for family, maker in FAMILIES.items()] + [
         pytest.param(vector_ensemble, id="vectors")
