@@ -38,14 +38,17 @@ REACH = 20.0
 PRECISION = 1e-4
 """Of sizes, as a share of the distance of two sizes of the grid."""
 
-REPORTED = 5
-"""Findings in a result."""
+REPORTED, NAMED_TOO = 5, 2
+"""Findings in a result, and siblings of the first whose words follow its own."""
 
 STEEP = 50.0
 """Differences of log likelihoods beyond which no more is asked of them when an end of an interval is searched."""
 
 NEAR = 2.0
 """Gains closer than this do not tell faults apart."""
+
+SAME = 1e-4
+"""Gains closer than this are those of one law."""
 
 
 _pvalues_only: ContextVar[bool] = ContextVar("caltest_pvalues_only", default=False)
@@ -108,8 +111,21 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
         ]
         # Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
         order = {fault.kind: i for i, fault in enumerate(kinds)}
-        best = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))[:REPORTED]
-        return tuple(_finding(one, seen) for one in best)
+        ordered = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
+        found, *others = (_finding(one, seen) for one in ordered[:REPORTED])
+        siblings = [_finding(one, seen).words for one in _apart(ordered[0], likely, seen)]
+        return (replace(found, words="; and ".join([found.words, *siblings])), *others)
+
+
+def _apart(best: Candidate, likely: list[Candidate], seen: Any) -> list[Candidate]:
+    """The likeliest siblings of the best that are clear by themselves and that it does not bring about."""
+    fault = best.fault
+    others = [
+        _refined(one, seen)
+        for one in likely
+        if one.fault is fault and one.sibling != best.sibling and fault.apart(seen, best.sibling, one.sibling)
+    ]
+    return sorted((one for one in others if one.gain > 0.0), key=lambda one: -one.gain)[:NAMED_TOO]
 
 
 def named(findings: tuple[Finding, ...], pvalue: float) -> tuple[Finding, ...]:
@@ -119,7 +135,8 @@ def named(findings: tuple[Finding, ...], pvalue: float) -> tuple[Finding, ...]:
     first, *others = findings
     if _gain(first) <= 0.0:
         return () if pvalue > LEVEL else (replace(first, words=f"{PERHAPS}{first.words}"), *others)
-    near = [one for one in others if _root(one.kind) != _root(first.kind) and _gain(one) > _gain(first) - NEAR]
+    # Faults of the same likelihood, as all are of constant predictions, are one fault in other words.
+    near = [one for one in others if _root(one.kind) != _root(first.kind) and SAME < _gain(first) - _gain(one) < NEAR]
     return (replace(first, words=f"{first.words}; or {near[0].words}") if near else first, *others)
 
 

@@ -105,7 +105,7 @@ class CountFaults(Faults):
         )
         if law.with_mean(view.mean) is None:
             # Other members of the family are not known.
-            self.kinds = (Narrow(view), Zeros())
+            self.kinds = (Narrow(view), Zeros(), FewZeros())
             return
         kinds: list[Fault[Counts]] = [
             Factor([Pattern(np.ones(len(law)))]),
@@ -113,6 +113,7 @@ class CountFaults(Faults):
             Narrow(view),
             Zeros(),
             MeanKept(),
+            FewZeros(),
         ]
         if places := halves(view.mean, "predicted means"):
             kinds.append(Factor(places, "local factor"))
@@ -299,3 +300,21 @@ class MeanKept(Zeros):
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         larger = about(1.0 / (1.0 - fit.t))
         return f"{super().words(seen, sibling, fit)}, and the others {larger} times as large"
+
+
+class FewZeros(Zeros):
+    """A share t of the zeros does not occur, and other counts do in their place, in proportion to what is predicted."""
+
+    kind = "few zeros"
+
+    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
+        view, zero = seen.view, seen.is_zero[0] > 0.0
+        p = np.minimum(view.zero, 1.0 - 1e-12)
+        logs = np.where(zero, np.log(max(1.0 - t, 1e-300)), np.log1p(t * p / (1.0 - p)))
+        return float(view.weights @ logs)
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        view = seen.view
+        found, expected = float(seen.is_zero[0] @ view.weights), float(view.zero @ view.weights)
+        much = f"about {self.sized(seen, sibling, fit, percent)} of those predicted do not occur"
+        return f"there are too few zeros: {count(found)} instead of {count(expected)}; {much}"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray
 
 
 def varies(feature: FloatArray) -> bool:
@@ -85,6 +85,36 @@ def halves(feature: FloatArray, name: str) -> list[Pattern]:
     above, below = f"where {name} are above {cut:.3g}", f"where {name} are at most {cut:.3g}"
     both = Pattern(np.where(upper, 1.0, -1.0), above, below)
     return [both, Pattern(np.where(upper, 1.0, 0.0), above), Pattern(np.where(upper, 0.0, -1.0), "", below)]
+
+
+def half_periods(r: FloatArray, j: int) -> list[BoolArray]:
+    """Where ``cos(pi j r)`` of ranks r (n,) has one sign: it changes at odd multiples of its quarter period."""
+    parts = np.floor(r * j + 0.5)
+    return [parts == part for part in np.unique(parts)]
+
+
+@dataclass(frozen=True)
+class Wave(Pattern):
+    """A cosine of the ranks of a feature, which is named, and the predictions of each half period with their range."""
+
+    parts: tuple[tuple[BoolArray, str], ...] = ()
+
+    def in_places(self, sizes: Callable[[BoolArray], str]) -> str:
+        """Words of the sizes of the half periods that have some, with their place."""
+        found = [(size, where) for some, where in self.parts if (size := sizes(some))]
+        said = [f"{size} where {'they' if i else self.above} are {where}" for i, (size, where) in enumerate(found)]
+        return f": {', '.join(said)}" if said else ""
+
+
+def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:
+    """Cosines of j = 2, ..., number half periods, which halves of the predictions do not show."""
+    if not varies(feature):
+        return []
+    r, found = ranks(feature), []
+    for j, signs in enumerate(cosines_of_ranks(r, number)[1:], start=2):
+        parts = [(some, f"from {feature[some].min():.3g} to {feature[some].max():.3g}") for some in half_periods(r, j)]
+        found.append(Wave(signs, name, parts=tuple(parts)))
+    return found
 
 
 S = TypeVar("S")
@@ -206,6 +236,10 @@ class Fault(ABC, Generic[S]):
     def bounds(self, seen: S, sibling: int) -> tuple[float, float]:
         """Where the largest likelihood is looked for."""
         return self.range
+
+    def apart(self, seen: S, sibling: int, other: int) -> bool:
+        """Whether two siblings are faults of their own, of which one does not look like the other."""
+        return False
 
     def promising(self, seen: S) -> FloatArray | None:
         """A number for each sibling that is large where its likelihood is; None if there are few."""

@@ -6,7 +6,7 @@ from math import exp, inf, lgamma, log, pi, sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import (
     Fault,
@@ -15,6 +15,7 @@ from caltest.predictions.faults.fault import (
     OfPatterns,
     Pattern,
     Rows,
+    Wave,
     about,
     cosines,
     halves,
@@ -23,6 +24,7 @@ from caltest.predictions.faults.fault import (
     sized,
     sized_shift,
     varies,
+    waves,
     weights_or_ones,
 )
 from caltest.predictions.faults.scores import Scores
@@ -188,6 +190,8 @@ class NumberFaults(Faults):
         if law.pool_size is None:
             if places := [*halves(mean, "predicted means"), *halves(variance, "predicted variances")]:
                 kinds += [Shift(places, "local shift"), Scale(places, "local scale")]
+            if bent := [*waves(mean, "predicted means", 3), *waves(variance, "predicted variances", 2)]:
+                kinds += [ShiftWave(bent, "wave of shifts"), ScaleWave(bent, "wave of scales")]
             if varies(mean):
                 kinds.append(Slope([Pattern(sqrt(3.0) * (2.0 * ranks(mean) - 1.0))]))
         if law.has_normal_scores:
@@ -224,6 +228,9 @@ class OfResiduals(OfPatterns[Scores]):
         """The residuals that it changes, (c, n)."""
         lines = np.atleast_2d(seen.residuals.T)
         return lines[[sibling]] if self._by_coordinate else lines
+
+    def apart(self, seen: Scores, sibling: int, other: int) -> bool:
+        return self._by_coordinate
 
     def promising(self, seen: Scores) -> FloatArray:
         """How far mean squares of coordinates are from 1; minus infinity for those, and patterns, of no observation."""
@@ -309,6 +316,40 @@ def scale_in_words(pattern: Pattern, fit: Fit, ratio: Callable[[float], float] =
     much = f"{sized(fit, lambda t: ratio(pattern.sign * t))} times as large as predicted"
     rest = pattern.opposite(f"{about(ratio(-pattern.sign * fit.t))} times elsewhere")
     return f"predictions are too {'narrow' if size > 1.0 else 'wide'}{pattern.where}: errors are {much}{rest}"
+
+
+class ShiftWave(Shift):
+    """Outcomes that are too high for some predictions and too low for others, with a wave of the predictions."""
+
+    patterns: Sequence[Wave]
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        def size(some: BoolArray) -> str:
+            w = seen.weights[some]
+            mean, error = float(w @ seen.residuals[some]) / w.sum(), sqrt(float(w @ w)) / w.sum()
+            return f"{'+' if mean > 0.0 else ''}{about(seen.unit * mean)}" if abs(mean) > 2.0 * error else ""
+
+        places = self.patterns[sibling].in_places(size)
+        return f"outcomes are off in places (in predicted standard deviations){places}"
+
+
+class ScaleWave(Scale):
+    """Errors that are too large for some predictions and too small for others, with a wave of the predictions."""
+
+    patterns: Sequence[Wave]
+    range = (-1.0, 1.0)
+
+    def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
+        return self.range
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        def size(some: BoolArray) -> str:
+            w = seen.weights[some]
+            square, error = float(w @ seen.squares[some]) / w.sum(), sqrt(2.0 * float(w @ w)) / w.sum()
+            return about(sqrt(square)) if abs(square - 1.0) > 2.0 * error else ""
+
+        places = self.patterns[sibling].in_places(size)
+        return f"predictions are too narrow or too wide in places (errors as multiples of those predicted){places}"
 
 
 def sums_of_scores(features: FloatArray, seen: Scores) -> FloatArray:

@@ -139,6 +139,9 @@ class Correlation(OfPatterns[Scores]):
         """The correlation at the place that is named."""
         return self._of(sibling)[1].sign * t
 
+    def apart(self, seen: Scores, sibling: int, other: int) -> bool:
+        return self._of(sibling)[0] != self._of(other)[0]
+
     def place(self, sibling: int) -> str:
         (a, b), pattern = self._of(sibling)
         return f"coordinates {a} and {b}{pattern.where}"

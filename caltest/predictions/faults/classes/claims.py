@@ -9,7 +9,7 @@ from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
 from caltest.predictions.faults.classes.several import Frequency, Random, Temperature
-from caltest.predictions.faults.fault import Fit, Rows, about, cosines, percent, ranks
+from caltest.predictions.faults.fault import Fit, Rows, about, cosines, half_periods, percent, ranks
 
 N_COSINES = 6
 """Cosines of the ranks of the claims."""
@@ -79,8 +79,10 @@ class BinaryView(ClassView):
     def between(self, some: BoolArray) -> str:
         """The range of some claims in words."""
         low, high = self.claims[some].min(), self.claims[some].max()
+        if low == high:
+            return f"of {claim_in_words(low)}"
         ends = claim_in_words(low), claim_in_words(high)
-        return " to ".join(ends if ends[0] != ends[1] else (about(low, 4), about(high, 4)))
+        return f"from {' to '.join(ends if ends[0] != ends[1] else (about(low, 4), about(high, 4)))}"
 
 
 def claim_in_words(claim: float) -> str:
@@ -153,7 +155,7 @@ class Window(ClassFault):
 
     def place(self, sibling: int) -> str:
         inside = self.view.inside[sibling]
-        return f"claims from {self.view.between(inside)}" if inside.any() else ""
+        return f"claims {self.view.between(inside)}" if inside.any() else ""
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         from scipy.special import expit
@@ -185,13 +187,10 @@ class Wave(ClassFault):
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         view = self.view
-        # The cosine changes its sign at odd multiples of its quarter period.
-        parts = np.floor(view.ranks * (sibling + 2) + 0.5)
         places = []
-        for part in np.unique(parts):
-            some = parts == part
+        for some in half_periods(view.ranks, sibling + 2):
             claimed, came, error = view.means(seen, some)
             if abs(came - claimed) > 2.0 * error:
                 rates = f"{percent(came)} of the time instead of {percent(claimed)}"
-                places.append(f"those from {view.between(some)} come true {rates}")
+                places.append(f"those {view.between(some)} come true {rates}")
         return f"claims are off in places{': ' if places else ''}{', '.join(places)}"

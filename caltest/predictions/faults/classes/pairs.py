@@ -44,6 +44,9 @@ class OfPairs(ClassFault):
         a, b = self.view.chosen[self._pairs[sibling]]
         return int(a), int(b)
 
+    def apart(self, seen: Labels, sibling: int, other: int) -> bool:
+        return set(self._pairs[sibling].tolist()).isdisjoint(self._pairs[other].tolist())
+
     def place(self, sibling: int) -> str:
         a, b = self._classes(sibling)
         return f"{self.view.named(a)}, {self.view.named(b)}"

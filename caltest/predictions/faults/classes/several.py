@@ -118,6 +118,9 @@ class TemperatureOfTop(Temperature):
         sizes = np.bincount(view.top, minlength=view.k)
         return np.where(sizes >= LEAST_ROWS, hits**2 / np.maximum(variances, FLOOR), -np.inf)
 
+    def apart(self, seen: Labels, sibling: int, other: int) -> bool:
+        return True
+
     def place(self, sibling: int) -> str:
         return self.view.named(sibling)
 
@@ -159,6 +162,11 @@ class Frequency(OfEachClass):
 
     kind = "frequency"
     range = (-12.0, 12.0)
+
+    def apart(self, seen: Labels, sibling: int, other: int) -> bool:
+        """Where both occur more often, or less: one alone makes all others err the other way."""
+        scores = self._scores(seen)
+        return bool(scores[sibling] * scores[other] > 0.0)
 
     def promising(self, seen: Labels) -> FloatArray:
         return np.square(self._scores(seen))

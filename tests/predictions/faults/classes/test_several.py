@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest.estimators.combined.findings import findings_of
+from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.classes import claims, labels
 
 RNG = np.random.default_rng(4)
@@ -96,3 +98,30 @@ def test_many_classes_have_pairs_of_the_most_frequent_ones():
 def test_constant_predictions_have_no_curves():
     rows = rows_of(ct.Categorical(np.tile([0.2, 0.3, 0.5], (20, 1))).faults(), "curves", RNG.integers(0, 3, (B, 20)))
     assert not rows.any()
+
+
+def test_classes_that_are_all_too_frequent_are_said_together():
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet([2.0, 2.0, 0.3, 0.3], 2000)
+    both, one, other_way = [1.0, 1.0, 2.5, 2.5], [1.0, 1.0, 2.5, 1.0], [0.4, 1.0, 1.0, 1.0]
+    for factors, together in ((both, True), (one, False), (other_way, False)):
+        law = p * factors
+        y = (np.cumsum(law, axis=1) < rng.random((2000, 1)) * law.sum(axis=1, keepdims=True)).sum(axis=1)
+        first = findings_of(as_sample(p, y))[0]
+        assert first.kind == "frequency"
+        assert ("; and class" in first.words) is together
+
+
+def test_constant_claims_have_one_fault():
+    """All faults of one claim are the same law."""
+    y = (np.arange(1000) < 260).astype(int)
+    result = ct.calibration_test(ct.Bernoulli(np.full(1000, 0.2)), y, n_resamples=19, rng=1)
+    assert result.finding.words.startswith("class 1 occurs more often than predicted, 260 times instead of 200")
+    assert "; or" not in result.finding.words
+
+
+def test_equal_claims_have_no_range():
+    p = np.concatenate([np.full(400, 0.9), np.linspace(0.1, 0.89, 600)])
+    faults = ct.Bernoulli(p).faults()
+    places = {faults.kinds[3].place(sibling) for sibling in range(faults.kinds[3].n_siblings)}
+    assert "claims of 0.90" in places
