@@ -284,7 +284,7 @@ class Table:
         rows = wanted.map({label: row for row, label in enumerate(index)}).to_numpy()
         counts = any(type(one).__name__ == "RangeIndex" for one in (index, wanted))
         if rows.dtype.kind not in "iu":
-            shared = int(wanted.isin(index).sum())
+            shared = len(set(index) & set(wanted))
             if shared and not counts:
                 warn(
                     f"{name} and {other_name} have {shared} of {len(index)} labels of their indices in common, and are "

@@ -112,7 +112,6 @@ def test_a_shuffled_count_is_warned_about(which):
 
 POSITIONS = {
     "other labels": (FRAME, LABELS.set_axis(IDS[SHUFFLED] + "?")),
-    "some other labels": (FRAME, LABELS.set_axis([*IDS[1:], "x"])),
     "targets without": (FRAME.iloc[SHUFFLED].set_axis(IDS[SHUFFLED]).loc[IDS], LABELS.to_numpy()),
     "predictions without": (pd.DataFrame(P, columns=NAMES).to_numpy(), LABELS),
     "numbers and text": (FRAME, LABELS.reset_index(drop=True)),
@@ -123,6 +122,11 @@ POSITIONS = {
 @table(("p", "y"), POSITIONS)
 def test_rows_are_else_matched_by_position(p, y):
     assert error(p, y, **({} if isinstance(p, pd.DataFrame) else {"classes": NAMES})) == error(P, Y)
+
+
+def test_rows_that_share_some_labels_are_warned_about():
+    with pytest.warns(UserWarning, match=f"have {N - 1} of {N} labels of their indices in common"):
+        assert error(FRAME, LABELS.set_axis([*IDS[1:], "x"])) == error(P, Y)
 
 
 def test_labels_of_rows_that_repeat():
