@@ -218,7 +218,7 @@ class Tables:
         return " and ".join(self.columns[j].words[own] for j, own in self.bins_of(cell)) or ALL
 
 
-class Tested(NamedTuple):
+class Judged(NamedTuple):
     """Statistics (C, S) of slices, p-values (S,) adjusted for all, the critical value, and the p-value of all."""
 
     z: FloatArray
@@ -253,7 +253,7 @@ class Search:
         """Statistics (C, S) of the outcomes."""
         return np.asarray(self.statistics(self.errors, self.errors.observed(), self.fixed)[..., 0])
 
-    def tested(self, n_resamples: int, alpha: float, seed: int) -> Tested:
+    def tested(self, n_resamples: int, alpha: float, seed: int) -> Judged:
         """What is found by the step-down maximum over redraws."""
         z = self.observed()
         sizes = np.abs(z).ravel()
@@ -267,7 +267,7 @@ class Search:
         largest = np.sort(found.maxima)
         rank = int(np.ceil((1.0 - alpha) * (n_resamples + 1)))
         critical = float(largest[rank - 1]) if rank <= n_resamples else float("inf")
-        return Tested(z, found.adjusted.reshape(z.shape).min(axis=0), critical, float(found.adjusted.min()))
+        return Judged(z, found.adjusted.reshape(z.shape).min(axis=0), critical, float(found.adjusted.min()))
 
     def pruned(self, rejected: BoolArray, critical: float) -> tuple[list[int], dict[int, int]]:
         """Rejected slices that remain when predictions are corrected in those before, and how many each explains."""
