@@ -1,6 +1,7 @@
 """Calibration tests: pairs of an estimator of a calibration error and a null that turns it into a p-value."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from caltest._results.values import EffectSize
 from caltest._validation import switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import BlockSKCE, Estimator
+from caltest.estimators.combined.joint import JointEstimator
 from caltest.nulls import Null, Outcome
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.bandwidth import MEDIAN_OF
@@ -21,6 +23,9 @@ from caltest.predictions.convert import as_predictions, as_sample
 
 LEVEL = 0.05
 """P-values up to which a result says what was found in the other rows, where one row makes its own p-value 0."""
+
+WITH_PRODUCTS = 200
+"""Rows from which on products of matrices within a joint statistic are so large that several threads take them."""
 
 
 class _Named(OwnErrstate):
@@ -133,7 +138,8 @@ class CalibrationTest(_Named):
         """Test a sample that is already checked; raises what a call raises for too few observations."""
         self.estimator.check(sample.predictions)
         self.null.check_size(self.estimator, len(sample))
-        with progress_bars(switch("progress", progress)), one_blas_thread:
+        has_products = isinstance(self.estimator, JointEstimator) and len(sample) >= WITH_PRODUCTS
+        with progress_bars(switch("progress", progress)), one_blas_thread if has_products else nullcontext():
             seed = seed_of(rng)
             estimator = self.estimator.resolve(sample.predictions, seed)
             outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))
