@@ -19,7 +19,7 @@ from caltest.predictions.convert import as_predictions
 from caltest.recalibration.multicalibration import Columns, Multicalibration, MulticalibrationMap, cells
 from caltest.recalibration.shared.observed import Observed
 from caltest.slices.errors import BinaryErrors
-from caltest.slices.search import Search, Tested
+from caltest.slices.search import Search, Judged
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ def _taken(columns: Columns, rows: IntArray) -> dict[str, Array]:
 
 def _judged(
     searches: Sequence[Search],
-    tested: Sequence[Tested],
+    tested: Sequence[Judged],
     errors: Sequence[BinaryErrors],
     repaired: set[str],
     alpha: float,
