@@ -62,7 +62,7 @@ cov, out = ct.predictions.interval_coverage(np.array([[0.0, 1.0]]), np.array([0.
 acc = ct.OmnibusTest().accumulator(predictions=p, rng=1)
 acc.update(p, y)
 final = acc.result()
-equal = ct.EquivalenceTest(kernel, 0.1)(p, y)
+equal = ct.EquivalenceTest(0.1, kernel)(p, y)
 lr = ct.LikelihoodRatioTest()(p, y, rng=1)
 taken = ct.Categorical(p).take(slice(0, 5))
 weighted = ct.calibration_test(p, y, weights=np.ones(200), rng=1, n_resamples=99)

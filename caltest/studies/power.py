@@ -209,7 +209,7 @@ def power(
     Data           predictions of Dir(0.1), 3 classes, labels from the predictions; targets from p^0.6, n = 50
     Simulations    100
     <BLANKLINE>
-    Power, 5 %     0.490 [0.389, 0.592] (95 %, exact binomial)
+    Power, 5 %     0.470 [0.369, 0.572] (95 %, exact binomial)
     <BLANKLINE>
     Reproduce      rng=1
     """

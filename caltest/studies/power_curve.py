@@ -203,7 +203,7 @@ def power_curve(
     >>> model = ct.generators.class_model("M3", 3)
     >>> curve = ct.power_curve(tests, [model.with_strength(s) for s in (0.0, 0.5)], 30, n_simulations=50, rng=1)
     >>> curve.rates()[:, :, 0]
-    array([[0.1 , 1.  ],
+    array([[0.06, 1.  ],
            [0.02, 0.94]])
     """
     named = dict(tests) if isinstance(tests, Mapping) else {"test": tests}

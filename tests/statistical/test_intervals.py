@@ -37,7 +37,7 @@ def test_intervals_cover(name, n, replications):
 def test_tests_of_margins_have_their_size(name, n, replications):
     """The KCE is the margin."""
     number, rng = replications(70, 10_000), spawn(61, n, list(TRUTH).index(name))
-    tests = [test(KERNEL, sqrt(TRUTH[name])) for test in (ct.ToleranceTest, ct.EquivalenceTest)]
+    tests = [test(sqrt(TRUTH[name]), KERNEL) for test in (ct.ToleranceTest, ct.EquivalenceTest)]
     model, rejected = ct.generators.class_model(name), np.zeros(2)
     for _ in range(number):
         data = model.sample(n, rng)
