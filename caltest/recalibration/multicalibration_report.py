@@ -19,7 +19,7 @@ from caltest.predictions.convert import as_predictions
 from caltest.recalibration.multicalibration import Columns, Multicalibration, MulticalibrationMap, cells
 from caltest.recalibration.shared.observed import Observed
 from caltest.slices.errors import BinaryErrors
-from caltest.slices.search import Search, Judged
+from caltest.slices.search import Judged, Search
 
 
 @dataclass(frozen=True)

@@ -334,6 +334,14 @@ ARGUMENTS = {
     "time": Case.time,
     "thin": choice("auto", 1, 2, 9),
     "title": choice("Audit", "<script>", ""),
+    "intervals": lambda case: np.stack(
+        [np.zeros(case.n), case.one_of(np.ones(case.n), np.arange(case.n) - 1.0)], axis=1
+    ),
+    "isotonic": choice("thresholds", "distributions"),
+    "lag": choice(1, 2, 5),
+    "limits": lambda case: case.one_of(None, np.arange(1.0, case.n + 1.0), np.full(case.n, 1e300), np.zeros(case.n)),
+    "sets": lambda case: np.arange(2 * case.n).reshape(case.n, 2) % case.one_of(2, 3) == 0,
+    "values": lambda case: case.one_of(np.linspace(0.0, 1.0, case.n), np.full(case.n, 0.5), np.full(case.n, 1e300)),
     "weights": lambda case: case.one_of(np.ones(case.n), np.arange(case.n), np.full(case.n, 1e-300), np.zeros(case.n)),
 }
 """Values of arguments by their names; what every new name of an argument has to be added to."""
@@ -341,7 +349,6 @@ ARGUMENTS = {
 SPECIAL = {
     (ct.ECCETest, "statistic"): choice("MAD", "R"),
     (ct.CalibrationMonitor, "average_run_length"): choice(2, 100, 10**9),
-    (ct.SequentialCalibrationTest, "lag"): choice(1, 2, 5),
     (ct.estimators.ECCE, "statistic"): choice("MAD", "R"),
     (ct.MMCE, "kernel"): Case.prediction_kernel,
     (ct.kernels.MMD, "kernel"): Case.target_kernel,
@@ -489,6 +496,7 @@ KINDS = {
     PredictionKernel: of_prediction_kernel,
     ct.ProductKernel: of_pair_kernel,
     ct.kernels.SumOfProducts: of_pair_kernel,
+    ct.estimators.FamilyKernel: of_pair_kernel,
     Metric: of_metric,
     ct.binning.Binning: of_binning,
     ct.risk.ErrorFunction: of_error_function,

@@ -64,7 +64,8 @@ def test_rows_of_other_data_are_found_whatever_their_types_and_order():
     np.testing.assert_array_equal(fitted(p, others), expected)
     np.testing.assert_array_equal(fitted(p, others.astype({"grade": object})), expected)
     reordered = pd.Series(p[::-1], index=frame.index[::-1])
-    np.testing.assert_array_equal(np.asarray(fitted(reordered, frame)), expected[::-1])
+    with pytest.warns(UserWarning, match="matched by their index, which is in another order"):
+        np.testing.assert_array_equal(np.asarray(fitted(reordered, frame)), expected[::-1])
     unknown = others.assign(grade=[np.nan, 7.0, *others["grade"][2:]])
     np.testing.assert_array_equal(fitted(p, unknown)[:2], p[:2])
 
