@@ -19,6 +19,16 @@ def test_uniform_bins_of_vectors_are_tuples():
     assert ct.binning.UniformBinning(10).assign(p).tolist() == [0, 1, 1]
 
 
+@pytest.mark.parametrize("b", [*range(2, 20), 49, 60])
+def test_points_next_to_edges(b):
+    """The bins are those between numbers j / b as they are rounded."""
+    rng, edges = np.random.default_rng(b), np.arange(b + 1) / b
+    points = np.concatenate([edges, np.nextafter(edges, 2.0), np.nextafter(edges, -1.0), rng.random(200), [1.0 + 1e-6]])
+    points = np.clip(points, 0.0, None)
+    expected = np.unique(np.searchsorted(edges[1:-1], points, side="left"), return_inverse=True)[1]
+    assert np.array_equal(ct.binning.UniformBinning(b).assign(points[:, None]), expected)
+
+
 @pytest.mark.parametrize("b", [7, 25, 50, 100])
 def test_edges_belong_to_the_bin_on_their_left(b):
     edges = np.arange(1, b) / b

@@ -3,7 +3,6 @@
 import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, column, read_only, to_array
-from caltest._loops.rows import are_distributions
 from caltest._validation.arrays import all_whole, floats, in_unit, real_array
 
 MANY, LARGE = 33, 2**22
@@ -26,10 +25,17 @@ def probability_matrix(data: ArrayLike, name: str = "probabilities", *, copy: bo
     if array.ndim == 2 and array.size > 0 and array.shape[1] > 1 and array.dtype.kind in "buif":
         is_large = array.dtype == np.float32 and array.shape[1] >= MANY and array.size >= LARGE
         matrix = floats(array, copy, np.float32 if is_large else np.float64)
-        if are_distributions(matrix, SUM_TOLERANCE):
+        if _are_distributions(matrix):
             return matrix, ""
     matrix, note = _mended_matrix(array, name)
     return read_only(matrix, np.float64), note
+
+
+def _are_distributions(matrix: FloatArray) -> bool:
+    """Whether no value is negative and every row sums to 1 within the tolerance; never so with nan or infinity."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = np.abs(matrix.sum(axis=1, dtype=np.float64) - 1.0).max()
+    return bool(matrix.min() >= 0.0 and deviation <= SUM_TOLERANCE)
 
 
 def _mended_matrix(array: Array, name: str) -> tuple[FloatArray, str]:

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest._validation.probabilities import mixture_weights, probability_matrix, probability_vector
+from caltest._validation.probabilities import (
+    _are_distributions,
+    mixture_weights,
+    probability_matrix,
+    probability_vector,
+)
 
 ROWS = np.array([[0.25, 0.75], [0.5, 0.5], [0.1, 0.9]])
 
@@ -26,6 +31,28 @@ def test_sums_are_kept_renormalised_or_refused_by_their_distance_from_1():
         assert note == f"rows of the probabilities summed to 1 only within {abs(deviation):.1g}; they were renormalised"
     with pytest.raises(ValueError, match=r"got row 1 that sums to 1.011, wanted rows that sum to 1 \(within 0.01\)"):
         probability_matrix(off_by(0.011))
+
+
+@pytest.mark.parametrize("row", [0, 17, 49])
+@pytest.mark.parametrize("column", [0, 3, 4])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1e-300, 0.5, 1.5])
+def test_one_bad_value_makes_a_matrix_bad(row, column, value):
+    matrix = np.random.default_rng(1).dirichlet(np.ones(5), 50)
+    assert _are_distributions(matrix)
+    matrix[row, column] = value
+    assert not _are_distributions(matrix)
+
+
+def test_bad_values_that_cancel():
+    for rows in ([[np.inf, -np.inf]], [[1.5, -0.5]], [[-1e-17, 1.0]], [[np.nan, np.nan], [0.5, 0.5]], [[1e308, 1e308]]):
+        assert not _are_distributions(np.array(rows))
+    assert _are_distributions(np.array([[0.0, 1.0], [-0.0, 1.0]]))
+
+
+def test_numbers_in_single_precision_are_added_in_double_precision():
+    matrix = np.full((1, 2**20), 2.0**-20 * (1.0 + 2.0**-21), dtype=np.float32)
+    matrix[0, 0] = 3e-6
+    assert not _are_distributions(matrix)
 
 
 def test_the_row_that_is_farthest_from_1_is_named():

@@ -9,6 +9,9 @@ LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
 """The natural logarithm of 2 in two parts, the first with trailing zeros so that its multiples are exact."""
 
+LOWEST = -708.0
+"""What is below it has the exponential function of this, so that no result is denormal."""
+
 BITS_OF_ROOT_HALF = 0x3FE6A09E667F3BCD
 
 
@@ -21,7 +24,7 @@ def exp_of_negative(x: float) -> float:
     With n the integer next to x / log(2) it is 2**n exp(r), |r| <= log(2) / 2: a Taylor polynomial of degree 13, and
     n written into the exponent of a floating point number.
     """
-    x = -708.0 if x < -708.0 else x
+    x = LOWEST if x < LOWEST else x
     n = np.rint(x * LOG2_E)
     r = (x - n * LN2_HIGH) - n * LN2_LOW
     p = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)

@@ -8,7 +8,8 @@ import numpy as np
 
 from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
-from caltest._loops.formulas.exponential import exp_of_negative
+from caltest._loops.formulas.exponential import LOWEST, exp_of_negative
+from caltest._loops.formulas.kernels import FEW
 from caltest._loops.stacks import over_pairs
 
 LARGEST = 1e300
@@ -136,7 +137,21 @@ def scalar(rows: Moments, columns: Moments) -> FloatArray:
 
 def diagonal(rows: Moments, columns: Moments) -> FloatArray:
     """``diagonal_tiles`` of means and variances (..., r, d) and (..., c, d): (..., r, c)."""
-    return over_pairs(diagonal_tiles, rows, columns, 2, np.empty(columns[0].shape[-2]))
+    r, c = rows[0].shape[-2], columns[0].shape[-2]
+    if r * c <= FEW:
+        return _few_diagonal(rows, columns)
+    return over_pairs(diagonal_tiles, rows, columns, 2, np.empty(c))
+
+
+def _few_diagonal(rows: Moments, columns: Moments) -> FloatArray:
+    """``diagonal`` by numpy, which takes less time for a small tile than to compile a loop."""
+    heights, squares = np.ones(()), np.zeros(())
+    for a in range(rows[0].shape[-1]):
+        (m, v), (n, w) = ((values[..., a] for values in side) for side in (rows, columns))
+        precision = 1.0 / np.sqrt(np.minimum(1.0 + v[..., :, None] + w[..., None, :], LARGEST))
+        x = precision * (m[..., :, None] - n[..., None, :])
+        heights, squares = heights * precision, squares + x * x
+    return np.asarray(heights * np.exp(np.maximum(-0.5 * squares, LOWEST)))
 
 
 def mixture(rows: Components, columns: Components) -> FloatArray:

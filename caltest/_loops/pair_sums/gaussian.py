@@ -17,7 +17,6 @@ Range = tuple[int, int]
 """Where rows or columns begin and end."""
 
 
-@jit
 def smoothed_gaussian_sums(
     tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool
 ) -> FloatArray:
@@ -27,9 +26,27 @@ def smoothed_gaussian_sums(
     E k(Z, y) = r / precision g(r (m - y)) for Z normal with mean m, where 1 / r**2 is 1 / precision**2 plus the
     variance of Z.
     """
+    n_tiles, n_redraws = tiles.shape[0], rows[0].shape[1]
+    sums = np.zeros((n_tiles, n_redraws))
+    # Arrays that are made here need no compiled code.
+    work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws)
+    _add_smoothed_gaussians(tiles, precision, rows, columns, skip_lower, work, sums)
+    return sums
+
+
+@jit
+def _add_smoothed_gaussians(
+    tiles: FloatArray,
+    precision: float,
+    rows: Side,
+    columns: Side,
+    skip_lower: bool,
+    work: tuple[FloatArray, FloatArray],
+    sums: FloatArray,
+) -> None:
     (y_rows, row_means, row_precisions), (y_columns, column_means, column_precisions) = rows, columns
-    n_tiles, n_redraws = tiles.shape[0], y_rows.shape[1]
-    lines, values, sums = np.empty((n_tiles, n_redraws)), np.empty(n_redraws), np.zeros((n_tiles, n_redraws))
+    lines, values = work
+    n_tiles, n_redraws = sums.shape
     for i in range(tiles.shape[1]):
         m, r = row_means[i], row_precisions[i]
         for tile in range(n_tiles):
@@ -53,7 +70,6 @@ def smoothed_gaussian_sums(
         for tile in range(n_tiles):
             for b in range(n_redraws):
                 sums[tile, b] += lines[tile, b]
-    return sums
 
 
 @jit

@@ -232,18 +232,6 @@ def table_sums(
 
 
 @jit
-def gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
-    """``sum_i values[i, labels[b, i]]`` for each redraw, (B,)."""
-    sums = np.empty(labels.shape[0])
-    for b in range(labels.shape[0]):
-        total = 0.0
-        for i in range(labels.shape[1]):
-            total += values[i, labels[b, i]]
-        sums[b] = total
-    return sums
-
-
-@jit
 def label_features(root: FloatArray, means: FloatArray, labels: Array, out: FloatArray) -> None:
     """``out[j, t, b] = root[t, labels[j, b]] - means[j, t]``."""
     for j in range(labels.shape[0]):
@@ -257,8 +245,47 @@ CACHED = 2**15
 """Numbers that stay in the cache while all redraws use them."""
 
 
+FEW_CLASSES = 5
+"""Up to so many, sums are scalar products with the places of each class, which takes no compiled loop."""
+
+
+def _by_class(tables: FloatArray, labels: Array) -> FloatArray:
+    """``sum_i tables[c, t, i]`` over the observations with the label c, (B, k, T), for as many redraws as are cached.
+
+    No sum depends on what else is summed, as those of a product of matrices do, by rounding errors.
+    """
+    sums = np.empty((len(labels), *tables.shape[:2]))
+    size = max(1, CACHED // labels.shape[1])
+    for start in range(0, len(labels), size):
+        part = slice(start, start + size)
+        for c, lines in enumerate(tables):
+            where = np.asarray(labels[part] == c, dtype=np.float64)
+            np.vecdot(where[:, None], lines, out=sums[part, c])
+    return sums
+
+
+def gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
+    """``sum_i values[i, labels[b, i]]`` for each redraw, (B,)."""
+    if values.shape[1] <= FEW_CLASSES:
+        return np.asarray(tables_by_label(values[..., None], labels).sum(axis=(1, 2)))
+    return _gathered_sums(values, labels)
+
+
+@jit
+def _gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
+    sums = np.empty(labels.shape[0])
+    for b in range(labels.shape[0]):
+        total = 0.0
+        for i in range(labels.shape[1]):
+            total += values[i, labels[b, i]]
+        sums[b] = total
+    return sums
+
+
 def gathered_tables(values: FloatArray, labels: Array) -> FloatArray:
     """``sum_i values[i, labels[b, i], t]`` for each redraw and table, (B, T), for tables (n, k, T)."""
+    if values.shape[1] <= FEW_CLASSES:
+        return np.asarray(tables_by_label(values, labels).sum(axis=1))
     sums = np.zeros((labels.shape[0], 1, values.shape[2]))
     _add_tables(values, labels, np.zeros(values.shape[1], dtype=np.intp), sums)
     return sums[:, 0]
@@ -266,6 +293,8 @@ def gathered_tables(values: FloatArray, labels: Array) -> FloatArray:
 
 def tables_by_label(values: FloatArray, labels: Array) -> FloatArray:
     """``sum_i values[i, c, t]`` over the observations with the label c, for each redraw, class and table, (B, k, T)."""
+    if values.shape[1] <= FEW_CLASSES:
+        return _by_class(np.ascontiguousarray(values.transpose(1, 2, 0)), labels)
     sums = np.zeros((labels.shape[0], *values.shape[1:]))
     _add_tables(values, labels, np.arange(values.shape[1]), sums)
     return sums
@@ -284,14 +313,36 @@ def _add_tables(values: FloatArray, labels: Array, groups: IntArray, sums: Float
                     sums[b, group, t] += values[i, label, t]
 
 
-@jit
+FEW_LABELS = 2**18
+"""Up to so many, operations on arrays take less time than to compile a loop."""
+
+
 def sums_by_group(values: FloatArray, labels: Array, groups: IntArray, n_groups: int) -> FloatArray:
     """``sum_i values[i, labels[b, i]]`` over the observations of each group, (n_groups, B)."""
     sums = np.zeros((n_groups, labels.shape[0]))
+    if labels.size <= FEW_LABELS:
+        order = np.argsort(groups, kind="stable")
+        present, starts = np.unique(groups[order], return_index=True)
+        gathered = values[order, labels[:, order]]
+        sums[present] = np.add.reduceat(gathered, starts, axis=1).T
+    else:
+        _add_by_group(values, labels, groups, sums)
+    return sums
+
+
+@jit
+def _add_by_group(values: FloatArray, labels: Array, groups: IntArray, sums: FloatArray) -> None:
     for b in range(labels.shape[0]):
         for i in range(labels.shape[1]):
             sums[groups[i], b] += values[i, labels[b, i]]
-    return sums
+
+
+def features_by_class(features: FloatArray, labels: Array, n_classes: int) -> FloatArray:
+    """``sum_i features[i]`` over the observations with each label, (B, n_classes, s), for features (n, s)."""
+    if n_classes <= FEW_CLASSES:
+        lines = np.ascontiguousarray(features.T)
+        return _by_class(np.broadcast_to(lines, (n_classes, *lines.shape)), labels)
+    return changes_by_class(features, np.full(len(features), -1), labels, n_classes)
 
 
 ROWS = 512

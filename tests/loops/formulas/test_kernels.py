@@ -1,7 +1,16 @@
 import numpy as np
 import pytest
 
-from caltest._loops.formulas.kernels import EXPONENTIAL, FUNCTIONS, IDENTITY, MATERN_3, MATERN_5, RATIONAL, write_kernel
+from caltest._loops.formulas.kernels import (
+    EXPONENTIAL,
+    FEW,
+    FUNCTIONS,
+    IDENTITY,
+    MATERN_3,
+    MATERN_5,
+    RATIONAL,
+    write_kernel,
+)
 
 LOWEST = np.exp(-708.0)
 FORMULAS = {
@@ -28,7 +37,10 @@ def test_formulas(kind, square, shape):
     if kind != IDENTITY:
         alone = x.copy()
         FUNCTIONS[kind](alone, 0.7, square, shape)
-        assert np.array_equal(alone, chosen)
+        assert alone == pytest.approx(chosen, rel=1e-13, abs=1e-290)
+        many = np.resize(x, FEW + 1)
+        FUNCTIONS[kind](many, 0.7, square, shape)
+        assert np.array_equal(many[: x.size], chosen)
 
 
 @pytest.mark.parametrize(("kind", "square"), CASES[:-1])

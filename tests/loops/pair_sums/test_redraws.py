@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
+from caltest._loops.pair_sums import redraws as redraws_module
 from caltest._loops.pair_sums.redraws import (
     LANES,
     equal_sums,
+    features_by_class,
     gathered_sums,
     gathered_tables,
     gram_sums,
+    sums_by_group,
     table_sums,
     tables_by_label,
 )
@@ -88,6 +91,15 @@ def test_any_target_kernel(k, bases, label_type):
         assert gram_sums(tile, gram, base, labels, i, j) == pytest.approx(expected, rel=1e-11, abs=1e-12)
 
 
+@pytest.fixture(params=[False, True], ids=["compiled", "arrays"])
+def few_labels(request, monkeypatch):
+    """Both ways to the same sums."""
+    if not request.param:
+        monkeypatch.setattr(redraws_module, "FEW_LABELS", 0)
+        monkeypatch.setattr(redraws_module, "FEW_CLASSES", 0)
+
+
+@pytest.mark.usefixtures("few_labels")
 @pytest.mark.parametrize("label_type", [np.uint8, np.int32])
 def test_gathered_sums(label_type):
     _, labels = redraws(3, "none", label_type)
@@ -96,6 +108,21 @@ def test_gathered_sums(label_type):
     assert gathered_sums(values, labels) == pytest.approx(expected, rel=1e-13)
 
 
+@pytest.mark.usefixtures("few_labels")
+@pytest.mark.parametrize("label_type", [np.uint8, np.int32])
+def test_sums_of_groups_and_classes(label_type):
+    """Groups of observations, of which some have none, and features of the observations of each class."""
+    _, labels = redraws(3, "none", label_type)
+    rng = np.random.default_rng(1)
+    values, features, groups = rng.normal(size=(N, 3)), rng.normal(size=(N, 2)), rng.choice([0, 1, 3], N)
+    chosen = values[np.arange(N), labels]
+    by_group = [[line[groups == g].sum() for line in chosen] for g in range(5)]
+    assert sums_by_group(values, labels, groups, 5) == pytest.approx(np.array(by_group), rel=1e-12, abs=1e-13)
+    by_class = [[features[y == c].sum(axis=0) for c in range(4)] for y in labels]
+    assert features_by_class(features, labels, 4) == pytest.approx(np.array(by_class), rel=1e-12, abs=1e-13)
+
+
+@pytest.mark.usefixtures("few_labels")
 @pytest.mark.parametrize("label_type", [np.uint8, np.int32])
 def test_sums_of_tables(label_type):
     """Entries of several tables at once, of all labels together and of each label."""
@@ -105,6 +132,12 @@ def test_sums_of_tables(label_type):
     by_label = [[entries[y == c].sum(axis=0) for c in range(3)] for entries, y in zip(chosen, labels, strict=True)]
     assert gathered_tables(values, labels) == pytest.approx(chosen.sum(axis=1), rel=1e-12, abs=1e-13)
     assert tables_by_label(values, labels) == pytest.approx(np.array(by_label), rel=1e-12, abs=1e-13)
+
+
+def test_no_sum_depends_on_the_other_redraws():
+    rng = np.random.default_rng(2)
+    values, labels = rng.normal(size=(20_000, 2, 3)), rng.integers(0, 2, (7, 20_000))
+    assert np.array_equal(tables_by_label(values, labels)[3:5], tables_by_label(values, labels[3:5]))
 
 
 @pytest.mark.parametrize("place", [*PLACES, (5, 5, 9, 9), (2, 2, 1, 1)])

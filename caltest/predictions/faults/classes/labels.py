@@ -10,7 +10,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
-from caltest._loops.pair_sums.redraws import changes_by_class, sums_by_group, tables_by_label
+from caltest._loops.pair_sums.redraws import features_by_class, sums_by_group, tables_by_label
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.fault import Fault, Faults, cosines, ranks, varies, weights_or_ones
 
@@ -272,7 +272,7 @@ class Labels(Seen):
     def totals(self) -> FloatArray:
         """Weight of each class, (k, B)."""
         view = self.view
-        return changes_by_class(view.weights[:, None], np.full(view.n, -1), self.labels, view.k)[:, :, 0].T
+        return features_by_class(view.weights[:, None], self.labels, view.k)[:, :, 0].T
 
     @cached_property
     def hit_sums(self) -> FloatArray:
@@ -305,7 +305,7 @@ class Labels(Seen):
         """Sums of probabilities over observations of chosen classes, (B, S, S)."""
         view, size = self.view, self.view.chosen.size
         features = np.ascontiguousarray(view.of_chosen * view.weights[:, None])
-        return changes_by_class(features, np.full(view.n, -1), self.places, size + 1)[:, :size]
+        return features_by_class(features, self.places, size + 1)[:, :size]
 
     @cached_property
     def pair_logs(self) -> FloatArray:
