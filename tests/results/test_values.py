@@ -229,7 +229,7 @@ GIVEN = {
     ct.AsymptoticCMETest: (ct.UCME(TV, S.p[:2], S.y[:2]),),
     ct.named_tests.BinnedEquivalenceTest: (0.1,),
     ct.named_tests.ClusterLikelihoodRatioTest: (CLUSTERS,),
-    ct.ClusterSKCETest: (TV, CLUSTERS),
+    ct.ClusterSKCETest: (CLUSTERS, TV),
     ct.ConsistencyTest: (ct.ECE(),),
     ct.EquivalenceTest: (0.1, TV),
     ct.MonteCarloTest: (ct.SKCE(TV),),
