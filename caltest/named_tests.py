@@ -195,11 +195,11 @@ class ClusterSKCETest(CalibrationTest):
     >>> import caltest as ct
     >>> import numpy as np
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> ct.ClusterSKCETest(p.default_kernel(), np.arange(899) // 3, n_resamples=99)(p, y, rng=1).pvalue
+    >>> ct.ClusterSKCETest(np.arange(899) // 3, n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
 
-    def __init__(self, kernel: PairKernel, clusters: ArrayLike, n_resamples: int = 999) -> None:
+    def __init__(self, clusters: ArrayLike, kernel: PairKernel = FAMILY_KERNEL, n_resamples: int = 999) -> None:
         super().__init__(estimators.ClusterSKCE(kernel, clusters), nulls.ClusterBootstrap(n_resamples))
 
 

@@ -218,16 +218,11 @@ KERNELS[ct.QuantileForecast] = [
 def estimators(sample, kernel):
     """One of every estimator that the family knows."""
     made = known_estimators(sample, kernel)
-    for kind in newcomers(ct.estimators.Estimator, estimators_with_lines()):
+    for kind in new_estimators():
         one = made_or_fault(kind.__name__, functools.partial(example, kind))
         if one is not None and takes(one, sample):
             made.append(one.resolve(sample.predictions))
     return made
-
-
-@functools.cache
-def estimators_with_lines():
-    return {type(one) for maker, kernel in first_of_each(CASES) for one in known_estimators(maker(), kernel)}
 
 
 def takes(estimator, sample):
@@ -496,6 +491,12 @@ def newcomers(base, known):
     return sorted(classes_of(base) - set(known), key=lambda kind: kind.__name__)
 
 
+def new_estimators():
+    """Those that ``known_estimators`` does not name."""
+    known = known_estimators.__code__.co_names
+    return [kind for kind in newcomers(ct.estimators.Estimator, []) if kind.__name__ not in known]
+
+
 def made_or_fault(name, make):
     """What a function makes for a class; what its error says is for the test of all classes to tell."""
     try:
@@ -570,7 +571,7 @@ def made_tests():
         "BinnedEquivalenceTest": lambda: ct.named_tests.BinnedEquivalenceTest(0.1),
         "CertifiedCrossSKCETest": lambda: ct.named_tests.CertifiedCrossSKCETest(tv),
         "ClusterLikelihoodRatioTest": lambda: ct.named_tests.ClusterLikelihoodRatioTest(clusters),
-        "ClusterSKCETest": lambda: ct.ClusterSKCETest(tv, clusters, n_resamples=49),
+        "ClusterSKCETest": lambda: ct.ClusterSKCETest(clusters, tv, n_resamples=49),
         "ConsistencyTest": lambda: ct.ConsistencyTest(ct.SKCE(tv), n_resamples=49),
         "DistributionFreeSKCETest": lambda: ct.DistributionFreeSKCETest(ct.SKCE(tv)),
         "EquivalenceTest": lambda: ct.EquivalenceTest(0.1, tv),
@@ -615,10 +616,14 @@ def made_tests():
     made |= {name: (make, bernoulli) for name, make in binary.items()}
     made |= {name: (make, normal_with_spread) for name, make in numbers.items()}
     made |= several
-    for kind in newcomers(ct.CalibrationTest, {ct.CalibrationTest, *(type(make()) for make, _ in made.values())}):
-        made |= line_of_example(kind, functools.partial(example, kind))
-    for kind in newcomers(ct.nulls.Null, {type(make().null) for make, _ in made.values()} | KNOWN_NULLS):
-        made |= line_of_example(kind, functools.partial(pair_of_example, kind))
+    known = [make() for make, _ in made.values()]
+    kinds = newcomers(ct.CalibrationTest, {ct.CalibrationTest, *(type(test) for test in known)})
+    new = {kind.__name__: functools.partial(example, kind) for kind in kinds}
+    known += [test for name, make in new.items() if (test := made_or_fault(name, make)) is not None]
+    kinds = newcomers(ct.nulls.Null, {type(test.null) for test in known} | KNOWN_NULLS)
+    new |= {kind.__name__: functools.partial(pair_of_example, kind) for kind in kinds}
+    for name, make in new.items():
+        made[name] = make, functools.partial(first_sample, make)
     return made
 
 
@@ -626,14 +631,10 @@ KNOWN_NULLS = {ct.nulls.HotellingNull}
 """In tests of their own only."""
 
 
-def line_of_example(kind, make):
-    """A line of ``made_tests``: a test that an example makes, and the first sample that it is for."""
-
-    def sample():
-        made = (maker() for maker in (categorical, bernoulli, normal_with_spread, poisson))
-        return next(one for one in made if takes(make().estimator, one))
-
-    return {kind.__name__: (make, sample)}
+def first_sample(make):
+    """The first sample that a test is for."""
+    samples = (maker() for maker in (categorical, bernoulli, normal_with_spread, poisson))
+    return next(one for one in samples if takes(make().estimator, one))
 
 
 def normal_with_spread():

@@ -34,7 +34,7 @@ def test_named_tests_are_pairs():
     redrawn = (
         *(test(ct.ECE()) for test in (ct.MonteCarloTest, ct.ConsistencyTest)),
         *(test(TV) for test in (ct.AsymptoticSKCETest, ct.PearsonSKCETest)),
-        *(ct.ClusterSKCETest(TV, [0, 0, 1]), ct.OmnibusTest(), ct.LikelihoodRatioTest()),
+        *(ct.ClusterSKCETest([0, 0, 1], TV), ct.OmnibusTest(), ct.LikelihoodRatioTest()),
     )
     assert {test.null.n_resamples for test in redrawn} == {999}
     assert ct.named_tests.BinnedEquivalenceTest(0.1).estimator == ct.ECE(ct.binning.UniformBinning(10))

@@ -36,6 +36,7 @@ from contracts import (
 )
 from grids import full
 from public import CLASSES, FUNCTIONS, classes_of, not_set
+from scipy.stats import kstest
 from slow import mean_upper, pair_sums_one_by_one
 
 import caltest as ct
@@ -48,6 +49,7 @@ from caltest.hstatistics.sums import pairs as hpairs
 from caltest.kernels import Metric, PredictionKernel, TargetKernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.numbers.univariate import Univariate
+from caltest.recalibration import CalibrationMap, Calibrator
 
 
 def name(case):
@@ -58,6 +60,15 @@ def name(case):
 def case(request):
     maker, kernel = request.param
     return maker(), kernel
+
+
+def has_law(maker):
+    """Whether predictions have a distribution function, quantiles and a density."""
+    law = maker().predictions.law
+    try:
+        return law.is_continuous and law.levels is None
+    except Exception:  # of a method that is wrong, which the contracts say
+        return True
 
 
 def thinned(cases):
@@ -84,6 +95,10 @@ def some_centred_case(request):
     return maker(), kernel
 
 
+LAWS = [maker for maker, _ in first_of_each(CENTRED) if has_law(maker)]
+"""Makers of samples of continuous distributions of a number, by their parameters."""
+
+
 def full_h(kernel, sample):
     return htiles.h_tile(kernel, sample, sample)
 
@@ -98,8 +113,8 @@ def target_kernels(kernel):
 
 TESTS = made_tests()
 COVERED = Predictions, ct.estimators.Estimator, ct.CalibrationTest, ct.nulls.Null
-EXTENDED = *COVERED, Metric, PredictionKernel, TargetKernel
-"""Bases that contracts here hold for, and those with declared attributes."""
+EXTENDED = *COVERED, Metric, PredictionKernel, TargetKernel, Calibrator, CalibrationMap
+"""Bases that contracts here hold for, and those with methods and attributes to write."""
 
 
 def public(base):
@@ -114,11 +129,21 @@ def test_every_class_says_what_it_has_to_and_is_covered(name):
     is_base = any(issubclass(other, kind) for other in set(CLASSES.values()) - {kind})
     if is_base and (inspect.isabstract(kind) or any(not_set(kind))):
         return
-    assert not inspect.isabstract(kind), f"{name}: methods are missing: {', '.join(sorted(kind.__abstractmethods__))}"
-    is_covered = kind in covered() or not issubclass(kind, COVERED)
-    missing = [*not_set(kind), *([FAULTS[name]] if name in FAULTS else [])]
+    missing = [*not_written(kind), *not_set(kind)]
+    if not missing:
+        is_covered = kind in covered() or not issubclass(kind, COVERED)
+        missing = [FAULTS[name]] if name in FAULTS else []
     assert not missing, "\n".join(missing)
     assert is_covered, f"{name}: no sample of {N} rows that tests here use can be made of it, or is for it"
+
+
+def not_written(kind):
+    """Methods that are missing, and what each of them is, in words."""
+    names = sorted(kind.__abstractmethods__) if inspect.isabstract(kind) else []
+    if names:
+        yield f"{kind.__name__}: methods are missing: {', '.join(names)}"
+    for name in names:
+        yield f"  {name}: {(inspect.getdoc(getattr(kind, name)) or '').splitlines()[0]}"
 
 
 @functools.cache
@@ -156,6 +181,58 @@ def test_centred_kernel_is_made_of_its_four_terms(case):
         assert p.centred_kernel(target_kernel, y, p, y) == pytest.approx(four, abs=1e-14)
 
 
+LEVELS = np.array([0.001, 0.03, 0.2, 0.5, 0.77, 0.95, 0.9999])[:, None]
+
+
+def parts_of_law(law, y):
+    """Levels and densities at targets (m, n), each prediction with its own."""
+    return law.cdf(y), np.exp(np.stack([law.log_density(one) for one in y]))
+
+
+@pytest.mark.parametrize("maker", LAWS, ids=lambda maker: maker.__name__)
+def test_laws_of_numbers_agree_with_themselves(maker):
+    """Quantiles invert the distribution function, whose slope is the density; draws and moments are theirs."""
+    predictions = maker().predictions.law
+    law = predictions.take(np.flatnonzero(predictions.moments()[1] > 0.0))
+    name = type(law).__name__
+    y = law.quantile(LEVELS)
+    at, density = parts_of_law(law, y)
+    assert at == pytest.approx(LEVELS * np.ones(len(law)), abs=1e-6), f"{name}.cdf: not the inverse of _quantile"
+    assert law.survival(y) == pytest.approx(1.0 - at, abs=1e-9), f"{name}.survival: not 1 - cdf"
+    step = 1e-4 * (law.quantile(0.75) - law.quantile(0.25))
+    slope = (law.cdf(y[2:5] + step) - law.cdf(y[2:5] - step)) / (2.0 * step)
+    words = f"{name}.log_density: got densities of {density[3, 0]:.4g}, wanted {slope[1, 0]:.4g}, the slope of cdf"
+    assert density[2:5] == pytest.approx(slope, rel=1e-3), words
+    t = np.linspace(-25.0, 25.0, 1501)[:, None]
+    levels = 1.0 / (1.0 + np.exp(-t))
+    weights = levels * (1.0 - levels) * (t[1] - t[0])
+    q = law.quantile(levels)
+    mean, variance = law.moments()
+    found = (weights * q).sum(axis=0)
+    spread = (weights * np.square(q - found)).sum(axis=0)
+    words = f"{name}.moments: got the mean {mean[0]:.4g}, wanted {found[0]:.4g} as of its quantiles"
+    assert mean == pytest.approx(found, abs=1e-2 * np.sqrt(spread).min()), words
+    words = f"{name}.moments: got the variance {variance[0]:.4g}, wanted {spread[0]:.4g} as of its quantiles"
+    assert variance[np.isfinite(variance)] == pytest.approx(spread[np.isfinite(variance)], rel=2e-2), words
+    levels_of_draws = law.cdf(law.sample(1, 500)).ravel()
+    assert kstest(levels_of_draws, "uniform").pvalue > 1e-6, f"{name}._draw: draws do not have the law of cdf"
+
+
+@pytest.mark.parametrize("maker", LAWS, ids=lambda maker: maker.__name__)
+def test_laws_of_numbers_have_probabilities_of_all_possible_targets(maker):
+    """Far out too, where a formula can be one of another part of the line."""
+    predictions = maker().predictions.law
+    law = predictions.take(np.flatnonzero(predictions.moments()[1] > 0.0))
+    name, (low, high) = type(law).__name__, getattr(law, "support", (-np.inf, np.inf))
+    median, far = law.quantile(0.5), law.quantile(0.9) - law.quantile(0.1)
+    y = np.clip(median + np.array([-50.0, -3.0, 0.0, 3.0, 50.0])[:, None] * far, low + 1e-12, high - 1e-12)
+    at, density = parts_of_law(law, y)
+    outside = (at < 0.0) | (at > 1.0) | np.isnan(at)
+    assert not outside.any(), f"{name}.cdf: got {at[outside][0]:.4g}, wanted probabilities, also of targets far out"
+    assert np.all(np.diff(at, axis=0) >= 0.0), f"{name}.cdf: decreases"
+    assert not np.isnan(density).any(), f"{name}.log_density: got NaN, wanted -inf where there are no targets"
+
+
 def drawn(predictions, rows, number, seed):
     """So many targets of each of some rows (rows, number, ...), by one call for all."""
     targets = predictions.take(np.repeat(rows, number)).redraw(seed)
@@ -172,12 +249,14 @@ def test_expected_kernels_against_monte_carlo(centred_case, replications):
     for target_kernel, (a, i) in itertools.product(target_kernels(kernel), enumerate(rows)):
         rare = 10.0 * target_kernel.bound / draws
         expected, expected2 = p.expected_kernel(target_kernel, y), p.expected_kernel2(target_kernel, p)
+        name = f"{type(p).__name__}: mean of {target_kernel.describe_for_targets()} over draws"
         for b, j in enumerate(columns):
             one = p.target_tile(target_kernel, z[a], y[j : j + 1])[:, 0]
             two = p.target_tile(target_kernel, z[a][:, None], other[b][:, None])[:, 0, 0]
             for values, formula in ((one, expected[i, j]), (two, expected2[i, j])):
                 error = values.std() / np.sqrt(draws)
-                assert abs(values.mean() - formula) <= 4.5 * error + rare
+                words = f"{name}: got {values.mean():.4g} +- {error:.1g}, wanted {formula:.4g}, its expectation"
+                assert abs(values.mean() - formula) <= 4.5 * error + rare, words
 
 
 @pytest.mark.every(2)
@@ -450,7 +529,8 @@ def test_the_rng_of_a_call_decides_every_number(name):
     line = re.search(r"^Reproduce +rng=(\d+)$", str(result), re.MULTILINE)
     again = run(name) if line is None else run(name, rng=int(line[1]))
     assert (line is None) == (result.seed is None)
-    assert again.to_dict() == result.to_dict()
+    wanted = "wanted uses_random_numbers = True of a null that draws, and all its numbers from the rng of outcome"
+    assert again.to_dict() == result.to_dict(), f"{name}: got other numbers for the same rng, {wanted}"
 
 
 @each_test
@@ -460,7 +540,8 @@ def test_data_drawn_with_the_seed_of_a_test_share_no_numbers_with_it(name):
     test, data, generator = make(), sample(), np.random.default_rng(1)
     estimator = test.estimator.resolve(data.predictions, 1)
     test.null.outcome(estimator, data, generator)
-    assert generator.bit_generator.state == np.random.default_rng(1).bit_generator.state
+    words = f"{name}: its null draws from the rng of outcome, wanted numbers of its children, rng.spawn(1)[0]"
+    assert generator.bit_generator.state == np.random.default_rng(1).bit_generator.state, words
 
 
 def test_numbers_are_those_of_another_process_with_another_number_of_threads():

@@ -1,8 +1,8 @@
 """What holds for every kernel, metric, null, named test, binning, recalibration map, generator and command.
 
 Each public class of a kind is found by itself; a table says how one is made, and what it is by definition or how often
-it rejects. Kernels of a distance, metrics, tests and nulls without a line come from the examples of their docstrings.
-Families and estimators are in ``test_contracts.py``.
+it rejects. Kernels of a distance, metrics, estimators, tests, nulls and recalibration maps without a line come from the
+examples of their docstrings. Families, and estimators with kernels of all families, are in ``test_contracts.py``.
 """
 
 import pickle
@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from contracts import newcomers, takes
+from contracts import new_estimators, newcomers, takes
 from examples import example, pair_of_example
 from public import CLASSES as PUBLIC_CLASSES, OWN, classes_of
 from scipy import stats
@@ -148,7 +148,7 @@ def test_kernels_of_predictions_are_kernels(name):
     """The same, of the first predictions that it knows; written into an array it is the same."""
     kind = PUBLIC_CLASSES[name]
     kernel = kind(bandwidth=0.7) if issubclass(kind, RadialKernel) else example(kind)
-    predictions = known(lambda one: kernel.resolve(one).tile(one, one), name)
+    predictions = known(lambda one: kernel.resolve(one).tile(one, one), name)[0].take(slice(0, 5))
     tile, out = kernel.resolve(predictions).tile(predictions, predictions), np.full((5, 5), np.nan)
     assert tile.shape == (5, 5), f"{name}.tile: got the shape {tile.shape} for 5 rows and 5 columns"
     kernel.resolve(predictions).fill(out, predictions, predictions, {})
@@ -163,15 +163,16 @@ def check_kernel(name, tile, bound):
 
 
 def known(call, name):
-    """The first predictions that something can be called with."""
-    words = []
-    for predictions in (NORMAL, CLASSES, ct.Poisson(NORMAL.scale * 3.0)):
+    """The predictions, of some families, that something can be called with."""
+    words, found = [], []
+    for predictions in (NORMAL, CLASSES, ct.Poisson(NORMAL.scale * 9.0), BINARY[0]):
         try:
             call(predictions.take(slice(0, 5)))
-            return predictions.take(slice(0, 5))
+            found.append(predictions)
         except (TypeError, AttributeError) as error:
             words.append(f"{predictions.family}: {error}")
-    raise AssertionError(f"{name}: for none of some predictions\n" + "\n".join(words))
+    assert found, f"{name}: for none of some predictions\n" + "\n".join(words)
+    return found
 
 
 @each(TARGET_KERNELS)
@@ -293,12 +294,19 @@ METRICS = {
 def test_metrics_are_distances(name):
     """Of the first predictions that it knows: one number for each row and column, symmetric, 0 of equal ones."""
     metric = METRICS[name][0]() if name in METRICS else example(PUBLIC_CLASSES[name])
-    of = METRICS[name][1] if name in METRICS else known(lambda one: one.distance(metric.resolve(one), one), name)
-    found = of.distance(metric.resolve(of), of)
-    assert found.shape == (len(of), len(of)), f"{name}: got the shape {found.shape} for {len(of)} predictions"
-    assert np.all(found >= 0.0), f"{name}: a distance is negative"
-    assert np.abs(np.diag(found)).max() <= metric.rounding(of), f"{name}: equal predictions have a distance"
-    assert found == pytest.approx(found.T, rel=1e-12), f"{name}: not symmetric"
+    table = [METRICS[name][1]] if name in METRICS else []
+    for of in table or known(lambda one: one.distance(metric.resolve(one), one), name):
+        resolved, n = metric.resolve(of), len(of)
+        found = of.distance(resolved, of)
+        words = f"{name} of {of.family} predictions"
+        assert found.shape == (n, n), f"{words}: got the shape {found.shape} for {n} of them"
+        assert np.all(found >= 0.0), f"{words}: a distance is negative"
+        assert np.abs(np.diag(found)).max() <= metric.rounding(of), f"{words}: equal ones have a distance"
+        assert found == pytest.approx(found.T, rel=1e-12), f"{words}: not symmetric"
+        parts = of.take(slice(0, n // 2)).distance(resolved, of.take(slice(n // 2, n)))
+        wanted = "wanted those of all; between vectors of probabilities of_outcomes = True"
+        same = parts == pytest.approx(found[: n // 2, n // 2 :], abs=metric.rounding(of))
+        assert same, f"{words}: got other distances for some of them, {wanted}"
 
 
 @each(METRICS)
@@ -361,6 +369,41 @@ def test_binnings(name):
     assert ct.ECE(binning)([0.5] * 8, [0, 1] * 4) == pytest.approx(0.0, abs=1e-15)
 
 
+# --- estimators ------------------------------------------------------------------------------------------------------
+
+NEW_ESTIMATORS = {kind.__name__: kind for kind in new_estimators()}
+
+
+@each(NEW_ESTIMATORS)
+def test_estimators(name):
+    """Numbers for redraws, one by one and together, and an exact test."""
+    estimator = example(NEW_ESTIMATORS[name])
+    predictions, targets = CLASSES_OF[kind_of(estimator)]
+    sample, redraws = Sample(predictions, targets), predictions.redraw(3, 4)
+    assert again(estimator) == estimator, f"{name}: not equal to its copy, wanted a frozen dataclass"
+    found = estimator(predictions, targets, rng=1)
+    assert type(found) is float, f"{name}.estimate: got {found!r}, wanted a float"
+    draws = estimator.uses_random_numbers(predictions)
+    assert draws or estimator(predictions, targets) == found, f"{name}: draws, wanted uses_random_numbers to say so"
+    resolved = estimator.resolve(predictions, 1)
+    one_by_one = [resolved.estimate(Sample(predictions, y)) for y in redraws]
+    together = resolved.estimates(predictions, redraws)
+    assert together == pytest.approx(one_by_one, rel=1e-11, abs=1e-14), f"{name}.estimates: not those one by one"
+    assert resolved.estimate(sample) == pytest.approx(found), f"{name}.estimate: another number than the call gives"
+    result = ct.MonteCarloTest(estimator, B)(predictions, targets, rng=1)
+    assert 0.0 < result.pvalue <= 1.0
+    assert estimator.describe(predictions) in str(result)
+
+
+@each(NEW_ESTIMATORS)
+def test_estimators_say_that_there_are_too_few_observations(name):
+    estimator = example(NEW_ESTIMATORS[name])
+    predictions, _ = CLASSES_OF[kind_of(estimator)]
+    wanted = f"{name}.check: wanted the error of at_least(len(predictions), 1, {name!r})"
+    _, words = answer_or_words(lambda: estimator.check(predictions.take(slice(0, 0))))
+    assert "wanted at least" in words, f"{wanted}, got {words or 'none'} for no predictions"
+
+
 # --- tests and nulls -------------------------------------------------------------------------------------------------
 
 GROUPS = np.arange(N) // 3
@@ -376,7 +419,7 @@ TESTS = {
     "BinnedEquivalenceTest": (lambda: ct.named_tests.BinnedEquivalenceTest(0.5, 3), "binary", 1.0),
     "CertifiedCrossSKCETest": (lambda: ct.named_tests.CertifiedCrossSKCETest(TV), "classes", 0.1),
     "ClusterLikelihoodRatioTest": (lambda: ct.named_tests.ClusterLikelihoodRatioTest(GROUPS), "classes", 0.1),
-    "ClusterSKCETest": (lambda: ct.ClusterSKCETest(TV, GROUPS, B), "classes", 0.25),
+    "ClusterSKCETest": (lambda: ct.ClusterSKCETest(GROUPS, TV, B), "classes", 0.25),
     "ConsistencyTest": (lambda: ct.ConsistencyTest(ct.SKCE(TV), B), "classes", 0.16),
     "CoxTest": (ct.CoxTest, "binary", 0.2),
     "DistributionFreeSKCETest": (lambda: ct.DistributionFreeSKCETest(ct.SKCE(TV)), "classes", 0.1),
@@ -402,12 +445,12 @@ NULLS = {
 """Nulls that are in no named test of the table, or beside them; with an estimator."""
 
 
-def kind_of(test):
-    """The first of the data here that a test is for."""
+def kind_of(estimator):
+    """The first of the data here that an estimator is for."""
     for kind, (predictions, _) in CLASSES_OF.items():
-        if takes(test.estimator, Sample(as_predictions(predictions), None)):
+        if takes(estimator, Sample(as_predictions(predictions), None)):
             return kind
-    raise AssertionError(f"{type(test).__name__}: for none of {list(CLASSES_OF)}")
+    raise AssertionError(f"{type(estimator).__name__}: for none of {list(CLASSES_OF)}")
 
 
 KNOWN_NULLS = {type(make().null) for make, *_ in TESTS.values()} | {type(make()) for make, _ in NULLS.values()}
@@ -422,7 +465,11 @@ def line_of(name):
         return TESTS[name]
     make = partial(example, NEW_TESTS[name]) if name in NEW_TESTS else partial(pair_of_example, NEW_NULLS[name])
     test = make()
-    return make, kind_of(test), 0.1 if test.null.pvalue_kind_of(test.estimator) in ("exact", "bound") else 0.16
+    return (
+        make,
+        kind_of(test.estimator),
+        0.1 if test.null.pvalue_kind_of(test.estimator) in ("exact", "bound") else 0.16,
+    )
 
 
 def made(name):
@@ -484,7 +531,8 @@ def test_certain_predictions_that_come_true(name):
     kind = "classes" if name in NULLS else line_of(name)[1]
     result, words = answer_or_words(lambda: test(*CERTAIN[kind], rng=1))
     if words:
-        assert re.search(NOTHING_VARIES, words), words
+        wanted = "wanted a p-value, or an error that says that nothing varies"
+        assert re.search(NOTHING_VARIES, words), f"{name} of certain predictions: got {words!r}, {wanted}"
         return
     equivalence = name in ("EquivalenceTest", "BinnedEquivalenceTest")
     is_right = result.pvalue < 0.5 if equivalence and result.estimate == 0.0 else result.pvalue >= 0.05
@@ -513,8 +561,10 @@ MAPS = {
 }
 
 
-def test_every_method_is_covered():
-    assert set(MAPS) == public(recalibration.Calibrator)
+for one in classes_of(recalibration.Calibrator):
+    if one.__name__ not in MAPS:
+        of_numbers = not issubclass(one, recalibration.ProbabilityCalibrator)
+        MAPS[one.__name__] = partial(example, one), "numbers" if of_numbers else "binary" if one.binary else "classes"
 
 
 def values_of(predictions):
@@ -537,12 +587,14 @@ def test_maps(name, tmp_path):
     others = [make().fit(predictions, targets), again(make()).fit(predictions, targets), again(fitted)]
     others.append(recalibration.CalibrationMap.load(tmp_path / "map.npz"))
     for one in others:
-        assert np.array_equal(values_of(one(predictions)), values_of(answer))
+        words = f"{name}: another map after it is fitted again, copied or saved; its fields are floats, arrays, maps"
+        assert np.array_equal(values_of(one(predictions)), values_of(answer)), words
     if kind != "numbers":
         rows = answer.probability if kind == "binary" else answer.probabilities
-        assert rows.min() >= 0.0
-        assert rows.max() <= 1.0
-        assert kind == "binary" or rows.sum(axis=1) == pytest.approx(np.ones(N), rel=1e-9)
+        assert rows.min() >= 0.0, f"{name}: a probability is {rows.min():.3g}"
+        assert rows.max() <= 1.0, f"{name}: a probability is {rows.max():.3g}"
+        is_one = kind == "binary" or rows.sum(axis=1) == pytest.approx(np.ones(N), rel=1e-9)
+        assert is_one, f"{name}: probabilities of the classes do not sum to 1"
     assert np.isfinite(values_of(answer)).all()
 
 
@@ -571,7 +623,8 @@ def test_maps_do_not_make_the_data_they_are_fitted_to_less_likely(name):
     answer = make().fit(given, y)(given)
     rows = answer if kind == "classes" else np.stack([1.0 - answer, answer], axis=1)
     before, after = (np.square(q - np.eye(p.shape[1])[y]).sum(axis=1).mean() for q in (sharp, rows))
-    assert after == before if name == "Identity" else after < before - 0.01
+    words = f"{name}: the Brier score of overconfident predictions was {before:.4g} and is {after:.4g}"
+    assert after == before if name == "Identity" else after < before - 0.01, words
 
 
 # --- generators ------------------------------------------------------------------------------------------------------

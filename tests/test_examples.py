@@ -17,11 +17,21 @@ OWN = {
     ),
     "NoKind": (
         "class NoKind(VectorMetric):\n    symbol = label = 'd'\n    def known_vectors(self, predictions): return None",
-        "NoKind: methods are missing: kind",
+        "  kind: What is summed over the coordinates: ``CITYBLOCK`` or ``SQUARED_EUCLIDEAN``.",
+    ),
+    "NoStatistic": (
+        "class NoStatistic(ct.CalibrationTest):\n    '''>>> NoStatistic()'''\n"
+        "    def __init__(self): super().__init__(BinaryStatistic(), ct.nulls.TextbookNull())",
+        "NoStatistic: TypeError: Can't instantiate abstract class BinaryStatistic",
+    ),
+    "NoFit": (
+        "class NoFit(ct.recalibration.ProbabilityCalibrator):\n    '''>>> NoFit()'''",
+        "NoFit: methods are missing: _fit",
     ),
     "Finished": ("class Finished(ct.Gamma):\n    '''>>> Finished([2.0, 5.0], 1.5)'''", ""),
 }
 HEAD = """import caltest as ct
+from caltest.estimators import BinaryStatistic
 from caltest.kernels import VectorMetric
 from caltest.predictions.numbers.univariate import Univariate
 """

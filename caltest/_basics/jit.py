@@ -134,9 +134,21 @@ def jit_sums(function: F) -> F:
 
 
 def _compiled(function: F, settings: dict[str, Any]) -> F:
+    function.__qualname__ = _name_of(function)
     compiled = njit(**settings)(function)
     compiled._cache = _Cache(function)
     return cast("F", compiled)
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    """The name of a function with the values of its free variables.
+
+    Symbols of machine code consist of it and of a number that numba counts up in each process. Without the values two
+    loops that are made by one function, and kept on disk by two processes, can have the same symbol: a third process
+    calls one of them in place of the other.
+    """
+    values = [cell.cell_contents for cell in function.__closure__ or ()]
+    return f"{function.__qualname__}{tuple(values) if values else ''}"
 
 
 def n_processors() -> int:

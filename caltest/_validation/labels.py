@@ -12,7 +12,7 @@ SHOWN = 10
 """Names of classes that an error lists."""
 
 SOFT = (
-    "give each annotator's label a row with the same prediction, and test with ct.ClusterSKCETest(kernel, clusters), "
+    "give each annotator's label a row with the same prediction, and test with ct.ClusterSKCETest(clusters), "
     "where clusters are the numbers of the items"
 )
 """What to do with labels that are no outcomes but shares of them."""

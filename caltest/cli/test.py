@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         groups = of_groups.on(sample, fields[options.groups], rng=options.seed, progress=in_terminal())
         return _of_groups(options, replace(groups, notes=(*groups.notes, *said)))
     if options.clusters is not None:
-        test: ct.CalibrationTest = ct.ClusterSKCETest(kernel, fields[options.clusters])
+        test: ct.CalibrationTest = ct.ClusterSKCETest(fields[options.clusters], kernel)
     else:
         test = TESTS[options.test].of(kernel) if weights is None else WEIGHTED[options.test](kernel, weights)
     if options.features is not None:

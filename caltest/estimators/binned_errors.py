@@ -75,7 +75,7 @@ class ECE(Estimator):
         object.__setattr__(self, "order", order_of_mean(self.order))
         checked_binning(self.binning)
         if not isinstance(self.metric, VectorMetric):
-            raise TypeError(f"metric: got {self.metric!r}, wanted a distance such as TotalVariation()")
+            raise TypeError(f"metric: got {self.metric!r}, wanted a distance of vectors, such as TotalVariation()")
 
     def check(self, predictions: Predictions) -> None:
         binned_predictions(predictions).take(slice(1)).embedding(self.metric)

@@ -43,6 +43,32 @@ def test_machine_code_is_kept_until_any_loop_changes(package):
     assert run(package) == "30 1"
 
 
+TWO = """from caltest._basics.jit import jit
+
+
+def adder(k):
+    @jit
+    def add(x):
+        return x + k
+
+    return add
+
+
+one, two = adder(1), adder(2)
+"""
+
+
+def test_loops_that_are_made_alike_are_told_apart(package):
+    """Numba numbers loops in the order of a process: two of one name, kept by two processes, can have one number."""
+    (package / "caltest/_loops/inner.py").write_text(TWO)
+    outer = LOOP.format("from caltest._loops.inner import one, two", "outer", "10 * one(x) + two(x)")
+    (package / "caltest/_loops/outer.py").write_text(outer)
+    for name in ("one", "two"):
+        run(package, f"from caltest._loops.inner import {name}; {name}(1)")
+    assert run(package) == "23 0"
+    assert run(package) == "23 1"
+
+
 def test_damaged_machine_code_is_made_again(package):
     run(package)
     for path in package.rglob("outer*.nb?"):

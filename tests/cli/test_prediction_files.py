@@ -571,7 +571,7 @@ def test_groups_clusters_weights_and_features_are_columns_of_one_file(name, tabl
     expected = {
         "site": ct.calibration_by_group(predictions, table["animal"], site.astype(str), rng=1).pvalue,
         "weight": ct.calibration_test(predictions, table["animal"], weights=weight, rng=1).pvalue,
-        "ward": ct.ClusterSKCETest(predictions.default_kernel(), ward)(predictions, table["animal"], rng=1).pvalue,
+        "ward": ct.ClusterSKCETest(ward, predictions.default_kernel())(predictions, table["animal"], rng=1).pvalue,
     }
     columns = {"site": site.astype(str), "weight": weight, "ward": [f"w{one}" for one in ward]}
     for option, column in (("--groups", "site"), ("--weights", "weight"), ("--clusters", "ward")):

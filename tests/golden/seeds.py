@@ -64,7 +64,7 @@ CASES: dict[str, Callable[[], list[float]]] = {
     "likelihood ratio": lambda: _test(ct.LikelihoodRatioTest(199), *CLASSES),
     "test locations": lambda: _test(ct.ScoreCMETest(ct.UCME(KERNEL, CLASSES[0][:3], [0, 1, 2]), 199), *CLASSES),
     "bootstrap": lambda: _test(ct.AsymptoticSKCETest(KERNEL, 199), *CLASSES),
-    "clusters": lambda: _test(ct.ClusterSKCETest(KERNEL, BLOCKS, 199), *CLASSES),
+    "clusters": lambda: _test(ct.ClusterSKCETest(BLOCKS, KERNEL, 199), *CLASSES),
     "consistency resampling": lambda: _test(ct.ConsistencyTest(ct.ECE(), 199), *BINARY),
     "groups": lambda: [
         one.adjusted for one in ct.calibration_by_group(*CLASSES, GROUPS, n_resamples=199, rng=1).groups

@@ -35,7 +35,7 @@ TESTS = {
     "groups": lambda p: ct.MonteCarloTest(ct.estimators.GroupSKCE(KERNEL, CODES), 39)(p, Y, rng=1),
     "group maximum": lambda p: ct.MonteCarloTest(ct.estimators.GroupMaximum(ct.SKCE(KERNEL), CODES), 39)(p, Y, rng=1),
     "places": lambda p: ct.MonteCarloTest(ct.UCME(KERNEL, PLACES, Y[:3]), 39)(p, Y, rng=1),
-    "clusters": lambda p: ct.ClusterSKCETest(KERNEL, CODES, 39)(p, Y, rng=1),
+    "clusters": lambda p: ct.ClusterSKCETest(CODES, KERNEL, 39)(p, Y, rng=1),
     "bound": lambda p: ct.AsymptoticBlockSKCETest(KERNEL, 2)(p, Y, rng=1),
 }
 

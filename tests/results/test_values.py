@@ -229,7 +229,7 @@ GIVEN = {
     ct.AsymptoticCMETest: (ct.UCME(TV, S.p[:2], S.y[:2]),),
     ct.named_tests.BinnedEquivalenceTest: (0.1,),
     ct.named_tests.ClusterLikelihoodRatioTest: (CLUSTERS,),
-    ct.ClusterSKCETest: (TV, CLUSTERS),
+    ct.ClusterSKCETest: (CLUSTERS, TV),
     ct.ConsistencyTest: (ct.ECE(),),
     ct.EquivalenceTest: (0.1, TV),
     ct.MonteCarloTest: (ct.SKCE(TV),),
@@ -262,7 +262,7 @@ def test_weights_groups_and_clusters_are_shares_too():
     groups = np.arange(60) % 3
     wanted = np.sqrt(max(0.0, ct.SKCE(TV)(S.p, S.y)) / 2.0)
     assert found(ct.estimators.WeightedSKCE(TV, np.full(60, 2.0))).effect_size.value == pytest.approx(wanted)
-    clustered = ct.ClusterSKCETest(TV, CLUSTERS)(S.p, S.y, rng=1)
+    clustered = ct.ClusterSKCETest(CLUSTERS, TV)(S.p, S.y, rng=1)
     assert clustered.effect_size.value == pytest.approx(np.sqrt(max(0.0, clustered.estimate) / 2.0))
     for masks, largest in ((groups, 1.0), (np.ones((60, 4), dtype=bool), 4.0)):
         grouped = ct.estimators.GroupSKCE(TV, masks)

@@ -39,7 +39,7 @@ def fixed(h, n, shift, seed):
     for length in (h, 4 * h):
         enough = n // length >= 5
         blocks = np.minimum(np.arange(n) // length, n // length - 1)
-        test = ct.ClusterSKCETest(kernel, blocks if enough else np.arange(n), 199)
+        test = ct.ClusterSKCETest(blocks if enough else np.arange(n), kernel, 199)
         found.append(test(predictions, y + shift * np.sqrt(h), rng=seed).pvalue if enough else np.nan)
     return [np.nan if np.isnan(pvalue) else pvalue <= 0.05 for pvalue in found]
 

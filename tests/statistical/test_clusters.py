@@ -30,7 +30,7 @@ def rates(number, rng, n_clusters):
         one = ct.estimators.one_per_cluster(p, y, clusters, rng=rng)
         pvalues = {
             "exact": ct.MonteCarloTest(ct.SKCE(KERNEL), 99)(p, y, rng=rng).pvalue,
-            "signs": ct.ClusterSKCETest(KERNEL, clusters, 199)(p, y, rng=rng).pvalue,
+            "signs": ct.ClusterSKCETest(clusters, KERNEL, 199)(p, y, rng=rng).pvalue,
             "one": ct.MonteCarloTest(ct.SKCE(KERNEL), 99)(*one, rng=rng).pvalue,
             "evidence": ct.named_tests.ClusterLikelihoodRatioTest(clusters)(p, y).pvalue,
         }
@@ -59,5 +59,5 @@ def test_errors_are_found(replications):
     for _ in range(number):
         p, y, clusters = comonotone(rng, 60)
         sharp = ct.Categorical(p.probabilities**3 / (p.probabilities**3).sum(axis=1, keepdims=True))
-        found += ct.ClusterSKCETest(KERNEL, clusters, 199)(sharp, y, rng=rng).pvalue <= 0.05
+        found += ct.ClusterSKCETest(clusters, KERNEL, 199)(sharp, y, rng=rng).pvalue <= 0.05
     assert found >= 0.6 * number

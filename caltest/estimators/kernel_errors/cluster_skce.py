@@ -54,7 +54,7 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
 
     Notes
     -----
-    For ``ClusterBootstrap``, as ``ClusterSKCETest(kernel, clusters)``: redraws that are independent within clusters
+    For ``ClusterBootstrap``, as ``ClusterSKCETest(clusters)``: redraws that are independent within clusters
     are refused (``TypeError``). With clusters of one observation each it is ``SKCE``. Time O(n**2 k), memory O(n k).
 
     Examples

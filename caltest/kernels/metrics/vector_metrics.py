@@ -7,7 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from caltest._basics.numerics import FloatArray, OwnErrstate
-from caltest._loops.pair_sums.tiles import CITYBLOCK, SQUARED_EUCLIDEAN, sum_over_coordinates
+from caltest._loops.pair_sums.tiles import (
+    CITYBLOCK as CITYBLOCK,
+    SQUARED_EUCLIDEAN as SQUARED_EUCLIDEAN,
+    sum_over_coordinates,
+)
 
 
 class Metric(OwnErrstate, ABC):
@@ -44,19 +48,24 @@ class Metric(OwnErrstate, ABC):
 
 
 class VectorMetric(Metric):
-    """A distance between vectors; a family of predictions says which vectors represent its members."""
+    """A distance between vectors; a family of predictions says which vectors represent its members.
+
+    A subclass with ``vectors_of`` compares functions of these vectors. Compiled loops know all such distances.
+    """
 
     scale: ClassVar[float] = 1.0
-    """Factor of the sum."""
+    """Factor of the sum, where there is no root of it."""
     root: ClassVar[bool] = False
     """Whether the distance is the square root of the sum."""
     vectors: ClassVar[str] = "parameter_vectors"
     """The method by which predictions give the vectors that are compared, or None."""
+    of_outcomes: ClassVar[bool] = False
+    """Whether the vectors have a coordinate for each outcome, as those of probabilities do."""
 
     @property
     @abstractmethod
     def kind(self) -> int:
-        """What is summed over the coordinates."""
+        """What is summed over the coordinates: ``CITYBLOCK`` or ``SQUARED_EUCLIDEAN``."""
 
     @property
     def has_squares(self) -> bool:
@@ -75,6 +84,8 @@ class VectorMetric(Metric):
         return vectors
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
+        if self.of_outcomes:
+            rows, columns = rows.with_common_outcomes(columns)
         return self.tile(rows.embedding(self), columns.embedding(self))
 
     def rounding(self, predictions: Any) -> float:
@@ -95,13 +106,6 @@ class VectorMetric(Metric):
         return tile
 
 
-class _OfCommonOutcomes(VectorMetric):
-    """A distance of vectors that have a coordinate for each outcome."""
-
-    def between(self, rows: Any, columns: Any) -> FloatArray:
-        return super().between(*rows.with_common_outcomes(columns))
-
-
 @dataclass(frozen=True)
 class Cityblock(VectorMetric):
     """Sum of the absolute differences of the coordinates.
@@ -120,7 +124,7 @@ class Cityblock(VectorMetric):
 
 
 @dataclass(frozen=True)
-class TotalVariation(_OfCommonOutcomes):
+class TotalVariation(VectorMetric):
     """Total variation distance of distributions on finitely many outcomes: half the sum of absolute differences.
 
     For two Bernoulli distributions it is ``|p - q|``, exactly as for the vectors (1 - p, p) and (1 - q, q).
@@ -139,6 +143,7 @@ class TotalVariation(_OfCommonOutcomes):
     kind = CITYBLOCK
     scale = 0.5
     vectors = "probability_vectors"
+    of_outcomes = True
 
 
 @dataclass(frozen=True)
@@ -214,7 +219,7 @@ class Wasserstein(VectorMetric):
 
 
 @dataclass(frozen=True)
-class Wasserstein1(_OfCommonOutcomes):
+class Wasserstein1(VectorMetric):
     """1-Wasserstein distance on the real line: ``int |F - F'|`` with the distribution functions F and F'.
 
     The cost of moving the mass of one distribution to the other, in units of the target. For ordered classes it is the
@@ -233,3 +238,4 @@ class Wasserstein1(_OfCommonOutcomes):
     label = "1-Wasserstein"
     kind = CITYBLOCK
     vectors = "cumulative_vectors"
+    of_outcomes = True

@@ -51,7 +51,7 @@ def test_signs_of_clusters_by_the_definition(monkeypatch):
     signs = np.where(np.random.default_rng(2).random((n_clusters, 50)) < 0.5, -1.0, 1.0)
     monkeypatch.setattr("caltest.nulls.bootstraps.columns_of_streams", lambda *args, **kwargs: signs)
     monkeypatch.setattr("caltest.nulls.bootstraps.variance_between_clusters", lambda *args: None)
-    result = ct.ClusterSKCETest(TV, clusters, 50)(data.p, data.y, rng=1)
+    result = ct.ClusterSKCETest(clusters, TV, 50)(data.p, data.y, rng=1)
     n_pairs = sum(clusters[i] != clusters[j] for i in range(30) for j in range(30))
     for b in range(50):
         e = signs[clusters, b]
@@ -129,6 +129,15 @@ def test_bad_clusters(clusters, message):
             call()
 
 
+def test_the_kernel_is_that_of_the_family_if_none_is_named():
+    data, clusters = samples(30, 3), np.arange(30) // 3
+    kernel = ct.Categorical(data.p).default_kernel()
+    first, second = (ct.ClusterSKCETest(clusters, *some)(data.p, data.y, rng=1) for some in ((), (kernel,)))
+    assert first.to_dict() == second.to_dict()
+    with pytest.raises(TypeError, match="kernel: got array"):
+        ct.ClusterSKCETest(kernel, clusters)
+
+
 def test_few_clusters():
     with pytest.raises(ValueError, match="clusters: got 4, wanted at least 5"):
-        ct.ClusterSKCETest(TV, np.arange(8) // 2)(np.full(8, 0.3), np.zeros(8, dtype=int))
+        ct.ClusterSKCETest(np.arange(8) // 2, TV)(np.full(8, 0.3), np.zeros(8, dtype=int))

@@ -94,7 +94,7 @@ def test_no_event_among_rare_ones_is_no_evidence():
     """h of outcomes that are all alike does not vary: the estimate is above 0, and far from surprising."""
     p, y = np.full(100, 0.005), np.zeros(100, dtype=int)
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
-    for test in (ct.AsymptoticSKCETest(kernel, 199), ct.ClusterSKCETest(kernel, np.arange(100), 199)):
+    for test in (ct.AsymptoticSKCETest(kernel, 199), ct.ClusterSKCETest(np.arange(100), kernel, 199)):
         assert test(p, y, rng=1).pvalue > 0.1
     z = ct.AsymptoticBlockSKCETest(kernel, 2)(p, y).statistic
     assert z == pytest.approx(0.005**2 * np.sqrt(50) / (0.005 * 0.995), rel=1e-10)
