@@ -127,7 +127,7 @@ def test_monte_carlo_of_the_mean_embedding_keeps_its_level(replications):
 @pytest.mark.parametrize("block_size", [2, 15])
 def test_normal_limit_of_blocks_is_close_for_many_blocks(block_size, replications):
     """Asymptotic: at most 7 % and 2 % beyond the simulation error."""
-    simulations = replications(100, 10_000)
+    simulations = replications(60, 10_000)
     test = ct.AsymptoticBlockSKCETest(KERNEL, block_size)
     counts = rejections(test, lambda r: calibrated(r, 250, 10, 0.1), spawn(5, block_size), simulations)
     assert counts[0] <= band(simulations, 0.07)[1]
@@ -156,7 +156,7 @@ BOUNDED = {
 @pytest.mark.parametrize("n", thinned([4, 20], [4]))
 def test_bounds_keep_every_level_with_matrices_and_sums(kernel, n, replications):
     """At most alpha at each level, even where the bounds are close to 1. A twentieth of sup |h| fails."""
-    simulations = replications(60, 3000)
+    simulations = replications(40, 3000)
     alphas = (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99)
     for estimator in (ct.SKCE(kernel), ct.SKCE(kernel, unbiased=False), ct.BlockSKCE(kernel)):
         test = ct.DistributionFreeSKCETest(estimator)
@@ -238,7 +238,7 @@ def extreme_values(rng):
 
 
 def test_default_test_of_any_continuous_law_has_its_size(replications):
-    number, alphas = replications(12, 2000), replications(COARSE, FINE)
+    number, alphas = replications(8, 2000), replications(COARSE, FINE)
     counts = rejections(ct.OmnibusTest(n_resamples=replications(19, 99)), extreme_values, spawn(49), number, alphas)
     for count, alpha in zip(counts, alphas, strict=True):
         low, high = band(number, alpha)
