@@ -29,23 +29,26 @@ def test_sizes(discrete):
     found = np.array(
         [
             (one.pvalue, one.ranks_pvalue, one.joint_pvalue)
-            for seed in range(100)
+            for seed in range(40)
             for one in [
                 simulation_based_calibration(
-                    *right(np.random.default_rng(seed), discrete=discrete), n_resamples=39, rng=seed
+                    *right(np.random.default_rng(seed), discrete=discrete), n_resamples=19, rng=seed
                 )
             ]
         ]
     )
-    rejected = (found <= 0.1).sum(axis=0)
-    high = stats.binom(100, 0.1).ppf(0.995)
-    assert (rejected <= high).all()
-    assert rejected[1] >= stats.binom(100, 0.1).ppf(0.005)
+    for alpha in (0.1, 0.5):
+        rejected = (found <= alpha).sum(axis=0)
+        low, high = stats.binom(40, alpha).ppf([0.005, 0.995])
+        assert (rejected <= high).all()
+        assert rejected[1] >= low
 
 
 def test_right_margins_with_a_wrong_correlation():
     rng = np.random.default_rng(3)
-    result = simulation_based_calibration(rng.normal(size=(100, 50, 2)), correlated(0.7, 100, rng), rng=1)
+    result = simulation_based_calibration(
+        rng.normal(size=(100, 50, 2)), correlated(0.7, 100, rng), n_resamples=399, rng=1
+    )
     assert result.ranks_pvalue > 0.05
     assert result.joint_pvalue <= 0.005
     assert result.pvalue == 2.0 * result.joint_pvalue

@@ -67,8 +67,8 @@ def test_distributions_and_their_levels_are_alike():
 @pytest.mark.parametrize("censoring", [8.0, 0.7])
 def test_size_of_survival_curves(censoring, replications):
     """Their levels are no predictions to condition on: they are the integral transforms themselves."""
-    number = replications(60, 1000)
-    rejected = np.zeros(2)
+    number, alphas = replications(12, 1000), np.array([[0.05], [0.5]])
+    rejected = np.zeros((2, 2))
     for seed in range(number):
         rate, times = sample(60, censoring, (6, seed))
         levels = 1.0 - np.exp(-rate * times.time)
@@ -77,8 +77,8 @@ def test_size_of_survival_curves(censoring, replications):
             ct.calibration_test(*pair, n_resamples=19, rng=seed),
             ct.calibration_test(levels, times, n_resamples=19, rng=seed),
         )
-        rejected += np.array([one.pvalue for one in tested]) <= 0.05
-    low, high = stats.binom.interval(0.9998, number, 0.05)
+        rejected += np.array([one.pvalue for one in tested]) <= alphas
+    low, high = stats.binom.interval(0.9998, number, alphas)
     assert ((low <= rejected) & (rejected <= high)).all(), rejected / number
 
 
@@ -114,13 +114,13 @@ def test_kaplan_meier_and_greenwood_by_their_definitions():
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("censoring", [8.0, 0.7])  # a fifth and more than two thirds censored
 def test_exact_sizes(censoring, replications):
-    number, n = replications(60, 1000), 200
-    rejected = np.zeros(2)
+    number, n, alphas = replications(20, 1000), 200, np.array([[0.05], [0.5]])
+    rejected = np.zeros((2, 2))
     for seed in range(number):
         rate, times = sample(n, censoring, (5, seed))
         exact = one_calibration(law(rate), times, 0.6, n_groups=2, n_resamples=19, rng=seed).pvalue
-        rejected += np.array([d_calibration(law(rate), times, n_resamples=19, rng=seed).pvalue, exact]) <= 0.05
-    low, high = stats.binom.interval(0.9998, number, 0.05)
+        rejected += np.array([d_calibration(law(rate), times, n_resamples=19, rng=seed).pvalue, exact]) <= alphas
+    low, high = stats.binom.interval(0.9998, number, alphas)
     assert ((low <= rejected) & (rejected <= high)).all(), rejected / number
 
 
@@ -128,7 +128,7 @@ def test_exact_sizes(censoring, replications):
 @pytest.mark.usefixtures("without_findings")
 def test_a_calibration_beside_d_calibration(replications):
     """With two thirds censored it rejects calibrated predictions in about 5 %, D-calibration never, and finds more."""
-    number = replications(100, 2000)
+    number = replications(50, 2000)
     rejected = np.zeros((2, 2))
     for seed in range(number):
         for i, wrong in enumerate((1.0, 1.35)):
@@ -186,7 +186,7 @@ def administrative(seed, n=60, wrong=1.0, end=0.7):
 
 @pytest.mark.parametrize("function", [ct.fields.d_calibration, ct.fields.a_calibration])
 def test_known_limits_make_the_published_statistics_exact(function, replications):
-    n_sets = replications(60, 400)
+    n_sets = replications(30, 400)
     settings = {"n_bins": 5, "n_resamples": 39}
     right = sum(
         function(*data, limits=ends, rng=seed, **settings).pvalue <= 0.05

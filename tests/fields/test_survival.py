@@ -20,8 +20,8 @@ def rejections(n, censoring, scale=1.0, n_sets=200):
 
 @pytest.mark.parametrize("censoring", [1.19, 0.0, -0.74])  # 20, 50 and 70 % censored
 def test_uniformity_has_its_level(censoring):
-    low, high = stats.binom.interval(0.99, 200, 0.05)
-    assert low <= 200 * rejections(60, censoring) <= high
+    low, high = stats.binom.interval(0.99, 100, 0.05)
+    assert low <= 100 * rejections(60, censoring, n_sets=100) <= high
 
 
 def test_wrong_scale_is_found():

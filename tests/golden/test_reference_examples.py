@@ -95,7 +95,7 @@ def test_uniform_labels_of_pycalibration(k):
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Euclidean(), bandwidth=10.0), ct.DeltaKernel())
     rng = np.random.default_rng(1234)
     estimators = ct.SKCE(kernel, unbiased=False), ct.SKCE(kernel), ct.BlockSKCE(kernel, 2)
-    samples = [(rng.dirichlet(np.ones(k), 20), rng.integers(k, size=20)) for _ in range(1000)]
+    samples = [(rng.dirichlet(np.ones(k), 20), rng.integers(k, size=20)) for _ in range(500)]
     biased, *unbiased = ([one(*sample) for sample in samples] for one in estimators)
     assert min(biased) > 0.0
     for estimates in unbiased:
@@ -133,7 +133,7 @@ class TestTestsOfPycalibration:
     def test_resampling(self, data):
         """p is 0 there, and the smallest that there is here."""
         p, calibrated, constant, _ = data
-        consistency = [ct.ConsistencyTest(ct.SKCE(self.KERNEL, unbiased=one), 999) for one in (False, True)]
-        for test in (*consistency, ct.AsymptoticSKCETest(self.KERNEL, 999, known_variance=False)):
+        consistency = [ct.ConsistencyTest(ct.SKCE(self.KERNEL, unbiased=one), 199) for one in (False, True)]
+        for test in (*consistency, ct.AsymptoticSKCETest(self.KERNEL, 199, known_variance=False)):
             assert test(p, calibrated, rng=1).pvalue > 0.7
-            assert test(p, constant, rng=1).pvalue == 1 / 1000
+            assert test(p, constant, rng=1).pvalue == 1 / 200

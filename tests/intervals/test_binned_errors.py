@@ -112,7 +112,7 @@ def test_sides_parts_and_kinds(monkeypatch):
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_coverage(noise, replications):
-    sets, rng, binning, covered = replications(40, 1000), np.random.default_rng(7), ct.binning.QuantileBinning(5), 0
+    sets, rng, binning, covered = replications(15, 1000), np.random.default_rng(7), ct.binning.QuantileBinning(5), 0
     for _ in range(sets):
         p = rng.beta(0.5, 0.5, 80)
         truth = (1 - noise) * p + noise / 2
@@ -128,7 +128,7 @@ def test_coverage(noise, replications):
 @pytest.mark.parametrize(("noise", "order"), thinned([(0.0, inf), (0.0, 1), (0.3, 1)], [(0.0, inf), (0.3, 1)]))
 def test_coverage_of_class_wise_errors_and_of_bins_of_one_observation(noise, order, replications):
     sets, rng, binning, covered = (
-        replications(40, 1000),
+        replications(12, 1000),
         np.random.default_rng(8),
         ct.binning.UniformBinning(10),
         np.zeros(2),

@@ -74,17 +74,17 @@ def test_other_estimators_are_refused():
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("family", ["classes", "numbers"])
 def test_size(family, replications):
-    n_sets = replications(150, 3000)
+    n_sets, n_resamples, alphas = replications(60, 3000), replications(19, 49), (0.5, 0.2, 0.1, 0.05, 0.01)
     rng = np.random.default_rng([1, len(family)])
-    rejected = np.zeros(3)
+    rejected = np.zeros(5)
     for _ in range(n_sets):
         if family == "classes":
             predictions = ct.Categorical(rng.dirichlet(np.full(3, 0.3), 25))
         else:
             predictions = ct.Normal(rng.random(25), 0.1)
-        pvalue = ct.LikelihoodRatioTest(49)(predictions, predictions.sample(rng), rng=rng).pvalue
-        rejected += pvalue <= np.array([0.1, 0.05, 0.01])
-    for count, alpha in zip(rejected, (0.1, 0.05, 0.01), strict=True):
+        pvalue = ct.LikelihoodRatioTest(n_resamples)(predictions, predictions.sample(rng), rng=rng).pvalue
+        rejected += pvalue <= np.array(alphas)
+    for count, alpha in zip(rejected, alphas, strict=True):
         assert count <= stats.binom(n_sets, alpha).ppf(0.995)
 
 

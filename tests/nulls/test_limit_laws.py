@@ -51,7 +51,7 @@ def test_pvalues_are_close_to_the_tail_probabilities(k, replications):
     rng = np.random.default_rng(k)
     p = ct.Categorical(rng.dirichlet(np.full(k, 0.1), 100))
     kernel = p.default_kernel().resolve(p)
-    draws = np.concatenate([ct.SKCE(kernel).estimates(p, p.sample(rng, 50_000)) for _ in range(replications(1, 6))])
+    draws = np.concatenate([ct.SKCE(kernel).estimates(p, p.sample(rng, 25_000)) for _ in range(replications(1, 12))])
     test = ct.PearsonSKCETest(kernel)
     deviation = test(p, p.sample(rng), rng=1)
     scale = deviation.estimate / deviation.statistic
@@ -87,7 +87,7 @@ def test_moments_by_redraws(predictions, kernel):
     product = ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 0.5), kernel)
     y = predictions.sample(4)
     result = ct.PearsonSKCETest(product)(predictions, y, rng=1)
-    exact = ct.MonteCarloTest(ct.SKCE(product), 4999)(predictions, y, rng=2)
+    exact = ct.MonteCarloTest(ct.SKCE(product), 1999)(predictions, y, rng=2)
     assert result.pvalue == pytest.approx(exact.pvalue, abs=0.05)
     assert ct.PearsonSKCETest(product)(predictions, y, rng=result.seed).pvalue == result.pvalue
 

@@ -20,7 +20,7 @@ KERNEL = ct.Categorical(P).default_kernel()
 
 def test_pvalues_of_two_coins_against_their_enumerated_law(replications):
     """The error of two coins is 0 or 1/2 with equal probability: of B = 3 redraws m are as large or larger."""
-    rng, number = np.random.default_rng(2), replications(1000, 4000)
+    rng, number = np.random.default_rng(2), replications(400, 4000)
     test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(1)), 3)
     pvalues = np.array([test([0.5, 0.5], rng.integers(2, size=2), rng=rng).pvalue for _ in range(number)])
     law = {}
@@ -65,8 +65,8 @@ def test_stopping_looks_at_the_same_redraws(stop_after, seed):
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 def test_stopped_pvalues_are_valid(replications):
-    n_sets, rng = replications(400, 4000), np.random.default_rng(3)
-    test = ct.CalibrationTest(ct.SKCE(KERNEL), ct.nulls.ConditionalMonteCarlo(199, stop_after=5))
+    (n_sets, n_resamples), rng = replications((120, 99), (4000, 199)), np.random.default_rng(3)
+    test = ct.CalibrationTest(ct.SKCE(KERNEL), ct.nulls.ConditionalMonteCarlo(n_resamples, stop_after=5))
     pvalues = np.array([test(P, ct.Categorical(P).sample(rng), rng=rng).pvalue for _ in range(n_sets)])
     for alpha in (0.01, 0.05, 0.2, 0.5):
         assert np.sum(pvalues <= alpha) <= stats.binom(n_sets, alpha).ppf(0.995)
@@ -171,7 +171,7 @@ def test_covariance_of_other_kernels_is_drawn():
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(0.7))
     locations = Sample(NORMAL.take(slice(0, 3)), TARGETS[:3])
     assert not isinstance(NORMAL, FinitePredictions)
-    mean, _ = simulated_covariance(kernel, NORMAL, locations, 4000)
+    mean, _ = simulated_covariance(kernel, NORMAL, locations, 1500)
     assert covariance(kernel, NORMAL, locations) == pytest.approx(mean, abs=0.1 * np.abs(mean).max())
     ucme = ct.UCME(kernel, locations.predictions, locations.targets)
     results = [ct.ScoreCMETest(ucme, 19)(NORMAL, TARGETS, rng=1) for _ in range(2)]

@@ -197,6 +197,7 @@ def sample_of(predictions, outlier):
     return Sample(predictions, predictions.check_targets(y))
 
 
+@pytest.mark.every(5)
 @families
 @pytest.mark.parametrize("outlier", [0, 260, 70_000, 2**40])
 @pytest.mark.parametrize("kernel", [KERNELS[1], KERNELS[-1], Product()], ids=["Gaussian", "sum", "product"])
@@ -417,7 +418,7 @@ def test_size_of_the_default_test():
     rate = rng.gamma(2.0, 3.0, 60)
     predictions = ct.Poisson(rate)
     test = ct.MonteCarloTest(ct.SKCE(predictions.default_kernel()), n_resamples=39)
-    pvalues = [test(predictions, rng.poisson(rate), rng=rng).pvalue for _ in range(80)]
+    pvalues = [test(predictions, rng.poisson(rate), rng=rng).pvalue for _ in range(40)]
     assert stats.kstest(pvalues, "uniform").pvalue > 1e-3
     assert test(predictions, rng.poisson(1.6 * rate), rng=1).pvalue == 1 / 40
 
@@ -449,6 +450,7 @@ def many(n):
     }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", many(2))
 @pytest.mark.parametrize("kernel", [ct.DeltaKernel(), KERNELS[-1]], ids=["delta", "sum"])
 @pytest.mark.parametrize("outlier", [0, 500])
@@ -472,7 +474,7 @@ def test_products_of_matrices_are_the_definition(name, kernel, outlier):
 @pytest.mark.parametrize("name", many(2))
 def test_probabilities_by_recursion_are_those_by_logarithms(name):
     """At every count, wherever the window begins, down to probabilities that count for nothing."""
-    predictions = many(30)[name]
+    predictions = many(10)[name]
     first, stop = predictions.window
     exact = predictions._exact_pmf(np.arange(first, stop, dtype=float))
     assert predictions._pmf(first, stop) == pytest.approx(exact, rel=2e-12, abs=1e-149)

@@ -190,8 +190,8 @@ class TestResiduals:
         rng = np.random.default_rng(m)
         for spread in (1.0, 0.8):
             truth = 1.0 / spread**2
-            error = truth * np.sqrt(2.0 / 20_000 / d * (1.0 + 4.0 / m))
-            found = ct.estimators.ResidualSpread()(*data(rng, 20_000, m, d, spread))
+            error = truth * np.sqrt(2.0 / 5000 / d * (1.0 + 4.0 / m))
+            found = ct.estimators.ResidualSpread()(*data(rng, 5000, m, d, spread))
             assert found == pytest.approx(truth - 1.0, abs=4.0 * error)
 
     def test_spread_by_the_sums_of_the_members(self):

@@ -86,14 +86,14 @@ def test_pit_values_of_mixtures():
     assert u == pytest.approx(wanted, rel=1e-12)
 
 
-def rejections(reduce, n, sets, seed, factor=1.0, d=1):
+def rejections(reduce, n, sets, seed, n_resamples, factor=1.0, d=1):
     rng = np.random.default_rng(seed)
     count = 0
     for _ in range(sets):
         means = np.repeat(rng.random(n)[:, None], d, axis=1)
         predictions = ct.Normal(means[:, 0], 0.1) if d == 1 else ct.MvNormal(means, 0.01)
         y = predictions.mean + 0.1 * factor * rng.normal(size=predictions.mean.shape)
-        count += ct.calibration_test(*reduce(predictions, y), n_resamples=99, rng=rng).pvalue <= 0.05
+        count += ct.calibration_test(*reduce(predictions, y), n_resamples=n_resamples, rng=rng).pvalue <= 0.05
     return count
 
 
@@ -109,19 +109,21 @@ def test_size_and_power_against_wrong_scales(reduce, replications):
 
     Residuals find it in 39 %, integral transforms in 30 % (of 300 data sets).
     """
-    sets, power = replications(20, 300), {ct.standardised_residuals: 0.39, ct.pit_values: 0.30}[reduce]
-    assert rejections(reduce, 64, sets, seed=3) <= stats.binom(sets, 0.05).ppf(0.995)
-    assert rejections(reduce, 64, sets, seed=4, factor=1.3) >= stats.binom(sets, power).ppf(0.01)
+    power = {ct.standardised_residuals: 0.39, ct.pit_values: 0.30}[reduce]
+    sets, n_resamples, factor, power = replications((8, 39, 1.8, 0.95), (300, 99, 1.3, power))
+    assert rejections(reduce, 64, sets, 3, n_resamples) <= stats.binom(sets, 0.05).ppf(0.995)
+    assert rejections(reduce, 64, sets, 4, n_resamples, factor) >= stats.binom(sets, power).ppf(0.01)
 
 
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 def test_size_and_power_against_wrong_scales_of_vectors(replications):
     """Standardised residuals of ten dimensions; the published kernel finds scales that are 10 % too small in 9 %."""
-    sets = replications(20, 300)
-    assert rejections(ct.standardised_residuals, 64, sets, seed=5, d=10) <= stats.binom(sets, 0.05).ppf(0.995)
-    power = rejections(ct.standardised_residuals, 64, sets, seed=6, d=10, factor=1.1)
-    assert power >= stats.binom(sets, 0.36).ppf(0.01)
+    sets, n_resamples, factor, power = replications((5, 19, 1.3, 0.95), (300, 99, 1.1, 0.36))
+    size = rejections(ct.standardised_residuals, 64, sets, 5, n_resamples, d=10)
+    assert size <= stats.binom(sets, 0.05).ppf(0.995)
+    found = rejections(ct.standardised_residuals, 64, sets, 6, n_resamples, factor, d=10)
+    assert found >= stats.binom(sets, power).ppf(0.01)
 
 
 @pytest.mark.parametrize("reduce", [ct.standardised_residuals, ct.pit_values], ids=["z", "u"])

@@ -70,10 +70,10 @@ def test_predictions_that_are_wrong_from_the_beginning():
 def test_a_start_that_is_nearly_as_likely_as_the_best_is_the_first_observation():
     """Of streams that are wrong all the time most are dated there, of those that change hardly any."""
     dates = {
-        start: [change_of(Sample(*shifted(400, start, 0.4, seed))).start for seed in range(20)] for start in (0, 200)
+        start: [change_of(Sample(*shifted(400, start, 0.4, seed))).start for seed in range(8)] for start in (0, 200)
     }
-    assert sum(start == 1 for start in dates[0]) >= 10
-    assert sum(start == 1 for start in dates[200]) <= 3
+    assert sum(start == 1 for start in dates[0]) >= 4
+    assert sum(start == 1 for start in dates[200]) <= 1
 
 
 def test_strategies_date_alike():

@@ -9,6 +9,8 @@ from caltest.predictions import Sample
 SIZES = [16, 50, 250]
 CLASSES = [2, 10]
 CONCENTRATIONS = [0.1, 1.0]
+FINE, COARSE = (0.05, 0.01), (0.5, 0.2, 0.05)
+"""Levels of many data sets with 99 redraws, and of few with 19, which show a wrong size soonest at a large level."""
 
 
 def spawn(*key):
@@ -48,7 +50,7 @@ def simulate(test, make, rng, n_simulations):
         yield test(sample.predictions, sample.targets, rng=rng)
 
 
-def rejections(test, make, rng, n_simulations, alphas=(0.05, 0.01)):
+def rejections(test, make, rng, n_simulations, alphas=FINE):
     """How often the test rejects, at each level."""
     pvalues = np.array([result.pvalue for result in simulate(test, make, rng, n_simulations)])
     return [int(np.count_nonzero(pvalues <= alpha)) for alpha in alphas]

@@ -49,7 +49,7 @@ MODELS = [
 
 
 def test_relative_errors_of_canonical_errors(replications):
-    n, models = replications(3000, 10000), MODELS[: replications(1, 8)]
+    n, models = replications(1000, 10000), MODELS[: replications(1, 8)]
     errors = []
     for number, draw in enumerate(models * replications(1, 2)):
         rng = np.random.default_rng([2024, number])
@@ -60,11 +60,11 @@ def test_relative_errors_of_canonical_errors(replications):
 
 
 def test_relative_errors_of_few_data(replications):
-    """Five classes with Dir(0.5) and predictions that are far too uncertain, P**0.3, n = 1500."""
-    errors = []
-    for number in range(replications(1, 16)):
+    """Five classes with Dir(0.5) and predictions that are far too uncertain, P**0.3."""
+    errors, (n, sets) = [], replications((700, 1), (1500, 16))
+    for number in range(sets):
         rng = np.random.default_rng([2028, number])
-        p, law, y = tempered(5, 0.5, 0.3)(1500, rng)
+        p, law, y = tempered(5, 0.5, 0.3)(n, rng)
         truth = np.mean(np.sum((p - law) ** 2, axis=1))
         errors.append(ct.estimate_calibration_error(p, y, rng=rng).squared_error / truth - 1.0)
     assert np.mean(np.abs(errors)) < replications(0.3, 0.15)
@@ -73,7 +73,7 @@ def test_relative_errors_of_few_data(replications):
 @pytest.mark.parametrize("notion", ["canonical", "top_label", "classwise"])
 def test_errors_of_two_classes_are_known(notion, replications):
     """With P(Y = 1 | p) = q(p) the top label has the same deviation, and both classes have it too."""
-    n, n_simulations = 1000, replications(3, 100)
+    n, n_simulations = 1000, replications(2, 100)
     deviations = []
     for number in range(n_simulations):
         rng = np.random.default_rng([2025, number])
@@ -90,10 +90,10 @@ def test_errors_of_two_classes_are_known(notion, replications):
 def test_standard_errors(replications):
     """Of the top label: the mean standard error is that of the estimates within a factor of two."""
     estimates, standard_errors = [], []
-    for number in range(replications(12, 400)):
+    for number in range(replications(8, 400)):
         rng = np.random.default_rng([2026, number])
-        p = rng.uniform(size=500)
-        result = ct.estimate_calibration_error(p, rng.random(500) < p**2, rng=rng)
+        p = rng.uniform(size=300)
+        result = ct.estimate_calibration_error(p, rng.random(300) < p**2, rng=rng)
         estimates.append(result.squared_error)
         standard_errors.append(result.standard_error)
     assert 0.5 < np.mean(standard_errors) / np.std(estimates) < 2.0

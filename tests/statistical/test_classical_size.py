@@ -10,11 +10,10 @@ from scipy import stats
 import caltest as ct
 from caltest.predictions import Sample
 
-from .settings import CONCENTRATIONS, band, dirichlet, spawn
+from .settings import COARSE, CONCENTRATIONS, FINE, band, dirichlet, spawn
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
-LEVELS = (0.05, 0.01)
 BINARY = {
     "belt": ct.estimators.CalibrationBelt(),
     "CORP, Brier": ct.estimators.CORPMiscalibration(),
@@ -60,13 +59,13 @@ def textbook_pvalues(estimator, make, rng, simulations, redraws=20):
 @pytest.mark.parametrize("name", BINARY)
 def test_monte_carlo_keeps_its_level(name, replications):
     """At most the 99.5 % quantile of a binomial count, over all settings."""
-    simulations, rng = replications(20, 600), spawn(30, *name.encode())
-    test, pvalues = ct.MonteCarloTest(BINARY[name], 99), []
+    (simulations, n_resamples), rng = replications((7, 19), (600, 99)), spawn(30, *name.encode())
+    test, pvalues = ct.MonteCarloTest(BINARY[name], n_resamples), []
     for n, concentration in SETTINGS:
         for _ in range(simulations):
             predictions = binary(rng, n, concentration)
             pvalues.append(test(predictions, predictions.sample(rng), rng=rng).pvalue)
-    for alpha in LEVELS:
+    for alpha in replications(COARSE, FINE):
         assert np.count_nonzero(np.array(pvalues) <= alpha) <= stats.binom.ppf(0.995, len(pvalues), alpha)
 
 
@@ -77,7 +76,7 @@ def test_laws_of_textbooks(name, n, concentration, replications):
     simulations = replications(200, 20_000)
     rng = spawn(31, n, int(10 * concentration), *name.encode())
     pvalues = textbook_pvalues(BINARY[name], lambda rng: binary(rng, n, concentration), rng, simulations)
-    for alpha, largest in zip(LEVELS, LARGEST[name], strict=True):
+    for alpha, largest in zip(FINE, LARGEST[name], strict=True):
         assert np.count_nonzero(pvalues <= alpha) <= stats.binom.ppf(0.995, simulations, largest)
 
 
@@ -93,7 +92,7 @@ def test_scores_of_ten_classes_are_normal(estimator, replications):
 
 def test_chi_squared_has_its_size_where_many_events_are_expected(replications):
     """One degree of freedom more or less would reject 3.2 or 7.6 % instead of 5 %."""
-    simulations = replications(1000, 20_000)
+    simulations = replications(500, 20_000)
     pvalues = textbook_pvalues(
         ct.estimators.HosmerLemeshow(), lambda rng: ct.Bernoulli(rng.uniform(0.3, 0.7, 400)), spawn(33), simulations
     )
@@ -118,7 +117,7 @@ def test_integral_transforms_have_their_laws(make, statistic, replications):
     for i in range(simulations):
         predictions = make(rng, 20)
         pvalues[i] = ct.PITTest(statistic)(predictions, predictions.sample(rng), rng=rng).pvalue
-    for alpha in LEVELS:
+    for alpha in FINE:
         low, high = band(simulations, alpha)
         assert low <= np.count_nonzero(pvalues <= alpha) <= high
 
@@ -132,13 +131,13 @@ CONTINUOUS = {
 
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_monte_carlo_of_numbers_keeps_its_level(name, replications):
-    simulations, rng = replications(100, 4000), spawn(35, *name.encode())
+    simulations, rng = replications(60, 4000), spawn(35, *name.encode())
     (estimator, make), pvalues = CONTINUOUS[name], np.empty(simulations)
-    test = ct.MonteCarloTest(estimator, 99)
+    test = ct.MonteCarloTest(estimator, replications(19, 99))
     for i in range(simulations):
         predictions = make(rng, 30)
         pvalues[i] = test(predictions, predictions.sample(rng), rng=rng).pvalue
-    for alpha in LEVELS:
+    for alpha in replications(COARSE, FINE):
         assert np.count_nonzero(pvalues <= alpha) <= stats.binom.ppf(0.995, simulations, alpha)
 
 
@@ -147,6 +146,6 @@ def test_chi_squared_of_quantiles_has_its_size(replications):
     pvalues = textbook_pvalues(
         ct.estimators.QuantileCalibration(), lambda rng: normal(rng, 100), spawn(36), simulations
     )
-    for alpha in LEVELS:
+    for alpha in FINE:
         low, high = band(simulations, alpha)
         assert low <= np.count_nonzero(pvalues <= alpha) <= high

@@ -23,15 +23,15 @@ def comonotone(rng, n_clusters, k=3):
     return ct.Categorical(p), y, np.repeat(np.arange(n_clusters), SIZE)
 
 
-def rates(number, rng, n_clusters):
+def rates(number, n_resamples, rng, n_clusters):
     rejected = {name: np.zeros(2) for name in ("exact", "signs", "one", "evidence")}
     for _ in range(number):
         p, y, clusters = comonotone(rng, n_clusters)
         one = ct.estimators.one_per_cluster(p, y, clusters, rng=rng)
         pvalues = {
-            "exact": ct.MonteCarloTest(ct.SKCE(KERNEL), 99)(p, y, rng=rng).pvalue,
+            "exact": ct.MonteCarloTest(ct.SKCE(KERNEL), n_resamples)(p, y, rng=rng).pvalue,
             "signs": ct.ClusterSKCETest(clusters, KERNEL, 199)(p, y, rng=rng).pvalue,
-            "one": ct.MonteCarloTest(ct.SKCE(KERNEL), 99)(*one, rng=rng).pvalue,
+            "one": ct.MonteCarloTest(ct.SKCE(KERNEL), n_resamples)(*one, rng=rng).pvalue,
             "evidence": ct.named_tests.ClusterLikelihoodRatioTest(clusters)(p, y).pvalue,
         }
         for name, pvalue in pvalues.items():
@@ -41,8 +41,8 @@ def rates(number, rng, n_clusters):
 
 @pytest.mark.parametrize("n_clusters", thinned([30, 60], [30]))
 def test_sizes(n_clusters, replications):
-    number = replications(60, 4000)
-    rejected = rates(number, spawn(80, n_clusters), n_clusters)
+    number, n_resamples = replications((20, 19), (4000, 99))
+    rejected = rates(number, n_resamples, spawn(80, n_clusters), n_clusters)
     assert rejected["exact"][0] > band(number, 0.1)[1]
     assert rejected["signs"][0] <= band(number, 0.065)[1]
     assert rejected["signs"][1] <= band(number, 0.02)[1]
@@ -54,7 +54,7 @@ def test_sizes(n_clusters, replications):
 
 
 def test_errors_are_found(replications):
-    number, rng = replications(30, 1000), spawn(81)
+    number, rng = replications(12, 1000), spawn(81)
     found = 0
     for _ in range(number):
         p, y, clusters = comonotone(rng, 60)

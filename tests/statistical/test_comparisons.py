@@ -40,7 +40,7 @@ def test_models_of_the_same_error_are_rarely_told_apart(make, n, replications):
 
 
 def test_calibrated_and_overconfident_models_are_told_apart(replications):
-    number, rng = replications(50, 500), spawn(71)
+    number, rng = replications(25, 500), spawn(71)
     found = []
     for _ in range(number):
         first, other, labels = calibrated(250, rng)

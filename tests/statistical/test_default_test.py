@@ -11,52 +11,50 @@ from scipy import stats
 import caltest as ct
 from caltest.generators import Bias, Distorted, GaussianModel, Scaling, class_model
 
-from .settings import calibrated, spawn
+from .settings import COARSE, FINE, calibrated, spawn
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
-ALPHAS = (0.05, 0.01)
 
-
-def of_classes():
+def of_classes(n_resamples):
     """Every test with exact p-values for classes, by name."""
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), "median"), ct.DeltaKernel())
     return {
-        "omnibus": ct.OmnibusTest(n_resamples=99),
-        "bandwidths": ct.MonteCarloTest(ct.estimators.MaxSKCE(kernel), 99),
-        "log score": ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 99),
-        "Brier score": ct.MonteCarloTest(ct.estimators.ExcessBrierScore(), 99),
-        "likelihood ratio": ct.LikelihoodRatioTest(99),
+        "omnibus": ct.OmnibusTest(n_resamples=n_resamples),
+        "bandwidths": ct.MonteCarloTest(ct.estimators.MaxSKCE(kernel), n_resamples),
+        "log score": ct.MonteCarloTest(ct.estimators.ExcessLogScore(), n_resamples),
+        "Brier score": ct.MonteCarloTest(ct.estimators.ExcessBrierScore(), n_resamples),
+        "likelihood ratio": ct.LikelihoodRatioTest(n_resamples),
         "e-value": ct.CalibrationTest(ct.estimators.LogLikelihoodRatio(), ct.nulls.EValueBound()),
-        "stopped": ct.CalibrationTest(ct.SKCE(kernel), ct.nulls.ConditionalMonteCarlo(99, stop_after=5)),
+        "stopped": ct.CalibrationTest(ct.SKCE(kernel), ct.nulls.ConditionalMonteCarlo(n_resamples, stop_after=5)),
     }
 
 
-def of_numbers():
+def of_numbers(n_resamples):
     """Every test with exact p-values for numbers and vectors, by name."""
     return {
-        "omnibus": ct.OmnibusTest(n_resamples=99),
-        "mean": ct.MonteCarloTest(ct.estimators.ResidualMean(), 99),
-        "spread": ct.MonteCarloTest(ct.estimators.ResidualSpread(), 99),
-        "likelihood ratio": ct.LikelihoodRatioTest(99),
+        "omnibus": ct.OmnibusTest(n_resamples=n_resamples),
+        "mean": ct.MonteCarloTest(ct.estimators.ResidualMean(), n_resamples),
+        "spread": ct.MonteCarloTest(ct.estimators.ResidualSpread(), n_resamples),
+        "likelihood ratio": ct.LikelihoodRatioTest(n_resamples),
     }
 
 
-def rejecting_too_often(tests, draw, n_sets, rng):
+def rejecting_too_often(tests, draw, n_sets, alphas, rng):
     """The tests that reject more often, at one of the levels, than the 99.5 % quantile of the binomial distribution."""
-    rejected = {name: np.zeros(len(ALPHAS), dtype=int) for name in tests}
+    rejected = {name: np.zeros(len(alphas), dtype=int) for name in tests}
     for _ in range(n_sets):
         predictions, targets = draw(rng)
         for name, test in tests.items():
-            rejected[name] += test(predictions, targets, rng=rng).pvalue <= np.array(ALPHAS)
-    limits = [stats.binom(n_sets, alpha).ppf(0.995) for alpha in ALPHAS]
+            rejected[name] += test(predictions, targets, rng=rng).pvalue <= np.array(alphas)
+    limits = [stats.binom(n_sets, alpha).ppf(0.995) for alpha in alphas]
     return {name: test for name, test in tests.items() if (rejected[name] > limits).any()}
 
 
-def assert_level_is_kept(tests, draw, n_sets, rng):
+def assert_level_is_kept(tests, draw, n_sets, alphas, rng):
     """Of all the comparisons one in 200 fails by chance: those are made again with four times as many data sets."""
-    suspects = rejecting_too_often(tests, draw, n_sets, rng)
-    assert not suspects or not rejecting_too_often(suspects, draw, 4 * n_sets, rng), suspects.keys()
+    suspects = rejecting_too_often(tests, draw, n_sets, alphas, rng)
+    assert not suspects or not rejecting_too_often(suspects, draw, 4 * n_sets, alphas, rng), suspects.keys()
 
 
 OF_CLASSES = [(n, k, concentration) for n in (16, 50, 250) for k in (2, 10, 100) for concentration in (0.1, 1.0)]
@@ -69,16 +67,17 @@ def test_exact_tests_of_classes_keep_their_level(n, k, concentration, replicatio
         sample = calibrated(rng, n, k, concentration)
         return sample.predictions, sample.targets
 
-    n_sets = replications(20 if n * k <= 1000 else 6, 600)
-    assert_level_is_kept(of_classes(), draw, n_sets, spawn(33, n, k, int(10 * concentration)))
+    n_sets, n_resamples, alphas = replications((10 if n * k <= 1000 else 5, 19, COARSE), (600, 99, FINE))
+    assert_level_is_kept(of_classes(n_resamples), draw, n_sets, alphas, spawn(33, n, k, int(10 * concentration)))
 
 
 @pytest.mark.parametrize(
     ("n", "d"), thinned([(n, d) for n in (16, 50, 250) for d in (1, 10)], [(16, 1), (50, 10), (250, 1)])
 )
 def test_exact_tests_of_numbers_keep_their_level(n, d, replications):
-    model, n_sets = GaussianModel(d), replications(12 if n * d <= 500 else 5, 1000)
-    assert_level_is_kept(of_numbers(), lambda rng: model.sample(n, rng), n_sets, spawn(32, n, d))
+    model = GaussianModel(d)
+    n_sets, n_resamples, alphas = replications((10 if n * d < 500 else 6, 19, COARSE), (1000, 99, FINE))
+    assert_level_is_kept(of_numbers(n_resamples), lambda rng: model.sample(n, rng), n_sets, alphas, spawn(32, n, d))
 
 
 POWERS = {
@@ -99,6 +98,6 @@ POWERS = {
 def test_power_of_the_default_test(name, replications):
     """At 5 %, no less than the bar up to the error of the simulation."""
     generator, n, bar = POWERS[name]
-    test = ct.OmnibusTest(n_resamples=99)
+    test = ct.OmnibusTest(n_resamples=replications(39, 99))
     result = ct.power(test, generator, n, n_simulations=replications(10, 1000), rng=20193)
     assert result.rejections(0.05) >= stats.binom(result.n_simulations, bar).ppf(0.01), result

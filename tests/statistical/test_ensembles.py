@@ -19,12 +19,14 @@ KEPT = [(1, 1, 16), (5, 3, 16), (20, 1, 16), (51, 3, 16)]
 @pytest.mark.parametrize(("m", "d", "n"), thinned(CELLS, KEPT))
 def test_perfect_ensembles_are_rejected_as_often_as_they_should(n, m, d, replications, without_findings):
     """Rejections between the 0.5 % and the 99.5 % quantile of the binomial law."""
-    sets = replications(60, SETS[n])
-    rng, rejected = np.random.default_rng([n, m, d]), 0
+    sets, n_resamples, alphas = replications((20, 19, (0.5, 0.05)), (SETS[n], 39, (0.05,)))
+    rng, pvalues = np.random.default_rng([n, m, d]), []
     for _ in range(sets):
         sample = ensemble_and_outcomes(rng, n, m, d)
-        rejected += ct.calibration_test(*sample, n_resamples=39, rng=rng).pvalue <= 0.05
-    assert stats.binom.ppf(0.005, sets, 0.05) <= rejected <= stats.binom.ppf(0.995, sets, 0.05)
+        pvalues.append(ct.calibration_test(*sample, n_resamples=n_resamples, rng=rng).pvalue)
+    for alpha in alphas:
+        low, high = stats.binom.ppf([0.005, 0.995], sets, alpha)
+        assert low <= np.count_nonzero(np.array(pvalues) <= alpha) <= high
 
 
 @pytest.mark.parametrize(("spread", "words"), [(0.8, "too narrow"), (1.25, "too wide")])

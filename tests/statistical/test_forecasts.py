@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings
 @pytest.mark.parametrize("name", TESTS)
 def test_calibrated_forecasts_are_rejected_at_the_level(name, model, replications):
     """But for forecasts that start at the last outcome, for which only random ranks are exact, others up to 10 %."""
-    number = replications(40, 1000)
+    number = replications(25, 1000)
     for setting in replications(SETTINGS[:1], SETTINGS):
         is_exact = "persistent" not in model.__name__ or name == "rank histogram"
         low, high = band(number, 0.05)[0], band(number, 0.05 if is_exact else 0.1)[1]

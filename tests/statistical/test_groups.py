@@ -8,7 +8,7 @@ import caltest as ct
 from caltest import group_test
 
 from .many_groups import SIZES, WRONG, familywise, power
-from .settings import band, dirichlet, spawn
+from .settings import COARSE, FINE, band, dirichlet, spawn
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
@@ -32,8 +32,8 @@ def wrong(p, y, members, rng):
 )
 @pytest.mark.parametrize("one_is_wrong", [False, True])
 def test_familywise_error(name, estimator, one_is_wrong, replications):
-    number, rng = replications(60, 4000), spawn(70, len(name), one_is_wrong)
-    test = ct.GroupCalibrationTest(estimator, n_resamples=99)
+    number, rng = replications(40, 4000), spawn(70, len(name), one_is_wrong)
+    test = ct.GroupCalibrationTest(estimator, n_resamples=replications(39, 99))
     false, found = np.zeros(2), 0
     for _ in range(number):
         p, members = dirichlet(rng, N, 3, 0.5), groups(rng)
@@ -60,13 +60,13 @@ def test_familywise_error(name, estimator, one_is_wrong, replications):
     ids=lambda e: type(e).__name__,
 )
 def test_sizes_of_monte_carlo(estimator, replications):
-    number, rng = replications(100, 10_000), spawn(71, len(type(estimator).__name__))
-    test = ct.MonteCarloTest(estimator, n_resamples=99)
-    rejected = np.zeros(2)
+    number, rng = replications(60, 10_000), spawn(71, len(type(estimator).__name__))
+    alphas, test = replications(COARSE, FINE), ct.MonteCarloTest(estimator, n_resamples=replications(19, 99))
+    rejected = np.zeros(len(alphas))
     for _ in range(number):
         p = dirichlet(rng, 40, 3, 0.5)
-        rejected += test(p, p.sample(rng), rng=rng).pvalue <= np.array([0.05, 0.01])
-    for count, alpha in zip(rejected, (0.05, 0.01), strict=True):
+        rejected += test(p, p.sample(rng), rng=rng).pvalue <= np.array(alphas)
+    for count, alpha in zip(rejected, alphas, strict=True):
         low, high = band(number, alpha)
         assert low <= count <= high
 
@@ -74,7 +74,7 @@ def test_sizes_of_monte_carlo(estimator, replications):
 @pytest.mark.parametrize("setting", thinned(range(len(SIZES)), [2, 6]))
 def test_familywise_error_of_many_groups(setting, replications):
     *what, sets = SIZES[setting]
-    number = replications(20, sets)
+    number = replications(10, sets)
     for rate, alpha in zip(familywise(*what, number), (0.05, 0.01), strict=True):
         assert rate * number <= band(number, alpha)[1]
 

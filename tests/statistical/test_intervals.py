@@ -18,12 +18,12 @@ KERNEL = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), NU), ct.Delt
 # Means of 20 000 unbiased estimates from 250 observations each.
 TRUTH = {"M1": 0.0, "W2": 0.00359431, "OC": 0.000672705, "M2": 0.0894293, "M3": 0.0155902}
 SETTINGS = [(name, n) for name in TRUTH for n in (50, 250)]
-KEPT = [("M1", 50), ("W2", 250), ("OC", 50), ("M2", 50), ("M3", 50)]
+KEPT = [("M1", 50), ("W2", 250), ("OC", 50), ("M2", 50)]
 
 
 @pytest.mark.parametrize(("name", "n"), thinned(SETTINGS, KEPT))
 def test_intervals_cover(name, n, replications):
-    number, rng = replications(70, 10_000), spawn(60, n, list(TRUTH).index(name))
+    number, rng = replications(35, 10_000), spawn(60, n, list(TRUTH).index(name))
     model, covered = ct.generators.class_model(name), np.zeros(3)
     for _ in range(number):
         data = model.sample(n, rng)
@@ -36,7 +36,7 @@ def test_intervals_cover(name, n, replications):
 @pytest.mark.parametrize(("name", "n"), thinned([setting for setting in SETTINGS if setting[0] != "M1"], KEPT[1:]))
 def test_tests_of_margins_have_their_size(name, n, replications):
     """The KCE is the margin."""
-    number, rng = replications(70, 10_000), spawn(61, n, list(TRUTH).index(name))
+    number, rng = replications(35, 10_000), spawn(61, n, list(TRUTH).index(name))
     tests = [test(sqrt(TRUTH[name]), KERNEL) for test in (ct.ToleranceTest, ct.EquivalenceTest)]
     model, rejected = ct.generators.class_model(name), np.zeros(2)
     for _ in range(number):
@@ -70,7 +70,7 @@ def test_margins_are_not_shown_by_what_has_not_occurred(replications):
 
 @pytest.mark.parametrize("n", thinned([120, 300], [120]))
 def test_miscalibration_of_few_bins(n, replications):
-    number, rng, covered, bins = replications(10, 900), spawn(66, n), 0, ct.binning.QuantileBinning(5)
+    number, rng, covered, bins = replications(5, 900), spawn(66, n), 0, ct.binning.QuantileBinning(5)
     for _ in range(number):
         p = rng.random(n)
         q = p**1.4
@@ -93,7 +93,7 @@ def test_truth_is_that_of_the_model(replications):
 
 def test_discrimination_in_bins_of_one_observation(replications):
     """4**10 cells for 400 predictions of ten classes: frequencies say little, and the predictions are right."""
-    n_simulations, binning, covered = replications(8, 1000), ct.binning.UniformBinning(4), 0
+    n_simulations, binning, covered = replications(3, 1000), ct.binning.UniformBinning(4), 0
     for number in range(n_simulations):
         rng = np.random.default_rng([2031, number])
         p = rng.dirichlet(np.full(10, 0.5), 400)

@@ -16,7 +16,7 @@ WRONG = [i for i, one in enumerate(LABELS) if one[4]]
 @pytest.mark.parametrize("setting", thinned(RIGHT, [0, 4]))
 def test_sizes_of_labels(setting, replications):
     *what, n_resamples, sets = LABELS[setting]
-    number = replications(15, sets)
+    number = replications(8, sets)
     for rate, alpha in zip(
         rates_of_labels(*what, 99 if number < sets else n_resamples, number), (0.05, 0.01), strict=True
     ):
@@ -26,19 +26,19 @@ def test_sizes_of_labels(setting, replications):
 @pytest.mark.parametrize("setting", thinned(WRONG, WRONG[1:2]))
 def test_one_wrong_label_is_found(setting, replications):
     *what, _, sets = LABELS[setting]
-    number = replications(3, sets)
+    number = replications(2, sets)
     assert rates_of_labels(*what, 99, number)[0] >= (0.1 if setting == WRONG[0] else 0.6)
 
 
 @pytest.mark.parametrize("in_order", thinned([True, False], [True]))
 def test_sizes_of_choices(in_order, replications):
-    number = replications(15, 1000)
+    number = replications(8, 1000)
     for rate, alpha in zip(rates_of_choices(50, 1.0, in_order, False, number), (0.05, 0.01), strict=True):
         assert rate * number <= band(number, alpha)[1]
 
 
 def test_sizes_of_stated_confidences(replications):
-    number = replications(30, 1000)
+    number = replications(15, 1000)
     for rate, alpha in zip(rates_of_stated(50, 0.0, number), (0.05, 0.01), strict=True):
         low, high = band(number, alpha)
         assert low <= rate * number <= high

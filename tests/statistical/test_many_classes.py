@@ -6,7 +6,7 @@ from grids import thinned
 import caltest as ct
 from caltest.estimators.combined import many_classes
 
-from .settings import band, calibrated, rejections, spawn
+from .settings import COARSE, FINE, band, calibrated, rejections, spawn
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
@@ -15,12 +15,13 @@ pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings
 def test_size_in_blocks(concentration, replications, monkeypatch):
     for name, value in (("WORTH", 0), ("ALL_PAIRS", 50), ("LARGEST_BLOCK", 30), ("SMALLEST_BLOCK", 20)):
         monkeypatch.setattr(many_classes, name, value)
-    n_simulations, test = replications(40, 5000), ct.OmnibusTest(n_resamples=99)
+    n_simulations, alphas = replications(15, 5000), replications(COARSE, FINE)
+    test = ct.OmnibusTest(n_resamples=replications(19, 99))
 
     def make(rng):
         return calibrated(rng, 80, 40, concentration)
 
-    rejected = rejections(test, make, spawn(77, int(100 * concentration)), n_simulations)
-    for count, alpha in zip(rejected, (0.05, 0.01), strict=True):
+    rejected = rejections(test, make, spawn(77, int(100 * concentration)), n_simulations, alphas)
+    for count, alpha in zip(rejected, alphas, strict=True):
         low, high = band(n_simulations, alpha, 0.999)
         assert low <= count <= high

@@ -13,7 +13,7 @@ import caltest as ct
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
-REDUCED = {4: 50, 64: 20}
+REDUCED = {4: 20, 64: 8}
 N_COMPARISONS = 240
 
 
@@ -32,7 +32,7 @@ def test_published_numbers_are_reproduced(model, n, replications):
 
 def test_fewer_observations_than_locations_make_the_published_mean_embedding_test_a_coin(replications):
     """n = 4, J = 10: Hotelling's statistic of a matrix of rank 3 is rounding errors, negative as often as positive."""
-    model, n_sets = synthetic.MODELS[0], replications(200, 2000)
+    model, n_sets = synthetic.MODELS[0], replications(60, 2000)
     rng = np.random.default_rng(1)
     rejected = 0
     for _ in range(n_sets):

@@ -35,7 +35,7 @@ def dependent(rng):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("make", [classes, numbers, dependent])
 def test_evidence_of_calibrated_models(strategy, make, replications):
-    number, rng = replications(150, 20_000), spawn(60, STRATEGIES.index(strategy), len(make.__name__))
+    number, rng = replications(100, 20_000), spawn(60, STRATEGIES.index(strategy), len(make.__name__))
     means, largest = np.zeros((number, 3)), np.zeros(number)
     for r in range(number):
         history = ct.SequentialCalibrationTest(strategy).update(*make(rng)).history
@@ -51,7 +51,7 @@ def test_evidence_of_calibrated_models(strategy, make, replications):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_errors_are_found(strategy, replications):
     """Probabilities too far from 1/2: nine of ten streams of 500 outcomes are rejected."""
-    number, rng = replications(40, 1000), spawn(61, STRATEGIES.index(strategy))
+    number, rng = replications(20, 1000), spawn(61, STRATEGIES.index(strategy))
     rejected = 0
     for _ in range(number):
         p = rng.random(500)
@@ -91,12 +91,12 @@ def wider(rng, start):
     return ct.Normal(np.zeros(n), 1.0), scales * rng.normal(size=n)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("start", [16, 50, 250, 2000])
 @pytest.mark.parametrize("make", [slower, rarer, tied, wider])
 def test_intervals_for_the_start_of_abrupt_changes(make, start, replications):
     """At the alarm, of streams without one before: not below 95 % by more than chance."""
-    number, rng = replications(8, 300), spawn(62, start, len(make.__name__), ord(make.__name__[0]))
+    number, rng = replications(6, 300), spawn(62, start, len(make.__name__), ord(make.__name__[0]))
     missed = dated = 0
     for _ in range(number):
         p, y = make(rng, start)

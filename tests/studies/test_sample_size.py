@@ -94,12 +94,12 @@ class TestFit:
 class TestSearch:
     @pytest.mark.parametrize(("bias", "power", "alpha"), [(0.5, 0.8, 0.05), (0.1, 0.9, 0.05), (0.3, 0.6, 0.01)])
     def test_finds_the_size_of_the_closed_form(self, bias, power, alpha):
-        result = ct.sample_size(mean_test, model(bias), power=power, alpha=alpha, n_simulations=1000, rng=1)
+        result = ct.sample_size(mean_test, model(bias), power=power, alpha=alpha, n_simulations=400, rng=1)
         expected = needed(bias, power, alpha)
         assert result.interval.low <= expected <= result.interval.high + 1
         assert result.n == pytest.approx(expected, rel=0.06, abs=1)
         assert result.achieved.n == result.n
-        assert result.achieved.n_simulations == 1000
+        assert result.achieved.n_simulations == 400
         low, high = result.achieved.interval
         assert low <= power <= high
         assert result.notes == ()
@@ -125,13 +125,13 @@ class TestSearch:
         assert result.n == pytest.approx(expected, rel=0.06)
 
     def test_is_reproducible(self):
-        first, again = (ct.sample_size(mean_test, model(0.3), n_simulations=100, rng=7) for _ in range(2))
+        first, again = (ct.sample_size(mean_test, model(0.3), n_simulations=40, rng=7) for _ in range(2))
         assert (first.n, tuple(first.interval), str(first)) == (again.n, tuple(again.interval), str(again))
-        assert ct.sample_size(mean_test, model(0.3), n_simulations=100, rng=8).to_dict() != first.to_dict()
+        assert ct.sample_size(mean_test, model(0.3), n_simulations=40, rng=8).to_dict() != first.to_dict()
 
     def test_tests_of_this_package(self):
         test = ct.MonteCarloTest(ct.SKCE(ct.Normal([0.0], 1.0).default_kernel()), n_resamples=19)
-        result = ct.sample_size(test, Distorted(GaussianModel(), Bias(1.0)), n_simulations=60, rng=1)
+        result = ct.sample_size(test, Distorted(GaussianModel(), Bias(1.0)), n_simulations=20, rng=1)
         assert 8 <= result.n <= 60
 
     def test_report(self):
@@ -147,9 +147,12 @@ class TestSearch:
 
 
 class TestContinuing:
+    @pytest.fixture(scope="class")
+    def whole(self):
+        return ct.sample_size(Interrupting(0), model(0.3), n_simulations=100, rng=3)
+
     @pytest.mark.parametrize("at", [2, 60, 200, 300, 420])
-    def test_interrupted_searches_end_where_others_do(self, at):
-        whole = ct.sample_size(Interrupting(0), model(0.3), n_simulations=100, rng=3)
+    def test_interrupted_searches_end_where_others_do(self, at, whole):
         test = Interrupting(at)
         cut = ct.sample_size(test, model(0.3), n_simulations=100, rng=3)
         assert cut.notes == ("interrupted: the search is not finished; resume=result continues it",)
@@ -161,11 +164,11 @@ class TestContinuing:
         assert test.calls == sum(one.n_simulations for one in whole.tried)
 
     def test_more_simulations(self):
-        few = ct.sample_size(mean_test, model(0.3), n_simulations=100, rng=3)
+        few = ct.sample_size(mean_test, model(0.3), n_simulations=40, rng=3)
         test = Interrupting(0)
         test.__class__.__name__ = "mean_test"
-        many = ct.sample_size(test, model(0.3), n_simulations=400, resume=few)
-        fresh = ct.sample_size(mean_test, model(0.3), n_simulations=400, rng=3)
+        many = ct.sample_size(test, model(0.3), n_simulations=120, resume=few)
+        fresh = ct.sample_size(mean_test, model(0.3), n_simulations=120, rng=3)
         assert (many.n, tuple(many.interval)) == (fresh.n, tuple(fresh.interval))
         assert test.calls < sum(one.n_simulations for one in fresh.tried)
         test.__class__.__name__ = "Interrupting"

@@ -35,9 +35,10 @@ def threads_in_use(predictions, targets, rng):
     return SimpleNamespace(pvalue=threads.n_threads() / 64)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_every_data_set_has_streams_of_its_own():
     """The slow way: child (i, 0) of the seed for the data, child (i, 1) for the test."""
-    result = ct.power(TEST, MODEL, 12, n_simulations=7, rng=5)
+    result = ct.power(TEST, MODEL, 12, n_simulations=5, rng=5)
     for i, pvalue in enumerate(result.pvalues):
         data, redraws = (np.random.default_rng(np.random.SeedSequence(5, spawn_key=(i, part))) for part in (0, 1))
         assert TEST(*MODEL.sample(12, data), rng=redraws).pvalue == pvalue
@@ -61,11 +62,11 @@ def test_what_is_wrong_is_looked_for_by_functions_of_the_user_only():
 
 @pytest.mark.parametrize("backend", thinned(["threading", "loky"], ["threading"]))
 def test_workers(backend):
-    alone = ct.power(TEST, MODEL, 15, n_simulations=35, rng=3)
+    alone = ct.power(TEST, MODEL, 15, n_simulations=20, rng=3)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         with joblib.parallel_config(backend=backend, n_jobs=2):
-            assert np.array_equal(ct.power(TEST, MODEL, 15, n_simulations=35, rng=3).pvalues, alone.pvalues)
+            assert np.array_equal(ct.power(TEST, MODEL, 15, n_simulations=20, rng=3).pvalues, alone.pvalues)
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])

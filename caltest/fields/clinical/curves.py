@@ -28,7 +28,8 @@ def log_odds(p: FloatArray) -> FloatArray:
 def logistic_fits(design: FloatArray, outcomes: Array, start: FloatArray, offset: FloatArray) -> FloatArray:
     """Coefficients (B, q) of logistic regressions of outcomes (B, n) on one design (n, q), by Newton's method.
 
-    They begin at ``start`` (q,). Where outcomes are separated they are large, not infinite.
+    They begin at ``start`` (q,), and stay there where outcomes are all alike, which have no maximum of the likelihood.
+    Where outcomes are separated they are large, not infinite.
     """
     p = 1.0 / (1.0 + np.exp(-(offset + design @ start)))
     triangle = np.asarray(np.linalg.qr(np.sqrt(p * (1.0 - p) + 1e-12)[:, None] * design, mode="r"))
@@ -36,8 +37,10 @@ def logistic_fits(design: FloatArray, outcomes: Array, start: FloatArray, offset
     products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
     b, q = outcomes.shape[0], x.shape[1]
     coefficients = np.tile(triangle @ start, (b, 1))
-    factor, rest = np.ones(b), np.arange(b)
+    factor, rest = np.ones(b), np.flatnonzero((outcomes != outcomes[:, :1]).any(axis=1))
     for _ in range(ITERATIONS):
+        if not rest.size:
+            break
         now, y = coefficients[rest], outcomes[rest]
         mean = 1.0 / (1.0 + np.exp(-(offset + now @ x.T)))
         information = ((mean * (1.0 - mean)) @ products).reshape(-1, q, q) + 1e-9 * np.eye(q)
@@ -52,8 +55,6 @@ def logistic_fits(design: FloatArray, outcomes: Array, start: FloatArray, offset
         factor[rest[long]] = np.minimum(1.0, 2.0 * factor[rest[long]])
         factor[rest[worse]] /= 8.0
         rest = rest[lengths > TOLERANCE]
-        if not rest.size:
-            break
     return np.asarray(np.linalg.solve(triangle, coefficients.T).T)
 
 

@@ -15,7 +15,7 @@ from caltest.hstatistics.variances.null_variance import (
     variance_of_blocks,
 )
 
-S = samples(7, 3)
+S = samples(6, 3)
 P = ct.Categorical(S.p)
 RNG = np.random.default_rng
 MATRIX = ct.ProductKernel(
@@ -46,9 +46,9 @@ def test_blocks(large, monkeypatch):
 
 
 def test_clusters():
-    clusters = np.array([0, 1, 0, 2, 1, 0, 2])
-    wanted = enumerated(ct.estimators.ClusterSKCE(TV, clusters), P)
-    assert variance_between_clusters(TV, as_clusters(clusters), P, RNG(1)) == pytest.approx(wanted, rel=1e-10)
+    clusters, p = np.array([0, 1, 0, 2, 1]), P.take(slice(0, 5))
+    wanted = enumerated(ct.estimators.ClusterSKCE(TV, clusters), p)
+    assert variance_between_clusters(TV, as_clusters(clusters), p, RNG(1)) == pytest.approx(wanted, rel=1e-10)
 
 
 def test_binary_predictions_along_a_line_are_those_of_all_pairs(monkeypatch):
@@ -75,7 +75,7 @@ LAPLACE = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.Lapla
 def test_variances_are_those_of_redraws(p, kernel, formula, replications):
     kernel = kernel.resolve(p)
     assert null_variance.has_formula(kernel, p) == formula
-    draws = p.sample(3, replications(6000, 20_000))
+    draws = p.sample(3, replications(6000 if formula else 2000, 20_000))
     for estimator, wanted in (
         (ct.SKCE(kernel), variance_if_calibrated(kernel, p, RNG(1))),
         (ct.BlockSKCE(kernel, 3), variance_of_blocks(kernel, p, 3, RNG(1)) / (len(p) // 3) ** 2),

@@ -319,13 +319,16 @@ class TestDrawnMembers:
     def test_monte_carlo_test_is_exact(self, replications):
         """Rejections of calibrated data sets between the 0.5 % and the 99.5 % quantile of the binomial law."""
         rng = np.random.default_rng(2021)
-        test = ct.MonteCarloTest(ct.SKCE(ct.Ensemble([[0.0, 1.0]]).default_kernel()), n_resamples=99)
-        rejected, sets = 0, replications(150, 400)
-        for _ in range(sets):
+        sets, n_resamples = replications((50, 19), (400, 99))
+        test = ct.MonteCarloTest(ct.SKCE(ct.Ensemble([[0.0, 1.0]]).default_kernel()), n_resamples)
+        pvalues = np.empty(sets)
+        for i in range(sets):
             predictions = ct.Normal(rng.normal(size=25), rng.uniform(0.5, 1.5, 25))
             targets = predictions.sample(rng)
-            rejected += test(predictions.to_ensemble(20, rng), targets, rng=rng).pvalue <= 0.05
-        assert stats.binom.ppf(0.005, sets, 0.05) <= rejected <= stats.binom.ppf(0.995, sets, 0.05)
+            pvalues[i] = test(predictions.to_ensemble(20, rng), targets, rng=rng).pvalue
+        for alpha in (0.05, 0.5):
+            low, high = stats.binom.ppf([0.005, 0.995], sets, alpha)
+            assert low <= np.count_nonzero(pvalues <= alpha) <= high
 
     @pytest.mark.parametrize("kernel", [GAUSSIAN, ct.LaplacianKernel(0.8)], ids=["Gaussian", "Laplacian"])
     def test_many_draws_converge_to_the_distribution(self, kernel, replications):

@@ -35,11 +35,11 @@ NUMBERS = {
 }
 
 
-def sizes(fault, seen, sibling):
+def sizes(fault, seen, sibling, parts):
     """A few sizes of a fault inside of its range."""
     low, high = fault.bounds(seen, sibling)
     low, high = max(low, -1.5), min(high, 1.5)
-    return [low + part * (high - low) for part in (0.15, 0.4, 0.7, 0.9)]
+    return [low + part * (high - low) for part in parts]
 
 
 def siblings(fault, n):
@@ -69,13 +69,14 @@ def test_ratios_have_mean_one(name, replications):
         p = np.exp(predictions.log_probabilities(outcomes.astype(float)))
     everyone = predictions.faults()
     y = np.asarray(predictions.redraw(3))
-    for i in replications((0, 39), (0, 17, 39)):
+    rows, parts = replications(((39,), (0.15, 0.9)), ((0, 17, 39), (0.15, 0.4, 0.7, 0.9)))
+    for i in rows:
         faults = weighted_only(predictions, i)
         with_each = [faults.seen(with_one(y, i, u)[None]) for u in outcomes]
         for fault, whole in zip(faults.kinds, everyone.kinds, strict=True):
             seen = everyone.seen(y[None])
             for sibling in siblings(fault, fault.n_siblings):
-                for t in sizes(whole, seen, sibling):
+                for t in sizes(whole, seen, sibling, parts):
                     logs = [fault.log_ratio(one, sibling, t) for one in with_each]
                     mean = p[i] @ np.exp(np.minimum(logs, 700.0))
                     assert mean == pytest.approx(1.0, abs=1e-4), (fault.kind, sibling, t)
@@ -85,15 +86,16 @@ def test_ratios_have_mean_one(name, replications):
 def test_ratios_of_numbers_have_mean_one(name, replications):
     predictions = NUMBERS[name]
     y = np.asarray(predictions.redraw(3))
-    nodes, weights = np.polynomial.legendre.leggauss(600)
+    n_nodes, rows, parts = replications((300, (3,), (0.15, 0.9)), (600, (3, 30), (0.15, 0.4, 0.7, 0.9)))
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     z = 14.0 * nodes
-    for i in replications((3,), (3, 30)):
+    for i in rows:
         faults = weighted_only(predictions, i)
         for fault, whole in zip(faults.kinds, predictions.faults().kinds, strict=True):
             if fault.kind == "factor":
                 continue
             for sibling in siblings(fault, fault.n_siblings):
-                for t in sizes(whole, predictions.faults().seen(y[None]), sibling):
+                for t in sizes(whole, predictions.faults().seen(y[None]), sibling, parts):
                     seen = faults.seen(y[None])
                     logs = []
                     for score in z:
