@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -414,13 +415,22 @@ class TestKitti:
             assert all(cell.within for cell in kitti_published.compare(results, kitti.QUANTITIES))
 
 
-class TestMondrianForest:
-    @pytest.fixture(autouse=True)
-    def without_compiling(self, monkeypatch):
-        """A few points take less time than the compiler."""
-        for name in ("grown", "predicted"):
-            monkeypatch.setattr(mondrian, name, getattr(mondrian, name).py_func)
+@pytest.fixture
+def without_compiling(monkeypatch):
+    """A few points take less time than the compiler."""
+    for name in ("grown", "predicted"):
+        monkeypatch.setattr(mondrian, name, getattr(mondrian, name).py_func)
 
+
+@pytest.fixture
+def quick_maps(monkeypatch):
+    """Gaussian processes of few parameters, in few steps."""
+    gp = partial(ct.recalibration.GPCalibrator, n_inducing=3, max_iterations=20)
+    monkeypatch.setattr(ct.recalibration, "GPCalibrator", gp)
+
+
+@pytest.mark.usefixtures("without_compiling")
+class TestMondrianForest:
     def test_tree_of_two_points_by_hand(self):
         """A point leaves the root with probability 1 - exp(-time * distance), and has its shares then."""
         forest = mondrian.MondrianForest(1).fit(np.array([[0.0], [1.0]]), np.array([0, 1]))
@@ -462,6 +472,7 @@ class TestDigitsEpochs:
         for name in ("nll", "ece"):
             assert min(getattr(one, name) for one in test) < 0.92 * getattr(last, name)
 
+    @pytest.mark.usefixtures("quick_maps")
     def test_a_network_is_trained_on_other_rows_than_it_is_judged_on(self, monkeypatch):
         monkeypatch.setattr(digits_epochs, "N_EPOCHS", 3)
         found, after = digits_epochs.network_epochs(0)
@@ -472,29 +483,42 @@ class TestDigitsEpochs:
         assert len(after) == 3
 
 
+def small_stand_in():
+    """A few rows of a few features."""
+    features = kitti.stand_in(300, 50)
+    return features._replace(x=features.x[:, :10], x_test=features.x_test[:, :10])
+
+
+@pytest.mark.usefixtures("without_compiling", "quick_maps")
 class TestActiveLearning:
+    @pytest.fixture(autouse=True)
+    def small(self, monkeypatch):
+        """Two trees, and a tenth of the rows."""
+        monkeypatch.setattr(active, "MondrianForest", partial(mondrian.MondrianForest, 2))
+        for name, value in (("PRETRAINING", 50), ("BATCH", 50), ("N_CALIBRATION", 25), ("POINTS", (50, 200, 350))):
+            monkeypatch.setattr(active, name, value)
+
     @pytest.fixture(scope="class")
     def data(self):
-        features = kitti.stand_in(3000, 500)
-        return active.stream(features, seed=1)
+        return active.stream(small_stand_in(), seed=1)
 
     def test_entropy_is_a_share_of_the_largest(self):
         p = np.array([[0.25] * 4, [1.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0]])
         assert active.normalised_entropy(p) == pytest.approx([1.0, 0.0, 0.5])
 
     def test_stream_is_a_reproducible_order_of_the_training_data(self, data):
-        features = kitti.stand_in(3000, 500)
+        features = small_stand_in()
         again = active.stream(features, seed=1)
         assert np.array_equal(again.x, data.x)
         assert sorted(again.y.tolist()) == sorted(features.y.tolist())
         assert not np.array_equal(active.stream(features, seed=2).y, data.y)
 
     def test_labels_are_asked_for_where_the_entropy_is_large(self, data):
-        learner = active.Learner(data, threshold=0.6)
-        chosen = learner.uncertain(600, 700)
-        entropy = active.normalised_entropy(learner.predict(data.x[600:700]))
+        learner = active.Learner(data, threshold=0.3)
+        chosen = learner.uncertain(60, 160)
+        entropy = active.normalised_entropy(learner.predict(data.x[60:160]))
         assert 0 < chosen.size < 100
-        assert chosen.tolist() == [600 + i for i in range(100) if entropy[i] > 0.6]
+        assert chosen.tolist() == [60 + i for i in range(100) if entropy[i] > 0.3]
 
     def test_calibration_uses_other_rows_than_training(self, data, monkeypatch):
         made = []
@@ -504,7 +528,7 @@ class TestActiveLearning:
         without, learner = made
         assert without.map is None
         assert without.calibration == []
-        assert len(learner.calibration) in (250, 500)
+        assert len(learner.calibration) in (25, 50)
         assert not set(learner.calibration) & set(learner.training)
         assert recalibrated.total == learner.queried == recalibrated.queried[-1]
         assert (np.diff(plain.queried) >= 0).all()

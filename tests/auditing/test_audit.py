@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import caltest as ct
 from caltest.auditing.sections import SECTIONS, rows_needed
@@ -9,18 +10,34 @@ from caltest.auditing.sections import SECTIONS, rows_needed
 DIGITS = ct.datasets.load_digits_predictions()
 
 
+FOREST = DIGITS["random forest"][0].take(slice(0, 150)), DIGITS["random forest"][1][:150]
+
+
 @pytest.fixture(scope="module")
 def forest():
-    p, y = DIGITS["random forest"]
-    return ct.audit(p, y, n_resamples=99, rng=1)
+    return ct.audit(*FOREST, n_resamples=39, rng=1)
+
+
+@pytest.fixture
+def not_written(replications, monkeypatch):
+    """Pictures are drawn into axes but not made a text, which takes most of their time."""
+    if replications(True, False):
+        empty = '<svg viewBox="0 0 1 1"></svg>'
+        monkeypatch.setattr(Figure, "savefig", lambda _, out, **__: out.write(empty))
+
+
+@pytest.fixture
+def few_sections(monkeypatch):
+    """Those that the decision is made of, and no others."""
+    few = {name: SECTIONS[name] for name in ("size", "recalibration", "power", "methods")}
+    monkeypatch.setattr("caltest.auditing.audit.SECTIONS", few)
 
 
 def test_the_default_test_alone_decides(forest):
-    p, y = DIGITS["random forest"]
-    result = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    result = ct.calibration_test(*FOREST, n_resamples=39, rng=1)
     assert str(forest.models[0].result) == str(result)
     assert forest.models[0].decision == "recalibrate"
-    assert "temperature 0.24" in forest.models[0].reason
+    assert "temperature 0.1" in forest.models[0].reason
 
 
 def test_every_section_answers_or_says_why_not(forest):
@@ -28,8 +45,8 @@ def test_every_section_answers_or_says_why_not(forest):
     assert list(sections) == list(SECTIONS)
     assert {name for name, section in sections.items() if section.failed} == {"slices", "time"}
     assert sections["time"].answer == "Not computed: the order in time is not known; give time=."
-    assert "Calibration is rejected at the 5 % level (p = 0.01" in sections["test"].answer
-    assert sections["size"].rows[1][:3] == ("accuracy", "73.3 %", "97.1 %")
+    assert "Calibration is rejected at the 5 % level (p = 0.025" in sections["test"].answer
+    assert sections["size"].rows[1][:3] == ("accuracy", "73.3 %", "98.0 %")
     assert sections["recalibration"].gain > 0.1
     assert "rng=1" in sections["methods"].facts["Reproduce"]
     text = str(forest)
@@ -37,8 +54,7 @@ def test_every_section_answers_or_says_why_not(forest):
 
 
 def test_it_is_reproduced_by_its_line_and_read_back(forest):
-    p, y = DIGITS["random forest"]
-    assert str(ct.audit(p, y, n_resamples=99, rng=forest.seed)) == str(forest)
+    assert str(ct.audit(*FOREST, n_resamples=39, rng=forest.seed)) == str(forest)
     entries = json.loads(json.dumps(forest.to_dict()))
     assert "svg" not in json.dumps(entries)
     assert str(ct.results.Audit.from_dict(entries)) == str(forest)
@@ -54,14 +70,16 @@ def decision(p, y):
     return ct.audit(p, y, n_resamples=39, rng=1).models[0].decision
 
 
+@pytest.mark.usefixtures("few_sections")
 def test_decisions():
-    p, y = calibrated(6_000)
+    p, y = calibrated(2_000)
     assert decision(p, y) == "use as it is"
     assert decision(p[:100], y[:100]) == "not enough data to tell"
     wrong = np.clip(1.5 * p - 0.25, 0.01, 0.99)
-    assert decision(wrong[:2000], y[:2000]) == "recalibrate"
+    assert decision(wrong[:500], y[:500]) == "recalibrate"
 
 
+@pytest.mark.usefixtures("few_sections")
 def test_an_error_that_is_too_small_to_matter_leaves_the_model_as_it_is():
     rng = np.random.default_rng(1)
     p = np.where(rng.random(4000) < 0.5, 0.01, 0.99) + 0.002 * rng.random(4000)
@@ -72,24 +90,27 @@ def test_an_error_that_is_too_small_to_matter_leaves_the_model_as_it_is():
     assert (audit.passed("reject"), audit.passed("matters")) == (False, True)
 
 
+@pytest.mark.usefixtures("few_sections")
 def test_what_a_map_does_not_repair_is_refused():
     """Predictions that are wrong in a way that no increasing map of them repairs: half of them are swapped."""
     rng = np.random.default_rng(2)
-    p = np.tile([[0.6, 0.4, 0.0001], [0.6, 0.0001, 0.4]], (500, 1))
+    p = np.tile([[0.6, 0.4, 0.0001], [0.6, 0.0001, 0.4]], (100, 1))
     p /= p.sum(axis=1, keepdims=True)
-    y = np.where(rng.random(1000) < 0.6, 0, np.where(np.arange(1000) % 2 == 0, 2, 1))
+    y = np.where(rng.random(200) < 0.6, 0, np.where(np.arange(200) % 2 == 0, 2, 1))
     audit = ct.audit(p, y, n_resamples=39, rng=1)
     assert audit.models[0].decision in ("do not use as it is", "recalibrate")
     assert not audit.passed("matters")
 
 
 def test_several_models_are_columns():
-    models = {name: p.take(slice(0, 200)) for name, (p, _) in DIGITS.items()}
-    audit = ct.audit(models, DIGITS["naive Bayes"][1][:200], n_resamples=19, rng=1)
+    p, y = calibrated(60)
+    models = {"right": p, "sure": p**0.2, "swapped": 1.0 - p}
+    audit = ct.audit(models, y, n_resamples=19, rng=1)
     table = audit.table()
-    assert table[0] == ("", *DIGITS)
-    assert [row[0] for row in table[1:4]] == ["decision", "p-value", "accuracy"]
-    assert audit["random forest"].name == "random forest"
+    assert table[0] == ("", *models)
+    assert [row[0] for row in table[1:4]] == ["decision", "p-value", "class 1"]
+    assert [cell == "0.05" for cell in table[2][1:]] == [False, True, True]
+    assert audit["sure"].name == "sure"
     assert repr(audit).startswith("<audit of 3 models: ")
 
 
@@ -119,7 +140,7 @@ def test_groups_features_time_and_clusters():
     [
         ([0.2, 0.7], [0, 1]),
         (np.full(30, 0.5), np.zeros(30, dtype=int)),
-        (np.full((30, 1000), 1e-3), np.arange(30)),
+        (np.full((9, 1000), 1e-3), np.arange(9)),
         (ct.Normal(np.zeros(20), 1.0), np.zeros(20)),
         (ct.Ensemble(np.zeros((20, 3))), np.zeros(20)),
         (ct.Poisson(np.full(20, 2.0)), np.full(20, 2)),
@@ -129,6 +150,7 @@ def test_groups_features_time_and_clusters():
     ],
     ids=["two", "one class", "1000 classes", "constant", "no spread", "counts", "quantiles", "vectors", "impossible"],
 )
+@pytest.mark.usefixtures("not_written")
 def test_odd_data_stop_no_section(p, y):
     audit = ct.audit(p, y, time=np.arange(len(y)), n_resamples=9, rng=1)
     sections = audit.models[0].sections
@@ -154,7 +176,8 @@ def test_pictures_are_drawn_when_a_page_asks_for_them(monkeypatch):
     assert audit.to_html().count("Not drawn: &lt;nothing&gt; to draw.") == 2
 
 
-def test_sections_of_a_field():
+@pytest.mark.usefixtures("not_written")
+def test_sections_of_a_field(monkeypatch):
     p, y = calibrated(300)
     audit = ct.audit(p, y, field="clinical", n_resamples=39, rng=1)
     assert list(audit.models[0].sections)[-2:] == ["clinical", "methods"]
@@ -167,7 +190,9 @@ def test_sections_of_a_field():
     assert "What do reports of clinical prediction models ask for?" in str(audit)
     assert "decision curve" in audit.to_html()
     assert ct.results.Audit.from_dict(audit.to_dict()).models[0].sections["clinical"].rows == section.rows
-    p, y = DIGITS["random forest"]
+    few = {name: SECTIONS[name] for name in ("size", "recalibration", "methods")}
+    monkeypatch.setattr("caltest.auditing.audit.SECTIONS", few)
+    p, y = np.full((6, 3), 1 / 3), np.arange(6) % 3
     assert ct.audit(p, y, field="clinical", n_resamples=9, rng=1).models[0].sections["clinical"].failed
     rng = np.random.default_rng(1)
     members, truths = rng.normal(size=(60, 9)), 2.0 * rng.normal(size=60)

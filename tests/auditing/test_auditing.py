@@ -16,10 +16,10 @@ NAME = "<script>alert(1)</script> & $x_1$ \x1b[31m"
 @pytest.fixture(scope="module")
 def audit():
     rng = np.random.default_rng(1)
-    p = rng.dirichlet(np.ones(3), 400)
+    p = rng.dirichlet(np.ones(3), 90)
     y = ct.Categorical(p).at_temperature(2.5).sample(1)
-    groups = {NAME: np.arange(400) < 200}
-    return ct.audit({NAME: p}, y, groups=groups, time=np.arange(400), title=NAME, n_resamples=99, rng=1)
+    groups = {NAME: np.arange(90) < 45}
+    return ct.audit({NAME: p}, y, groups=groups, time=np.arange(90), title=NAME, n_resamples=39, rng=1)
 
 
 def test_a_page_has_nothing_from_outside_and_nothing_of_the_user_as_markup(audit):

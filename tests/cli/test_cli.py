@@ -2,6 +2,7 @@ import gzip
 import json
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -90,7 +91,7 @@ def test_header_of_numbers_and_compressed_files(tmp_path, capsys):
     assert results[0][0] == 0
 
 
-def test_every_test_knows_names(files, capsys):
+def test_every_test_knows_names(files, capsys, without_findings):
     paths = files(["cat,dog", *ROWS * 5], ["dog", "cat", "cat", "dog"] * 5)
     for name in OF_CLASSES:
         assert run(capsys, *paths, "--test", name, "--seed", "1")[0] == 0, name
@@ -357,7 +358,7 @@ def test_compare_names_the_model_of_bad_input(models, tmp_path, capsys):
     assert err.startswith("caltest: error: ")
 
 
-def test_rejections_as_exit_status(models, capsys):
+def test_rejections_as_exit_status(models, capsys, without_findings):
     paths, _, _ = models
     for name, rejected in (("good", 0), ("bad", 1)):
         arguments = "test", paths[name], paths["labels"], "--seed", "1"
@@ -477,7 +478,11 @@ def test_help_is_short_and_aligned(name, capsys):
 
 
 class TestRecalibrate:
-    ARGUMENTS = ("--seed", "1")
+    @pytest.fixture(autouse=True)
+    def quick(self, monkeypatch):
+        """Gaussian processes of few parameters, in few steps."""
+        gp = partial(ct.recalibration.GPCalibrator, n_inducing=3, max_iterations=20)
+        monkeypatch.setattr(ct.recalibration, "GPCalibrator", gp)
 
     @pytest.fixture
     def rows(self, tmp_path):

@@ -11,8 +11,9 @@ from grids import thinned
 import caltest as ct
 from caltest.cli import large_files, named
 from caltest.cli.main import main
+from caltest.estimators.combined import cells
 
-N = 10_300
+N = 1_030
 RNG = np.random.default_rng(6)
 Q = RNG.random(N).round(4)
 Y = (RNG.random(N) < Q**1.1).astype(int)
@@ -34,11 +35,11 @@ def as_csv(table, path):
 
 
 def as_parquet(table, path):
-    table.to_parquet(path, row_group_size=4000)
+    table.to_parquet(path, row_group_size=400)
 
 
 def as_feather(table, path):
-    table.to_feather(path, chunksize=4000)
+    table.to_feather(path, chunksize=400)
 
 
 def two_arrays(folder):
@@ -66,12 +67,13 @@ FILES = {
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """The command with few redraws, and parts of 4000 rows of one file."""
+    """The command with few redraws, and parts of 400 rows of one file."""
     quick = partial(ct.OmnibusTest, n_resamples=9)
     monkeypatch.setattr(large_files.ct, "OmnibusTest", quick)
     monkeypatch.setitem(named.TESTS, "omnibus", named.TESTS["omnibus"]._replace(of=quick))
-    monkeypatch.setattr(large_files, "AT_ONCE", 12_000)
-    monkeypatch.setattr(large_files, "MANY", 10_000)
+    monkeypatch.setattr(large_files, "AT_ONCE", 1_200)
+    monkeypatch.setattr(large_files, "MANY", 1_000)
+    monkeypatch.setattr(cells, "MANY_BINARY", 1_000)
 
     def call(arguments, large=True):
         monkeypatch.setattr(large_files, "LARGE", 0 if large else 2**60)
@@ -120,12 +122,12 @@ def test_files_that_end_within_a_row(tmp_path, run):
 
 def test_errors_name_rows_of_the_file(tmp_path, run):
     for column, value, error in (
-        ("answer", "maybe", "got 'maybe' at row 9000 (line 9002), wanted one of the names in the header"),
-        ("yes", 0.1, "row 9000 (line 9002)"),
+        ("answer", "maybe", "got 'maybe' at row 900 (line 902), wanted one of the names in the header"),
+        ("yes", 0.1, "row 900 (line 902)"),
     ):
         table = TABLE.copy()
-        table.loc[9000, column] = value
-        table.loc[9000, "no"] = 0.5
+        table.loc[900, column] = value
+        table.loc[900, "no"] = 0.5
         status, _, err = run(one_file(as_csv, table)(tmp_path))
         assert status == 2
         assert error in err
@@ -138,7 +140,7 @@ def test_errors_name_rows_of_the_file(tmp_path, run):
 
 def test_outcomes_of_one_part_are_read_as_those_of_all(tmp_path, run):
     """Names that are numbers are taken as names although the first part has no others."""
-    table = pd.DataFrame({"1": 1.0 - Q, "a": Q, "answer": np.where(np.arange(N) < 5000, "1", np.array(["1", "a"])[Y])})
+    table = pd.DataFrame({"1": 1.0 - Q, "a": Q, "answer": np.where(np.arange(N) < 500, "1", np.array(["1", "a"])[Y])})
     arguments = one_file(as_csv, table)(tmp_path)
     parts, whole = (json.loads(run(arguments, large)[1]) for large in (True, False))
     assert parts["null_distribution"] == whole["null_distribution"]

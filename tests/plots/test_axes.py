@@ -91,7 +91,7 @@ def test_titles_and_legends_are_within_small_pictures():
 
 def test_inducing_inputs_beyond_the_picture_do_not_collapse_it(recwarn):
     p, y = ct.datasets.load_digits_predictions()["random forest"]
-    found = ct.recalibration.GPCalibrator(n_inducing=3).fit(p.take(slice(0, 30)), y[:30])
+    found = ct.recalibration.GPCalibrator(n_inducing=3, max_iterations=9).fit(p.take(slice(0, 30)), y[:30])
     figure = Figure(figsize=(15.0, 3.6), layout="constrained")
     for ax in figure.subplots(1, 4):
         plots.latent_function(replace(found, inducing=np.full_like(found.inducing, 500.0)), ax=ax)

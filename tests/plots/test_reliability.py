@@ -21,11 +21,11 @@ def no_open_figures():
 
 
 def test_grid_has_the_most_frequent_classes_and_one_legend():
-    n, k = 300, 1000
-    y = np.concatenate([np.repeat([7, 3], 100), np.arange(100, 200)])
+    n, k = 60, 200
+    y = np.concatenate([np.repeat([7, 3], 20), np.arange(100, 120)])
     p = np.full((n, k), 1.0 / k)
     axes = plots.classwise_reliability(p, y, max_classes=2, n_resamples=39, rng=1)
-    assert [ax.get_title() for ax in axes] == ["class 3, n = 100", "class 7, n = 100"]
+    assert [ax.get_title() for ax in axes] == ["class 3, n = 20", "class 7, n = 20"]
     assert all(ax.get_legend() is None for ax in axes)
     assert len(axes[0].figure.legends) == 1
     assert len(plots.classwise_reliability(P, Y, n_resamples=39, rng=1)) == 10

@@ -38,7 +38,7 @@ def test_results_draw_themselves(name):
 
 def test_results_without_a_picture_say_so():
     with pytest.raises(TypeError, match="no picture of Audit"):
-        ct.audit(P, Y, n_resamples=9, rng=1).plot()
+        ct.audit([0.2, 0.7], [0, 1], n_resamples=9, rng=1).plot()
     with pytest.raises(TypeError, match="wanted a result with several estimates"):
         ct.plots.forest(3.0)
     with pytest.raises(TypeError, match="redraws"):

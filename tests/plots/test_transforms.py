@@ -26,7 +26,7 @@ def test_a_pit_histogram_has_the_shares_of_the_transforms():
 
 def test_all_bars_of_calibrated_predictions_are_in_the_band_in_95_percent(replications):
     rng = np.random.default_rng(2)
-    outside, number = 0, replications(80, 200)
+    outside, number = 0, replications(30, 200)
     for _ in range(number):
         ax = ct.plots.pit_histogram(ct.Normal(np.zeros(60), 1.0), rng.normal(size=60), ax=axes())
         outside += any(bar.get_hatch() == "//" for bar in ax.patches)

@@ -39,7 +39,7 @@ OF_CLASSES = [
     VectorScaling(),
     MatrixScaling(),
     DirichletCalibration(),
-    GPCalibrator(n_inducing=3, max_iterations=30),
+    GPCalibrator(n_inducing=3, max_iterations=5),
     *[OneVsRest(method) for method in BINARY],
 ]
 

@@ -1,5 +1,6 @@
 import re
 import unicodedata
+from collections import defaultdict
 from importlib.resources import files
 from pathlib import Path
 
@@ -78,8 +79,16 @@ def named():
     """Keys whose first author and year stand together in the package or on a page of the documentation."""
     text = " ".join(path.read_text() for folder in ("caltest", "docs") for path in (ROOT / folder).rglob("*.[pm][yd]"))
     text = unicodedata.normalize("NFKD", " ".join(text.split())).lower()
-    parts = {key: re.fullmatch(r"(\D+)(\d+)", key).groups() for key in ENTRIES}
-    return {key for key, (author, year) in parts.items() if re.search(rf"\b{author}\b[^.;|]{{0,60}}\b{year}\b", text)}
+    of_year = defaultdict(list)
+    for part in re.split("[.;|]", text):
+        for year in set(re.findall(r"\b\d+\b", part)):
+            of_year[year].append(part)
+    keys = {key: re.fullmatch(r"(\D+)(\d+)", key).groups() for key in ENTRIES}
+    return {
+        key
+        for key, (author, year) in keys.items()
+        if any(author in part and re.search(rf"\b{author}\b.{{0,60}}\b{year}\b", part) for part in of_year[year])
+    }
 
 
 def test_sources_of_tests_and_results():

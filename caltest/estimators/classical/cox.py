@@ -181,7 +181,8 @@ def cox_calibration(
     Both      likelihood ratio 1237.22, p = 2.20e-269 (asymptotic)
     """
     from scipy.special import ndtri
-    from statsmodels.api import GLM, families
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
 
     level = fraction("confidence_level", confidence_level)
     sample = as_sample(predictions, targets, classes)
@@ -189,7 +190,7 @@ def cox_calibration(
     kept = (p > 0.0) & (p < 1.0)
     x, y = np.log(p[kept]) - np.log1p(-p[kept]), sample.targets[kept]
     _check_overlap(x, y)
-    fitted = GLM(y, np.column_stack([np.ones(x.size), x]), family=families.Binomial()).fit(tol=1e-12)
+    fitted = GLM(y, np.column_stack([np.ones(x.size), x]), family=Binomial()).fit(tol=1e-12)
     z = float(ndtri((1.0 + level) / 2.0))
     (a, b), (a_error, b_error) = fitted.params.tolist(), fitted.bse.tolist()
     method = "normal limit of the estimate"

@@ -77,10 +77,10 @@ def test_series_are_said_to_be_alike():
     assert cautions_on(as_sample(p, states[rng().permutation(N)])) == ()
 
 
-def test_independent_rows_are_never_said_to_depend():
+def test_independent_rows_are_never_said_to_depend(replications):
     generator = rng()
     for n in (20, 100, 1000):
-        for _ in range(100):
+        for _ in range(replications(20, 100)):
             p = generator.random(n).round(1)
             for claims in (p, np.where(p > 0.5, 0.925, 0.075), (p / 40.0).round(3)):
                 assert cautions_on(as_sample(claims, (generator.random(n) < p**4).astype(int))) == ()

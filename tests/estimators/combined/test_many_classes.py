@@ -61,7 +61,7 @@ def test_numbers_are_those_of_other_ways(kind, lists, monkeypatch):
         assert np.abs((sums - usual) / sizes).max() < error
 
 
-def test_more_classes_than_numbers_of_two_bytes():
+def test_more_classes_than_numbers_of_two_bytes(without_findings):
     """Of which the matrix of the kernel of targets would take 39 GB."""
     p = np.random.default_rng(1).dirichlet(np.full(70_000, 0.001), 6)
     y = np.array([69_999, 0, 5, 65_536, 65_535, 1])
@@ -216,14 +216,19 @@ def sparse_rows(n=10_100, k=60, m=5):
 
 def test_blocks_of_sparse_predictions_are_those_of_all_numbers(monkeypatch):
     """The same result, an outcome of probability 0 with it, without an array of all numbers."""
-    p, y = sparse_rows()
+    p, y = sparse_rows(600)
+    monkeypatch.setattr("caltest.predictions.base.MEDIAN_OF", 500)
+    for name, value in (("WORTH", 0), ("ALL_PAIRS", 500), ("LARGEST_BLOCK", 200), ("SMALLEST_BLOCK", 50)):
+        monkeypatch.setattr(many_classes, name, value)
     dense = ct.calibration_test(p.toarray(), y, n_resamples=9, rng=1)
-    monkeypatch.setattr(sys.modules[SparseRows.__module__], "DENSE", p.shape[1] * 10_050)
-    monkeypatch.setattr("caltest.predictions.claims.AT_ONCE", 2**18)
+    monkeypatch.setattr(sys.modules[SparseRows.__module__], "DENSE", p.shape[1] * 550)
+    monkeypatch.setattr("caltest.predictions.claims.AT_ONCE", 2**14)
+    monkeypatch.setattr("caltest.estimators.combined.dependence.NUMBERS", 2**14)
     monkeypatch.setattr(SparseRows, "__array__", None)
     result = ct.calibration_test(p, y, n_resamples=9, rng=1)
     assert result.null_distribution == pytest.approx(dense.null_distribution, rel=1e-12)
     assert (result.pvalue, result.pvalue_otherwise, result.notes) == (0.0, dense.pvalue_otherwise, dense.notes)
+    assert "in blocks of similar ones" in " ".join(result.notes)
 
 
 def test_sparse_predictions_that_are_none():

@@ -73,7 +73,7 @@ def test_size_and_power_beside_the_median(replications):
     for _ in range(n_sets):
         p = rng.random(250)
         kernel = ct.Bernoulli(p).default_kernel()
-        test = ct.MonteCarloTest(ct.estimators.MaxSKCE(kernel), 99)
+        test = ct.MonteCarloTest(ct.estimators.MaxSKCE(kernel), 39)
         wave = np.clip(p + 0.2 * np.sin(4.0 * np.pi * p), 0.0, 1.0)
         found += test(p, (rng.random(250) < wave).astype(int), rng=rng).pvalue <= 0.05
         false += test(p, (rng.random(250) < p).astype(int), rng=rng).pvalue <= 0.05

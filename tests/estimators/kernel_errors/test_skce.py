@@ -57,7 +57,7 @@ def test_variance_of_many_large_blocks_is_twice_the_published_one():
 
 def test_few_large_blocks_of_a_coin():
     """Corollary B.4: B times the estimate is like ``lambda (Z - s) / s`` with Z chi-squared, s = 3 blocks."""
-    size, blocks = 400, 3
+    size, blocks = 150, 3
     p = coin(size * blocks)
     scaled = size * ct.BlockSKCE(KERNEL, size).estimates(p, p.sample(np.random.default_rng(1), 3000))
     limit = stats.chi2(blocks, loc=-0.5, scale=0.5 / blocks)
@@ -72,7 +72,7 @@ def test_few_large_blocks_with_many_eigenvalues():
     sample = Sample(*model.sample(600, rng))
     eigenvalues = np.linalg.eigvalsh(h_tile(KERNEL, sample, sample) / 600)
     estimator = ct.BlockSKCE(KERNEL, size)
-    scaled = [size * estimator(*model.sample(size * blocks, rng)) for _ in range(1000)]
+    scaled = [size * estimator(*model.sample(size * blocks, rng)) for _ in range(600)]
     chi = rng.chisquare(blocks, (4000, eigenvalues.size))
     limit = (chi - blocks) @ eigenvalues / blocks
     assert stats.ks_2samp(scaled, limit).statistic < 0.06

@@ -14,6 +14,9 @@ from caltest.recalibration.gaussian_process.map import marginal_probabilities
 from caltest.recalibration.gaussian_process.objective import LatentProcess
 from caltest.recalibration.shared.inputs import renormalised
 
+QUICK = {"n_inducing": 5, "max_iterations": 100}
+"""Enough for a map that is as good to three digits."""
+
 
 def distorted(n=600, k=4, seed=5):
     """Logits of calibrated predictions, twice as far apart as they should be, and labels."""
@@ -30,12 +33,12 @@ def loss(probabilities, labels):
 def test_too_confident_predictions_become_calibrated():
     z, y = distorted()
     p = softmax(z, axis=1)
-    fitted = GPCalibrator().fit(p[:300], y[:300])
+    fitted = GPCalibrator(**QUICK).fit(p[:300], y[:300])
     best = loss(softmax(z[300:] / 2.0, axis=1), y[300:])
     assert loss(p[300:], y[300:]) > best + 0.1
     assert loss(fitted(p[300:]), y[300:]) < best + 0.02
     assert loss(fitted.marginal(p[300:], rng=1), y[300:]) < best + 0.02
-    logits = GPCalibrator(input="logits").fit(z[:300], y[:300])
+    logits = GPCalibrator(input="logits", **QUICK).fit(z[:300], y[:300])
     assert loss(logits(z[300:]), y[300:]) < best + 0.02
 
 
@@ -43,9 +46,8 @@ def test_a_curved_function_is_found_that_no_temperature_fits():
     rng = np.random.default_rng(8)
     z = 3.0 * rng.normal(size=(2000, 3))
     y = np.array([rng.choice(3, p=row) for row in softmax(1.5 * np.tanh(z), axis=1)])
-    gp, temperature = (
-        method(input="logits").fit(z[:1000], y[:1000])(z[1000:]) for method in (GPCalibrator, TemperatureScaling)
-    )
+    methods = GPCalibrator(input="logits", n_inducing=8, max_iterations=150), TemperatureScaling(input="logits")
+    gp, temperature = (method.fit(z[:1000], y[:1000])(z[1000:]) for method in methods)
     assert loss(gp, y[1000:]) < loss(temperature, y[1000:]) - 0.03
     assert loss(gp, y[1000:]) < loss(softmax(1.5 * np.tanh(z[1000:]), axis=1), y[1000:]) + 0.02
 
@@ -53,13 +55,13 @@ def test_a_curved_function_is_found_that_no_temperature_fits():
 def test_calibrated_predictions_stay_nearly_as_they_are():
     z, y = distorted(n=2000)
     p = softmax(z / 2.0, axis=1)
-    assert np.abs(GPCalibrator().fit(p, y)(p) - p).max() < 0.05
+    assert np.abs(GPCalibrator(**QUICK).fit(p, y)(p) - p).max() < 0.05
 
 
 def test_the_map_is_the_softmax_of_prior_and_kernel_sums():
     z, y = distorted(n=100)
     p = softmax(z, axis=1)
-    fitted = GPCalibrator().fit(p, y)
+    fitted = GPCalibrator(**QUICK).fit(p, y)
     prior, mean, deviation = fitted.latent_function(p.ravel())
     np.testing.assert_allclose(prior, np.log(p.ravel()), rtol=1e-12)
     np.testing.assert_allclose(fitted(p), softmax(mean.reshape(p.shape), axis=1), rtol=1e-10)
@@ -71,8 +73,8 @@ def test_the_map_is_the_softmax_of_prior_and_kernel_sums():
 def test_the_scale_with_the_larger_bound_is_kept():
     z, y = distorted(n=200)
     p = softmax(z, axis=1)
-    both = [fits.best_fit(renormalised(p), y, scale, 10, 1000) for scale in ("probability", "log")]
-    fitted = GPCalibrator().fit(p, y)
+    both = [fits.best_fit(renormalised(p), y, scale, 5, 100) for scale in ("probability", "log")]
+    fitted = GPCalibrator(keep_class=False, **QUICK).fit(p, y)
     assert fitted.evidence_bound == max(fit.bound for fit in both)
     assert fitted.scale == max(both, key=lambda fit: fit.bound).scale
     assert abs(both[0].bound - both[1].bound) > 0.01
@@ -82,9 +84,9 @@ def test_the_scale_with_the_larger_bound_is_kept():
 def test_a_fit_at_the_prior_is_repeated_from_elsewhere(scale, monkeypatch):
     z, y = distorted(n=200)
     scores = softmax(z, axis=1) if scale == "probability" else z
-    flat = fits.first_process(scores, 10, 10.0)
+    flat = fits.first_process(scores, 5, 10.0)
     assert fits.has_collapsed(flat, scores)
-    found = fits.best_fit(scores, y, scale, 10, 1000)
+    found = fits.best_fit(scores, y, scale, 5, 200)
     assert not fits.has_collapsed(found.process, scores)
     search, calls = fits._search, []
 
@@ -93,7 +95,7 @@ def test_a_fit_at_the_prior_is_repeated_from_elsewhere(scale, monkeypatch):
         return fits.LatentFit(flat, scale, -1e9, True) if len(calls) == 1 else search(start, *arguments)
 
     monkeypatch.setattr(fits, "_search", first_fails)
-    again = fits.best_fit(scores, y, scale, 10, 1000)
+    again = fits.best_fit(scores, y, scale, 5, 200)
     assert len(calls) == 2
     assert calls[0].lengthscale != calls[1].lengthscale or calls[0].mean.any() != calls[1].mean.any()
     assert again.bound == pytest.approx(found.bound, abs=3.0)
@@ -101,9 +103,9 @@ def test_a_fit_at_the_prior_is_repeated_from_elsewhere(scale, monkeypatch):
 
 def test_the_grid_gives_the_fit_of_all_inputs(monkeypatch):
     z, y = distorted(n=1100)
-    grid = fits.best_fit(z, y, "logit", 10, 1000)
+    grid = fits.best_fit(z, y, "logit", 4, 1000)
     monkeypatch.setattr(fits, "INPUTS_WITHOUT_GRID", z.size)
-    exact = fits.best_fit(z, y, "logit", 10, 1000)
+    exact = fits.best_fit(z, y, "logit", 4, 1000)
     assert grid.bound == pytest.approx(exact.bound, abs=0.2)
     assert fits.bound_at(grid.process, z, z, y) == pytest.approx(grid.bound, abs=fits.GRID_ERROR)
 
@@ -111,10 +113,10 @@ def test_the_grid_gives_the_fit_of_all_inputs(monkeypatch):
 def test_a_coarse_grid_is_refined(monkeypatch):
     z, y = distorted(n=1100)
     monkeypatch.setattr(fits, "GRIDS", (4, 2000))
-    found = fits.best_fit(z, y, "logit", 10, 1000)
+    found = fits.best_fit(z, y, "logit", 4, 1000)
     assert fits.bound_at(found.process, z, z, y) == pytest.approx(found.bound, abs=fits.GRID_ERROR)
     monkeypatch.undo()
-    assert found.bound == pytest.approx(fits.best_fit(z, y, "logit", 10, 1000).bound, abs=0.2)
+    assert found.bound == pytest.approx(fits.best_fit(z, y, "logit", 4, 1000).bound, abs=0.2)
 
 
 def test_draws_have_the_moments_of_the_process():
@@ -141,7 +143,7 @@ def test_averages_do_not_depend_on_the_parts(monkeypatch):
     from caltest.recalibration.gaussian_process import map as fitted_map
 
     z, y = distorted(n=60)
-    fitted = GPCalibrator(input="logits").fit(z, y)
+    fitted = GPCalibrator(input="logits", **QUICK).fit(z, y)
     whole = fitted.marginal(z, n_draws=7, rng=2)
     monkeypatch.setattr(fitted_map, "NUMBERS", 100)
     np.testing.assert_allclose(fitted.marginal(z, n_draws=7, rng=2), whole, rtol=1e-10)
@@ -153,8 +155,9 @@ def test_averages_do_not_depend_on_the_parts(monkeypatch):
 def test_fits_repeat_themselves_and_survive_files(tmp_path):
     z, y = distorted(n=150)
     p = ct.Categorical(softmax(z, axis=1))
-    fitted = GPCalibrator(n_inducing=5).fit(p, y)
-    np.testing.assert_array_equal(GPCalibrator(n_inducing=5).fit(p, y)(p).probabilities, fitted(p).probabilities)
+    gp = GPCalibrator(n_inducing=5, max_iterations=30)
+    fitted = gp.fit(p, y)
+    np.testing.assert_array_equal(gp.fit(p, y)(p).probabilities, fitted(p).probabilities)
     fitted.save(tmp_path / "map.npz")
     loaded = CalibrationMap.load(tmp_path / "map.npz")
     np.testing.assert_array_equal(loaded(p).probabilities, fitted(p).probabilities)
@@ -168,11 +171,11 @@ def test_binary_predictions():
     y = (rng.random(1000) < 1.0 / (1.0 + np.exp(-log_odds))).astype(int)
     p = 1.0 / (1.0 + np.exp(-2.0 * log_odds))
     assert np.abs(p - 1.0 / (1.0 + np.exp(-log_odds))).max() > 0.14  # the map is not to be the identity
-    fitted = GPCalibrator().fit(ct.Bernoulli(p), y)
+    fitted = GPCalibrator(**QUICK).fit(ct.Bernoulli(p), y)
     assert isinstance(fitted(ct.Bernoulli(p)), ct.Bernoulli)
     np.testing.assert_allclose(fitted(p), 1.0 / (1.0 + np.exp(-log_odds)), atol=0.07)
     np.testing.assert_allclose(fitted(np.stack([1.0 - p, p], axis=1))[:, 1], fitted(p), rtol=1e-9)
-    odds = GPCalibrator(input="logits").fit(2.0 * log_odds, y)
+    odds = GPCalibrator(input="logits", **QUICK).fit(2.0 * log_odds, y)
     np.testing.assert_allclose(odds(2.0 * log_odds), 1.0 / (1.0 + np.exp(-log_odds)), atol=0.07)
 
 
@@ -183,7 +186,7 @@ def few(n=60, k=4):
 
 def test_separated_labels_make_finite_sharper_predictions():
     p, _ = few()
-    fitted = GPCalibrator(n_inducing=4).fit(p, p.argmax(axis=1))
+    fitted = GPCalibrator(**QUICK).fit(p, p.argmax(axis=1))
     assert np.isfinite(fitted.evidence_bound)
     assert fitted(p).max(axis=1).mean() > p.max(axis=1).mean() + 0.1
 
@@ -203,13 +206,14 @@ def test_classes_without_labels_and_probabilities_0_are_no_trouble():
     p, _ = few()
     labels = np.arange(60) % 2
     p[0], p[1] = [0.0, 0.0, 0.5, 0.5], [1.0, 0.0, 0.0, 0.0]
-    fitted = GPCalibrator(n_inducing=4).fit(p, labels)
+    gp = GPCalibrator(n_inducing=3, max_iterations=20)
+    fitted = gp.fit(p, labels)
     assert np.isfinite(fitted(p)).all()
     assert np.isfinite(fitted.marginal(p, rng=1)).all()
     np.testing.assert_allclose(fitted(p).sum(axis=1), 1.0, rtol=1e-12)
     corners = np.eye(4)[labels]
-    assert np.isfinite(GPCalibrator(n_inducing=4).fit(corners, (labels + 1) % 4)(corners)).all()
-    assert np.isfinite(GPCalibrator(n_inducing=4).fit(p[:1], [2])(p)).all()
+    assert np.isfinite(gp.fit(corners, (labels + 1) % 4)(corners)).all()
+    assert np.isfinite(gp.fit(p[:1], [2])(p)).all()
 
 
 def test_bad_settings_and_data_are_refused():
@@ -221,7 +225,7 @@ def test_bad_settings_and_data_are_refused():
     with pytest.raises(ValueError, match="wanted finite numbers"):
         GPCalibrator(input="logits").fit(np.full((3, 2), np.nan), [0, 1, 0])
     with pytest.raises(ValueError, match="got 3 classes, wanted 4"):
-        GPCalibrator(n_inducing=2).fit(p, y).marginal(np.full((1, 3), 1 / 3))
+        GPCalibrator(n_inducing=2, max_iterations=2).fit(p, y).marginal(np.full((1, 3), 1 / 3))
 
 
 def test_bad_maxima_are_left_from_shorter_length_scales(monkeypatch):
@@ -236,13 +240,13 @@ def test_bad_maxima_are_left_from_shorter_length_scales(monkeypatch):
         found = search(start, inputs, prior, labels, scale, *settings)
         return found if starts[-1][1] == fits.SHORTER else replace(found, bound=found.bound - 1000.0)
 
-    good = fits.best_of_scales(renormalised(p), y, scales, 10, 1000, True)
+    good = fits.best_of_scales(renormalised(p), y, scales, 4, 100, True)
     tempered = TemperatureScaling().fit(p, y)
     likelihood, best = fits.tempered_likelihood(fits.prior_of(p, "log", 1.0 / tempered.temperature), y), tempered(p)
     assert likelihood == pytest.approx(-loss(best, y) * y.size, rel=1e-5)
     assert good.bound > likelihood - fits.POOR * y.size
     monkeypatch.setattr(fits, "_search", poor_first)
-    again = fits.best_of_scales(renormalised(p), y, scales, 10, 1000, True)
+    again = fits.best_of_scales(renormalised(p), y, scales, 4, 100, True)
     assert [start for start in starts if start[1] == fits.SHORTER] == [(scale, fits.SHORTER) for scale in scales]
     assert again.bound == pytest.approx(good.bound, abs=20.0)
 
@@ -270,7 +274,8 @@ def test_networks_are_recalibrated_as_well_as_by_temperature_scaling(cifar10, na
     for split in range(replications(1, 10)):
         order = np.random.default_rng(split).permutation(y.size)
         fit, rest = order[:1000], order[1000:]
-        maps = [method().fit(p[fit], y[fit]) for method in (GPCalibrator, TemperatureScaling)]
+        methods = GPCalibrator(**replications(QUICK, {})), TemperatureScaling()
+        maps = [method.fit(p[fit], y[fit]) for method in methods]
         gp, temperature = (fitted(p[rest]) for fitted in maps)
         gains.append(loss(temperature, y[rest]) - loss(gp, y[rest]))
         assert (gp.argmax(axis=1) == p[rest].argmax(axis=1)).all()

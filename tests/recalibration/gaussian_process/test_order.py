@@ -71,7 +71,7 @@ def test_the_most_probable_class_stays(scale, n):
     others = 2.5 * np.random.default_rng(1).normal(size=(4000, 5))
     if scale == "probabilities":
         z, others = softmax(z, axis=1), softmax(others, axis=1)
-    settings = {"input": scale, "n_inducing": 8}
+    settings = {"input": scale, "n_inducing": 8, "max_iterations": 60}
     kept, free = (GPCalibrator(keep_class=keep, **settings).fit(z[:n], y[:n]) for keep in (True, False))
     assert (free(others).argmax(axis=1) != others.argmax(axis=1)).any()
     np.testing.assert_array_equal(kept(others).argmax(axis=1), others.argmax(axis=1))
@@ -99,7 +99,8 @@ def test_where_the_class_stays_the_map_is_about_as_good_as_temperature_scaling()
     logits[:, 4] -= 13.0
     p = softmax(logits, axis=1)
     y = (softmax(100.0 * logits, axis=1).cumsum(axis=1) < rng.random(600)[:, None]).sum(axis=1)
-    fitted, tempered = (method.fit(p[:300], y[:300]) for method in (GPCalibrator(), TemperatureScaling()))
+    methods = GPCalibrator(n_inducing=4, max_iterations=60), TemperatureScaling()
+    fitted, tempered = (method.fit(p[:300], y[:300]) for method in methods)
     score, temperature, none = (loss(q, y[300:]) for q in (fitted(p[300:]), tempered(p[300:]), p[300:]))
     assert none > temperature + 0.5
     assert score < temperature + 0.05
