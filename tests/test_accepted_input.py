@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import caltest as ct
-from caltest._loops import counting, rows
+from caltest._loops import rows
 from caltest._loops.statistics import binned
 from caltest.predictions.convert import as_predictions
 
@@ -397,7 +397,7 @@ def test_layouts_share_their_compiled_loops():
         ct.ECE()(*ct.top_label(form(P), form(Y.astype(float))))
         ct.ECE()(form(P1), form(Y1.astype(float)))
         ct.ECE()(ct.Categorical(P).take(slice(None, None, 2)), Y[::2])
-    for loop in (rows.are_distributions, rows.maxima, counting.uniform_cells, binned.sums_of_bins, binned.error):
+    for loop in (rows.maxima, binned.sums_of_bins, binned.error):
         assert len(loop.signatures) == 1, (loop, loop.signatures)
 
 

@@ -18,8 +18,8 @@ CITYBLOCK, SQUARED_EUCLIDEAN, PRODUCT = 0, 1, 2
 
 GROUP = 64
 
-FEW, FEW_COORDINATES = 2**17, 3
-"""Differences of coordinates, less than which are not worth a compiled loop, and coordinates."""
+FEW, FEW_COORDINATES, FEW_PAIRS = 2**17, 3, 2**18
+"""Differences of coordinates, less than which are not worth a compiled loop; or coordinates and pairs of a tile."""
 
 
 def padded(vectors: FloatArray) -> FloatArray:
@@ -36,7 +36,8 @@ def sum_over_coordinates(kind: int, rows: FloatArray, columns: FloatArray) -> Fl
         raise ValueError("unknown kind of sum")
     batch = np.broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
     r, c, d = rows.shape[-2], columns.shape[-2], rows.shape[-1]
-    if d <= FEW_COORDINATES or prod(batch) * r * c * d < FEW:
+    pairs = prod(batch) * r * c
+    if d == 1 or d * pairs < FEW or (d <= FEW_COORDINATES and pairs < FEW_PAIRS):
         return _coordinate_by_coordinate(kind, rows, columns, (*batch, r, c))
     left = padded(np.broadcast_to(rows, (*batch, r, d)))
     right = np.zeros((*batch, left.shape[-1], c))
