@@ -155,6 +155,7 @@ def covered():
     return found | {type(one) for maker, kernel in first_of_each(CASES) for one in estimators(maker(), kernel)}
 
 
+@pytest.mark.every(2)
 def test_h_is_symmetric_and_positive_semi_definite(case):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -173,6 +174,7 @@ def test_h_is_bounded(case):
     assert bound <= 2 * kernel.bound
 
 
+@pytest.mark.every(2)
 def test_centred_kernel_is_made_of_its_four_terms(case):
     sample, kernel = case
     p, y = sample.predictions.law, sample.targets
@@ -270,6 +272,7 @@ def test_expectation_of_h_is_zero_given_one_side(centred_case, replications):
     assert abs(np.mean(h)) <= 4.5 * np.std(h) / np.sqrt(h.size) + 1e-12
 
 
+@pytest.mark.every(2)
 def test_sums_do_not_depend_on_the_tiles(case, replications):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -279,6 +282,7 @@ def test_sums_do_not_depend_on_the_tiles(case, replications):
         assert diagonal == pytest.approx(np.trace(h), rel=1e-12), tile
 
 
+@pytest.mark.every(2)
 def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -321,6 +325,7 @@ def test_blocks_are_means_of_their_pairs(some_case, tile, monkeypatch):
         assert means == pytest.approx(np.array(expected), rel=1e-12, abs=1e-14), (block_size, unbiased)
 
 
+@pytest.mark.every(2)
 def test_deviations_against_pairs(case, replications):
     sample, kernel = case
     locations = sample.take(slice(4, 9))
@@ -345,6 +350,7 @@ def test_stacks_equal_their_members(case):
     assert htiles.h_tile(kernel, stack, stack) == pytest.approx(h[index[:, :, None], index[:, None, :]], abs=1e-14)
 
 
+@pytest.mark.every(2)
 def test_redraws_equal_estimates_one_by_one(some_case, replications):
     sample, kernel = some_case
     redraws = sample.predictions.redraw(5, replications(2, 6))
@@ -391,6 +397,7 @@ def test_redraws_do_not_depend_on_the_tiles(some_case, monkeypatch):
     assert values() == pytest.approx(whole, rel=1e-11, abs=1e-13)
 
 
+@pytest.mark.every(2)
 def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeypatch):
     sample, kernel = case
     redraws = sample.predictions.redraw(5, 3)
@@ -408,6 +415,7 @@ def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeyp
         assert alone == pytest.approx(slow[1:], rel=1e-11, abs=1e-13)
 
 
+@pytest.mark.every(2)
 def test_draws_do_not_depend_on_how_many_are_taken_at_once(some_case):
     sample, _ = some_case
     generator = np.random.default_rng(7)
@@ -451,6 +459,7 @@ OF_ROWS = (
 )
 
 
+@pytest.mark.every(2)
 def test_order_matters_to_what_belongs_to_rows_only(some_case):
     """Blocks, halves, and weights and groups that are given for the rows."""
     sample, kernel = some_case
@@ -498,6 +507,7 @@ def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(some_centr
         assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(number)
 
 
+@pytest.mark.every(3)
 def test_results_are_reproduced_by_their_seed(some_case):
     sample, kernel = some_case
     for make in (
