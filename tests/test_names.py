@@ -203,6 +203,9 @@ def test_results(result):
     assert {"to_dict", "from_dict", "summary"} <= offered
     assert result.__str__ is not object.__str__
     is_test = {"test", "pvalue"} <= offered
+    if "pvalue" in offered:
+        for method in ("sentence", "summary", "verdict"):
+            assert [one.name for one in parameters(getattr(result, method))] == ["alpha"], method
     for method in ("sentence", "summary", "verdict"):
         if is_test:
             assert [(one.name, one.default) for one in parameters(getattr(result, method))] == [("alpha", 0.05)]

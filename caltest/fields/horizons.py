@@ -109,6 +109,19 @@ class SurvivalCalibration(TabularResult, Stored):
         more = "more" if worst.observed > worst.predicted else "fewer"
         return f"reject calibration {level}: {more} events than predicted for {worst.name}"
 
+    def sentence(self, alpha: float = 0.05) -> str:
+        """For a paper: the test with its decision at a level, and the O:E ratio."""
+        level = f"at the {100 * fraction('alpha', alpha):g} % level"
+        how = "chi-squared law" if self.n_resamples is None else f"exact test by {self.n_resamples} redraws"
+        ratio, one = "", self.ratio
+        if one is not None:
+            ends = f"{100 * one.confidence_level:g} % CI {one.low:.3g} to {one.high:.3g}"
+            ratio = f"; the O:E ratio was {one.estimate:.3g} ({ends})"
+        return (
+            f"Calibration was {'' if self.pvalue <= alpha else 'not '}rejected {level} for {self.n} predictions, "
+            f"{self.n_censored} with censored times ({self.method}, {how}, {pvalue_phrase(self.pvalue)}){ratio}."
+        )
+
     def bars(self) -> list[Bar]:
         """Observed shares beside predicted ones, for ``plots.forest``."""
         return [

@@ -129,9 +129,29 @@ class CoxCalibrationResult(Stored):
             for name, right, value, one in rows
         ]
 
-    def summary(self) -> str:
+    def verdict(self, alpha: float = 0.05) -> str:
+        """What the p-value of both says at a level."""
+        level = f"at the {100 * fraction('alpha', alpha):g} % level"
+        return f"{'reject' if self.pvalue <= alpha else 'no evidence against'} calibration {level}"
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """For a paper: intercept and slope with their intervals, and the test of both."""
+        level = f"at the {100 * fraction('alpha', alpha):g} % level"
+        numbers = [
+            f"{value:.3g} ({100 * one.confidence_level:g} % CI {one.low:.3g} to {one.high:.3g})"
+            for value, one in ((self.intercept, self.intercept_interval), (self.slope, self.slope_interval))
+        ]
+        return (
+            f"The regression of {self.n_used} outcomes on the log-odds of their predictions had an intercept of "
+            f"{numbers[0]} and a slope of {numbers[1]}; calibration, 0 and 1, was "
+            f"{'' if self.pvalue <= alpha else 'not '}rejected {level} (likelihood ratio test with the chi-squared law, "
+            f"{pvalue_phrase(self.pvalue)})."
+        )
+
+    def summary(self, alpha: float = 0.05) -> str:
         return "\n".join(
             [
+                f"Verdict   {self.verdict(alpha)}",
                 f"Intercept {self.intercept:.4g}, {self.intercept_interval}; 0 if calibrated",
                 f"Slope     {self.slope:.4g}, {self.slope_interval}; 1 if calibrated",
                 f"Both      likelihood ratio {self.statistic:.6g}, {pvalue_phrase(self.pvalue)} (asymptotic)",
@@ -176,6 +196,7 @@ def cox_calibration(
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> print(ct.estimators.cox_calibration(*ct.top_label(p, y)))
+    Verdict   reject calibration at the 5 % level
     Intercept -0.3279, [-0.8532, 0.1974] (95 %, normal limit of the estimate); 0 if calibrated
     Slope     0.07892, [0.02681, 0.131] (95 %, normal limit of the estimate); 1 if calibrated
     Both      likelihood ratio 1237.22, p = 2.20e-269 (asymptotic)

@@ -95,6 +95,19 @@ class DecisionCurve(TabularResult, Stored):
         worst = max(self.rows, key=lambda one: one.loss)
         return f"{helps}; miscalibration costs benefit, at {worst.name} {1000 * worst.loss:.3g} net events per 1000"
 
+    def sentence(self, alpha: float = 0.05) -> str:
+        """For a paper: where the model helps, what miscalibration costs, and the test of it."""
+        fraction("alpha", alpha)
+        useful = [one.name for one in self.rows if one.model > max(one.treat_all, 0.0)]
+        worst = max(self.rows, key=lambda one: one.loss)
+        return (
+            f"With {self.events} events in {self.n} cases, treating by predicted risk had the largest net benefit at "
+            f"{len(useful)} of {len(self.rows)} thresholds; the loss by miscalibration was largest at {worst.name}, "
+            f"{1000 * worst.loss:.3g} net events per 1000 cases, and calibration was "
+            f"{'' if self.pvalue <= alpha else 'not '}rejected at the {100 * alpha:g} % level (exact test by "
+            f"{self.n_resamples} redraws of the outcomes, {pvalue_phrase(self.pvalue)})."
+        )
+
     def table(self) -> Table:
         header = ["treat from a risk of", "model", "treat all", "recalibrated", "loss", "95 % of calibrated models"]
         rows = [header]
