@@ -144,7 +144,7 @@ class CoxCalibrationResult(Stored):
         return (
             f"The regression of {self.n_used} outcomes on the log-odds of their predictions had an intercept of "
             f"{numbers[0]} and a slope of {numbers[1]}; calibration, 0 and 1, was "
-            f"{'' if self.pvalue <= alpha else 'not '}rejected {level} (likelihood ratio test with the chi-squared law, "
+            f"{'' if self.pvalue <= alpha else 'not '}rejected {level} (likelihood ratio test, chi-squared law, "
             f"{pvalue_phrase(self.pvalue)})."
         )
 
