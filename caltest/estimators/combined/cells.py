@@ -33,7 +33,7 @@ from caltest.predictions.alternatives import (
 from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.classes.finite import SMALLEST, FinitePredictions
 from caltest.predictions.faults import Faults
-from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen
+from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults
 from caltest.predictions.faults.fault import cosines, cosines_of_ranks, varies
 
 MOST_CLASSES = 32
@@ -143,7 +143,7 @@ class CellSums(Sums):
 
 
 @dataclass
-class CountsSeen(Seen):
+class CountsSeen:
     """What the rows of faults see, from the counts (C, k, B) of labels in cells."""
 
     view: ClassView

@@ -36,7 +36,7 @@ from caltest.predictions.alternatives import (
 )
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults import Faults
-from caltest.predictions.faults.classes.labels import FLOOR, PAIR_FLOOR, PAIR_SHARE, ClassView, Seen, log_norms_of
+from caltest.predictions.faults.classes.labels import FLOOR, PAIR_FLOOR, PAIR_SHARE, ClassView, log_norms_of
 from caltest.predictions.faults.classes.several import ClassFaults
 
 MANY, WORTH = 33, 2**18
@@ -118,7 +118,7 @@ class ClassSums(Sums):
 
 
 @dataclass(eq=False)
-class SumsSeen(Seen):
+class SumsSeen:
     """What the rows of faults see, from the sums."""
 
     view: ClassView

@@ -1,10 +1,9 @@
 """What faults of classes see of predictions and labels."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -196,44 +195,38 @@ def sum_of_log_norms(view: ClassView, rows: IntArray, exponents: FloatArray) -> 
     return np.asarray(np.sum(list(threaded(of_part, parts, len(parts), "temperatures")), axis=0))
 
 
-class Seen(ABC):
+class Seen(Protocol):
     """What the rows of faults see of many redraws: sums over the observations."""
 
     view: ClassView
 
     @property
-    @abstractmethod
     def totals(self) -> FloatArray:
         """Weight of each class, (k, B)."""
 
     @property
-    @abstractmethod
     def hit_sums(self) -> FloatArray:
         """Hits of the most probable class times features, (4, B)."""
 
     @property
-    @abstractmethod
     def top_sums(self) -> FloatArray:
         """Hits, and then log scores, of the predictions of each chosen most probable class, (2 S, B)."""
 
     @property
-    @abstractmethod
     def curves(self) -> FloatArray:
         """Chosen labels times three cosines of the ranks of their probabilities, (3 S, B)."""
 
     @property
-    @abstractmethod
     def sums(self) -> FloatArray:
         """``M[b, c, a]``: sum of the probabilities of class a over observations of class c, for chosen classes."""
 
     @property
-    @abstractmethod
     def pair_logs(self) -> FloatArray:
         """``L[b, c, a]``: sums over observations of class c of what leaks from a, and swaps with it, gain."""
 
 
 @dataclass
-class Labels(Seen):
+class Labels:
     """Labels (B, n), of one or two bytes each."""
 
     view: ClassView
@@ -270,19 +263,16 @@ class Labels(Seen):
 
     @cached_property
     def totals(self) -> FloatArray:
-        """Weight of each class, (k, B)."""
         view = self.view
         return changes_by_class(view.weights[:, None], np.full(view.n, -1), self.labels, view.k)[:, :, 0].T
 
     @cached_property
     def hit_sums(self) -> FloatArray:
-        """Hits of the most probable class times features, (4, B)."""
         hits = np.asarray(self.labels == self.view.top.astype(self.labels.dtype), dtype=np.float64)
         return np.asarray(self.view.hit_features @ hits.T)
 
     @cached_property
     def top_sums(self) -> FloatArray:
-        """Hits, and then log scores, of the predictions of each chosen class, (2 S, B)."""
         view, size = self.view, self.view.chosen.size
         # Predictions of classes that are not chosen are counted together, and left out.
         groups, sums = view.places[view.top], np.zeros((2, size + 1, len(self.labels)))
@@ -296,20 +286,17 @@ class Labels(Seen):
 
     @cached_property
     def curves(self) -> FloatArray:
-        """Chosen labels times cosines, (3 S, B)."""
         tables = self.view.curve_tables
         return tables_by_label(tables, self.places)[:, :-1].reshape(len(self.labels), -1).T
 
     @cached_property
     def sums(self) -> FloatArray:
-        """Sums of probabilities over observations of chosen classes, (B, S, S)."""
         view, size = self.view, self.view.chosen.size
         features = np.ascontiguousarray(view.of_chosen * view.weights[:, None])
         return changes_by_class(features, np.full(view.n, -1), self.places, size + 1)[:, :size]
 
     @cached_property
     def pair_logs(self) -> FloatArray:
-        """Sums of what leaks and swaps gain, (B, S, S, 2)."""
         view, size = self.view, self.view.chosen.size
         p = np.maximum(view.of_chosen, PAIR_FLOOR)
         sums = np.zeros((len(self.labels), size, size, 2))
@@ -340,8 +327,8 @@ class LabelFaults(Faults):
 class ClassFault(Fault[Labels]):
     """A fault of the classes of a view."""
 
-    def __init__(self, view: ClassView) -> None:
-        self.view = view
+    def __init__(self, view: ClassView, n_siblings: int = 1) -> None:
+        self.view, self.n_siblings = view, n_siblings
 
 
 def remaining(weight: float, t: float) -> float:
