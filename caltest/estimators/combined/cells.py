@@ -272,7 +272,8 @@ class FewClasses(OfRows[CellSums]):
             own, weights, y = np.asarray(p[some], dtype=np.float64), w[some], labels[some] if labels.size else labels
             own /= own.sum(axis=1, keepdims=True)
             of_labels, ends = self._terms_of(own), ends - ends[0]
-            count_cells(own, y, weights, of_labels, rows[some], ends, seed, redraws.start, counts[part], terms[part])
+            kept = own, y, weights, of_labels, rows[some]
+            count_cells(kept, ends, seed, redraws.start, counts[part], terms[part])
             return tuple(_by_cell(one, ends) for one in _expected(own, weights))
 
         parts = _parts(bounds)
