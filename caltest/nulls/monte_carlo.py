@@ -192,7 +192,6 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
         return f"{redraws} (conditional Monte Carlo), {self.n_resamples} draws{until}"
 
     def describe_for(self, predictions: Predictions) -> str:
-        """The null in one line, which says what the targets are drawn from."""
         return self.describe(predictions.law.redraws)
 
 

@@ -60,7 +60,6 @@ class JointEstimator(Estimator):
         """What the statistic is."""
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate that is reported."""
         return self.reported(sample, self.values(sample.predictions, np.asarray(sample.targets)[None]))
 
     def reported(self, sample: Sample, values: FloatArray) -> float:

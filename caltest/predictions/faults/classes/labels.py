@@ -226,7 +226,7 @@ class Seen(Protocol):
 
 
 @dataclass
-class Labels:
+class Labels(Seen):
     """Labels (B, n), of one or two bytes each."""
 
     view: ClassView
@@ -263,16 +263,19 @@ class Labels:
 
     @cached_property
     def totals(self) -> FloatArray:
+        """Weight of each class, (k, B)."""
         view = self.view
         return changes_by_class(view.weights[:, None], np.full(view.n, -1), self.labels, view.k)[:, :, 0].T
 
     @cached_property
     def hit_sums(self) -> FloatArray:
+        """Hits of the most probable class times features, (4, B)."""
         hits = np.asarray(self.labels == self.view.top.astype(self.labels.dtype), dtype=np.float64)
         return np.asarray(self.view.hit_features @ hits.T)
 
     @cached_property
     def top_sums(self) -> FloatArray:
+        """Hits, and then log scores, of the predictions of each chosen class, (2 S, B)."""
         view, size = self.view, self.view.chosen.size
         # Predictions of classes that are not chosen are counted together, and left out.
         groups, sums = view.places[view.top], np.zeros((2, size + 1, len(self.labels)))
@@ -286,17 +289,20 @@ class Labels:
 
     @cached_property
     def curves(self) -> FloatArray:
+        """Chosen labels times cosines, (3 S, B)."""
         tables = self.view.curve_tables
         return tables_by_label(tables, self.places)[:, :-1].reshape(len(self.labels), -1).T
 
     @cached_property
     def sums(self) -> FloatArray:
+        """Sums of probabilities over observations of chosen classes, (B, S, S)."""
         view, size = self.view, self.view.chosen.size
         features = np.ascontiguousarray(view.of_chosen * view.weights[:, None])
         return changes_by_class(features, np.full(view.n, -1), self.places, size + 1)[:, :size]
 
     @cached_property
     def pair_logs(self) -> FloatArray:
+        """Sums of what leaks and swaps gain, (B, S, S, 2)."""
         view, size = self.view, self.view.chosen.size
         p = np.maximum(view.of_chosen, PAIR_FLOOR)
         sums = np.zeros((len(self.labels), size, size, 2))
