@@ -31,7 +31,6 @@ from caltest.estimators.combined.components import (
     components_for,
     components_in_chunks,
 )
-from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.features import (
     WITH,
     FeaturesComponent,
@@ -157,7 +156,6 @@ class Omnibus(JointEstimator):
     kernel: ProductKernel | None = None
     weights: ArrayLike = field(default=None, repr=False, compare=False)
     features: Any = field(default=None, repr=False, compare=False)
-    impossible_excluded = True
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
     _many: OfRows[Any] | None = field(default=None, init=False, repr=False, compare=False)
@@ -299,7 +297,10 @@ class Omnibus(JointEstimator):
     def drawn(
         self, predictions: Predictions, observed: Array | None, n_redraws: int, rng: np.random.Generator
     ) -> FloatArray | None:
-        """Of many predictions of classes, whose redraws are never in memory together."""
+        """The numbers (J, B) for observed targets, if given, and redraws that are never in memory together.
+
+        Of many predictions of classes; None for others.
+        """
         if self._many is None or not self._many.draws_by_row:
             return None
         return self._many.drawn(law_of(predictions), observed, n_redraws, row_seed(rng))
@@ -359,6 +360,7 @@ class Omnibus(JointEstimator):
         return np.split(values, np.cumsum(sizes)[:-1])
 
     def told(self, sample: Sample, values: FloatArray, pvalue: float) -> dict[str, Any]:
+        """Fields of an ``Outcome`` that explain it; the first column of the numbers (J, B) is that of the sample."""
         measures = measures_of(sample) if self.weights is None else ()
         return {
             "components": self._found(sample, values),
@@ -410,9 +412,6 @@ class Omnibus(JointEstimator):
             rows = np.arange(most) * len(sample) // most
             sample, weights = sample.take(rows), None if weights is None else weights[rows]
         return named(findings_of(sample, weights), pvalue)
-
-    def cautions(self, sample: Sample) -> tuple[str, ...]:
-        return cautions_on(sample)
 
     def hypothesis(self, predictions: Predictions) -> str:
         hypothesis = predictions.hypothesis

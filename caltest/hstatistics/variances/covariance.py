@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
+from caltest.hstatistics.sums.features import inverse_root
 from caltest.hstatistics.sums.pairs import deviations
 from caltest.kernels import GaussianKernel, PairKernel
 from caltest.predictions import ClosedFormMissing, Predictions, Sample
@@ -129,8 +130,7 @@ def whitening(covariance: FloatArray, tolerance: float) -> FloatArray:
     if not kept.any():
         return np.zeros((len(covariance), 0))
     scale = np.sqrt(variances[kept])
-    values, vectors = np.linalg.eigh(covariance[np.ix_(kept, kept)] / np.outer(scale, scale))
-    large = values > tolerance * values[-1]
-    whitener = np.zeros((len(covariance), int(large.sum())))
-    whitener[kept] = vectors[:, large] / np.sqrt(values[large]) / scale[:, None]
+    root = inverse_root(covariance[np.ix_(kept, kept)] / np.outer(scale, scale), tolerance)
+    whitener = np.zeros((len(covariance), root.shape[1]))
+    whitener[kept] = root / scale[:, None]
     return whitener
