@@ -213,13 +213,11 @@ class FewClasses(OfRows[CellSums]):
     faults: Any
     weights: FloatArray | None = None
 
+    kept_until = 2**16
+
     @property
     def note(self) -> str:
         return f"the test counts labels in {len(self.cells)} cells of similar predictions, because there are many"
-
-    @property
-    def kept_until(self) -> int:
-        return 2**16
 
     @property
     def key(self) -> bytes:
