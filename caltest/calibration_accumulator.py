@@ -190,7 +190,10 @@ class CalibrationTestAccumulator(OwnErrstate):
 
     def result(self) -> CalibrationTestResult:
         """The result for all observations so far; ``ValueError`` if they are too few. More can follow."""
-        state = self._state = self._counted(self._state) if self.is_by_row else self._state
+        state = self._state
+        if self.is_by_row and state.rest is not None:
+            # With the sums of the observations that wait.
+            state = self._state = self._counted_with(replace(state, rest=None), state.rest, state.rest_rows)
         if state.kind is None or state.sums is None:
             raise ValueError(f"predictions: got {self.n} observations, too few for {type(self.estimator).__name__}")
         self.null.check_size(self.estimator, self.n)
@@ -239,12 +242,6 @@ class CalibrationTestAccumulator(OwnErrstate):
         if len(sample) < at_least:
             return replace(state, rest=sample, rest_rows=rows)
         return self._counted_with(state, sample, rows)
-
-    def _counted(self, state: "Seen") -> "Seen":
-        """With the sums of the observations that wait."""
-        if state.rest is None:
-            return state
-        return self._counted_with(replace(state, rest=None), state.rest, state.rest_rows)
 
     def _counted_with(self, state: "Seen", sample: Sample, rows: IntArray) -> "Seen":
         assert state.estimator is not None

@@ -139,7 +139,8 @@ def calibration_test(
     if whole_number("lag", lag, 1) > 1 and (are_chunks(predictions) or isinstance(predictions, MultiLabel)):
         raise TypeError("lag: got one with ct.MultiLabel or dask arrays, wanted other predictions in memory")
     if are_chunks(predictions) or are_chunks(targets):
-        return _on_chunks(predictions, targets, kernel, n_resamples, weights, features, classes, missing, rng)
+        _check_for_chunks(kernel, weights, features, missing)
+        return OmnibusTest(n_resamples=n_resamples)(predictions, targets, classes=classes, rng=rng)
     if isinstance(predictions, MultiLabel):
         if not (kernel is weights is features is classes is None):
             raise TypeError(
@@ -150,7 +151,8 @@ def calibration_test(
     if not isinstance(targets, Censored) and getattr(predictions, "longest", inf) < inf:
         targets = Censored(targets, np.ones(len(Table.of(targets, "targets").values)))
     if isinstance(targets, Censored):
-        return _of_censored(predictions, targets, kernel, n_resamples, weights, features, lag, rng, progress)
+        settings = {"kernel": kernel, "n_resamples": n_resamples, "weights": weights, "features": features}
+        return _of_censored(predictions, targets, rng, {**settings, "lag": lag, "progress": progress})
     if kernel is weights is features is None and lag == 1 and are_read_in_blocks(predictions):
         predictions, classes = Categorical.of_sparse(predictions, classes=classes), None
     sample = as_sample(predictions, targets, classes, missing=missing)
@@ -219,23 +221,12 @@ def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progres
     )
 
 
-def _of_censored(
-    predictions: Any,
-    targets: Censored,
-    kernel: PairKernel | None,
-    n_resamples: int,
-    weights: ArrayLike,
-    features: Any,
-    lag: int,
-    rng: Any,
-    progress: bool,
-) -> CalibrationTestResult:
+def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[str, Any]) -> CalibrationTestResult:
     """The test of integral transforms, of which those of censored times are drawn."""
     seed = seed_of(rng)
     laws = as_predictions(predictions)
     pair = censored_pit_values(laws, targets, rng=generator_apart(seed))
-    settings: dict[str, Any] = {"kernel": kernel, "n_resamples": n_resamples, "weights": weights, "features": features}
-    result = calibration_test(*pair, **settings, lag=lag, rng=seed, progress=progress)
+    result = calibration_test(*pair, **settings, rng=seed)
     beyond = int(np.count_nonzero(np.asarray(targets.time) > laws.longest))
     note = (
         f"{targets.n_censored} of {len(targets)} times are censored, which is taken to be independent of the event "
@@ -258,18 +249,8 @@ def _features(features: Any, predictions: Any, targets: Any, sample: Sample) -> 
     return columns
 
 
-def _on_chunks(
-    predictions: Any,
-    targets: Any,
-    kernel: PairKernel | None,
-    n_resamples: int,
-    weights: ArrayLike,
-    features: Any,
-    classes: Sequence[Any] | None,
-    missing: Missing,
-    rng: Any,
-) -> CalibrationTestResult:
-    """The test of dask arrays."""
+def _check_for_chunks(kernel: PairKernel | None, weights: ArrayLike, features: Any, missing: Missing) -> None:
+    """Raise for what the test of dask arrays does not take."""
     if features is not None:
         raise TypeError("features: got some with dask arrays, wanted none, or arrays in memory")
     if kernel is not None:
@@ -280,7 +261,6 @@ def _on_chunks(
         raise TypeError(f"weights: got some with dask arrays, wanted none; {THINNED}")
     if missing != "refuse":
         raise ValueError(f"missing: got {missing!r} with dask arrays, wanted 'refuse', or arrays in memory")
-    return OmnibusTest(n_resamples=n_resamples)(predictions, targets, classes=classes, rng=rng)
 
 
 def weighted(sample: Sample, weights: ArrayLike, n: int) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:

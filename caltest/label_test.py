@@ -1,6 +1,5 @@
 """Which of several labels are predicted with wrong probabilities."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,12 +62,15 @@ def labels_tested(
     samples, left_out = samples_of(predictions, observed, missing)
     method = StepDown(number) if predictions.independent else Holm(number, len(samples))
     with progress_bars(switch("progress", progress)):
-        tested, alone = method.of_each(samples, np.random.default_rng(seed).spawn(len(samples)))
+        tested, alone = of_each(samples, np.random.default_rng(seed).spawn(len(samples)), method)
     excluded = np.array([one.is_excluded for one in tested])
     otherwise, pvalues = method.adjusted(tested, alone), np.where(excluded, 0.0, alone)
     adjusted = np.where(excluded, 0.0, method.adjusted(tested, pvalues))
     order = np.lexsort(([-one.statistics[0] for one in tested], pvalues, adjusted))
     texts, worst = predictions.texts, tested[order[0]]
+    if excluded.any():
+        names = ", ".join(texts[j] for j in np.flatnonzero(excluded))
+        left_out = (*left_out, f"p = 0 for {names}, because {EXCLUDED}")
     labels = tuple(_label(texts[j], samples[j], float(pvalues[j]), float(adjusted[j])) for j in order)
     first = labels[0]
     return MultiLabelTestResult(
@@ -86,7 +88,7 @@ def labels_tested(
         pvalue_kind="exact",
         n_resamples=number,
         seed=seed,
-        notes=(*predictions.notes, *remarks, *left_out, *_excluded([texts[j] for j in np.flatnonzero(excluded)])),
+        notes=(*predictions.notes, *remarks, *left_out),
         findings=tuple(replace(one.finding, words=f"{one} ({one.finding})") for one in labels if one.finding),
         effect_size=EffectSize(first.observed - first.claimed, f"observed minus claimed rate of label {first.name}"),
         citations=(*Omnibus.citations, *method.null.citations, *method.citations),
@@ -122,14 +124,6 @@ class Holm:
         more = "" if self.again is None else f"; {self.again.n_resamples} others where p <= {self.small:.3g}"
         return f"{more}; adjusted by Holm's method, for labels that depend on each other in any way"
 
-    def of_each(self, samples: list[Sample], streams: Streams) -> tuple[list[OneLabel], FloatArray]:
-        """The labels, and their own p-values."""
-        tested, pvalues = of_each(samples, streams, self.null)
-        if self.again is not None:
-            for j in np.flatnonzero(pvalues <= self.small):
-                pvalues[j] = min(_tested(samples[j], streams[j], self.again).pvalue, self.small)
-        return tested, pvalues
-
     def adjusted(self, tested: list[OneLabel], pvalues: FloatArray) -> FloatArray:
         """P-values adjusted for the number of labels."""
         return np.array(holm(pvalues.tolist()))
@@ -146,19 +140,19 @@ class StepDown:
         self.null = ConditionalMonteCarlo(n_resamples)
         self.smallest = 1.0 / (n_resamples + 1.0)
 
-    def of_each(self, samples: list[Sample], streams: Streams) -> tuple[list[OneLabel], FloatArray]:
-        """The labels, and their own p-values."""
-        return of_each(samples, streams, self.null)
-
     def adjusted(self, tested: list[OneLabel], pvalues: FloatArray) -> FloatArray:
         """P-values by the maximum of all labels that are not yet rejected."""
         return step_down(np.stack([one.statistics for one in tested]))
 
 
-def of_each(samples: list[Sample], streams: Streams, null: ConditionalMonteCarlo) -> tuple[list[OneLabel], FloatArray]:
-    """The tests of labels, each with random numbers of its own, and their p-values."""
-    tested = [_tested(sample, rng, null) for sample, rng in zip(samples, streams, strict=True)]
-    return tested, np.array([one.pvalue for one in tested])
+def of_each(samples: list[Sample], streams: Streams, method: Holm | StepDown) -> tuple[list[OneLabel], FloatArray]:
+    """The tests of labels, each with random numbers of its own, and their own p-values."""
+    tested = [_tested(sample, rng, method.null) for sample, rng in zip(samples, streams, strict=True)]
+    pvalues = np.array([one.pvalue for one in tested])
+    if isinstance(method, Holm) and method.again is not None:
+        for j in np.flatnonzero(pvalues <= method.small):
+            pvalues[j] = min(_tested(samples[j], streams[j], method.again).pvalue, method.small)
+    return tested, pvalues
 
 
 def samples_of(predictions: MultiLabel, observed: FloatArray, missing: Missing) -> tuple[list[Sample], tuple[str, ...]]:
@@ -209,7 +203,3 @@ def _label(name: str, sample: Sample, pvalue: float, adjusted: float) -> LabelRe
     interval = ConfidenceInterval(*clopper_pearson(count, n, 0.95), 0.95, "Clopper and Pearson", count / n)
     claimed = float(sample.predictions.to_array().mean())
     return LabelResult(name, n, claimed, count / n, interval, pvalue, adjusted, finding)
-
-
-def _excluded(texts: Sequence[str]) -> tuple[str, ...]:
-    return (f"p = 0 for {', '.join(texts)}, because {EXCLUDED}",) if texts else ()

@@ -84,18 +84,16 @@ def _send(
 
 
 @jit
-def _costs_of_pairs(rows: FloatArray, columns: FloatArray, costs: FloatArray, out: FloatArray) -> None:
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = transport_cost(rows[i], columns[j], costs[i, j])
+def _write_costs(rows: FloatArray, columns: FloatArray, costs: FloatArray, out: FloatArray) -> None:
+    for tile in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            for j in range(out.shape[2]):
+                out[tile, i, j] = transport_cost(rows[tile, i], columns[tile, j], costs[tile, i, j])
 
 
 def transport_costs(rows: FloatArray, columns: FloatArray, costs: FloatArray) -> FloatArray:
     """``transport_cost`` for the weights (..., r, m) and (..., c, k) and costs (..., r, c, m, k): (..., r, c)."""
-    batch = costs.shape[:-4]
-    out = np.empty(costs.shape[:-2])
+    batch, out = costs.shape[:-4], np.empty(costs.shape[:-2])
     left, right, flat = stack(rows, batch, 2), stack(columns, batch, 2), stack(costs, batch, 4)
-    results = out.reshape(-1, *out.shape[-2:])
-    for tile in range(results.shape[0]):
-        _costs_of_pairs(left[tile], right[tile], flat[tile], results[tile])
+    _write_costs(left, right, flat, out.reshape(-1, *out.shape[-2:]))
     return out

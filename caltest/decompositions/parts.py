@@ -209,24 +209,21 @@ def inverted(
         if values[fine <= place].max() + redraw(place)[0] > largest + TOLERANCE:
             break
     smallest = min(estimate, values[-1] + found[line.length][1]) if line.length in found else estimate
-    low, middle, high = _places(fine, values, found, smallest, estimate, largest)
+    wanted = smallest, estimate, largest
+    low, middle, high = _places(fine, values, found, wanted)
     for _ in range(ROUNDS):
         for place in (low, middle, high):
             redraw(place)
-        low, middle, high = _places(fine, values, found, smallest, estimate, largest)
+        low, middle, high = _places(fine, values, found, wanted)
     inside = np.interp([low, high, middle, *fine[(fine > low) & (fine < high)]], fine, values)
     return Ends(float(inside.min()), float(inside.max()), float(inside[2]))
 
 
 def _places(
-    fine: FloatArray,
-    values: FloatArray,
-    found: dict[float, FloatArray],
-    smallest: float,
-    estimate: float,
-    largest: float,
+    fine: FloatArray, values: FloatArray, found: dict[float, FloatArray], wanted: tuple[float, float, float]
 ) -> tuple[float, float, float]:
     """The first place of which redraws reach up to an estimate, one of which it is the median, and the last."""
+    smallest, estimate, largest = wanted
     places = np.array(sorted(found))
     reached = fine[fine <= places[-1]]
     below, median, above = (np.interp(reached, places, [found[t][side] for t in places]) for side in range(3))

@@ -117,7 +117,6 @@ class ECE(Estimator):
         return bins._replace(weights=weights)
 
     def _norm(self) -> tuple[bool, bool]:
-        """Whether the norm of the distance has squares, and a root."""
         return self.metric.has_squares, self.metric.root
 
     def describe(self, predictions: Predictions) -> str:

@@ -62,7 +62,6 @@ class MatrixKernel(TargetKernel):
         return hash(self.matrix.tobytes())
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        """``A[y, y']`` for all rows (..., r) and columns (..., c), of shape (..., r, c)."""
         for labels in (rows, columns):
             if labels.dtype.kind not in "iu":
                 raise TypeError(f"target_kernel: got {self!r} for targets that are no classes; it is for classes only")

@@ -37,7 +37,6 @@ class OverlapKernel(PredictionKernel):
     bound = 1.0
 
     def tile(self, rows: Predicted, columns: Predicted) -> FloatArray:
-        """What rows and columns have in common, (..., r, c), times their weights."""
         return np.asarray((1.0 - rows.distance(TotalVariation(), columns)) * (rows.weight * columns.weight))
 
     def resolve(self, predictions: Predicted) -> Self:

@@ -46,6 +46,7 @@ class RadialKernel(PredictionKernel, TargetKernel):
     metric: Metric = field(default_factory=Euclidean)
     bandwidth: Bandwidth = "median"
 
+    bound = 1.0
     has_bandwidth = True
     of_difference = True
 
@@ -114,10 +115,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
         if function is None or not function.is_compiled or not isinstance(self.metric, VectorMetric):
             return None
         return DistanceForm(self.metric, function, self.inverse_width)
-
-    @property
-    def bound(self) -> float:
-        return 1.0
 
     @property
     def uses_median(self) -> bool:

@@ -104,7 +104,6 @@ class NormalNull(SummableNull[BlockSKCE]):
             object.__setattr__(self, name, switch(name, getattr(self, name)))
 
     def draws_for(self, estimator: BlockSKCE, predictions: Predictions) -> bool:
-        """Where the variance is asked for and has no formula."""
         return self.known_variance and not has_formula(estimator.kernel, predictions)
 
     def check_estimator(self, estimator: Estimator) -> None:
@@ -310,7 +309,6 @@ class PearsonNull(Null[SKCE]):
         object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 2))
 
     def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless the estimator is an unbiased SKCE with a product kernel."""
         if not (isinstance(estimator, SKCE) and estimator.unbiased and estimator.kernel.is_product):
             raise self._illegal(estimator, "the unbiased SKCE of a ProductKernel")
 

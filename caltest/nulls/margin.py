@@ -31,7 +31,6 @@ class MarginNull(Null[SKCE]):
         object.__setattr__(self, "margin", positive_number("margin", self.margin))
 
     def draws_for(self, estimator: SKCE, predictions: Predictions) -> bool:
-        """Where the variance has no formula."""
         return not has_formula(estimator.kernel, predictions)
 
     def check_estimator(self, estimator: Estimator) -> None:
@@ -200,7 +199,6 @@ class BinnedEquivalenceBound(Null[ECE]):
         object.__setattr__(self, "margin", fraction("margin", self.margin))
 
     def check_estimator(self, estimator: Estimator) -> None:
-        """Raise unless bins are fixed and distances bounded."""
         if not (
             isinstance(estimator, ECE)
             and isinstance(estimator.binning, UniformBinning)

@@ -11,6 +11,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, at_least_as_la
 from caltest._results.measures import matters
 from caltest._validation import whole_number
 from caltest.estimators import UCME, Estimator, LowRankSKCE
+from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.findings import are_pvalues_enough
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.estimators.combined.omnibus import Omnibus
@@ -98,24 +99,25 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
         if self.stop_after is not None:
             return self._stopped(estimator, sample, rng, self.stop_after)
         values = self.values(estimator, sample, rng)
-        if not isinstance(estimator, JointEstimator):
+        estimate = estimator.reported(sample, values) if isinstance(estimator, JointEstimator) else float(values[0, 0])
+        if not isinstance(estimator, Omnibus):
             statistics = _statistics(estimator, values)
-            return ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
-        outcome = self._joint_outcome(estimator, sample, values, sample.exclusion)
-        detectable = None
-        if not are_pvalues_enough() and outcome.pvalue > SMALL and matters(outcome.measures) is None:
-            detectable = estimator.detectable(sample, values, rng)
-        notes = () if are_pvalues_enough() else estimator.cautions(sample)
-        return replace(outcome, estimate=estimator.reported(sample, values), detectable=detectable, notes=notes)
+            return ranked(estimate, float(statistics[0]), statistics[1:])
+        outcome = self._of_omnibus(estimator, sample, values, sample.exclusion)
+        if not are_pvalues_enough():
+            if outcome.pvalue > SMALL and matters(outcome.measures) is None:
+                outcome = replace(outcome, detectable=estimator.detectable(sample, values, rng))
+            outcome = replace(outcome, notes=cautions_on(sample))
+        return replace(outcome, estimate=estimate)
 
     @staticmethod
-    def _joint_outcome(estimator: JointEstimator, sample: Sample, values: FloatArray, exclusion: str | None) -> Outcome:
+    def _of_omnibus(estimator: Omnibus, sample: Sample, values: FloatArray, exclusion: str | None) -> Outcome:
         """From the numbers (J, B) of all observations, of which the sample has all or some."""
         statistics = estimator.combined(values)
         outcome = ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
         if not are_pvalues_enough():
             outcome = replace(outcome, **estimator.told(sample, values, outcome.pvalue))
-        return outcome.excluding(exclusion) if estimator.impossible_excluded else outcome
+        return outcome.excluding(exclusion)
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
         values = self.values(estimator, sample, rng)
@@ -130,7 +132,7 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, observed: bool = True
     ) -> FloatArray:
         """Numbers (J, B + 1) of a resolved estimator: those of observed targets, if wanted, then those of redraws."""
-        if isinstance(estimator, JointEstimator):
+        if isinstance(estimator, Omnibus):
             targets = sample.targets if observed else None
             values = estimator.drawn(sample.predictions, targets, self.n_resamples, rng)
             if values is not None:
@@ -174,7 +176,7 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
     def outcome_of(self, estimator: Estimator, sums: Any) -> Outcome:
         if isinstance(estimator, Omnibus):
             values = estimator.of_rows.values(sums.sums)
-            outcome = self._joint_outcome(estimator, sums.kept, values, sums.exclusion)
+            outcome = self._of_omnibus(estimator, sums.kept, values, sums.exclusion)
             return replace(outcome, estimate=estimator.of_rows.reported(sums.sums, values))
         assert isinstance(estimator, LowRankSKCE)
         values = estimator.estimates_from(sums)
@@ -192,7 +194,6 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
         return f"{redraws} (conditional Monte Carlo), {self.n_resamples} draws{until}"
 
     def describe_for(self, predictions: Predictions) -> str:
-        """The null in one line, which says what the targets are drawn from."""
         return self.describe(predictions.law.redraws)
 
 

@@ -149,7 +149,6 @@ class Mixture(Predictions):
         return np.asarray(np.sum(sums, axis=0))
 
     def _fused(self, kernel: TargetKernel) -> GaussianKernel | None:
-        """The kernel, if one compiled loop goes over all pairs of components."""
         return kernel.gaussian if self.components[0].normal is not None else None
 
     def _in_units_of(self, width: float) -> normals.Components:

@@ -96,7 +96,6 @@ class StandardUniform(Predictions):
 
 
 def _integral(kernel: TargetKernel, ends: FloatArray) -> FloatArray:
-    """Integral of the kernel from distance 0 to each of the ends."""
     if kernel.gaussian is not None:
         width = kernel.gaussian.width
         return np.asarray(width * sqrt(pi / 2.0) * scipy.special.erf(ends / (sqrt(2.0) * width)))

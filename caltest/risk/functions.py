@@ -223,9 +223,8 @@ def _on_line(bandwidths: tuple[float, ...], data: CalibrationData) -> Fits:
         for index in which:
             a, b = (side / bandwidths[index] + 1.0 for side in (centres, 1.0 - centres))
             peaks = np.searchsorted(scipy.special.psi(a) - scipy.special.psi(b), log_odds)
-            frequencies = np.empty(p.size)
             slopes, offsets = log_odds / bandwidths[index], scipy.special.gammaln(a) + scipy.special.gammaln(b)
-            shares_on_line(slopes, centres, offsets, peaks, counts, ones, frequencies)
+            frequencies = shares_on_line(slopes, centres, offsets, peaks, counts, ones)
             yield BilinearForm(points - frequencies[:, None])
 
     return Fits(forms)

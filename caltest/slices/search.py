@@ -10,7 +10,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, order_of, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._loops.statistics.cell_sums import add_to_cells
+from caltest._loops.counting import add_to_cells
 from caltest._validation import fraction, one_of, positive_number, switch, whole_number
 from caltest._validation.columns import Column, columns_of
 from caltest.predictions.convert import as_sample

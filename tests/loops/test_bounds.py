@@ -10,7 +10,7 @@ import pytest
 
 from caltest._loops import counting, transport
 from caltest._loops.formulas import kernels
-from caltest._loops.pair_sums import lines, members, pairs, tiles
+from caltest._loops.pair_sums import members, pairs, tiles
 
 TESTS = Path(__file__).parents[1]
 EXTREMES = [5e-324, 1e-310, 1e-100, 1e100, 1e308]
@@ -60,14 +60,12 @@ def settings(kind=tiles.CITYBLOCK, function=kernels.EXPONENTIAL):
 
 
 ONE, LINE, TILE = np.ones(1), np.ones((1, 1)), np.ones((1, 1, 1))
-OWNERS = np.zeros((1, 1), np.intp)
 UNKNOWN = {
     "tiles": lambda: tiles.sum_over_coordinates(99, LINE, LINE),
     "members": lambda: members.redrawn_sums((99, 1.0, True, ONE), TILE, TILE, TILE, False),
     "blocks": lambda: pairs.block_sums((np.ones((2, 1)),) * 3, settings(99), 2),
     "function": lambda: pairs.finite_sums((LINE, LINE, LINE), (0, 1), 1, settings(function=99)),
     "pairs": lambda: pairs.finite_tile((LINE, LINE, LINE), (0, 1), (0, 1), settings(99), np.ones((1, 1))),
-    "degree": lambda: lines.add_from_the_left(3, 1.0, LINE, OWNERS, LINE, TILE),
     "transport": lambda: transport.transport_costs(
         np.full((1, 2), 0.5), np.full((1, 2), 0.5), np.full((1, 1, 2, 2), np.inf)
     ),

@@ -437,7 +437,7 @@ def test_h_by_loops_over_counts():
     expected = k_p * (k(2, 9) - p @ k(u, 9) - q @ k(u, 2) + p @ k(u, u) @ q)
     h = htiles.h_tile(kernel, Sample(predictions, y), Sample(predictions, y))
     assert h[0, 1] == pytest.approx(expected, rel=1e-12)
-    assert hredraws.redrawn_means([kernel], predictions, y[None], True)[0, 0] == pytest.approx(expected, rel=1e-12)
+    assert hredraws.redrawn_means([kernel], predictions, y[None])[0, 0] == pytest.approx(expected, rel=1e-12)
 
 
 def many(n):

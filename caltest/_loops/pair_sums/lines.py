@@ -41,12 +41,6 @@ NOTHING = 750.0
 
 
 @jit
-def _check_degree(degree: int) -> None:
-    if degree not in (0, 1, 2):
-        raise ValueError("unknown degree of a polynomial")
-
-
-@jit
 def _move(states: FloatArray, x: float) -> None:
     """Turn ``sum_a v_a**k exp(v_a)`` of each row (k, r) into the same sums for v_a - x."""
     if x > NOTHING:
@@ -99,7 +93,6 @@ def add_from_the_left(
     Points come in ascending order, (B, p), with their weights. Those of row i have the owner i, those of column j the
     owner -1 - j. f(x) is exp(-x) times 1, 1 + x or 1 + x + x**2 / 3 for degree 0, 1 or 2. Time O(p r).
     """
-    _check_degree(degree)
     states = np.empty((degree + 1, out.shape[2]))
     for batch in range(points.shape[0]):
         states[:] = 0.0
@@ -136,7 +129,6 @@ def add_mixtures_from_the_left(
     As ``add_from_the_left``, but the owner of y_bj is -1 - (b c + j). Time O(p c) for the points of rows, O(1) for the
     others.
     """
-    _check_degree(degree)
     n_columns = weights.shape[1]
     states = np.zeros((degree + 1, n_columns))
     place = points[0]

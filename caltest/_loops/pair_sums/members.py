@@ -29,11 +29,9 @@ def _add(weight: float, values: FloatArray, out: FloatArray) -> None:
 
 
 @jit
-def _write_values(
-    kind: int, shape: float, root: bool, factors: FloatArray, point: FloatArray, columns: FloatArray, out: FloatArray
-) -> None:
+def _write_values(settings: Settings, point: FloatArray, columns: FloatArray, out: FloatArray) -> None:
     """``f(u)`` of a point (d,) and all columns (d, q), written to ``out`` (q,)."""
-    last = point.shape[0] - 1
+    (kind, shape, root, factors), last = settings, point.shape[0] - 1
     for t in range(last + 1):
         a, c, line = point[t], factors[t], columns[t]
         if t == 0:
@@ -58,7 +56,6 @@ def pair_sums(settings: Settings, row_points: Weighted, column_points: Weighted,
     For rows (B, r, m, d) with weights u (m,), and columns (B, c, m', d) with weights v (m',).
     """
     (rows, row_weights), (columns, column_weights) = row_points, column_points
-    kind, shape, root, factors = settings
     n_rows, m, d = rows.shape[1:]
     n_columns, k = columns.shape[1:3]
     width = max(1, CACHED // (k * (d + 2)))
@@ -76,7 +73,7 @@ def pair_sums(settings: Settings, row_points: Weighted, column_points: Weighted,
             for i in range(n_rows):
                 total[:] = 0.0
                 for a in range(m):
-                    _write_values(kind, shape, root, factors, rows[batch, i, a], lines, values)
+                    _write_values(settings, rows[batch, i, a], lines, values)
                     _add(row_weights[a], values, total)
                 for j in range(size):
                     out[batch, i, start + j] = 0.0
@@ -86,10 +83,9 @@ def pair_sums(settings: Settings, row_points: Weighted, column_points: Weighted,
 
 
 @jit
-def _write_redrawn_values(
-    kind: int, shape: float, root: bool, factors: FloatArray, y: FloatArray, z: FloatArray, out: FloatArray
-) -> None:
+def _write_redrawn_values(settings: Settings, y: FloatArray, z: FloatArray, out: FloatArray) -> None:
     """``f(u)`` of two targets (d, B) for each redraw, written to ``out`` (B,)."""
+    kind, shape, root, factors = settings
     for t in range(y.shape[0]):
         c, one, two = factors[t], y[t], z[t]
         if t == 0:
@@ -112,14 +108,13 @@ def redrawn_sums(
 
     The targets y (r, d, B) and z (c, d, B) have a column for each redraw. Over i < j only if ``skip_lower``.
     """
-    kind, shape, root, factors = settings
     n_tiles, n_redraws = tiles.shape[0], rows.shape[2]
     sums, lines = np.zeros((n_tiles, n_redraws)), np.empty((n_tiles, n_redraws))
     values = np.empty(n_redraws)
     for i in range(tiles.shape[1]):
         lines[:] = 0.0
         for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
-            _write_redrawn_values(kind, shape, root, factors, rows[i], columns[j], values)
+            _write_redrawn_values(settings, rows[i], columns[j], values)
             for tile in range(n_tiles):
                 _add(tiles[tile, i, j], values, lines[tile])
         sums += lines
@@ -132,7 +127,6 @@ def redrawn_member_sums(settings: Settings, tiles: FloatArray, members: FloatArr
 
     The points x (r, m, d) are the same for all redraws, the targets z (c, d, B) have a column for each.
     """
-    kind, shape, root, factors = settings
     n_tiles, n_redraws = tiles.shape[0], columns.shape[2]
     sums, lines = np.zeros((n_tiles, n_redraws)), np.empty((n_tiles, n_redraws))
     values, sum_of_members = np.empty(n_redraws), np.empty(n_redraws)
@@ -143,7 +137,7 @@ def redrawn_member_sums(settings: Settings, tiles: FloatArray, members: FloatArr
             if (tiles[:, i, j] == 0.0).all():
                 continue
             for a in range(members.shape[1]):
-                _write_values(kind, shape, root, factors, members[i, a], columns[j], values)
+                _write_values(settings, members[i, a], columns[j], values)
                 _add(1.0, values, sum_of_members)
             for tile in range(n_tiles):
                 _add(tiles[tile, i, j], sum_of_members, lines[tile])

@@ -20,24 +20,19 @@ def find_cells(p: FloatArray, columns: IntArray, limits: FloatArray, next_nodes:
         cells[i] = -1 - node
 
 
+Rows = tuple[FloatArray, Array, FloatArray, FloatArray, IntArray]
+"""Probabilities (n, k), observed labels (n,), weights (n,), terms (n, k, T) of labels, and numbers of the rows (n,)."""
+
+
 @jit
-def count_labels(
-    p: FloatArray,
-    labels: Array,
-    weights: FloatArray,
-    terms: FloatArray,
-    numbers: IntArray,
-    seed: np.uint64,
-    first: int,
-    counts: FloatArray,
-    sums: FloatArray,
-) -> None:
+def count_labels(rows: Rows, seed: np.uint64, first: int, counts: FloatArray, sums: FloatArray) -> None:
     """Add to the weights of each label ``counts[label, redraw]`` (k, B) and to ``sums[t, redraw]`` (T, B).
 
     The sums are those of the numbers ``terms[row, label, t]`` of the rows' labels, times their weights. Redraws begin
     at ``first``, where -1 are the observed labels; that of another one is the first class whose cumulative probability
     exceeds the random number of the redraw and of the row, whose ``numbers`` are those in the whole data.
     """
+    p, labels, weights, terms, numbers = rows
     (k, n_redraws), n_terms = counts.shape, sums.shape[0]
     observed = 1 if first < 0 else 0
     for row in range(p.shape[0] if observed else 0):
@@ -86,19 +81,12 @@ def count_labels(
 
 @jit
 def count_cells(
-    p: FloatArray,
-    labels: Array,
-    weights: FloatArray,
-    terms: FloatArray,
-    numbers: IntArray,
-    bounds: IntArray,
-    seed: np.uint64,
-    first: int,
-    counts: FloatArray,
-    sums: FloatArray,
+    rows: Rows, bounds: IntArray, seed: np.uint64, first: int, counts: FloatArray, sums: FloatArray
 ) -> None:
     """``count_labels`` of the rows of several cells, ``bounds[c]`` to ``bounds[c + 1]``: (C, k, B) and (C, T, B)."""
+    p, labels, weights, terms, numbers = rows
     for cell in range(bounds.shape[0] - 1):
-        rows = slice(bounds[cell], bounds[cell + 1])
-        own = labels[rows] if labels.shape[0] else labels
-        count_labels(p[rows], own, weights[rows], terms[rows], numbers[rows], seed, first, counts[cell], sums[cell])
+        some = slice(bounds[cell], bounds[cell + 1])
+        own = labels[some] if labels.shape[0] else labels
+        of_cell = p[some], own, weights[some], terms[some], numbers[some]
+        count_labels(of_cell, seed, first, counts[cell], sums[cell])

@@ -63,20 +63,14 @@ def _sum(values: FloatArray, lanes: FloatArray) -> float:
 
 @jit
 def shares_on_line(
-    slopes: FloatArray,
-    centres: FloatArray,
-    offsets: FloatArray,
-    peaks: IntArray,
-    counts: FloatArray,
-    ones: FloatArray,
-    shares: FloatArray,
-) -> None:
+    slopes: FloatArray, centres: FloatArray, offsets: FloatArray, peaks: IntArray, counts: FloatArray, ones: FloatArray
+) -> FloatArray:
     """``sum_i ones_i w_i / sum_i counts_i w_i`` for each j, with ``log w_i = slopes[j] centres[i] - offsets[i]``.
 
     These logarithms are concave in the ascending centres, increase before peaks[j] and decrease from there on. Weights
     that are smaller than rounding errors of the sums are left out.
     """
-    weights, lanes = np.empty(centres.shape[0]), np.empty(LANES)
+    weights, lanes, shares = np.empty(centres.shape[0]), np.empty(LANES), np.empty(slopes.shape[0])
     for j in range(slopes.shape[0]):
         a, last = slopes[j], centres.shape[0] - 1
         left, right = max(peaks[j] - 1, 0), min(peaks[j], last)
@@ -87,6 +81,7 @@ def shares_on_line(
             weights[i] = exp_of_negative(a * centres[i] - offsets[i] - largest)
         part = weights[start:stop]
         shares[j] = _product(part, ones[start:stop], lanes) / _product(part, counts[start:stop], lanes)
+    return shares
 
 
 @jit

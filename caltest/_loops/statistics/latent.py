@@ -33,16 +33,14 @@ def row_terms(mean: FloatArray, variance: FloatArray, label: int, d_mean: FloatA
     return float(mean[label] - largest - np.log(total) + correction)
 
 
+Latent = tuple[FloatArray, FloatArray]
+"""Deviations from the prior mean and variances, or the derivatives by these."""
+
+
 @jit
-def at_inputs(
-    prior: FloatArray,
-    labels: IntArray,
-    deviation: FloatArray,
-    variance: FloatArray,
-    d_deviation: FloatArray,
-    d_variance: FloatArray,
-) -> float:
+def at_inputs(prior: FloatArray, labels: IntArray, latent: Latent, slopes: Latent) -> float:
     """Sum of the rows' terms for latent means ``prior + deviation`` (n, k); derivatives are written to (n, k)."""
+    (deviation, variance), (d_deviation, d_variance) = latent, slopes
     mean, total = np.empty(prior.shape[1]), 0.0
     for i in range(prior.shape[0]):
         for k in range(prior.shape[1]):
@@ -62,19 +60,13 @@ def cubic_weights(t: float, weights: FloatArray) -> None:
 
 @jit
 def on_grid(
-    prior: FloatArray,
-    labels: IntArray,
-    cells: IntArray,
-    places: FloatArray,
-    deviation: FloatArray,
-    variance: FloatArray,
-    d_deviation: FloatArray,
-    d_variance: FloatArray,
+    prior: FloatArray, labels: IntArray, cells: IntArray, places: FloatArray, latent: Latent, slopes: Latent
 ) -> float:
     """The same with the latent function given at nodes, interpolated at ``cells`` (n, k) and ``places`` in them.
 
-    Derivatives by the values at the nodes are added to the last two arguments.
+    Derivatives by the values at the nodes are added to the slopes.
     """
+    (deviation, variance), (d_deviation, d_variance) = latent, slopes
     n_classes = prior.shape[1]
     weights = np.empty((n_classes, 4))
     mean, spread, d_mean, d_spread = np.empty((4, n_classes))

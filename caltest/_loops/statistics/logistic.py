@@ -111,20 +111,15 @@ def maximise(design: FloatArray, outcomes: Array, coefficients: FloatArray, m: i
 
 @jit
 def selected_ratios(
-    design: FloatArray,
-    outcomes: Array,
-    start: FloatArray,
-    n_first: int,
-    threshold: float,
-    ratios: FloatArray,
-    n_columns: IntArray,
-) -> None:
+    design: FloatArray, outcomes: Array, start: FloatArray, n_first: int, threshold: float
+) -> tuple[FloatArray, IntArray]:
     """Likelihood ratios ``2 (maximum - value at the start)`` of the columns that are selected forward, and how many.
 
     The first columns are always taken; another one is added as long as it adds at least the threshold to the ratio.
     """
-    coefficients = np.zeros(start.shape[0])
-    for b in range(outcomes.shape[0]):
+    coefficients, n_redraws = np.zeros(start.shape[0]), outcomes.shape[0]
+    ratios, n_columns = np.empty(n_redraws), np.empty(n_redraws, dtype=np.int64)
+    for b in range(n_redraws):
         assign(start, coefficients)
         m = n_first
         first, value = maximise(design, outcomes[b], coefficients, m)
@@ -133,5 +128,5 @@ def selected_ratios(
             if not 2.0 * (larger - value) >= threshold:
                 break
             m, value = m + 1, larger
-        ratios[b] = 2.0 * (value - first)
-        n_columns[b] = m
+        ratios[b], n_columns[b] = 2.0 * (value - first), m
+    return ratios, n_columns

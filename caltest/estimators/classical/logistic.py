@@ -58,13 +58,10 @@ class LogOdds:
 
     def ratios(self, outcomes: Array, threshold: float) -> tuple[FloatArray, IntArray]:
         """Likelihood ratios of outcomes (B, n), (B,), and how many columns were selected for them."""
-        ratios = np.zeros(outcomes.shape[0])
-        n_columns = np.zeros(outcomes.shape[0], dtype=np.intp)
-        if self.rank > 0:
-            inner = outcomes if self.kept.all() else outcomes[:, self.kept]
-            first = min(2, self.rank)
-            selected_ratios(self.design, np.ascontiguousarray(inner), self.start, first, threshold, ratios, n_columns)
-        return ratios, n_columns
+        if self.rank == 0:
+            return np.zeros(len(outcomes)), np.zeros(len(outcomes), dtype=np.intp)
+        inner = np.ascontiguousarray(outcomes if self.kept.all() else outcomes[:, self.kept])
+        return selected_ratios(self.design, inner, self.start, min(2, self.rank), threshold)
 
     def fit(self, outcomes: Array, n_columns: int) -> FloatArray:
         """Coefficients (n_columns,) of the largest likelihood."""

@@ -83,7 +83,6 @@ class QuantileCalibration(TransformStatistic):
         return np.arange(1, 10) / 10.0 if known is None else known
 
     def _expected(self, predictions: Predictions) -> FloatArray:
-        """Expected numbers of outcomes in the intervals, (K + 1,)."""
         edges = np.concatenate([[0.0], self._levels(predictions), [1.0]])
         return np.asarray(len(predictions) * np.diff(edges))
 

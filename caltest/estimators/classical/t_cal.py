@@ -15,7 +15,7 @@ from caltest.binning import UniformBinning
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.classical.base import in_parts, root_per_observation
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.classes.finite import of_classes
+from caltest.predictions.classes.finite import of_classes, outcome_scores
 
 MOST_BINS = 2**12
 """The finest of the resolutions, in bins of a coordinate."""
@@ -81,7 +81,7 @@ class TCal(RedrawnEstimator):
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         p = of_classes(predictions).probabilities
         resolutions = list(self._resolutions(predictions, p))
-        squares = _squares(p)
+        squares = outcome_scores(p, "brier")
         return in_parts(lambda labels: _standardised(resolutions, squares, labels).max(axis=0), targets)
 
     def _resolutions(self, predictions: Predictions, p: FloatArray) -> Iterator["_Resolution"]:
@@ -103,7 +103,7 @@ class TCal(RedrawnEstimator):
         unit = "root of the mean squared error of cells"
         if not resolutions:
             return EffectSize(0.0, unit)
-        values = _standardised(resolutions, _squares(p), np.asarray(sample.targets)[None])[:, 0]
+        values = _standardised(resolutions, outcome_scores(p, "brier"), np.asarray(sample.targets)[None])[:, 0]
         best = int(values.argmax())
         squared = float(values[best]) * resolutions[best].deviation
         return root_per_observation(squared / (2.0 if p.shape[1] == 2 else 1.0), n, unit)
@@ -120,11 +120,6 @@ class _Resolution(NamedTuple):
     sizes: IntArray
     sums: FloatArray
     deviation: float
-
-
-def _squares(p: FloatArray) -> FloatArray:
-    """``|e_y - p|**2`` for all outcomes y, (n, k)."""
-    return np.asarray(np.square(p).sum(axis=1, keepdims=True) + 1.0 - 2.0 * p)
 
 
 def _standardised(resolutions: list[_Resolution], squares: FloatArray, labels: Array) -> FloatArray:

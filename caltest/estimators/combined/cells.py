@@ -21,15 +21,7 @@ from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import log_mixture
 from caltest.hstatistics.sums.features import Sums
 from caltest.kernels import ProductKernel
-from caltest.predictions import Predictions
-from caltest.predictions.alternatives import (
-    SHARES,
-    gains_of_class,
-    label_terms,
-    log_norms,
-    ratios_from,
-    weights_of_members,
-)
+from caltest.predictions import Predictions, alternatives
 from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.classes.finite import SMALLEST, FinitePredictions
 from caltest.predictions.faults import Faults
@@ -152,11 +144,6 @@ class CountsSeen(Seen):
     """Numbers of the labels, (C, TERMS, B)."""
 
     @property
-    def _hits(self) -> FloatArray:
-        """How often the most probable class occurs, (C, B)."""
-        return self.counts[np.arange(self.view.n), self.view.top]
-
-    @property
     def ones(self) -> FloatArray:
         """How often label 1 occurs, (B, C)."""
         return self.counts[:, 1].T
@@ -180,8 +167,8 @@ class CountsSeen(Seen):
     @property
     def top_sums(self) -> FloatArray:
         size, groups = self.view.chosen.size, self.view.places[self.view.top]
-        both = self._hits, self.terms[:, 0]
-        return np.concatenate([self._by_group(one, groups, size + 1)[:size] for one in both])
+        hits = self.counts[np.arange(self.view.n), self.view.top]
+        return np.concatenate([self._by_group(one, groups, size + 1)[:size] for one in (hits, self.terms[:, 0])])
 
     @property
     def curves(self) -> FloatArray:
@@ -226,13 +213,11 @@ class FewClasses(OfRows[CellSums]):
     faults: Any
     weights: FloatArray | None = None
 
+    kept_until = 2**16
+
     @property
     def note(self) -> str:
         return f"the test counts labels in {len(self.cells)} cells of similar predictions, because there are many"
-
-    @property
-    def kept_until(self) -> int:
-        return 2**16
 
     @property
     def key(self) -> bytes:
@@ -272,7 +257,8 @@ class FewClasses(OfRows[CellSums]):
             own, weights, y = np.asarray(p[some], dtype=np.float64), w[some], labels[some] if labels.size else labels
             own /= own.sum(axis=1, keepdims=True)
             of_labels, ends = self._terms_of(own), ends - ends[0]
-            count_cells(own, y, weights, of_labels, rows[some], ends, seed, redraws.start, counts[part], terms[part])
+            kept = own, y, weights, of_labels, rows[some]
+            count_cells(kept, ends, seed, redraws.start, counts[part], terms[part])
             return tuple(_by_cell(one, ends) for one in _expected(own, weights))
 
         parts = _parts(bounds)
@@ -321,11 +307,11 @@ class FewClasses(OfRows[CellSums]):
         """``log E``, (B,): of shares of random labels and of a class with the mean log ratio of a label in its cell."""
         k = counts.shape[1]
         means = np.divide(ratios, expected[..., None], out=np.zeros_like(ratios), where=expected[..., None] > 0.0)
-        half = len(SHARES)
+        half = len(alternatives.SHARES)
         noisy = np.einsum("cks,ckb->sb", means[..., :half], counts, optimize=True)
         gains = np.stack([means[:, c, half:].T @ counts[:, c] for c in range(k)], axis=1)
-        members = ratios_from(np.concatenate([logs[None], noisy]), gains, norms, float(expected.sum()))
-        return log_mixture(members, weights_of_members(k))
+        members = alternatives.ratios_from(np.concatenate([logs[None], noisy]), gains, norms, float(expected.sum()))
+        return log_mixture(members, alternatives.weights_of_members(k))
 
     def _kernel_errors(
         self, law: FinitePredictions, counts: FloatArray, expected: FloatArray, weights: FloatArray
@@ -361,9 +347,9 @@ def _parts(bounds: IntArray) -> list[slice]:
 
 def _expected(p: FloatArray, weights: FloatArray) -> tuple[Array, ...]:
     """What does not depend on labels: probabilities (r, k), log ratios (r, k, 10), constants (r, 12), squares (r,)."""
-    logs, *noisy = label_terms(p, p.shape[1])
-    ratios = np.concatenate([np.stack(noisy, axis=-1), gains_of_class(p)], axis=-1) * p[..., None]
-    constants = np.column_stack([(p * logs).sum(axis=1), np.square(p).sum(axis=1), *log_norms(p)])
+    logs, *noisy = alternatives.label_terms(p, p.shape[1])
+    ratios = np.concatenate([np.stack(noisy, axis=-1), alternatives.gains_of_class(p)], axis=-1) * p[..., None]
+    constants = np.column_stack([(p * logs).sum(axis=1), np.square(p).sum(axis=1), *alternatives.log_norms(p)])
     return (
         np.rint(p * weights[:, None] * UNIT).astype(np.int64),
         np.rint(ratios * weights[:, None, None] * UNIT).astype(np.int64),
@@ -390,12 +376,8 @@ def few_classes(
 ) -> FewClasses | None:
     """The counts for many predictions of few classes without an order; None for others."""
     law = predictions.finite
-    if law is None or law.n_classes > MOST_CLASSES:
+    if law is None or law.n_classes > MOST_CLASSES or not isinstance(faults, LabelFaults) or not faults.are_sums:
         return None
     if least is None:
         least = MANY_BINARY if law.n_classes == 2 else MANY
-    if len(predictions) < least:
-        return None
-    if not isinstance(faults, LabelFaults) or not faults.are_sums:
-        return None
-    return FewClasses.of(kernels, law, type(faults), weights)
+    return None if len(law) < least else FewClasses.of(kernels, law, type(faults), weights)

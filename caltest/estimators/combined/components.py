@@ -267,14 +267,13 @@ def _kernels(kernel: ProductKernel, predictions: Predictions, rng: Any, may_be_l
     if of_classes:
         least = MANY_CLASSES if kernel.target_kernel.is_identity else MANY_ALIKE
     kernels, many = _with_bandwidths(kernel, FACTORS if of_classes else (1.0,)), are_many or len(predictions) >= least
-    component = Component("kernel error", partial(_kernel_errors, kernels, ()), len(kernels), shares_kernel=True)
+    component = Component("kernel error", partial(redrawn_means, kernels), len(kernels), shares_kernel=True)
     if not may_be_low or not many or on_a_line(kernel, predictions) is not None:
         return component
     # Pairs i = j of many numbers or vectors hardly add to the variance, and take as long as the others.
     low_rank = tuple(LowRankSKCE(one, unbiased=of_classes).resolve(predictions, rng) for one in kernels)
     summand = (KernelSumsOfClasses if of_classes else KernelSums)(tuple(one.features for one in low_rank))
-    numbers = partial(_kernel_errors, kernels, low_rank)
-    return replace(component, numbers=numbers, low_rank=low_rank[0], summand=summand)
+    return replace(component, numbers=partial(_low_rank_errors, low_rank), low_rank=low_rank[0], summand=summand)
 
 
 def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> tuple[ProductKernel, ...]:
@@ -284,14 +283,7 @@ def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> tuple
     return (kernel, *(ProductKernel(other, kernel.target_kernel) for other in others))
 
 
-def _kernel_errors(
-    kernels: tuple[ProductKernel, ...],
-    low_rank: tuple[LowRankSKCE, ...],
-    predictions: Predictions,
-    targets: Array,
-    weights: FloatArray | None,
+def _low_rank_errors(
+    low_rank: tuple[LowRankSKCE, ...], predictions: Predictions, targets: Array, weights: FloatArray | None
 ) -> FloatArray:
-    """The SKCE with each kernel, of all pairs of observations or, for many of them, with kernels of low rank."""
-    if low_rank:
-        return np.stack([one.estimates(predictions, targets, weights) for one in low_rank])
-    return redrawn_means(kernels, predictions, targets, True, weights)
+    return np.stack([one.estimates(predictions, targets, weights) for one in low_rank])

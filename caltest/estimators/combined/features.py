@@ -218,7 +218,6 @@ class FeatureErrors:
         return np.concatenate(list(threaded(values, parts, len(parts), "features", work=work, products=True)), axis=1)
 
     def _of_group(self, errors: FloatArray) -> FloatArray:
-        """(number of bases, B)."""
         sums = np.einsum("bnq,nr->rbq", errors, self._functions, optimize=True)
         totals = np.add.reduceat(np.square(sums).sum(axis=2), self._starts, axis=0)
         return np.asarray(totals - (np.square(errors).sum(axis=2) @ self._squares).T)

@@ -191,36 +191,24 @@ def _finite(function: Callable[[float], float]) -> Callable[[float], float]:
 
 
 def _finding(one: Candidate, seen: Any) -> Finding:
-    fit, fault, sibling = _fit(one, seen), one.fault, one.sibling
-    low, high = sorted((fault.size(seen, sibling, fit.low), fault.size(seen, sibling, fit.high)))
-    estimate = fault.size(seen, sibling, fit.t)
-    interval = ConfidenceInterval(low, high, CONFIDENCE, "likelihood ratio", estimate)
+    fault, sibling = one.fault, one.sibling
+    log_ratio = _finite(lambda t: fault.log_ratio(seen, sibling, t))
+    ends = (_end(log_ratio, one.t, end, log_ratio(one.t) - DROP) for end in one.ends)
+    (low, is_low_end), (high, is_high_end) = ends
+    fit = Fit(one.t, low, high, is_low_end, is_high_end)
+    estimate, *sizes = (fault.size(seen, sibling, t) for t in (one.t, low, high))
+    interval = ConfidenceInterval(min(sizes), max(sizes), CONFIDENCE, "likelihood ratio", estimate)
     return Finding(fault.words(seen, sibling, fit), fault.kind, fault.place(sibling), estimate, interval, one.gain)
-
-
-def _fit(one: Candidate, seen: Any) -> Fit:
-    """The interval of sizes whose likelihood is not much smaller than the largest."""
-    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
-    low, high = (_end(log_ratio, one.t, end, log_ratio(one.t) - DROP) for end in one.ends)
-    return Fit(one.t, low[0], high[0], low[1], high[1])
 
 
 def _end(log_ratio: Callable[[float], float], t: float, end: float, least: float) -> tuple[float, bool]:
     """Where the likelihood falls below some least value between t and an end, or the end, and whether it is that."""
     from scipy.optimize import brentq
 
-    outer = _outside(log_ratio, t, end, least)
+    places = (t + float(part) * (end - t) for part in 2.0 ** np.arange(-12.0, 1.0))
+    outer = next((at for at in places if log_ratio(at) < least), None)
     if outer is None:
         return end, True
     # A function that is far below 0 at once is not followed to the last digit.
     found = brentq(lambda size: max(log_ratio(size) - least, -STEEP), t, outer, rtol=1e-6, disp=False)
     return float(found), False
-
-
-def _outside(log_ratio: Callable[[float], float], t: float, end: float, least: float) -> float | None:
-    """A size between t and an end whose likelihood is smaller, the nearest of some; None if there is none."""
-    for part in 2.0 ** np.arange(-12.0, 1.0):
-        at = t + float(part) * (end - t)
-        if log_ratio(at) < least:
-            return at
-    return None

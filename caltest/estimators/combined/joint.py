@@ -1,13 +1,11 @@
 """Estimators of several numbers that only together are a test statistic."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._laws import pearson3_exponents
-from caltest._results.measures import Detectable
 from caltest.estimators.base import Estimator
 from caltest.predictions import Predictions, Sample
 
@@ -25,34 +23,13 @@ class JointEstimator(Estimator):
     under the null hypothesis, as the columns are, and a Monte Carlo p-value is exact.
     """
 
-    impossible_excluded: ClassVar[bool] = False
-    """Whether the p-value is 0 if an outcome occurred that its prediction excludes."""
-
     @abstractmethod
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         """The numbers for many targets (B, n), (J, B); the estimate is the first."""
 
-    def drawn(
-        self, predictions: Predictions, observed: Array | None, n_redraws: int, rng: np.random.Generator
-    ) -> FloatArray | None:
-        """The numbers (J, B) for observed targets, if given, and redraws that it makes itself; None if it does not."""
-        return None
-
     @abstractmethod
     def combined(self, values: FloatArray) -> FloatArray:
         """The statistic (B,) of columns (J, B); large values speak against calibration."""
-
-    def told(self, sample: Sample, values: FloatArray, pvalue: float) -> dict[str, Any]:
-        """Fields of an ``Outcome`` that explain it; the first column of the numbers (J, B) is that of the sample."""
-        return {}
-
-    def cautions(self, sample: Sample) -> tuple[str, ...]:
-        """What in the data speaks against the assumptions of the test."""
-        return ()
-
-    def detectable(self, sample: Sample, values: FloatArray, rng: np.random.Generator) -> Detectable | None:
-        """What the test would say of predictions that are slightly wrong, or None if that is not known."""
-        return None
 
     @property
     @abstractmethod
@@ -60,7 +37,6 @@ class JointEstimator(Estimator):
         """What the statistic is."""
 
     def estimate(self, sample: Sample) -> float:
-        """The estimate that is reported."""
         return self.reported(sample, self.values(sample.predictions, np.asarray(sample.targets)[None]))
 
     def reported(self, sample: Sample, values: FloatArray) -> float:

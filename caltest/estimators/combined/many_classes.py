@@ -24,16 +24,7 @@ from caltest.estimators.scores import log_mixture
 from caltest.hstatistics.redraws.of_many_classes import FACTORS, N_KERNELS, Entries, pair_sums
 from caltest.hstatistics.sums.features import Sums
 from caltest.kernels import ProductKernel
-from caltest.predictions import Predictions
-from caltest.predictions.alternatives import (
-    PROBABILITIES_AT_ONCE,
-    SHARES,
-    TEMPERATURES,
-    gains_of_class,
-    label_terms,
-    ratios_from,
-    weights_of_members,
-)
+from caltest.predictions import Predictions, alternatives
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults import Faults
 from caltest.predictions.faults.classes.labels import FLOOR, PAIR_FLOOR, PAIR_SHARE, ClassView, Seen, log_norms_of
@@ -107,7 +98,7 @@ class ClassSums(Sums):
             view.n,
             np.zeros((N_KERNELS, n_columns)),
             np.zeros((n_columns, TERMS)),
-            np.zeros((view.k, n_columns, len(SHARES) + 1), dtype=np.float32),
+            np.zeros((view.k, n_columns, len(alternatives.SHARES) + 1), dtype=np.float32),
             np.zeros((size, n_columns, 2)),
             np.zeros((n_columns, size, 3 + 3 * size), dtype=np.float32),
             view.expected,
@@ -188,9 +179,7 @@ class ManyClasses(OfRows[ClassSums]):
         Whether kernels are those of blocks of similar rows.
     """
 
-    @property
-    def note(self) -> str:
-        return "kernels compare predictions in blocks of similar ones, because there are many"
+    note = "kernels compare predictions in blocks of similar ones, because there are many"
 
     @property
     def draws_by_row(self) -> bool:
@@ -275,10 +264,12 @@ class ManyClasses(OfRows[ClassSums]):
     def _likelihood_ratios(self, sums: ClassSums) -> FloatArray:
         """``log E``, (B,), for some columns at a time."""
         by_label = sums.labels.T[LOGS]
-        weights, parts = weights_of_members(len(sums.expected)), []
+        weights, parts = alternatives.weights_of_members(len(sums.expected)), []
         for part in ranges(by_label.shape[1], COLUMNS):
             gains = sums.by_class[:, part, :-1].transpose(2, 0, 1).astype(np.float64)
-            parts.append(log_mixture(ratios_from(by_label[:, part], gains, sums.log_norms, sums.n), weights))
+            parts.append(
+                log_mixture(alternatives.ratios_from(by_label[:, part], gains, sums.log_norms, sums.n), weights)
+            )
         return np.concatenate(parts)
 
     def lists_are_faster(self, n_columns: int) -> bool:
@@ -299,14 +290,12 @@ class ManyClasses(OfRows[ClassSums]):
         return view if view.law is predictions else ClassView(predictions, None, view.chosen)
 
     def _constants(self, view: ClassView, n_columns: int) -> ClassSums:
-        """Without any labels."""
-
         def of_part(part: slice) -> tuple[float, float, FloatArray]:
             p = view.rows(part)
-            norms = log_norms_of(p, 1.0 / np.array(TEMPERATURES)).sum(axis=1)
+            norms = log_norms_of(p, 1.0 / np.array(alternatives.TEMPERATURES)).sum(axis=1)
             return float(np.vdot(p, np.log(np.maximum(p, FLOOR)))), float(np.vdot(p, p)), norms
 
-        parts = list(ranges(view.n, max(1, PROBABILITIES_AT_ONCE // view.k)))
+        parts = list(ranges(view.n, max(1, alternatives.PROBABILITIES_AT_ONCE // view.k)))
         made = threaded(of_part, parts, len(parts), "likelihood")
         logs, squares, norms = (np.sum(list(one), axis=0) for one in zip(*made, strict=True))
         return ClassSums.without_labels(n_columns, view, float(logs), float(squares), norms)
@@ -321,10 +310,10 @@ class ManyClasses(OfRows[ClassSums]):
         """In threads that have some of the columns each."""
         of_rows, classes, codes, starts = rows[entries.rows], entries.classes, entries.codes, entries.starts
         p = view.stored[of_rows, classes] / view.totals[of_rows]
-        logs, *noisy = label_terms(p, view.k)
+        logs, *noisy = alternatives.label_terms(p, view.k)
         hits = (view.top[of_rows] == classes) * view.hit_features[:, of_rows]
-        of_classes = np.ones((len(entries), len(SHARES) + 1), dtype=np.float32)
-        of_classes[:, :-1] = gains_of_class(p)
+        of_classes = np.ones((len(entries), len(alternatives.SHARES) + 1), dtype=np.float32)
+        of_classes[:, :-1] = alternatives.gains_of_class(p)
         of_labels = np.column_stack([logs, p, *noisy, smoothed, *hits])
         hits_and_logs = np.column_stack([hits[0], logs])
         places = np.append(np.arange(view.chosen.size), -1)[view.places]

@@ -31,7 +31,6 @@ from caltest.estimators.combined.components import (
     components_for,
     components_in_chunks,
 )
-from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.features import (
     WITH,
     FeaturesComponent,
@@ -157,7 +156,6 @@ class Omnibus(JointEstimator):
     kernel: ProductKernel | None = None
     weights: ArrayLike = field(default=None, repr=False, compare=False)
     features: Any = field(default=None, repr=False, compare=False)
-    impossible_excluded = True
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
     _many: OfRows[Any] | None = field(default=None, init=False, repr=False, compare=False)
@@ -184,7 +182,6 @@ class Omnibus(JointEstimator):
             same_length(len(predictions), len(self.weights), "weights")
 
     def for_rows(self, rows: IntArray) -> Self:
-        """With the weights and features of some of the observations."""
         if self.features:
             if self._components:
                 raise TypeError("features: got some with groups, wanted none; give the groups as a feature")
@@ -270,7 +267,6 @@ class Omnibus(JointEstimator):
 
     @property
     def _low_rank(self) -> LowRankSKCE | None:
-        """With the kernel, if the kernels of redraws have a low rank."""
         return self._components[0].low_rank
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
@@ -301,7 +297,10 @@ class Omnibus(JointEstimator):
     def drawn(
         self, predictions: Predictions, observed: Array | None, n_redraws: int, rng: np.random.Generator
     ) -> FloatArray | None:
-        """Of many predictions of classes, whose redraws are never in memory together."""
+        """The numbers (J, B) for observed targets, if given, and redraws that are never in memory together.
+
+        Of many predictions of classes; None for others.
+        """
         if self._many is None or not self._many.draws_by_row:
             return None
         return self._many.drawn(law_of(predictions), observed, n_redraws, row_seed(rng))
@@ -361,7 +360,7 @@ class Omnibus(JointEstimator):
         return np.split(values, np.cumsum(sizes)[:-1])
 
     def told(self, sample: Sample, values: FloatArray, pvalue: float) -> dict[str, Any]:
-        """What each component found, what is wrong, and, without weights, what is claimed beside what happened."""
+        """Fields of an ``Outcome`` that explain it; the first column of the numbers (J, B) is that of the sample."""
         measures = measures_of(sample) if self.weights is None else ()
         return {
             "components": self._found(sample, values),
@@ -414,12 +413,7 @@ class Omnibus(JointEstimator):
             sample, weights = sample.take(rows), None if weights is None else weights[rows]
         return named(findings_of(sample, weights), pvalue)
 
-    def cautions(self, sample: Sample) -> tuple[str, ...]:
-        """Copies of rows, and errors that are alike in rows that follow each other."""
-        return cautions_on(sample)
-
     def hypothesis(self, predictions: Predictions) -> str:
-        """Calibration, given features and weights too if there are some."""
         hypothesis = predictions.hypothesis
         for letter, some in (("X", bool(self.features)), ("w", self.weights is not None)):
             hypothesis = given(hypothesis, letter) if some else hypothesis
@@ -431,7 +425,6 @@ class Omnibus(JointEstimator):
         return super().assumptions if self.weights is None else f"{super().assumptions}; {ASSUMED}"
 
     def notes(self, n: int) -> tuple[str, ...]:
-        """Notes on the bandwidth and the matrices of the kernel, and on the weights."""
         notes = () if self.kernel is None else kernel_notes(self.kernel, n)
         if n > KEPT:
             notes = (*notes, f"what is wrong is found from at most {KEPT} of the {n} observations")
@@ -440,7 +433,6 @@ class Omnibus(JointEstimator):
         return (*notes, f"the weights leave as much as {effective_number(self.weights):.3g} observations of equal ones")
 
     def resolved_notes(self) -> tuple[str, ...]:
-        """Whether kernels have a low rank, or are those of blocks."""
         if self._many is not None and self._many.draws_by_row:
             return (self._many.note,)
         if self._low_rank is None:
@@ -448,7 +440,6 @@ class Omnibus(JointEstimator):
         return (f"kernels have rank {self._low_rank.rank} in the test, because there are many predictions",)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The KCE as a share of its largest value."""
         assert self.kernel is not None
         return share_of_bound(estimate, self.kernel, predictions)
 
@@ -459,7 +450,6 @@ class Omnibus(JointEstimator):
 
 
 def _sum_of_reciprocals(tails: list[tuple[Column, FloatArray]]) -> FloatArray:
-    """Its logarithm, (B,)."""
     logs = [exponents + np.log(one.weight) for one, exponents in tails]
     return np.asarray(np.logaddexp.reduce(logs, axis=0))
 

@@ -82,7 +82,7 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         n = len(predictions)
-        total = redrawn_means([self.kernel], predictions, targets, True)[0] * (n * (n - 1) / 2.0)
+        total = redrawn_means([self.kernel], predictions, targets)[0] * (n * (n - 1) / 2.0)
         between = total - within_pair_sums(self.kernel, self.clusters, predictions, targets)
         return np.asarray(between / self.clusters.n_pairs_between)
 

@@ -78,7 +78,7 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         kept = np.flatnonzero(self.weights)
         some, y = predictions.take(kept), np.ascontiguousarray(targets[:, kept])
-        return np.asarray(redrawn_means([self.kernel], some, y, True, self.weights[kept])[0])
+        return np.asarray(redrawn_means([self.kernel], some, y, self.weights[kept])[0])
 
     def n_used(self, n: int) -> int:
         return int(np.count_nonzero(self.weights))
@@ -222,7 +222,6 @@ class GroupMaximum(JointEstimator):
         return self.estimator.estimate(sample)
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Numbers (J, B) of each group, one below the other."""
         parts = []
         for rows in self.groups.rows:
             some, y = predictions.take(rows), np.ascontiguousarray(targets[:, rows])

@@ -92,7 +92,7 @@ class MaxSKCE(KernelEstimator, JointEstimator):
         return resolved._with(_deviations=found if found is not None and found.all() else None)
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
-        return redrawn_means(self.kernels, predictions, targets, True)
+        return redrawn_means(self.kernels, predictions, targets)
 
     def combined(self, values: FloatArray) -> FloatArray:
         ratios = standardised(values) if self._deviations is None else values / self._deviations[:, None]

@@ -62,7 +62,7 @@ class SKCE(KernelEstimator):
         return mean_of_pairs(self.kernel, sample, self.unbiased)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        estimates: FloatArray = redrawn_means([self.kernel], predictions, targets, self.unbiased)[0]
+        estimates: FloatArray = redrawn_means([self.kernel], predictions, targets, unbiased=self.unbiased)[0]
         return estimates
 
     def tail_bound(self, estimate: float, predictions: Predictions) -> float:

@@ -82,7 +82,6 @@ class UCME(KernelEstimator):
         return estimates
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        """The root of the mean square of the witness function; without the bias, where it is known."""
         unit = "root mean square of the witness function at the test locations"
         return EffectSize(sqrt(max(0.0, estimate - (mean or 0.0))), unit)
 

@@ -71,7 +71,6 @@ def _normal(kernels: Kernels, target_kernel: TargetKernel, predictions: Predicti
 
 
 def _by_terms(kernels: Kernels, target_kernel: TargetKernel, predictions: Predictions, targets: Array) -> TileSums:
-    """Term by term, each for all redraws at once."""
     predictions, y = predictions.prepared(target_kernel), redraws_last(targets)
 
     def tile_sums(place: Place) -> FloatArray:
@@ -137,8 +136,8 @@ def redrawn_means(
     kernels: Sequence[PairKernel],
     predictions: Predictions,
     targets: Array,
-    unbiased: bool,
     weights: FloatArray | None = None,
+    unbiased: bool = True,
 ) -> FloatArray:
     """``mean_of_pairs`` for each of the kernels and each of the targets (B, n): (L, B).
 
@@ -151,31 +150,19 @@ def redrawn_means(
     for one, kernel in enumerate(kernels):
         for product in kernel.products:
             places.setdefault(product.target_kernel, []).append((one, product))
-    means = np.zeros((len(kernels), targets.shape[0]))
+    means, n = np.zeros((len(kernels), targets.shape[0])), len(predictions)
     for owners in places.values():
-        some = _redrawn_means([product for _, product in owners], predictions, targets, unbiased, weights)
+        products = [product for _, product in owners]
+        some = _factored_sums(products, None if weights is None else weights[:, None], predictions, targets)
+        if weights is not None:
+            some = some / weight_of_pairs(weights)
+        elif unbiased:
+            some *= 2.0 / (n * (n - 1))
+        else:
+            diagonals = np.stack([_diagonal_sums(product, predictions, targets) for product in products])
+            some = (2.0 * some + diagonals) / n**2
         np.add.at(means, [one for one, _ in owners], some)
     return means
-
-
-def _redrawn_means(
-    kernels: Sequence[ProductKernel],
-    predictions: Predictions,
-    targets: Array,
-    unbiased: bool,
-    weights: FloatArray | None,
-) -> FloatArray:
-    """``redrawn_means`` for kernels with the same target kernel."""
-    n, factors = len(predictions), None if weights is None else weights[:, None]
-    pairs = _factored_sums(kernels, factors, predictions, targets)
-    if weights is not None:
-        assert unbiased
-        return np.asarray(pairs / weight_of_pairs(weights))
-    if unbiased:
-        pairs *= 2.0 / (n * (n - 1))
-        return pairs
-    diagonals = np.stack([_diagonal_sums(kernel, predictions, targets) for kernel in kernels])
-    return np.asarray((2.0 * pairs + diagonals) / n**2)
 
 
 def redrawn_block_means(

@@ -8,9 +8,10 @@ targets otherwise. Then, with the matrix ``M = sum_i phi_i psi_i'``::
     sum_{i != j} h_ij = |M|**2 - sum_i |psi_i|**2 |phi_i|**2
 """
 
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Self
 
 import numpy as np
@@ -108,7 +109,7 @@ class Features:
         With weights w of the observations those of ``w_i w_j h_ij``.
         """
         groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
-        sums = (self._sums(predictions, targets, group, weights, unbiased) for group in groups)
+        sums = (self._sums(predictions, targets[group], weights, unbiased) for group in groups)
         means = np.concatenate([self.means(one, unbiased) for one in sums])
         if weights is None:
             return means
@@ -125,39 +126,26 @@ class Features:
             "take a lower rank",
         )
         groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
-        sums = [self._sums(predictions, targets, group) for group in groups]
+        sums = [self._sums(predictions, targets[group], None, True) for group in groups]
         matrices, diagonals = [one.matrices for one in sums], [one.diagonal for one in sums]
         return FeatureSums(len(predictions), np.concatenate(matrices), np.concatenate(diagonals))
 
     def _size(self) -> int:
-        """Numbers in the matrix M."""
         return int(self.prediction_map.shape[1] * self.target_map.shape[1])
 
     def _sums(
-        self,
-        predictions: Predictions,
-        targets: Array,
-        redraws: slice,
-        weights: FloatArray | None = None,
-        diagonal: bool = True,
+        self, predictions: Predictions, targets: Array, weights: FloatArray | None, diagonal: bool
     ) -> FeatureSums:
-        """Sums for some of the redraws; the diagonal can be left out."""
         is_finite, grid = predictions.finite is not None, self._grid
         if grid is not None and grid.is_worth(len(predictions)):
-            on_grid = partial(self._grid_sums, grid, predictions, targets[redraws], weights, diagonal)
-            return self._total(map(on_grid, ranges(len(predictions), AT_NODES)))
+            on_grid = partial(self._grid_sums, grid, predictions, targets, weights, diagonal)
+            return reduce(operator.add, map(on_grid, ranges(len(predictions), AT_NODES)))
         # Two parts at least, so that the small products of redraws are shared among threads of one product each.
         size = ROWS if is_finite else min(NUMBERS, -(-len(predictions) // 2))
         parts = list(ranges(len(predictions), size))
-        part_sums = self._finite_sums if is_finite else partial(self._real_sums, diagonal=diagonal)
-        sums = threaded(
-            lambda part: part_sums(predictions, targets, redraws, part, weights),
-            parts,
-            len(parts),
-            "features",
-            products=True,
-        )
-        return self._total(sums)
+        of_part = self._finite_sums if is_finite else self._real_sums
+        part_sums = partial(of_part, predictions, targets, weights, diagonal)
+        return reduce(operator.add, threaded(part_sums, parts, len(parts), "features", products=True))
 
     def adder(self, predictions: Predictions) -> Callable[[Array], FloatArray]:
         """What gives M, (B, t, s), for many real targets (B, n) or (B, n, d) of some predictions, whichever others are.
@@ -179,32 +167,23 @@ class Features:
 
     def diagonal(self, predictions: Predictions, targets: Array) -> float:
         """``sum_i |psi_i|**2 |phi_i|**2`` of real targets (n,) or (n, d)."""
-        sums = self._real_sums(predictions, targets[None], slice(0, 1), slice(None), None, True)
-        return float(sums.diagonal[0])
+        return float(self._real_sums(predictions, targets[None], None, True, slice(None)).diagonal[0])
 
-    @staticmethod
-    def _total(sums: Iterator[FeatureSums]) -> FeatureSums:
-        total = next(sums)
-        for one in sums:
-            total = total + one
-        return total
-
-    def _prediction_features(self, predictions: Predictions, weights: FloatArray | None = None) -> FloatArray:
-        """``psi``, (n, s), times the weights of the observations if they have some."""
+    def _prediction_features(
+        self, predictions: Predictions, weights: FloatArray | None = None, part: slice | None = None
+    ) -> FloatArray:
+        """``psi``, (n, s), times the weights of the observations, of which they are a part, if they have some."""
         features: FloatArray = self.kernel.prediction_kernel.tile(predictions, self.landmarks) @ self.prediction_map
-        return features if weights is None else features * weights[:, None]
+        return features if weights is None else features * weights[part, None]
 
     def _finite_sums(
-        self, predictions: Predictions, targets: Array, redraws: slice, part: slice, weights: FloatArray | None
+        self, predictions: Predictions, targets: Array, weights: FloatArray | None, diagonal: bool, part: slice
     ) -> FeatureSums:
         """M with phi = e_y - p: that of the most probable labels, and of the changes from them."""
         here = predictions.take(part).finite
         assert here is not None
-        outcomes = here.outcomes(self.kernel.target_kernel, targets[redraws, part])
-        features, p = (
-            self._prediction_features(here, None if weights is None else weights[part]),
-            outcomes.probabilities,
-        )
+        outcomes = here.outcomes(self.kernel.target_kernel, targets[:, part])
+        features, p = self._prediction_features(here, weights, part), outcomes.probabilities
         matrices = changes_by_class(features, outcomes.base, outcomes.labels, here.n_classes)
         matrices += outcomes.anchors.T @ features
         means = p @ self.target_map
@@ -213,23 +192,17 @@ class Features:
         return FeatureSums(len(here), matrices, gathered_sums(norms, outcomes.labels))
 
     def _real_sums(
-        self,
-        predictions: Predictions,
-        targets: Array,
-        redraws: slice,
-        part: slice,
-        weights: FloatArray | None,
-        diagonal: bool,
+        self, predictions: Predictions, targets: Array, weights: FloatArray | None, diagonal: bool, part: slice
     ) -> FeatureSums:
         """M with phi from landmarks among the targets, redraw by redraw."""
         here = predictions.take(part)
-        features = self._prediction_features(here, None if weights is None else weights[part])
+        features = self._prediction_features(here, weights, part)
         law, target_kernel = here.law.prepared(self.kernel.target_kernel), self.kernel.target_kernel
         expected = law.expected_kernel(target_kernel, self.targets) @ self.target_map
         means = expected.T @ features
-        matrices = np.empty((redraws.stop - redraws.start, *means.shape))
+        matrices = np.empty((len(targets), *means.shape))
         diagonals, lengths = np.zeros(len(matrices)), np.einsum("is,is->i", features, features)
-        for b, y in enumerate(targets[redraws, part]):
+        for b, y in enumerate(targets[:, part]):
             tile = law.target_tile(target_kernel, y, self.targets)
             if diagonal:
                 phi = tile @ self.target_map - expected
@@ -268,7 +241,7 @@ class Features:
     ) -> FeatureSums:
         """M with phi interpolated between the nodes of a grid."""
         here, target_kernel = predictions.take(part), self.kernel.target_kernel
-        features = self._prediction_features(here, None if weights is None else weights[part])
+        features = self._prediction_features(here, weights, part)
         lengths = np.einsum("is,is->i", features, features)
         phi = here.law.target_tile(target_kernel, grid.nodes, self.targets) @ self.target_map
         expected = self._expected(predictions, part)

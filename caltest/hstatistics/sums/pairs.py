@@ -41,7 +41,6 @@ def h_diagonal(kernel: PairKernel, sample: Sample) -> FloatArray:
 
 
 def _width(kernel: PairKernel, sample: Sample) -> int:
-    """About how many numbers each prediction takes."""
     return max(sample.predictions.law.width(one.target_kernel) for one in kernel.products)
 
 

@@ -5,8 +5,9 @@ from itertools import product
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
+from caltest.hstatistics.sums.features import inverse_root
 from caltest.hstatistics.sums.pairs import deviations
-from caltest.kernels import GaussianKernel, PairKernel, TargetKernel
+from caltest.kernels import GaussianKernel, PairKernel
 from caltest.predictions import ClosedFormMissing, Predictions, Sample
 
 DRAWS = 256
@@ -83,14 +84,10 @@ def _gaussian_term(law: Predictions, one: Term, other: Term, locations: Array) -
     j = len(locations)
     expected = law.prepared(both).expected_kernel(both, middles).reshape(-1, j, j)
     expected *= factor
-    first, second = (_expected(law, term, locations) for term in (kernel, other_kernel))
+    first, second = (law.prepared(term).expected_kernel(term, locations) for term in (kernel, other_kernel))
     expected -= first[:, :, None] * second[:, None, :]
     total: FloatArray = weight * other_weight * np.einsum("ij,il,ijl->jl", left, right, expected, optimize=True)
     return total
-
-
-def _expected(law: Predictions, kernel: TargetKernel, targets: Array) -> FloatArray:
-    return law.prepared(kernel).expected_kernel(kernel, targets)
 
 
 def product_of_gaussians(
@@ -133,8 +130,7 @@ def whitening(covariance: FloatArray, tolerance: float) -> FloatArray:
     if not kept.any():
         return np.zeros((len(covariance), 0))
     scale = np.sqrt(variances[kept])
-    values, vectors = np.linalg.eigh(covariance[np.ix_(kept, kept)] / np.outer(scale, scale))
-    large = values > tolerance * values[-1]
-    whitener = np.zeros((len(covariance), int(large.sum())))
-    whitener[kept] = vectors[:, large] / np.sqrt(values[large]) / scale[:, None]
+    root = inverse_root(covariance[np.ix_(kept, kept)] / np.outer(scale, scale), tolerance)
+    whitener = np.zeros((len(covariance), root.shape[1]))
+    whitener[kept] = root / scale[:, None]
     return whitener

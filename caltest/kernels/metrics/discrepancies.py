@@ -150,7 +150,6 @@ class MixtureWasserstein(Metric):
             raise TypeError(f"of_components: got {self.of_components!r}, wanted a metric such as Wasserstein()")
 
     def resolve(self, predictions: Any) -> Self:
-        """The metric itself, with a warning."""
         warn(
             "functions of the mixture Wasserstein distance need not be positive definite, although the paper says so: "
             "calibration errors can be negative and miscalibration can go unseen. Use MMD(kernel).",
@@ -159,7 +158,6 @@ class MixtureWasserstein(Metric):
         return self
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Distances (..., r, c) of mixtures; other predictions do not have it."""
         if not hasattr(rows, "components"):
             raise TypeError(f"metric: got {self!r} for {rows.family} predictions, but it is for Mixture predictions")
 

@@ -208,7 +208,6 @@ class Wasserstein(VectorMetric):
     vectors = "transport_vectors"
 
     def resolve(self, predictions: Any) -> Self:
-        """The metric itself, with a warning where it does not make kernels of the predictions."""
         predictions.warn_of_transport()
         return self
 

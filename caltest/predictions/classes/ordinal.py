@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import increasing_numbers, real_array
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, SquaredEuclidean, Wasserstein1
-from caltest.predictions.base import Predictions, require_family
+from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.classes.finite import at_labels
 from caltest.predictions.faults import Faults
@@ -69,7 +69,6 @@ class Ordinal(Categorical):
         return self._positions
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, Ordinal, name)
         super().check_compatible(other, name)
         if isinstance(other, Ordinal) and not np.array_equal(other.positions, self.positions):
             raise ValueError(
@@ -86,7 +85,6 @@ class Ordinal(Categorical):
         return OrderedFaults(self, weights, among) if self.n_classes > 2 else super().faults(weights)
 
     def energy_distances(self, other: Self) -> FloatArray:
-        """``2 sum_c gap_c (F_c - F'_c)**2`` for each prediction (..., r) and each other one (..., c)."""
         roots = np.sqrt(2.0 * np.diff(self._positions))
         return SquaredEuclidean().tile(self._cumulative()[..., :-1] * roots, other._cumulative()[..., :-1] * roots)
 

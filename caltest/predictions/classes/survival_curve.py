@@ -6,7 +6,6 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, to_array
 from caltest._validation import finite_array, increasing_numbers, one_of, real_array, real_targets, refuse_rows
-from caltest.predictions.base import Predictions, require_family
 from caltest.predictions.classes.ordinal import Ordinal
 
 Between = Literal["linear", "steps"]
@@ -111,10 +110,6 @@ class SurvivalCurve(Ordinal):
         inside = start + share * (end - start)
         return inside, np.where(seen & ~is_last, inside, 1.0)
 
-    def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, SurvivalCurve, name)
-        super().check_compatible(other, name)
-
     def describe(self, n: int | None = None) -> str:
         number = self.times.size
         times = f"{number} time{'s' if number > 1 else ''} up to {self.longest:g}"
@@ -122,7 +117,6 @@ class SurvivalCurve(Ordinal):
 
 
 def _checked(times: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Times above 0, and curves at them that do not rise."""
     grid, array = real_array(times, "times", ndim=1), to_array(probabilities, "probabilities")
     grid = increasing_numbers(grid, "times", "the columns of the probabilities into the same order")
     if array.ndim != 2 or array.shape[1] != grid.size or array.shape[0] == 0:

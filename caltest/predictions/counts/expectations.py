@@ -46,7 +46,6 @@ def means_of_range(kernel: TargetKernel, probabilities: FloatArray, first: int, 
 
 
 def _convolved(kernel: TargetKernel, probabilities: FloatArray, first: int, start: int, stop: int) -> FloatArray:
-    """``means_of_range`` for a function of y - y'."""
     from scipy.fft import irfft, next_fast_len, rfft
 
     size = probabilities.shape[-1]

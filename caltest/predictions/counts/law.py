@@ -119,7 +119,6 @@ class CountPredictions(Predictions):
         return new
 
     def _flat(self) -> Self:
-        """A sample of all predictions of a stack."""
         return self._like(*(parameter.ravel() for parameter in self._parameters))
 
     def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
@@ -154,7 +153,6 @@ class CountPredictions(Predictions):
         return counts
 
     def impossible(self, targets: Array) -> BoolArray:
-        """Which of the counts are above 0 where 0 is certain."""
         excluded: BoolArray = (self.mean == 0.0) & (targets > 0)
         return excluded
 
@@ -195,7 +193,6 @@ class CountPredictions(Predictions):
         return counts.reshape(shape)
 
     def _bisected(self, level: FloatArray) -> FloatArray:
-        """Between 0 and a count that is high enough."""
         shape = np.broadcast_shapes(level.shape, self.shape)
         low, high = np.full(shape, -1.0), np.broadcast_to(np.ceil(self.mean + np.sqrt(self.variance)), shape).copy()
         while (small := self.cdf(high) < level).any():
@@ -451,7 +448,6 @@ class CountPredictions(Predictions):
         return means_of_range(kernel, self._probabilities(*mine), mine[0], first, stop)
 
     def _has_means(self, kernel: TargetKernel, first: int, stop: int) -> bool:
-        """Whether the table has them."""
         table = self._table
         return table is not None and table.kernel == kernel and table.first <= first and stop <= table.stop
 

@@ -105,7 +105,6 @@ class Pool(Scenarios):
         Members.__init__(self, values)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Targets as they are in the pools."""
         farthest = float(np.abs(self.members).max())
         return np.clip(super().check_targets(targets, name), -farthest, farthest)
 
@@ -119,7 +118,6 @@ class Pool(Scenarios):
 
     @property
     def weight(self) -> float:
-        """``(m + 1) / m``."""
         return self.n_members / (self.n_members - 1)
 
     def spread_shares(self, squares: FloatArray) -> FloatArray:

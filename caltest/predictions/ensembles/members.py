@@ -43,7 +43,6 @@ class Members(Predictions):
         self.members.flags.writeable = False
 
     def _of(self, members: FloatArray) -> Self:
-        """The same with other members."""
         return self._like(members, *self._parameters[1:])
 
     @property

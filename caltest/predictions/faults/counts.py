@@ -163,7 +163,6 @@ class Factor(OfPatterns[Counts]):
         return float(seen.view.weights @ seen.log_ratio(law))
 
     def size(self, seen: Counts, sibling: int, t: float) -> float:
-        """The factor at the place that is named."""
         return exp(self.patterns[sibling].sign * t)
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
@@ -180,7 +179,6 @@ class Elasticity(Factor):
     range = (-2.0, 4.0)
 
     def size(self, seen: Counts, sibling: int, t: float) -> float:
-        """The power of the predicted means."""
         return 1.0 + t
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
@@ -207,7 +205,6 @@ class Spread(Fault[Counts]):
         return float(seen.view.weights @ seen.log_ratio(law))
 
     def size(self, seen: Counts, sibling: int, t: float) -> float:
-        """The dispersion, or its ratio to that predicted."""
         return exp(t)
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
@@ -257,7 +254,6 @@ class Narrow(Fault[Counts]):
         return np.maximum(tilted.sum(axis=1), 1e-300), (tilted * squares).sum(axis=1)
 
     def size(self, seen: Counts, sibling: int, t: float) -> float:
-        """The variance in units of that predicted."""
         norms, squares = self._norms(t)
         return float(np.average(squares / norms, weights=self._view.weights))
 

@@ -95,7 +95,6 @@ class HeavyTails(Fault[Scores]):
         return float(seen.weights @ logs)
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
-        """Degrees of freedom."""
         return 1.0 / max(t, LEAST_RECIPROCAL)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
@@ -259,7 +258,6 @@ class Shift(OfResiduals):
         return float(seen.weights @ (seen.log_kernel(moved) - seen.log_kernel(own)))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
-        """In predicted standard deviations, with its direction."""
         return seen.unit * self.patterns[sibling].sign * t
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
@@ -303,7 +301,6 @@ class Scale(OfResiduals):
         return float(seen.weights @ terms.sum(axis=0))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
-        """The ratio of errors to those predicted."""
         return seen.ratio(t * self.patterns[sibling].sign)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:

@@ -68,7 +68,6 @@ class Scores:
 
     @property
     def _m(self) -> int | None:
-        """Members of an ensemble."""
         return None if self.law.pool_size is None else self.law.pool_size - 1
 
     @property

@@ -136,7 +136,6 @@ class Correlation(OfPatterns[Scores]):
         return float(seen.weights @ (-0.5 * np.log(rest) - 0.5 * quadratic / rest))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
-        """The correlation at the place that is named."""
         return self._of(sibling)[1].sign * t
 
     def apart(self, seen: Scores, sibling: int, other: int) -> bool:

@@ -14,51 +14,36 @@ Rule = tuple[str, Callable[..., tuple[Array, ...]]]
 """A family, and the arguments of its constructor from the parameters of scipy."""
 
 
-def _from_zero(loc: FloatArray) -> None:
-    refuse_rows(loc != 0.0, loc, "loc", "0: the family has a fixed origin; subtract loc from the targets")
-
-
-def _gamma(a: FloatArray, loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
-    _from_zero(loc)
-    return a, scale
-
-
-def _exponential(loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
-    _from_zero(loc)
-    return np.ones_like(scale), scale
-
-
-def _lognormal(s: FloatArray, loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
-    _from_zero(loc)
+def _lognormal(s: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
     refuse_rows(scale <= 0.0, scale, "scale", "positive numbers")
     return np.log(scale), s
 
 
-def _beta(a: FloatArray, b: FloatArray, loc: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
-    _from_zero(loc)
+def _beta(a: FloatArray, b: FloatArray, scale: FloatArray) -> tuple[Array, ...]:
     refuse_rows(scale != 1.0, scale, "scale", "1: the family lives on [0, 1]; divide the targets by scale")
     return a, b
 
 
-def _counts(*parameters: FloatArray) -> tuple[Array, ...]:
-    *shapes, loc = parameters
-    _from_zero(loc)
-    return tuple(shapes)
+def _same(*parameters: FloatArray) -> tuple[Array, ...]:
+    return parameters
 
 
 RULES: dict[str, Rule] = {
-    "norm": ("Normal", lambda loc, scale: (loc, scale)),
-    "laplace": ("Laplace", lambda loc, scale: (loc, scale)),
-    "t": ("StudentT", lambda df, loc, scale: (df, loc, scale)),
-    "gamma": ("Gamma", _gamma),
-    "expon": ("Gamma", _exponential),
+    "norm": ("Normal", _same),
+    "laplace": ("Laplace", _same),
+    "t": ("StudentT", _same),
+    "gamma": ("Gamma", _same),
+    "expon": ("Gamma", lambda scale: (np.ones_like(scale), scale)),
     "lognorm": ("LogNormal", _lognormal),
     "beta": ("Beta", _beta),
-    "poisson": ("Poisson", _counts),
-    "nbinom": ("NegativeBinomial", _counts),
-    "bernoulli": ("Bernoulli", _counts),
+    "poisson": ("Poisson", _same),
+    "nbinom": ("NegativeBinomial", _same),
+    "bernoulli": ("Bernoulli", _same),
 }
-"""Rules by the names of univariate distributions, for their shape parameters in order, loc and, if any, scale."""
+"""Rules by the names of univariate distributions, for their shape parameters in order, loc if it moves, and scale."""
+
+MOVED = ("norm", "laplace", "t")
+"""Those of families without a fixed origin."""
 
 KNOWN = (
     f"frozen {', '.join(RULES)}, other frozen continuous ones, multivariate_normal, and Normal and Mixture of Normal"
@@ -79,7 +64,12 @@ def described(data: Any) -> Described:
     if isinstance(data, stats.distributions.rv_frozen):
         for name, (family, arguments) in RULES.items():
             if type(data.dist) is type(getattr(stats, name)):
-                parameters = parameters_of_frozen(data, isinstance(data.dist, stats.rv_continuous))
+                is_continuous = isinstance(data.dist, stats.rv_continuous)
+                parameters = parameters_of_frozen(data, is_continuous)
+                if name not in MOVED:
+                    loc = parameters.pop(-2 if is_continuous else -1)
+                    wanted = "0: the family has a fixed origin; subtract loc from the targets"
+                    refuse_rows(loc != 0.0, loc, "loc", wanted)
                 return Described(name, family, arguments(*parameters), parameters[0].shape)
         raise unknown(data.dist.name)
     if isinstance(data, type(stats.multivariate_normal([0.0]))):

@@ -54,7 +54,6 @@ class Measures:
         return int(self.points.shape[-1])
 
     def __sub__(self, other: "Measures") -> "Measures":
-        """The differences, one by one."""
         points = np.concatenate([self.points, other.points], axis=-2)
         return Measures(points, np.concatenate([self.weights, -other.weights]))
 
@@ -151,7 +150,6 @@ def sums_of_waves(waves: Waves, rows: Measures, columns: Measures) -> FloatArray
 
 
 def _by_pairs(form: Form, rows: Measures, columns: Measures) -> FloatArray:
-    """Pair of points by pair of points."""
     left, right = np.ascontiguousarray(rows.points), np.ascontiguousarray(columns.points)
     out = np.empty((left.shape[0], left.shape[1], right.shape[1]))
     members.pair_sums(form.settings, (left, rows.weights), (right, columns.weights), out)

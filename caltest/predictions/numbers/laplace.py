@@ -64,7 +64,6 @@ class Laplace(LocationScale):
         return self._tempered(t, self.mean, t * self.scale)
 
     def _closed_form(self, kernel: TargetKernel) -> ClosedForm[Self] | None:
-        """For Laplacian kernels."""
         form = kernel.exponential
         if form is None or form.linear != 0.0 or form.square != 0.0:
             return None

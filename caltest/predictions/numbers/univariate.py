@@ -13,15 +13,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of,
 from caltest._validation import real_array, real_targets, refuse_rows
 from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.base import ClosedFormMissing, Drawer, Predictions, weighted_sum
-from caltest.predictions.measures.law_sums import (
-    LawSums,
-    Place,
-    TooFine,
-    expected,
-    expected_of_pairs,
-    prepare,
-    sums_of_targets,
-)
+from caltest.predictions.measures import law_sums
 from caltest.predictions.numbers.quantile_rule import LEVEL_WEIGHTS
 
 T = TypeVar("T")
@@ -65,7 +57,7 @@ class Univariate(Predictions):
         flat = copy(self)
         vars(flat).pop("_shared", None)
         flat._parameters = tuple(values.reshape(-1) for values in parameters)
-        self._shared = LawSums(flat)
+        self._shared = law_sums.LawSums(flat)
         self._rows = np.arange(parameters[0].size).reshape(self.shape)
 
     def _check(self) -> None:
@@ -120,7 +112,7 @@ class Univariate(Predictions):
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means and variances (..., n)."""
 
-    def quantile_vectors(self, sums: LawSums) -> FloatArray:
+    def quantile_vectors(self, sums: law_sums.LawSums) -> FloatArray:
         """Means (n,) and centred quantiles, scaled to the standard deviation: vectors (n, d).
 
         Their distances are 2-Wasserstein distances, exact between distributions that differ in location and scale only.
@@ -175,7 +167,7 @@ class Univariate(Predictions):
     def prepared(self, kernel: TargetKernel) -> Self:
         for _, term in kernel.weighted_terms:
             if self._closed_form(term) is None:
-                self._by_rule(term, partial(prepare, term))
+                self._by_rule(term, partial(law_sums.prepare, term))
         return self
 
     def _closed_form(self, kernel: TargetKernel) -> "ClosedForm[Self] | None":
@@ -189,12 +181,12 @@ class Univariate(Predictions):
         if (formulas := self._closed_form(kernel)) is not None:
             return formulas[0](targets)
         self._check_support(targets, "targets")
-        return self._by_rule(kernel, lambda place: expected(kernel, place, targets))
+        return self._by_rule(kernel, lambda place: law_sums.expected(kernel, place, targets))
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         if (formulas := self._closed_form(kernel)) is not None:
             return formulas[1](other)
-        return self._by_rule(kernel, lambda place: expected_of_pairs(kernel, place, other._place))
+        return self._by_rule(kernel, lambda place: law_sums.expected_of_pairs(kernel, place, other._place))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
@@ -202,19 +194,19 @@ class Univariate(Predictions):
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         sums = None
         if self._closed_form(kernel) is None:
-            sums = self._by_rule(kernel, lambda place: sums_of_targets(kernel, place, weights, targets))
+            sums = self._by_rule(kernel, lambda place: law_sums.sums_of_targets(kernel, place, weights, targets))
         return super().expectation_sums(kernel, weights, targets) if sums is None else sums
 
     @property
-    def _place(self) -> Place:
+    def _place(self) -> law_sums.Place:
         return self._shared, self._rows
 
-    def _by_rule(self, kernel: TargetKernel, function: Callable[[Place], T]) -> T:
+    def _by_rule(self, kernel: TargetKernel, function: Callable[[law_sums.Place], T]) -> T:
         if kernel.is_identity or kernel.of_classes:
             raise self._no_closed_form(kernel, "a kernel of numbers, such as GaussianKernel(),")
         try:
             return function(self._place)
-        except TooFine:
+        except law_sums.TooFine:
             raise ClosedFormMissing(
                 f"target_kernel: got {kernel!r} for {self.family} predictions of numbers so large that differences of "
                 "the size of the bandwidth are lost to rounding, wanted a larger bandwidth, or targets and predictions "

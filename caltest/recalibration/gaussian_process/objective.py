@@ -58,8 +58,8 @@ class AllInputs(Rows):
         deviation, variance = deviation.reshape(shape), variance.reshape(shape)
 
         def part(rows: slice) -> float:
-            results = deviation[rows], variance[rows], d_deviation[rows], d_variance[rows]
-            return latent.at_inputs(self.prior[rows], self.labels[rows], *results)
+            values, slopes = (deviation[rows], variance[rows]), (d_deviation[rows], d_variance[rows])
+            return latent.at_inputs(self.prior[rows], self.labels[rows], values, slopes)
 
         return _summed(part, shape), d_deviation.ravel(), d_variance.ravel()
 
@@ -92,7 +92,7 @@ class OnGrid(Rows):
 
         def part(rows: slice) -> float:
             data = self.prior[rows], self.labels[rows], cells[rows], places[rows]
-            return latent.on_grid(*data, deviation, variance, *slopes[slices.index(rows)])
+            return latent.on_grid(*data, (deviation, variance), tuple(slopes[slices.index(rows)]))
 
         value = _summed(part, self.prior.shape)
         d_deviation, d_variance = slopes.sum(axis=0)

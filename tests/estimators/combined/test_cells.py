@@ -40,8 +40,8 @@ def test_counts_are_those_of_labels_drawn_one_at_a_time(first):
     some, numbers = np.array([3, 5, 6, 20, 29]), 7 * np.arange(30) + 2
     counts, sums = np.zeros((4, n_redraws)), np.zeros((2, n_redraws))
     terms = np.random.default_rng(2).normal(size=(30, 4, 2))
-    arguments = (one[some] for one in (p, labels, weights, terms, numbers))
-    count_labels(*arguments, SEED, first, counts, sums)
+    rows = tuple(one[some] for one in (p, labels, weights, terms, numbers))
+    count_labels(rows, SEED, first, counts, sums)
     redraws = range(max(first, 0), first + n_redraws)
     made = drawn(p[some], numbers[some], redraws)
     made = np.concatenate([labels[some][None], made]) if first < 0 else made
@@ -54,7 +54,7 @@ def test_counts_are_those_of_labels_drawn_one_at_a_time(first):
 def test_classes_of_probability_zero_are_never_drawn():
     p, counts = np.array([[0.0, 0.3, 0.0, 0.7, 0.0]]), np.zeros((5, 4000))
     none, one = np.zeros(0, dtype=np.intp), np.zeros(1, dtype=np.intp)
-    count_labels(p, none, np.ones(1), np.zeros((1, 5, 0)), one, SEED, 0, counts, np.zeros((0, 4000)))
+    count_labels((p, none, np.ones(1), np.zeros((1, 5, 0)), one), SEED, 0, counts, np.zeros((0, 4000)))
     totals = counts.sum(axis=1)
     assert not totals[[0, 2, 4]].any()
     assert totals.sum() == 4000

@@ -66,7 +66,7 @@ def test_every_sum_equals_that_of_all_pairs(shape, family, metric, target):
     parts = [kernel.prediction_kernel], kernel.target_kernel
     slow = hredraws.pair_sums(*parts, sample.predictions, redraws, tiles)[0]
     for unbiased in (True, False):
-        means = hredraws.redrawn_means([kernel], sample.predictions, redraws, unbiased)[0]
+        means = hredraws.redrawn_means([kernel], sample.predictions, redraws, unbiased=unbiased)[0]
         if unbiased:
             assert means == pytest.approx(2 * slow / (n * (n - 1)), abs=1e-13)
         else:

@@ -47,14 +47,9 @@ class BinaryView(ClassView):
         inside = (self.ranks > low) & (self.ranks <= high)
         return np.asarray(inside & (self.n_observations * (high - low) >= LEAST_IN_WINDOW))
 
-    @cached_property
-    def claim_features(self) -> FloatArray:
-        """What outcomes are multiplied by: for all that depends on the claim smoothly."""
-        return np.concatenate([np.ones((1, self.n)), self.cosines]) * self.weights
-
     def sums_of_claims(self, seen: Labels) -> FloatArray:
-        """Outcomes times cosines of the ranks of the claims."""
-        return np.asarray(self.claim_features @ seen.ones.T)
+        """Outcomes, alone and times cosines of the ranks of the claims."""
+        return np.asarray((np.concatenate([np.ones((1, self.n)), self.cosines]) * self.weights) @ seen.ones.T)
 
     def sums_in_windows(self, seen: Labels) -> FloatArray:
         """Outcomes in each window, from those between neighbouring ends of windows."""
@@ -100,7 +95,13 @@ class BinaryFaults(LabelFaults):
     ) -> None:
         self.view = view = BinaryView(law, weights, sizes)
         self.weights = view.weights
-        self.kinds = (Claims(view), Temperature(view), Random(view), Window(view), Wave(view))
+        self.kinds = (
+            Claims(view),
+            Temperature(view),
+            Random(view),
+            Window(view, len(view.windows)),
+            Wave(view, N_COSINES - 1),
+        )
         self.compared = (
             Rows("claims", 1 + N_COSINES, view.sums_of_claims, 2.0),
             Rows("windows of claims", len(view.windows), view.sums_in_windows),
@@ -111,10 +112,6 @@ class Claims(Frequency):
     """Odds that are exp(t) times as large as claimed."""
 
     view: BinaryView
-
-    def __init__(self, view: BinaryView) -> None:
-        super().__init__(view)
-        self.n_siblings = 1
 
     def promising(self, seen: Labels) -> FloatArray:
         return np.zeros(1)
@@ -139,10 +136,6 @@ class Window(ClassFault):
     kind = "window"
     range = (-8.0, 8.0)
     n_choices = WINDOW_CHOICES
-
-    def __init__(self, view: BinaryView) -> None:
-        super().__init__(view)
-        self.n_siblings = len(view.windows)
 
     def promising(self, seen: Labels) -> FloatArray:
         view = self.view
@@ -177,10 +170,6 @@ class Wave(ClassFault):
     view: BinaryView
     kind = "wave"
     range = (-6.0, 6.0)
-
-    def __init__(self, view: BinaryView) -> None:
-        super().__init__(view)
-        self.n_siblings = N_COSINES - 1
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         return self.view.log_ratio(seen, t * self.view.cosines[sibling + 1])

@@ -1,10 +1,9 @@
 """What faults of classes see of predictions and labels."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -196,38 +195,32 @@ def sum_of_log_norms(view: ClassView, rows: IntArray, exponents: FloatArray) -> 
     return np.asarray(np.sum(list(threaded(of_part, parts, len(parts), "temperatures")), axis=0))
 
 
-class Seen(ABC):
+class Seen(Protocol):
     """What the rows of faults see of many redraws: sums over the observations."""
 
     view: ClassView
 
     @property
-    @abstractmethod
     def totals(self) -> FloatArray:
         """Weight of each class, (k, B)."""
 
     @property
-    @abstractmethod
     def hit_sums(self) -> FloatArray:
         """Hits of the most probable class times features, (4, B)."""
 
     @property
-    @abstractmethod
     def top_sums(self) -> FloatArray:
         """Hits, and then log scores, of the predictions of each chosen most probable class, (2 S, B)."""
 
     @property
-    @abstractmethod
     def curves(self) -> FloatArray:
         """Chosen labels times three cosines of the ranks of their probabilities, (3 S, B)."""
 
     @property
-    @abstractmethod
     def sums(self) -> FloatArray:
         """``M[b, c, a]``: sum of the probabilities of class a over observations of class c, for chosen classes."""
 
     @property
-    @abstractmethod
     def pair_logs(self) -> FloatArray:
         """``L[b, c, a]``: sums over observations of class c of what leaks from a, and swaps with it, gain."""
 
@@ -340,8 +333,8 @@ class LabelFaults(Faults):
 class ClassFault(Fault[Labels]):
     """A fault of the classes of a view."""
 
-    def __init__(self, view: ClassView) -> None:
-        self.view = view
+    def __init__(self, view: ClassView, n_siblings: int = 1) -> None:
+        self.view, self.n_siblings = view, n_siblings
 
 
 def remaining(weight: float, t: float) -> float:

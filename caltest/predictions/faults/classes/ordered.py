@@ -181,7 +181,6 @@ class LatentScale(OfScores):
         return np.asarray(scores * np.exp(-t * self.patterns[sibling].signs))
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
-        """The ratio of errors to those predicted."""
         return exp(self.patterns[sibling].sign * t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
@@ -246,7 +245,6 @@ class OneSide(LatentScale):
         return np.where(side * scores > 0.0, scores * exp(-t), scores)
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
-        """The ratio of errors to those predicted."""
         return exp(t)
 
     def place(self, sibling: int) -> str:
@@ -276,7 +274,6 @@ class Level(Fault[Labels]):
         return below + remaining(float(counts[sibling + 1]), t / p[sibling + 1])
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
-        """The share of the outcomes below the quantile."""
         return float(self._levels[sibling] + t)
 
     def place(self, sibling: int) -> str:
@@ -309,7 +306,6 @@ class Coverage(Fault[Labels]):
         return float(t * inside - w.sum() * np.log1p(self._nominal(sibling) * np.expm1(t)))
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
-        """The coverage of the interval."""
         nominal = self._nominal(sibling)
         return float(nominal * np.exp(t) / (1.0 + nominal * np.expm1(t)))
 

@@ -36,9 +36,8 @@ class OfPairs(ClassFault):
     ordered: bool
 
     def __init__(self, view: ClassView) -> None:
-        super().__init__(view)
         self._pairs = pairs_of(view.chosen.size, ordered=self.ordered)
-        self.n_siblings = len(self._pairs)
+        super().__init__(view, len(self._pairs))
 
     def _classes(self, sibling: int) -> tuple[int, int]:
         a, b = self.view.chosen[self._pairs[sibling]]

@@ -33,11 +33,9 @@ class ClassFaults(LabelFaults):
         self.weights, size = view.weights, view.chosen.size
         self.kinds = (
             Temperature(view),
-            TemperatureOfTop(view),
+            TemperatureOfTop(view, view.k),
             Random(view),
-            Frequency(view),
-            Share(view),
-            Slope(view),
+            *(kind(view, view.k) for kind in (Frequency, Share, Slope)),
             Leak(view),
             Swap(view),
         )
@@ -64,8 +62,8 @@ class Temperature(ClassFault):
     kind = "temperature"
     range = (-3.0, 3.0)
 
-    def __init__(self, view: ClassView) -> None:
-        super().__init__(view)
+    def __init__(self, view: ClassView, n_siblings: int = 1) -> None:
+        super().__init__(view, n_siblings)
         self._norms: dict[int, Callable[[float], float]] = {}
 
     def rows_of(self, sibling: int) -> slice | IntArray:
@@ -80,7 +78,6 @@ class Temperature(ClassFault):
         return logs * (exp(-t) - 1.0) - self._norms[sibling](t)
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
-        """The temperature."""
         return exp(t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
@@ -102,10 +99,6 @@ class TemperatureOfTop(Temperature):
     """The same of predictions with one most probable class."""
 
     kind = "temperature of a class"
-
-    def __init__(self, view: ClassView) -> None:
-        super().__init__(view)
-        self.n_siblings = view.k
 
     def rows_of(self, sibling: int) -> slice | IntArray:
         return np.flatnonzero(self.view.top == sibling)
@@ -145,10 +138,6 @@ class Random(ClassFault):
 class OfEachClass(ClassFault):
     """A fault with a sibling for each class."""
 
-    def __init__(self, view: ClassView) -> None:
-        super().__init__(view)
-        self.n_siblings = view.k
-
     def place(self, sibling: int) -> str:
         return self.view.named(sibling)
 
@@ -176,7 +165,6 @@ class Frequency(OfEachClass):
         return float(t * seen.counts[sibling] - self.view.weights @ norms)
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
-        """The ratio of odds."""
         return exp(t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
@@ -220,8 +208,8 @@ class Slope(OfEachClass):
     kind = "slope"
     range = (-1.5, 5.0)
 
-    def __init__(self, view: ClassView) -> None:
-        super().__init__(view)
+    def __init__(self, view: ClassView, n_siblings: int) -> None:
+        super().__init__(view, n_siblings)
         self._odds: dict[int, FloatArray] = {}
 
     def _log_odds(self, c: int) -> FloatArray:
@@ -247,7 +235,6 @@ class Slope(OfEachClass):
         return float(t * (w[own] @ x[own]) - w @ np.log1p(self.view.column(sibling) * np.expm1(t * x)))
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
-        """The factor of log odds."""
         return 1.0 + t
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
