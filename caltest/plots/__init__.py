@@ -1,7 +1,7 @@
 """Pictures of calibration. They need matplotlib: ``pip install caltest[plots]``.
 
 Each is drawn into ``ax``, by default those of a new figure, and returns them. Where several models can share axes,
-``label`` and ``color`` are those of one, and there is one legend.
+``label`` and ``color`` are those of one, and there is one legend. All raise what ``reliability_diagram`` does.
 """
 
 from caltest._basics import names as _names

@@ -102,10 +102,29 @@ class Style(NamedTuple):
         return {"color": self.color, "linestyle": self.kind, "label": self.name(otherwise), "gid": MODEL}
 
 
-def style_of(ax: "Axes", color: str | None, label: str | None = None) -> Style:
+def style_of(ax: "Axes", color: str | None = None, label: str | None = None) -> Style:
     """The style of the next model of some axes."""
     i = sum(1 for one in ax.get_children() if one.get_gid() == MODEL)
     return Style(color or COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], LINES[i % len(LINES)], i, label)
+
+
+def started(
+    ax: "Axes | None", what: str, size: tuple[float, float], color: str | None = None, label: str | None = None
+) -> "tuple[Axes, Style]":
+    """The axes that are given, or those of a new figure, and the style of their next model."""
+    made = axes_of(ax, what, size)
+    return made, style_of(made, color, label)
+
+
+def ended(
+    ax: "Axes", x: str, y: str, title: str = "", over: str = "", named: bool = True, beside: float = 0.7
+) -> "Axes":
+    """The axes with their title, labels as in ``set_labels``, and a legend below some words, unless there is none."""
+    set_title(ax, title)
+    set_labels(ax, x, y, beside)
+    if named:
+        legend(ax, title=over)
+    return ax
 
 
 LONGEST = 40
@@ -180,7 +199,7 @@ def set_title(ax: "Axes", title: str) -> None:
         ax.set_title(lines.replace("$", r"\$"), fontsize=size, pad=10.0)
 
 
-def set_labels(ax: "Axes", x: str, y: str, beside: float = 0.7) -> None:
+def set_labels(ax: "Axes", x: str, y: str, beside: float) -> None:
     """Labels of both axes, in several lines where one is too long, with some inches on the left of the axes.
 
     After title and names, which take some height.
@@ -256,16 +275,11 @@ def rank_of_ends(n_resamples: int, confidence_level: float) -> int:
     return rank
 
 
-HISTOGRAM_BINS = 30
-WHOLE = 0.5
-"""The share of the unit interval from which on all of it is shown."""
-
-
 def limits_of(values: Sequence[Array]) -> tuple[float, float]:
-    """From 0 to 1, or the part of it that has the values, if that is small, as for rare events."""
+    """From 0 to 1, or the part of it that has the values, if that is less than half, as for rare events."""
     low, high = min(float(np.min(one)) for one in values), max(float(np.max(one)) for one in values)
     edge = max(0.05 * (high - low), 0.01 if high <= low else 0.0)
-    return (0.0, 1.0) if high - low > WHOLE else (max(low - edge, 0.0), min(high + edge, 1.0))
+    return (0.0, 1.0) if high - low > 0.5 else (max(low - edge, 0.0), min(high + edge, 1.0))
 
 
 def binary_of(sample: Sample) -> tuple[Bernoulli, Array]:
@@ -301,8 +315,8 @@ def finish(
     else:
         under = ax.child_axes[0]
         filled = {"histtype": "step", "color": style.color, "linestyle": style.kind}
-    # Bins of all models are equally wide.
-    width = (high - low) / HISTOGRAM_BINS if style.first else under.patches[0].get_width()
+    # Bins of all models are equally wide, 30 for the first.
+    width = (high - low) / 30.0 if style.first else under.patches[0].get_width()
     edges = low + width * np.arange(int(np.ceil((high - low) / width - 1e-9)) + 1)
     counts = under.hist(predictions.probability, bins=edges, **filled)[0]
     most = max(float(np.max(counts)), 0.0 if style.first else float(under.get_yticks()[0]))
@@ -315,7 +329,7 @@ def finish(
         x_label, y_label = f"predicted probability of {outcome}", f"observed frequency of {outcome}"
     ax.set(xlim=(low, high), ylim=(low, high), box_aspect=1.0)
     set_title(ax, title)
-    set_labels(ax, plain(x_label, 60), plain(y_label, 60))
+    set_labels(ax, plain(x_label, 60), plain(y_label, 60), 0.7)
     # The ticks are those of the histogram, and the label is below them.
     ax.tick_params(labelbottom=False)
     ax.xaxis.set_label_coords(0.5, 0.0, transform=below(ax, HISTOGRAM, 18.0))

@@ -7,21 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._validation import fraction, whole_number
-from caltest.plots._axes import (
-    COLOURS,
-    DARK,
-    LINES,
-    MARKERS,
-    OUTSIDE,
-    PALE,
-    Axes,
-    axes_of,
-    legend,
-    panels_of,
-    plain,
-    set_labels,
-    style_of,
-)
+from caltest.plots._axes import COLOURS, DARK, LINES, MARKERS, OUTSIDE, PALE, Axes, ended, panels_of, plain, started
 from caltest.recalibration.base import ProbabilityMap
 from caltest.recalibration.gaussian_process.map import GPMap
 from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
@@ -71,9 +57,8 @@ def evidence(
     curve, threshold, words, alarms = result.curve(fraction("alpha", alpha))
     finite = np.isfinite(curve)
     seen = np.arange(1, result.n + 1)
-    ax = axes_of(ax, "evidence", (6.0, 4.0))
-    style, logs, threshold = style_of(ax, color, label), curve / np.log(10.0), threshold / np.log(10.0)
-    line = style.line("evidence")
+    ax, style = started(ax, "evidence", (6.0, 4.0), color, label)
+    logs, threshold, line = curve / np.log(10.0), threshold / np.log(10.0), style.line("evidence")
     # A single observation is a point, since a line needs two.
     dot = style.marker if finite.sum() == 1 else ""
     ax.plot(seen[finite], logs[finite], marker=dot, **line)
@@ -92,15 +77,8 @@ def evidence(
         ax.axvline(first, color=mark, linestyle="-.", label=f"{own}outcome {first} was excluded, E is infinite")
     low, high = ax.get_ylim()
     ax.set_ylim(low, max(high, 1.1 * threshold))
-    set_labels(ax, "observations", "log10 E")
     ax.set_xlim(0.0, max(result.n + 1.0, ax.get_xlim()[1]))
-    legend(ax)
-    return ax
-
-
-POINTS = 400
-BAND = 1.96
-"""Standard deviations on either side: 95 % of a normal distribution."""
+    return ended(ax, "observations", "log10 E")
 
 
 @own_errstate
@@ -148,7 +126,7 @@ def latent_function(
     """
     maps = map if isinstance(map, dict) else {"mean" if isinstance(map, GPMap) else "map": map}
     first = _first_of(maps)
-    axes = axes_of(ax, "latent_function", (5.0, 4.0))
+    axes, _ = started(ax, "latent_function", (5.0, 4.0))
     inputs, logarithmic = _inputs(first)
     for i, (name, one) in enumerate(maps.items()):
         prior, mean, deviation = one.latent_function(inputs)
@@ -157,7 +135,7 @@ def latent_function(
             axes.plot(inputs, prior - (0.0 if one.binary else prior.mean()), color=DARK, ls="--", label="no change")
         axes.plot(inputs, mean - shift, color=COLOURS[i % len(COLOURS)], ls=LINES[i % len(LINES)], label=plain(name))
         if isinstance(one, GPMap):
-            low, high = mean - shift - BAND * deviation, mean - shift + BAND * deviation
+            low, high = mean - shift - 1.96 * deviation, mean - shift + 1.96 * deviation
             axes.fill_between(inputs, low, high, color=PALE, lw=0.0, zorder=0, label="95 % of the process")
             inducing = np.exp(one.inducing) if one.scale == "log" else one.inducing
             shown = inducing[(inducing >= inputs[0]) & (inducing <= inputs[-1])]
@@ -167,9 +145,7 @@ def latent_function(
                 axes.plot(shown, np.zeros(shown.size), "|", color=DARK, ms=10, transform=places, clip_on=False)
     if logarithmic:
         axes.set_xscale("log")
-    set_labels(axes, "logit" if first.input == "logits" else "predicted probability", "latent function")
-    legend(axes)
-    return axes
+    return ended(axes, "logit" if first.input == "logits" else "predicted probability", "latent function")
 
 
 def _first_of(maps: dict[str, ProbabilityMap]) -> ProbabilityMap:
@@ -185,25 +161,22 @@ def _first_of(maps: dict[str, ProbabilityMap]) -> ProbabilityMap:
     return next((one for one in maps.values() if isinstance(one, GPMap)), next(iter(maps.values())))
 
 
-SMALLEST, LARGEST_LOGIT = 1e-6, 10.0
-
-
 def _inputs(map: ProbabilityMap) -> tuple[FloatArray, bool]:  # noqa: A002
     """Evenly spaced on the axis, over the range of the calibration data, or a little around a single input."""
-    logits = map.input == "logits"
+    logits, least = map.input == "logits", 1e-6
     # Logits of 1 are infinite.
-    most = 1.0 - SMALLEST if map.binary else 1.0
-    lowest, highest = (-LARGEST_LOGIT, LARGEST_LOGIT) if logits else (SMALLEST, most)
+    most = 1.0 - least if map.binary else 1.0
+    lowest, highest = (-10.0, 10.0) if logits else (least, most)
     logarithmic = not (logits or map.binary)
     if isinstance(map, GPMap):
         lowest, highest, logarithmic = map.lowest, map.highest, map.scale == "log"
         if logarithmic:
             lowest, highest = np.exp(lowest), np.exp(highest)
         if not logits:
-            lowest, highest = max(lowest, SMALLEST), min(max(highest, SMALLEST), most)
+            lowest, highest = max(lowest, least), min(max(highest, least), most)
         if highest <= lowest:
-            lowest, highest = (lowest - 1.0, lowest + 1.0) if logits else (SMALLEST, most)
-    inputs = np.geomspace(lowest, highest, POINTS) if logarithmic else np.linspace(lowest, highest, POINTS)
+            lowest, highest = (lowest - 1.0, lowest + 1.0) if logits else (least, most)
+    inputs = (np.geomspace if logarithmic else np.linspace)(lowest, highest, 400)
     return np.clip(inputs, lowest, highest), logarithmic
 
 
@@ -234,20 +207,18 @@ def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | N
         raise TypeError(f"result: got {result!r}, wanted what ct.power_curve returns")
     level = result.alphas[0] if alpha is None else fraction("alpha", alpha)
     over_n = len(result.sizes) > 1 or len(result.generators) == 1
-    ax = axes_of(ax, "power_curve", (6.0, 4.0))
+    ax, _ = started(ax, "power_curve", (6.0, 4.0))
     for label, x, y, low, high, style in _power_lines(result, level, over_n):
         ax.plot(x, y, label=label, markersize=5, **style)
         ax.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
     ax.axhline(level, color=DARK, linewidth=0.8, linestyle=":")
-    quantities = sorted({cell.quantity for cell in result.cells.values()})
     ax.set_ylim(-0.02, 1.02)
-    set_labels(ax, "observations n" if over_n else "strength", " and ".join(quantities))
     if over_n:
         ax.set(xscale="log", xticks=result.sizes, xticklabels=result.sizes)
         ax.minorticks_off()
-    if len(ax.get_legend_handles_labels()[1]) > 1:
-        legend(ax)
-    return ax
+    quantities = " and ".join(sorted({cell.quantity for cell in result.cells.values()}))
+    several = len(ax.get_legend_handles_labels()[1]) > 1
+    return ended(ax, "observations n" if over_n else "strength", quantities, named=several)
 
 
 def _power_lines(result: PowerCurve, alpha: float, over_n: bool) -> Iterator[tuple[Any, ...]]:
@@ -323,8 +294,7 @@ def risk_curves(
                 _draw_risks(ax, sorted(curve, key=lambda one: one.value), selection, style)
         ax.axhline(level, color=DARK, linewidth=0.8, linestyle=":", label="h = 0" if ax is panels[0] else None)
         ax.set_xscale("linear" if parameter == "bins" else "log")
-        set_labels(ax, parameter, plain(f"risk, {selection.problem}", 60) if ax is panels[0] else "")
-        legend(ax)
+        ended(ax, parameter, plain(f"risk, {selection.problem}", 60) if ax is panels[0] else "")
     risks = [one.risk for one in selection.candidates]
     if 0.0 < 20.0 * min(risks) < max(risks):
         for ax in panels:

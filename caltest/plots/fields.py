@@ -10,19 +10,7 @@ from caltest._results.report import pvalue_phrase
 from caltest.fields.clinical.decisions import DecisionCurve
 from caltest.fields.clinical.validation_result import ClinicalValidation
 from caltest.fields.weather.result import LeadResult, VerificationResult
-from caltest.plots._axes import (
-    DARK,
-    INSIDE,
-    OUTSIDE,
-    PALE,
-    Axes,
-    axes_of,
-    legend,
-    panels_of,
-    set_labels,
-    set_title,
-    style_of,
-)
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, ended, panels_of, started, style_of
 
 
 @own_errstate
@@ -60,8 +48,7 @@ def clinical_curve(
     """
     if not isinstance(result, ClinicalValidation) or not result.curve.risk:
         raise TypeError(f"result: got {result!r}, wanted what clinical.validate returns for risks other than 0 and 1")
-    ax, curve = axes_of(ax, "clinical_curve", (4.5, 4.8)), result.curve
-    style = style_of(ax, color, label)
+    (ax, style), curve = started(ax, "clinical_curve", (4.5, 4.8), color, label), result.curve
     if style.first:
         ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=1)
     band, p = f"{100 * result.confidence_level:g} % of calibrated models", pvalue_phrase(result.pvalue)
@@ -75,10 +62,7 @@ def clinical_curve(
     most = 1.05 * max(*curve.frequency, *curve.band[1], *curve.risk, 0.0 if style.first else ax.get_xlim()[1] / 1.05)
     ax.set(xlim=(0.0, min(1.0, most)), ylim=(0.0, min(1.0, most)))
     ax.set_aspect("equal")
-    set_title(ax, title if style.first else "")
-    set_labels(ax, "predicted risk", "observed frequency")
-    legend(ax)
-    return ax
+    return ended(ax, "predicted risk", "observed frequency", title if style.first else "")
 
 
 @own_errstate
@@ -107,8 +91,8 @@ def decision_curve(
     """
     if not isinstance(result, DecisionCurve):
         raise TypeError(f"result: got {result!r}, wanted what clinical.decision_curve returns")
-    ax = axes_of(ax, "decision_curve", (5.5, 4.0))
-    style, x = style_of(ax, color, label), [one.threshold for one in result.rows]
+    ax, style = started(ax, "decision_curve", (5.5, 4.0), color, label)
+    x = [one.threshold for one in result.rows]
     if style.first:
         ax.plot(x, [1000 * one.treat_all for one in result.rows], color=PALE, linewidth=1.5, label="treat all")
         ax.axhline(0.0, color=DARK, linewidth=0.8, label="treat nobody")
@@ -123,10 +107,7 @@ def decision_curve(
     low = min(0.0, *model, *better)
     ax.set_ylim(low - 5.0, None)
     ax.locator_params(axis="x", nbins=6)
-    set_title(ax, title)
-    set_labels(ax, "threshold of the risk", "net benefit per 1000 cases")
-    legend(ax)
-    return ax
+    return ended(ax, "threshold of the risk", "net benefit per 1000 cases", title)
 
 
 @own_errstate
@@ -164,10 +145,7 @@ def verification(result: VerificationResult, *, axes: "Sequence[Axes] | None" = 
     panels = panels_of(axes, "verification", n, (0.6 + 3.2 * n, 3.2))
     for ax, row in zip(panels, result.rows, strict=True):
         _draw(ax, row, is_histogram=result.axis[0].startswith("rank"))
-        if row.name:
-            set_title(ax, row.name)
-        set_labels(ax, result.axis[0], result.axis[1])
-    legend(panels[0])
+        ended(ax, result.axis[0], result.axis[1], row.name, named=ax is panels[0])
     return panels
 
 
@@ -193,16 +171,13 @@ def _draw(ax: "Axes", row: LeadResult, is_histogram: bool) -> None:
     ax.set_ylim(bottom=0.0)
 
 
-SHOWN = 8
-"""Curves of a picture; of more parameters those with the smallest p-values."""
-
-
 @own_errstate
 def rank_ecdf(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Distribution functions of ranks less those of uniform ones, for each parameter, with the band of all of them.
 
     Draws that are too low have curves below 0, too high above; too narrow posteriors are above 0 on the left and
-    below on the right, too wide ones the other way round. Rejected parameters are thick; 8 are shown at most.
+    below on the right, too wide ones the other way round. Rejected parameters are thick; those with the 8 smallest
+    p-values are shown.
 
     Parameters
     ----------
@@ -227,15 +202,13 @@ def rank_ecdf(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     """
     if not hasattr(result, "ranks_pvalue"):
         raise TypeError(f"result: got {type(result).__name__}, wanted one of simulation_based_calibration")
-    ax = axes_of(ax, "rank_ecdf", (4.5, 3.6))
+    ax, _ = started(ax, "rank_ecdf", (4.5, 3.6))
     x = np.asarray(result.points)
     name = f"{100 * result.confidence_level:g} % range of all curves if right"
     ax.fill_between(x, result.lowest - x, result.highest - x, color=PALE, linewidth=0.0, label=name, step="mid")
     ax.axhline(0.0, color=DARK, linewidth=0.8)
-    for row in sorted(result.rows, key=lambda row: row.adjusted)[:SHOWN]:
+    for row in sorted(result.rows, key=lambda row: row.adjusted)[:8]:
         width = 2.2 if row.adjusted <= 1.0 - result.confidence_level else 1.0
         ax.plot(x, row.shares - x, linewidth=width, **style_of(ax, None, row.name).line(row.name))
     ax.set_xlim(0.0, 1.0)
-    set_labels(ax, "rank of the truth as a share", "share below, less expected")
-    legend(ax)
-    return ax
+    return ended(ax, "rank of the truth as a share", "share below, less expected")

@@ -24,7 +24,6 @@ from caltest.plots._axes import (
     OUTSIDE,
     Axes,
     Style,
-    axes_of,
     binary_of,
     even_points,
     finish,
@@ -35,16 +34,13 @@ from caltest.plots._axes import (
     rank_of_ends,
     redrawn,
     set_title,
-    style_of,
+    started,
     title_of,
 )
 from caltest.predictions import Bernoulli, Sample
 from caltest.predictions.convert import as_sample
 from caltest.predictions.reductions import classwise
 from caltest.recalibration import RecalibrationReport
-
-LARGEST, SMALLEST = 130.0, 14.0
-BAR_WIDTH = 0.02
 
 
 @own_errstate
@@ -137,12 +133,9 @@ def reliability_diagram(
     title = title_of(result, len(probabilities))
     with progress_bars(switch("progress", progress)):
         bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, rng)
-    ax = axes_of(ax, "reliability_diagram", (4.5, 5.0))
-    style = style_of(ax, color, label)
-    shown = bins.frequencies, bins.low, bins.high
-    _draw_bins(
-        ax, bins, f"{100 * confidence_level:g} % range if calibrated", style, limits_of([bins.predictions, *shown])
-    )
+    ax, style = started(ax, "reliability_diagram", (4.5, 5.0), color, label)
+    shown, words = (bins.frequencies, bins.low, bins.high), f"{100 * confidence_level:g} % range if calibrated"
+    _draw_bins(ax, bins, words, style, limits_of([bins.predictions, *shown]))
     finish(ax, probabilities, title, style, shown)
     return ax
 
@@ -184,9 +177,9 @@ def _redrawn_ends(
 
 
 def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style, limits: tuple[float, float]) -> None:
-    width = BAR_WIDTH * (limits[1] - limits[0])
+    width = 0.02 * (limits[1] - limits[0])
     ax.bar(bins.predictions, bins.high - bins.low, width, bins.low, **style.band(bar_label, 0.25))
-    areas = np.maximum(LARGEST * bins.sizes / bins.sizes.max(), SMALLEST)
+    areas = np.maximum(130.0 * bins.sizes / bins.sizes.max(), 14.0)
     colour, marker, name = style.color, style.marker, style.name("bin")
     outside = f"{name}, outside", colour, marker, DARK
     if style.alone:
@@ -231,11 +224,6 @@ def reliability_curve(
     confidence_level
         Of the band around the diagonal, at each prediction by itself.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As ``reliability_diagram`` does.
-
     Notes
     -----
     The ends of the band are order statistics as those of the bars of ``reliability_diagram``: at each prediction the
@@ -260,9 +248,10 @@ def reliability_curve(
     curve = groups.curves(outcomes[None])[0]
     with progress_bars(switch("progress", progress)):
         low, high = _redrawn_ends(probabilities, groups.curves, n_resamples, rank, rng)
-    ax = axes_of(ax, "reliability_curve", (4.5, 5.0))
-    style = style_of(ax, color, label)
-    some = _corners(curve)
+    ax, style = started(ax, "reliability_curve", (4.5, 5.0), color, label)
+    # Both sides of the steps, and 1000 points between them: more are not seen, and make files large.
+    steps, even = np.flatnonzero(np.diff(curve)), np.linspace(0, curve.size - 1, min(1000, curve.size)).astype(np.intp)
+    some = np.unique(np.concatenate([even, steps, steps + 1]))
     x, curve, low, high = groups.values[some], curve[some], low[some], high[some]
     ax.fill_between(x, low, high, linewidth=0, **style.band(f"{100 * confidence_level:g} % range if calibrated", 0.2))
     line = style.line("observed frequency, isotonic")
@@ -282,17 +271,6 @@ def reliability_curve(
         note = f"Brier score {parts.score:.3f} = {more} + {parts.uncertainty:.3f} uncertainty"
     finish(ax, probabilities, title, style, (curve, low, high), note)
     return ax
-
-
-MOST = 1000
-"""Points of a curve beyond its steps: more of them are not seen, and make files large."""
-
-
-def _corners(curve: FloatArray) -> IntArray:
-    """Places of both sides of the steps of a curve, and of points between them, at equal distances in their order."""
-    steps = np.flatnonzero(np.diff(curve))
-    even = np.linspace(0, curve.size - 1, min(MOST, curve.size)).astype(np.intp)
-    return np.unique(np.concatenate([even, steps, steps + 1]))
 
 
 @own_errstate
@@ -360,8 +338,7 @@ def calibration_belt(
     assert result.null_distribution is not None
     critical = np.quantile(result.null_distribution, levels, method="higher")
     curve = belt(estimator, probabilities.probability, outcomes, critical)
-    ax = axes_of(ax, "calibration_belt", (4.5, 5.0))
-    style = style_of(ax, color, label)
+    ax, style = started(ax, "calibration_belt", (4.5, 5.0), color, label)
     for low, high, level, shade in zip(curve.low, curve.high, levels, np.linspace(0.2, 0.4, levels.size), strict=True):
         name = f"{100 * level:g} % confidence" if style.first else None
         ax.fill_between(curve.predictions, low, high, color=style.color, alpha=shade, linewidth=0, label=name, zorder=1)
@@ -443,11 +420,6 @@ def classwise_reliability(
     -------
     list
         The axes, in the order of the classes.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As ``reliability_diagram`` does.
 
     Notes
     -----

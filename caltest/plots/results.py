@@ -6,22 +6,7 @@ import numpy as np
 
 from caltest._basics.numerics import own_errstate
 from caltest._results.tables import Bar
-from caltest.plots._axes import (
-    DARK,
-    INSIDE,
-    LONGEST,
-    OUTSIDE,
-    PALE,
-    Axes,
-    axes_of,
-    inches_of,
-    legend,
-    plain,
-    set_labels,
-)
-
-SHOWN = 40
-"""Lines of a forest plot; of more the first."""
+from caltest.plots._axes import DARK, INSIDE, LONGEST, OUTSIDE, PALE, Axes, ended, inches_of, plain, started
 
 
 @own_errstate
@@ -34,7 +19,8 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     result
-        A result with ``bars()``: of the default test, groups, slices, comparisons of models, decompositions.
+        A result with ``bars()``: of the default test, groups, slices, comparisons of models, decompositions; of more
+        than 40 bars the first are drawn.
     ax
         Where to draw; default: a new figure, as high as it takes.
 
@@ -49,17 +35,17 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     """
     if not hasattr(result, "bars"):
         raise TypeError(f"result: got {type(result).__name__}, wanted a result with several estimates, such as groups")
-    bars: list[Bar] = result.bars()[:SHOWN]
+    bars: list[Bar] = result.bars()[:40]
     if not bars:
         raise TypeError(f"result: got {result!r}, which has no estimates with intervals")
-    ax = axes_of(ax, "forest", (6.0, 1.3 + 0.3 * len(bars)))
+    ax, _ = started(ax, "forest", (6.0, 1.3 + 0.3 * len(bars)))
     places = np.arange(len(bars))
     for y, bar in zip(places, bars, strict=True):
         colour, marker = (OUTSIDE, "D") if bar.stands_out else (INSIDE, "o")
         if bar.reference is not None:
             ax.plot([bar.reference] * 2, [y - 0.32, y + 0.32], color=DARK, linewidth=2.0, label=plain(bar.of_reference))
         if bar.ends is not None:
-            ax.plot(bar.ends, [y, y], color=colour, linewidth=1.6, zorder=2, label="interval")
+            ax.plot(list(bar.ends), [y, y], color=colour, linewidth=1.6, zorder=2, label="interval")
         ax.plot([bar.estimate], [y], marker, color=colour, markersize=6, linestyle="none", zorder=3)
     # Names as large as there is room for them.
     width, height = inches_of(ax)
@@ -67,11 +53,9 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     names = [plain(bar.name, max(14, min(LONGEST, int(6.7 * width)))) for bar in bars]
     ax.set_yticks(places, names, fontsize=min(10.0, max(4.0, 0.75 * room)))
     ax.set_ylim(len(bars) - 0.4, -0.6)
-    set_labels(ax, bars[0].unit, "", 0.3 + 0.07 * max(map(len, names)))
     ax.grid(axis="y", color=PALE, linewidth=0.5)
     ax.set_axisbelow(True)
-    legend(ax)
-    return ax
+    return ended(ax, bars[0].unit, "", beside=0.3 + 0.07 * max(map(len, names)))
 
 
 @own_errstate
@@ -100,11 +84,10 @@ def null_histogram(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     draws = getattr(result, "null_distribution", getattr(result, "draws", None))
     if draws is None:
         raise TypeError(f"result: got {result!r}, wanted one of a test that redraws, or a noise floor")
-    ax = axes_of(ax, "null_histogram", (4.5, 3.4))
+    ax, _ = started(ax, "null_histogram", (4.5, 3.4))
     ax.hist(draws, bins=min(30, max(5, draws.size // 10)), color=PALE, edgecolor="white", label="if calibrated")
     if hasattr(result, "statistic"):
         ax.axvline(result.statistic, color=OUTSIDE, linewidth=2.0, linestyle="--", label="observed")
-    set_labels(ax, getattr(result, "statistic_name", "estimate"), "redraws")
+    ended(ax, getattr(result, "statistic_name", "estimate"), "redraws")
     ax.locator_params(axis="x", nbins=6)
-    legend(ax)
     return ax

@@ -8,25 +8,9 @@ import numpy as np
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, band_of_redraws, own_errstate
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.score_decomposition import ScoreDecomposition
-from caltest.plots._axes import (
-    DARK,
-    MODEL,
-    PALE,
-    Axes,
-    axes_of,
-    binary_of,
-    legend,
-    plain,
-    redrawn,
-    set_labels,
-    set_title,
-    style_of,
-)
+from caltest.plots._axes import DARK, MODEL, PALE, Axes, binary_of, ended, plain, redrawn, started, style_of
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
-
-THRESHOLDS = 201
-"""Places at which the curve is drawn."""
 
 
 def _observed_and_band(
@@ -70,11 +54,6 @@ def murphy_diagram(
     confidence_level
         Probability, at least, that the whole curve of calibrated predictions is in the band.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As ``reliability_diagram`` does.
-
     Notes
     -----
     Above the band, decisions at this threshold lose more than the predictions promise. Time O(n B).
@@ -90,21 +69,17 @@ def murphy_diagram(
     'threshold of the confidence of the top label'
     """
     law, outcomes = binary_of(as_sample(predictions, targets, classes))
-    places = np.linspace(0.0, 1.0, THRESHOLDS)
+    places = np.linspace(0.0, 1.0, 201)
     losses, drawn = _losses(law.probability, places), Sample(law, outcomes)
     observed, low, high = _observed_and_band(drawn, losses, n_resamples, confidence_level, rng)
-    ax = axes_of(ax, "murphy_diagram", (5.0, 4.0))
-    style = style_of(ax, color, label)
+    ax, style = started(ax, "murphy_diagram", (5.0, 4.0), color, label)
     band = style.band(f"{100 * confidence_level:g} % range of the curve if calibrated", 0.2)
     ax.fill_between(places, np.maximum(low, 0.0), high, linewidth=0, **band)
     ax.plot(places, observed, zorder=3, **style.line("mean loss"))
     what = "confidence of the top label" if law.notion == "top label" else "predicted probability"
     top = 0.0 if style.first else ax.get_ylim()[1]
-    ax.set_xlim(0.0, 1.0)
-    set_labels(ax, f"threshold of the {what}", "mean loss of decisions")
-    ax.set_ylim(0.0, max(top, 1.08 * float(max(observed.max(), high.max()))))
-    legend(ax)
-    return ax
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, max(top, 1.08 * float(max(observed.max(), high.max())))))
+    return ended(ax, f"threshold of the {what}", "mean loss of decisions")
 
 
 def _losses(p: FloatArray, places: FloatArray) -> Callable[[Array], FloatArray]:
@@ -152,9 +127,9 @@ def score_plane(parts: Mapping[str, ScoreDecomposition], *, ax: "Axes | None" = 
     'miscalibration'
     """
     found = _checked_parts(parts)
-    ax = axes_of(ax, "score_plane", (5.0, 4.6))
+    ax, _ = started(ax, "score_plane", (5.0, 4.6))
     for i, (name, one) in enumerate(found.items()):
-        style = style_of(ax, None)
+        style = style_of(ax)
         x, y = one.miscalibration, one.discrimination
         ends = [None if one.intervals is None else one.intervals[part] for part in ("miscalibration", "discrimination")]
         for interval, along in zip(ends, (True, False), strict=True):
@@ -166,10 +141,8 @@ def score_plane(parts: Mapping[str, ScoreDecomposition], *, ax: "Axes | None" = 
     ax.margins(0.15)
     first = next(iter(found.values()))
     _score_lines(ax, first.uncertainty)
-    set_title(ax, f"{first.name.split(', ')[0]} = miscalibration - discrimination + {first.uncertainty:.3g}")
-    set_labels(ax, "miscalibration", "discrimination")
-    legend(ax, title="model, score")
-    return ax
+    title = f"{first.name.split(', ')[0]} = miscalibration - discrimination + {first.uncertainty:.3g}"
+    return ended(ax, "miscalibration", "discrimination", title, "model, score")
 
 
 def _checked_parts(parts: Mapping[str, ScoreDecomposition]) -> dict[str, ScoreDecomposition]:
@@ -271,17 +244,13 @@ def residual_spread(
 
     predicted = np.sqrt(np.add.reduceat(variance[order], starts) / sizes)
     observed, low, high = _observed_and_band(sample, errors, n_resamples, confidence_level, rng)
-    ax = axes_of(ax, "residual_spread", (4.5, 4.5))
-    style = style_of(ax, color, label)
+    ax, style = started(ax, "residual_spread", (4.5, 4.5), color, label)
     band = style.band(f"{100 * confidence_level:g} % range of all points if calibrated", 0.3)
     ax.vlines(predicted, np.maximum(low, 0.0), high, linewidth=5.0, **band)
     if style.first:
         ax.axline((0.0, 0.0), slope=1.0, color=DARK, linewidth=0.8, zorder=2)
-    line = style.line("errors")
-    ax.plot(predicted, observed, marker=style.marker, markersize=5, linewidth=1.0, zorder=3, **line)
+    ax.plot(predicted, observed, marker=style.marker, markersize=5, linewidth=1.0, zorder=3, **style.line("errors"))
     most = 1.08 * float(max(predicted.max(), observed.max(), high.max()))
     most = max(most, 0.0 if style.first else ax.get_xlim()[1])
     ax.set(xlim=(0.0, most), ylim=(0.0, most), box_aspect=1.0)
-    set_labels(ax, "predicted standard deviation", "root mean squared error")
-    legend(ax)
-    return ax
+    return ended(ax, "predicted standard deviation", "root mean squared error")

@@ -18,9 +18,6 @@ from caltest.predictions.convert import as_sample
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 """Where the predictions that are certain of class 0, 1 and 2 are drawn."""
 
-LARGEST, SMALLEST = 130.0, 6.0
-ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "zorder": 4}
-
 
 @own_errstate
 def simplex_map(
@@ -142,15 +139,16 @@ def _arrows(
 
 
 def _draw_arrows(ax: "Axes", arrows: _Arrows, level: float) -> None:
+    look: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "zorder": 4}
     longer = f"longer than {100 * level:g} % of redraws"
     kinds = (arrows.long, OUTSIDE, 1.0, longer), (~arrows.long, INSIDE, 0.6, "as long as chance explains")
     for chosen, colour, alpha, label in kinds:
         if not chosen.any():
             continue
         begin, end = arrows.starts[chosen] @ CORNERS, arrows.ends[chosen] @ CORNERS
-        areas = np.maximum(LARGEST * arrows.sizes[chosen] / arrows.sizes.max(), SMALLEST)
+        areas = np.maximum(130.0 * arrows.sizes[chosen] / arrows.sizes.max(), 6.0)
         (x, y), (u, v) = begin.T, (end - begin).T
         ax.scatter(x, y, areas, c=colour, alpha=0.5 * alpha, linewidths=0, zorder=3)
-        ax.quiver(x, y, u, v, color=colour, alpha=alpha, width=0.009 * alpha, **ARROW)
+        ax.quiver(x, y, u, v, color=colour, alpha=alpha, width=0.009 * alpha, **look)
         ax.plot([], [], color=colour, alpha=alpha, linewidth=3, label=label)
     legend(ax, points=4.0)

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
 from caltest._validation import fraction, whole_number
-from caltest.plots._axes import DARK, MODEL, OUTSIDE, PALE, Axes, axes_of, legend, set_labels, style_of
+from caltest.plots._axes import DARK, MODEL, OUTSIDE, PALE, Axes, ended, started
 from caltest.predictions import Predictions, pit_values
 from caltest.predictions.convert import as_sample
 
@@ -67,9 +67,8 @@ def pit_histogram(
     n, tail = u.size, (1.0 - level) / (2.0 * bins)
     counts = np.bincount(np.minimum((u * bins).astype(np.intp), bins - 1), minlength=bins)
     low, high = binom(n, 1.0 / bins).ppf([tail, 1.0 - tail])
-    ax = axes_of(ax, "pit_histogram", (4.5, 3.4))
-    outside, style = (counts < low) | (counts > high), style_of(ax, color, label)
-    edges, heights = np.arange(bins + 1) / bins, counts / n
+    ax, style = started(ax, "pit_histogram", (4.5, 3.4), color, label)
+    outside, edges, heights = (counts < low) | (counts > high), np.arange(bins + 1) / bins, counts / n
     if style.first:
         name = f"{100 * level:g} % range of all bars if calibrated"
         ax.axhspan(low / n, high / n, color=PALE, label=name, zorder=1)
@@ -82,11 +81,8 @@ def pit_histogram(
     else:
         ax.stairs(heights, edges, baseline=None, linewidth=1.8, zorder=4, **style.line("outcomes"))
     top = 0.0 if style.first else ax.get_ylim()[1]
-    ax.set_xlim(0.0, 1.0)
-    set_labels(ax, "predicted quantile of the outcome", "share of outcomes")
-    ax.set_ylim(0.0, max(top, 1.08 * max(float(counts.max()), high) / n))
-    legend(ax)
-    return ax
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, max(top, 1.08 * max(float(counts.max()), high) / n)))
+    return ended(ax, "predicted quantile of the outcome", "share of outcomes")
 
 
 @own_errstate
@@ -128,8 +124,8 @@ def coverage_curve(
     reached = np.sort(np.abs(2.0 * _transforms(predictions, targets, rng) - 1.0))
     n = reached.size
     reach = sqrt(log(2.0 / (1.0 - level)) / (2.0 * n))
-    ax = axes_of(ax, "coverage_curve", (4.5, 4.5))
-    ends, style = np.array([0.0, 1.0]), style_of(ax, color, label)
+    ax, style = started(ax, "coverage_curve", (4.5, 4.5), color, label)
+    ends = np.array([0.0, 1.0])
     shade: dict[str, Any] = {"color": PALE} if style.first else {"color": style.color, "alpha": 0.15}
     name = f"{100 * level:g} % range of the curve if calibrated" if style.first else None
     ax.fill_between(ends, ends - reach, ends + reach, label=name, linewidth=0.0, **shade)
@@ -139,9 +135,7 @@ def coverage_curve(
     line = style.line("outcomes") | ({"label": None} if style.alone else {})
     ax.step(x, y, where="post", **line)
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0)
-    set_labels(ax, "level of the central interval", "share of outcomes inside")
-    legend(ax)
-    return ax
+    return ended(ax, "level of the central interval", "share of outcomes inside")
 
 
 def _transforms(predictions: Predictions, targets: ArrayLike, rng: Any) -> FloatArray:
