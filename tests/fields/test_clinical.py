@@ -12,7 +12,7 @@ from scipy.special import expit
 import caltest as ct
 from caltest.fields import clinical
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, log_odds, logistic_fits, spline_basis
-from caltest.fields.clinical.sample_size import _newcombe_error, _smallest
+from caltest.fields.clinical.sample_size import _newcombe_size
 
 
 def data(n=600, seed=3, wrong=lambda p: 1.3 * p + 0.03):
@@ -300,11 +300,10 @@ def test_sizes_are_those_of_pmvalsampsize():
     drawn = -5.0 + 2.5 * special.ndtri((np.arange(100_000) + 0.5) / 100_000)
     found = clinical.validation_size(expit(drawn), oe_width=1.0, slope_width=0.2)
     assert found.slope == pytest.approx(4544, rel=0.005)
-    z = stats.norm.ppf(0.975)
     rare = clinical.validation_size([0.01, 0.026] * 500, oe_width=1.0)
     assert rare.prevalence == pytest.approx(0.018)
     assert rare.oe_ratio == pytest.approx(905, abs=1)
-    assert _smallest(lambda n: z * _newcombe_error(0.8, 0.018, n) <= 0.05) == 4252
+    assert _newcombe_size(0.8, 0.018, 0.05 / stats.norm.ppf(0.975)) == 4252
 
 
 @pytest.mark.parametrize("step", [0.1, 0.01, 0.001])

@@ -72,14 +72,9 @@ def chosen(ranks: IntArray, choices: IntArray) -> IntArray:
 def normal_scores(pools: FloatArray) -> FloatArray:
     """Pools (n, m + 1, d) with each parameter as normal quantiles of its ranks, the mean of those of equal values."""
     from scipy.special import ndtri
+    from scipy.stats import rankdata
 
-    values = np.sort(pools, axis=1)
-    out = np.empty(pools.shape)
-    for i, j in np.ndindex(pools.shape[0], pools.shape[2]):
-        low = np.searchsorted(values[i, :, j], pools[i, :, j], side="left")
-        high = np.searchsorted(values[i, :, j], pools[i, :, j], side="right")
-        out[i, :, j] = (low + high) / 2.0
-    return np.asarray(ndtri(out / pools.shape[1]))
+    return np.asarray(ndtri((rankdata(pools, axis=1) - 0.5) / pools.shape[1]))
 
 
 def shape_of(ranks: IntArray, m: int) -> tuple[float, float]:

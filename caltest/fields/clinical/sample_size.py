@@ -1,6 +1,6 @@
 """How many cases a validation of predicted risks takes for intervals of given widths."""
 
-from collections.abc import Callable
+from bisect import bisect_left
 from dataclasses import dataclass
 from math import asinh, ceil, sqrt
 
@@ -125,7 +125,7 @@ def validation_size(
     return ValidationSize(
         oe_ratio=ceil((1.0 - f) / (f * (asinh(widths[0] / 2.0) / z) ** 2)),
         slope=ceil(slope),
-        concordance=_smallest(lambda n: z * _newcombe_error(c, f, n) <= c_half),
+        concordance=_newcombe_size(c, f, c_half / z),
         prevalence=f,
         c=c,
     )
@@ -142,17 +142,11 @@ def _concordance(p: FloatArray) -> float:
     return wins / pairs
 
 
-def _newcombe_error(c: float, f: float, n: int) -> float:
-    half = n / 2.0 - 1.0
-    return sqrt(c * (1.0 - c) * (1.0 + half * (1.0 - c) / (2.0 - c) + half * c / (1.0 + c)) / (n**2 * f * (1.0 - f)))
+def _newcombe_size(c: float, f: float, largest: float) -> int:
+    """The smallest number of cases, of which a share f has the event, with at most this standard error of c."""
 
+    def is_enough(n: int) -> bool:
+        half, shares = n / 2.0 - 1.0, n**2 * f * (1.0 - f)
+        return sqrt(c * (1.0 - c) * (1.0 + half * (1.0 - c) / (2.0 - c) + half * c / (1.0 + c)) / shares) <= largest
 
-def _smallest(is_enough: Callable[[int], bool]) -> int:
-    """The smallest number that is enough, by halving."""
-    low, high = 1, 2
-    while not is_enough(high) and high < MOST:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high
+    return 2 + bisect_left(range(2, MOST), True, key=is_enough)
