@@ -1,7 +1,7 @@
 """Faults of predicted probabilities of two classes: claims that are off, everywhere or in places."""
 
 from functools import cached_property
-from math import sqrt
+from math import floor, log10, sqrt
 
 import numpy as np
 
@@ -82,7 +82,11 @@ class BinaryView(ClassView):
 
 def claim_in_words(claim: float) -> str:
     """A probability with two digits, or with those that tell it from 0 and 1."""
-    return f"{claim:.2f}" if 0.005 <= claim <= 0.995 or claim in (0.0, 1.0) else f"{claim:.2g}"
+    if 0.005 <= claim <= 0.995 or claim in (0.0, 1.0):
+        return f"{claim:.2f}"
+    if claim < 0.5:
+        return f"{claim:.2g}"
+    return f"{claim:.{1 - floor(log10(1.0 - claim))}f}".rstrip("0")
 
 
 class BinaryFaults(LabelFaults):
