@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
-from caltest._loops.formulas.exponential import LOWEST, exp_of_negative, logarithm
+from caltest._loops.formulas.exponential import exp_of_negative, logarithm
 
 EXPONENTIAL, MATERN_3, MATERN_5, RATIONAL, IDENTITY = range(5)
 """Of the first three the number is the degree of a polynomial."""
@@ -73,22 +73,7 @@ def rational(x: FloatArray, factor: float, square: bool | np.bool_, shape: float
             x[q] = exp_of_negative(-shape * (logarithm(base) + (v - (base - 1.0)) / base))
 
 
-FEW = 2**17
-"""Numbers up to which numpy takes less time than to compile a loop for them."""
-
-
-def exponential_of_few_or_many(x: FloatArray, factor: float, square: bool | np.bool_, shape: float) -> None:
-    """``exponential``, by numpy for few distances."""
-    if x.size > FEW:
-        exponential(x, factor, square, shape)
-        return
-    x *= -factor
-    if square:
-        np.multiply(x, -x, out=x)
-    np.exp(np.maximum(x, LOWEST, out=x), out=x)
-
-
-FUNCTIONS = exponential_of_few_or_many, matern_3, matern_5, rational
+FUNCTIONS = exponential, matern_3, matern_5, rational
 """By their kinds, for what is not compiled itself: so only the function that is used is compiled."""
 
 

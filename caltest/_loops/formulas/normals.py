@@ -9,12 +9,13 @@ import numpy as np
 from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import LOWEST, exp_of_negative
-from caltest._loops.formulas.kernels import FEW
 from caltest._loops.stacks import over_pairs
 
 LARGEST = 1e300
 """Variances above this are taken as this: the kernel is 0 to rounding for both."""
 
+FEW = 2**14
+"""Pairs of a small tile."""
 
 Moments = tuple[FloatArray, FloatArray]
 """Means, and variances or covariances."""
@@ -138,20 +139,17 @@ def scalar(rows: Moments, columns: Moments) -> FloatArray:
 def diagonal(rows: Moments, columns: Moments) -> FloatArray:
     """``diagonal_tiles`` of means and variances (..., r, d) and (..., c, d): (..., r, c)."""
     r, c = rows[0].shape[-2], columns[0].shape[-2]
-    if r * c <= FEW:
-        return _few_diagonal(rows, columns)
+    if rows[0].shape[-1] == 1 and r * c <= FEW:
+        return _of_few_numbers(rows, columns)
     return over_pairs(diagonal_tiles, rows, columns, 2, np.empty(c))
 
 
-def _few_diagonal(rows: Moments, columns: Moments) -> FloatArray:
-    """``diagonal`` by numpy, which takes less time for a small tile than to compile a loop."""
-    heights, squares = np.ones(()), np.zeros(())
-    for a in range(rows[0].shape[-1]):
-        (m, v), (n, w) = ((values[..., a] for values in side) for side in (rows, columns))
-        precision = 1.0 / np.sqrt(np.minimum(1.0 + v[..., :, None] + w[..., None, :], LARGEST))
-        x = precision * (m[..., :, None] - n[..., None, :])
-        heights, squares = heights * precision, squares + x * x
-    return np.asarray(heights * np.exp(np.maximum(-0.5 * squares, LOWEST)))
+def _of_few_numbers(rows: Moments, columns: Moments) -> FloatArray:
+    """``diagonal`` for d = 1 by numpy, which takes less time for a small tile than to compile a loop."""
+    m, v, n, w = (values[..., 0] for values in (*rows, *columns))
+    precision = 1.0 / np.sqrt(np.minimum(1.0 + v[..., :, None] + w[..., None, :], LARGEST))
+    x = precision * (m[..., :, None] - n[..., None, :])
+    return np.asarray(precision * np.exp(np.maximum(-0.5 * x * x, LOWEST)))
 
 
 def mixture(rows: Components, columns: Components) -> FloatArray:

@@ -18,8 +18,14 @@ CITYBLOCK, SQUARED_EUCLIDEAN, PRODUCT = 0, 1, 2
 
 GROUP = 64
 
-FEW, FEW_COORDINATES, FEW_PAIRS = 2**17, 3, 2**18
-"""Differences of coordinates, less than which are not worth a compiled loop; or coordinates and pairs of a tile."""
+FEW = 2**17
+"""Differences of coordinates, less than which are not worth a compiled loop."""
+
+FEW_CLASSES, FEW_PAIRS = 3, 2**18
+"""Differences of probabilities of so few classes, of one tile, are not worth one either."""
+
+LINES = 64
+"""Rows at a time without a compiled loop, so that numbers stay in the cache."""
 
 
 def padded(vectors: FloatArray) -> FloatArray:
@@ -37,7 +43,8 @@ def sum_over_coordinates(kind: int, rows: FloatArray, columns: FloatArray) -> Fl
     batch = np.broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
     r, c, d = rows.shape[-2], columns.shape[-2], rows.shape[-1]
     pairs = prod(batch) * r * c
-    if d == 1 or d * pairs < FEW or (d <= FEW_COORDINATES and pairs < FEW_PAIRS):
+    are_few = kind == CITYBLOCK and d <= FEW_CLASSES and pairs < FEW_PAIRS
+    if d == 1 or d * pairs < FEW or are_few:
         return _coordinate_by_coordinate(kind, rows, columns, (*batch, r, c))
     left = padded(np.broadcast_to(rows, (*batch, r, d)))
     right = np.zeros((*batch, left.shape[-1], c))
@@ -49,18 +56,20 @@ def sum_over_coordinates(kind: int, rows: FloatArray, columns: FloatArray) -> Fl
 
 
 def _coordinate_by_coordinate(kind: int, rows: FloatArray, columns: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    sums = term = np.empty(shape)
-    for t in range(rows.shape[-1]):
-        left, right = rows[..., :, None, t], columns[..., None, :, t]
-        if kind == PRODUCT:
-            np.multiply(left, right, out=term)
-        else:
-            np.subtract(left, right, out=term)
-            (np.abs if kind == CITYBLOCK else np.square)(term, out=term)
-        if t == 0:
-            term = np.empty(shape)
-        else:
-            sums += term
+    sums = np.empty(shape)
+    for start in range(0, shape[-2], LINES):
+        part = slice(start, start + LINES)
+        total = sums[..., part, :]
+        term = np.empty(total.shape)
+        for t in range(rows.shape[-1]):
+            left, right, out = rows[..., part, None, t], columns[..., None, :, t], term if t else total
+            if kind == PRODUCT:
+                np.multiply(left, right, out=out)
+            else:
+                np.subtract(left, right, out=out)
+                (np.abs if kind == CITYBLOCK else np.square)(out, out=out)
+            if t:
+                total += term
     return sums
 
 

@@ -1,16 +1,7 @@
 import numpy as np
 import pytest
 
-from caltest._loops.formulas.kernels import (
-    EXPONENTIAL,
-    FEW,
-    FUNCTIONS,
-    IDENTITY,
-    MATERN_3,
-    MATERN_5,
-    RATIONAL,
-    write_kernel,
-)
+from caltest._loops.formulas.kernels import EXPONENTIAL, FUNCTIONS, IDENTITY, MATERN_3, MATERN_5, RATIONAL, write_kernel
 
 LOWEST = np.exp(-708.0)
 FORMULAS = {
@@ -37,10 +28,7 @@ def test_formulas(kind, square, shape):
     if kind != IDENTITY:
         alone = x.copy()
         FUNCTIONS[kind](alone, 0.7, square, shape)
-        assert alone == pytest.approx(chosen, rel=1e-13, abs=1e-290)
-        many = np.resize(x, FEW + 1)
-        FUNCTIONS[kind](many, 0.7, square, shape)
-        assert np.array_equal(many[: x.size], chosen)
+        assert np.array_equal(alone, chosen)
 
 
 @pytest.mark.parametrize(("kind", "square"), CASES[:-1])
