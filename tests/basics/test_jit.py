@@ -1,12 +1,16 @@
 import builtins
+import importlib
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+import caltest._loops
 from caltest._basics import jit
 
 LOOP = "from caltest._basics.jit import jit\n{}\n@jit\ndef {}(x):\n    return {}\n"
@@ -67,6 +71,19 @@ def test_loops_that_are_made_alike_are_told_apart(package):
         run(package, f"from caltest._loops.inner import {name}; {name}(1)")
     assert run(package) == "23 0"
     assert run(package) == "23 1"
+
+
+def test_no_two_loops_have_one_name():
+    """Symbols of machine code are told apart by modules, names and types of arguments."""
+    modules = [
+        importlib.import_module(one.name) for one in pkgutil.walk_packages(caltest._loops.__path__, "caltest._loops.")
+    ]
+    values = [value for module in modules for value in vars(module).values()]
+    values += [one for value in values if isinstance(value, tuple) for one in value]
+    loops = {id(value): value.py_func for value in values if hasattr(value, "py_func")}.values()
+    names = Counter((loop.__module__, loop.__qualname__) for loop in loops)
+    assert len(names) > 100
+    assert [name for name, number in names.items() if number > 1] == []
 
 
 def test_damaged_machine_code_is_made_again(package):

@@ -6,10 +6,8 @@ from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest._loops.formulas.exponential import exp_of_negative
 
-LONG_LINE = 200
-"""Columns from which on a step of numpy is not much slower than a compiled one."""
 
-
+@jit
 def sums_to_the_left(decays: FloatArray, weights: FloatArray) -> FloatArray:
     """``sum_{j < i} exp(-(x_i - x_j)) weights[j]`` for sorted points, of the shape (n, m) of the weights.
 
@@ -17,20 +15,30 @@ def sums_to_the_left(decays: FloatArray, weights: FloatArray) -> FloatArray:
     of that point, times the decay.
     """
     sums = np.zeros(weights.shape)
-    if weights.shape[1] < LONG_LINE:
-        _add_to_the_left(decays, weights, sums)
-        return sums
-    for before, weight, after, decay in zip(sums, weights, sums[1:], decays[1:].tolist(), strict=False):
-        np.add(before, weight, out=after)
-        np.multiply(after, decay, out=after)
-    return sums
-
-
-@jit
-def _add_to_the_left(decays: FloatArray, weights: FloatArray, sums: FloatArray) -> None:
     for i in range(1, weights.shape[0]):
         for b in range(weights.shape[1]):
             sums[i, b] = decays[i] * (sums[i - 1, b] + weights[i - 1, b])
+    return sums
+
+
+SHORT = 1000
+"""Points of several lines for which steps of numpy take about as long as a compiled loop."""
+
+
+def pair_sums(decays: FloatArray, weights: FloatArray) -> FloatArray:
+    """``sum_{j < i} exp(-(x_i - x_j)) w_i w_j`` for lines of decays (L, n) and columns w of the weights (n, m), (L, m).
+
+    No sum depends on how many columns there are.
+    """
+    if len(decays) == 1 or len(weights) > SHORT:
+        return np.stack([np.einsum("ib,ib->b", weights, sums_to_the_left(one, weights)) for one in decays])
+    left, sums = np.zeros((2, len(decays), weights.shape[1]))
+    term = np.empty_like(sums)
+    for decay, before, weight in zip(decays.T[1:], weights, weights[1:], strict=False):
+        left += before
+        left *= decay[:, None]
+        sums += np.multiply(left, weight, out=term)
+    return sums
 
 
 CELL = 1.0

@@ -10,6 +10,8 @@ Labels come as (B, n) arrays, one row a redraw. Each row of the tile is summed b
 of the tile, which keeps rounding errors small.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from caltest._basics.jit import jit
@@ -245,29 +247,47 @@ CACHED = 2**15
 """Numbers that stay in the cache while all redraws use them."""
 
 
-FEW_CLASSES = 5
-"""Up to so many, sums are scalar products with the places of each class, which takes no compiled loop."""
+FEW = 2**18
+"""Labels of all redraws whose sums in groups are not worth a compiled loop."""
+
+AT_ONCE = 2**17
+"""Labels that are looked for together."""
+
+FEW_LABELS = 5
+"""Up to so many, sums are scalar products with the places of each label, which takes no compiled loop."""
 
 
-def _by_class(tables: FloatArray, labels: Array) -> FloatArray:
-    """``sum_i tables[c, t, i]`` over the observations with the label c, (B, k, T), for as many redraws as are cached.
+def _are_few(values: FloatArray) -> bool:
+    """Whether values (n, k, ...) are of few labels, and finite: 0 times infinity is no number."""
+    return values.shape[1] <= FEW_LABELS and bool(np.isfinite(values).all())
+
+
+def _places(labels: Array, n_labels: int) -> Iterator[tuple[slice, int, FloatArray]]:
+    """1 where a label occurs: some redraws at a time, whose numbers are written over, and label by label."""
+    n_redraws, n = labels.shape
+    size = max(1, AT_ONCE // max(1, n))
+    where = np.empty((size, n))
+    for start in range(0, n_redraws, size):
+        part = slice(start, min(start + size, n_redraws))
+        for label in range(n_labels):
+            yield part, label, np.equal(labels[part], label, out=where[: part.stop - start])
+
+
+def _by_label(tables: FloatArray, labels: Array) -> FloatArray:
+    """``sum_i tables[c, t, i]`` over the observations with the label c, (B, k, T).
 
     No sum depends on what else is summed, as those of a product of matrices do, by rounding errors.
     """
     sums = np.empty((len(labels), *tables.shape[:2]))
-    size = max(1, CACHED // labels.shape[1])
-    for start in range(0, len(labels), size):
-        part = slice(start, start + size)
-        for c, lines in enumerate(tables):
-            where = np.asarray(labels[part] == c, dtype=np.float64)
-            np.vecdot(where[:, None], lines, out=sums[part, c])
+    for part, label, where in _places(labels, len(tables)):
+        np.vecdot(where[:, None], tables[label], out=sums[part, label])
     return sums
 
 
 def gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
     """``sum_i values[i, labels[b, i]]`` for each redraw, (B,)."""
-    if values.shape[1] <= FEW_CLASSES:
-        return np.asarray(tables_by_label(values[..., None], labels).sum(axis=(1, 2)))
+    if _are_few(values):
+        return np.asarray(_by_label(values.T[:, None], labels).sum(axis=(1, 2)))
     return _gathered_sums(values, labels)
 
 
@@ -284,7 +304,7 @@ def _gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
 
 def gathered_tables(values: FloatArray, labels: Array) -> FloatArray:
     """``sum_i values[i, labels[b, i], t]`` for each redraw and table, (B, T), for tables (n, k, T)."""
-    if values.shape[1] <= FEW_CLASSES:
+    if _are_few(values):
         return np.asarray(tables_by_label(values, labels).sum(axis=1))
     sums = np.zeros((labels.shape[0], 1, values.shape[2]))
     _add_tables(values, labels, np.zeros(values.shape[1], dtype=np.intp), sums)
@@ -293,8 +313,8 @@ def gathered_tables(values: FloatArray, labels: Array) -> FloatArray:
 
 def tables_by_label(values: FloatArray, labels: Array) -> FloatArray:
     """``sum_i values[i, c, t]`` over the observations with the label c, for each redraw, class and table, (B, k, T)."""
-    if values.shape[1] <= FEW_CLASSES:
-        return _by_class(np.ascontiguousarray(values.transpose(1, 2, 0)), labels)
+    if _are_few(values):
+        return _by_label(np.ascontiguousarray(values.transpose(1, 2, 0)), labels)
     sums = np.zeros((labels.shape[0], *values.shape[1:]))
     _add_tables(values, labels, np.arange(values.shape[1]), sums)
     return sums
@@ -313,18 +333,15 @@ def _add_tables(values: FloatArray, labels: Array, groups: IntArray, sums: Float
                     sums[b, group, t] += values[i, label, t]
 
 
-FEW_LABELS = 2**18
-"""Up to so many, operations on arrays take less time than to compile a loop."""
-
-
 def sums_by_group(values: FloatArray, labels: Array, groups: IntArray, n_groups: int) -> FloatArray:
     """``sum_i values[i, labels[b, i]]`` over the observations of each group, (n_groups, B)."""
     sums = np.zeros((n_groups, labels.shape[0]))
-    if labels.size <= FEW_LABELS:
+    if _are_few(values) and labels.size <= FEW:
         order = np.argsort(groups, kind="stable")
         present, starts = np.unique(groups[order], return_index=True)
-        gathered = values[order, labels[:, order]]
-        sums[present] = np.add.reduceat(gathered, starts, axis=1).T
+        for part, label, where in _places(labels[:, order], values.shape[1]):
+            where *= values[order, label]
+            sums[present, part] += np.add.reduceat(where, starts, axis=1).T
     else:
         _add_by_group(values, labels, groups, sums)
     return sums
@@ -339,9 +356,9 @@ def _add_by_group(values: FloatArray, labels: Array, groups: IntArray, sums: Flo
 
 def features_by_class(features: FloatArray, labels: Array, n_classes: int) -> FloatArray:
     """``sum_i features[i]`` over the observations with each label, (B, n_classes, s), for features (n, s)."""
-    if n_classes <= FEW_CLASSES:
+    if n_classes <= FEW_LABELS and np.isfinite(features).all():
         lines = np.ascontiguousarray(features.T)
-        return _by_class(np.broadcast_to(lines, (n_classes, *lines.shape)), labels)
+        return _by_label(np.broadcast_to(lines, (n_classes, *lines.shape)), labels)
     return changes_by_class(features, np.full(len(features), -1), labels, n_classes)
 
 

@@ -21,8 +21,8 @@ GROUP = 64
 FEW = 2**17
 """Differences of coordinates, less than which are not worth a compiled loop."""
 
-FEW_CLASSES, FEW_PAIRS = 3, 2**18
-"""Differences of probabilities of so few classes, of one tile, are not worth one either."""
+FEWEST, TILE = 3, 2**18
+"""Neither are those of probabilities of so few classes in one tile, after which other loops take most of the time."""
 
 LINES = 64
 """Rows at a time without a compiled loop, so that numbers stay in the cache."""
@@ -43,7 +43,7 @@ def sum_over_coordinates(kind: int, rows: FloatArray, columns: FloatArray) -> Fl
     batch = np.broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
     r, c, d = rows.shape[-2], columns.shape[-2], rows.shape[-1]
     pairs = prod(batch) * r * c
-    are_few = kind == CITYBLOCK and d <= FEW_CLASSES and pairs < FEW_PAIRS
+    are_few = kind == CITYBLOCK and d <= FEWEST and pairs < TILE
     if d == 1 or d * pairs < FEW or are_few:
         return _coordinate_by_coordinate(kind, rows, columns, (*batch, r, c))
     left = padded(np.broadcast_to(rows, (*batch, r, d)))

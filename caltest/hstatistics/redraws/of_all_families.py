@@ -25,7 +25,7 @@ from caltest.hstatistics.pair_tiles import (
     upper_kernel_tiles,
 )
 from caltest.hstatistics.redraws.of_labels import label_diagonal_sums, label_pair_sums
-from caltest.hstatistics.sums.binary_line import Line, on_a_line
+from caltest.hstatistics.sums.binary_line import Line, on_a_line, pair_sums_of_lines
 from caltest.hstatistics.tiles import Place
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
 from caltest.kernels.radial import form_of
@@ -194,18 +194,19 @@ def redrawn_deviation_means(
     return kernel.sum_of(means)
 
 
-def _pair_sums_on_a_line(line: Line, targets: Array, weights: FloatArray | None) -> FloatArray:
-    """``sum_{i<j} w_i w_j h_ij`` for each of the targets in time O(n B)."""
+def _pair_sums_on_lines(lines: Sequence[Line], targets: Array, weights: FloatArray | None) -> FloatArray:
+    """``sum_{i<j} w_i w_j h_ij`` for each line of the same predictions and each of the targets, in time O(n B)."""
     n_redraws, n = targets.shape
     parts = list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
 
     def part_sums(part: slice) -> FloatArray:
-        residuals = line.residuals(targets[part])
+        residuals = lines[0].residuals(targets[part])
         if weights is not None:
-            residuals *= weights[line.order, None]
-        return line.pair_sums(residuals)
+            residuals *= weights[lines[0].order, None]
+        return pair_sums_of_lines(lines, residuals)
 
-    return np.concatenate(list(threaded(part_sums, parts, len(parts), "redraws", work=5.0 * targets.size)))
+    work = 5.0 * len(lines) * targets.size
+    return np.concatenate(list(threaded(part_sums, parts, len(parts), "redraws", work=work)), axis=1)
 
 
 def block_pair_sums(kernel: PairKernel, predictions: Predictions, targets: Array, sizes: IntArray) -> FloatArray:
@@ -259,14 +260,13 @@ def _factored_sums(
     kernels: Sequence[ProductKernel], factors: FloatArray | None, predictions: Predictions, targets: Array
 ) -> FloatArray:
     """The same for kernels with the same target kernel, by default without factors, (L, B)."""
-    sums, rest = np.zeros((len(kernels), targets.shape[0])), []
-    for one, kernel in enumerate(kernels):
-        line = on_a_line(kernel, predictions)
-        if line is None:
-            rest.append(one)
-            continue
+    sums = np.zeros((len(kernels), targets.shape[0]))
+    found = [on_a_line(kernel, predictions) for kernel in kernels]
+    lines, rest = [one for one in found if one is not None], [one for one, line in enumerate(found) if line is None]
+    if lines:
+        on_lines = [line is not None for line in found]
         for column in [None] if factors is None else factors.T:
-            sums[one] += _pair_sums_on_a_line(line, targets, column)
+            sums[on_lines] += _pair_sums_on_lines(lines, targets, column)
     if rest:
         some: Kernels = [kernels[one].prediction_kernel for one in rest]
         if factors is not None:

@@ -129,9 +129,9 @@ def _listed_sums(
         smoothed = smoothed @ matrix
     constants = np.einsum("lik,ik->l", smoothed, anchors) / 2.0
     rows = np.flatnonzero(base >= 0)
-    for one, values in enumerate(smoothed):
-        values[rows] -= values[rows, base[rows]][:, None]
-        pairs[one] += constants[one] + redraws.gathered_sums(values, labels)
+    smoothed[:, rows] -= smoothed[:, rows, base[rows]][..., None]
+    values = np.ascontiguousarray(smoothed.transpose(1, 2, 0))
+    pairs += constants[:, None] + redraws.gathered_tables(values, labels).T
     return pairs
 
 

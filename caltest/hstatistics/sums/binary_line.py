@@ -5,13 +5,14 @@ Binary predictions p with the residual r = y - p have ``h = a exp(-|p - p'| / ba
 product along the sorted line, so that sums over all pairs need one pass instead of n**2 kernel values.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.formulas.kernels import EXPONENTIAL
-from caltest._loops.pair_sums.lines import sums_to_the_left
+from caltest._loops.pair_sums.lines import pair_sums, sums_to_the_left
 from caltest.kernels import PairKernel, ProductKernel, SumOfProducts
 from caltest.kernels.radial import Function
 from caltest.predictions import Predictions
@@ -36,8 +37,8 @@ class Line:
 
     def pair_sums(self, weights: FloatArray) -> FloatArray:
         """``sum_{i<j} K_ij w_i w_j`` times the factor for each column w of the weights (n, m)."""
-        sums: FloatArray = np.einsum("ib,ib->b", weights, sums_to_the_left(self.decays, weights))
-        return self.factor * sums
+        sums: FloatArray = pair_sums_of_lines([self], weights)[0]
+        return sums
 
     def row_sums(self, weights: FloatArray) -> FloatArray:
         """``w_i sum_j K_ij w_j`` times the factor, (n,) in the order of the observations, for weights (n,)."""
@@ -47,6 +48,12 @@ class Line:
         sums = np.empty(weights.size)
         sums[self.order] = self.factor * weights * smoothed[:, 0]
         return sums
+
+
+def pair_sums_of_lines(lines: Sequence[Line], weights: FloatArray) -> FloatArray:
+    """``Line.pair_sums`` for each of some lines of the same predictions, (L, m)."""
+    factors = np.array([one.factor for one in lines])
+    return np.asarray(factors[:, None] * pair_sums(np.stack([one.decays for one in lines]), weights))
 
 
 def lines_and_rest(kernel: PairKernel, predictions: Predictions) -> tuple[list[Line], PairKernel | None]:

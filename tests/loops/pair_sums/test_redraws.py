@@ -96,7 +96,6 @@ def few_labels(request, monkeypatch):
     """Both ways to the same sums."""
     if not request.param:
         monkeypatch.setattr(redraws_module, "FEW_LABELS", 0)
-        monkeypatch.setattr(redraws_module, "FEW_CLASSES", 0)
 
 
 @pytest.mark.usefixtures("few_labels")
@@ -132,6 +131,17 @@ def test_sums_of_tables(label_type):
     by_label = [[entries[y == c].sum(axis=0) for c in range(3)] for entries, y in zip(chosen, labels, strict=True)]
     assert gathered_tables(values, labels) == pytest.approx(chosen.sum(axis=1), rel=1e-12, abs=1e-13)
     assert tables_by_label(values, labels) == pytest.approx(np.array(by_label), rel=1e-12, abs=1e-13)
+
+
+@pytest.mark.parametrize("n_labels", [2, 7])
+def test_infinite_values_count_where_they_are_chosen_only(n_labels):
+    values = np.ones((3, n_labels))
+    values[0, 1] = -np.inf
+    labels = np.array([[0, 1, 0], [1, 0, 0]])
+    assert gathered_sums(values, labels).tolist() == [3.0, -np.inf]
+    assert gathered_tables(values[:, :, None], labels)[:, 0].tolist() == [3.0, -np.inf]
+    assert tables_by_label(values[:, :, None], labels)[0, :2, 0].tolist() == [2.0, 1.0]
+    assert sums_by_group(values, labels, np.array([0, 0, 1]), 2).tolist() == [[2.0, -np.inf], [1.0, 1.0]]
 
 
 def test_no_sum_depends_on_the_other_redraws():
