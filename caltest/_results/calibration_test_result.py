@@ -9,6 +9,7 @@ from caltest._results.measures import Detectable, Measure, practical, table_of
 from caltest._results.report import (
     ASSUMPTIONS,
     QUESTIONS,
+    at_level,
     format_pvalue,
     pvalue_phrase,
     report_of,
@@ -181,7 +182,7 @@ class CalibrationTestResult(TabularResult, Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-value says at a level, in words."""
-        level, question = f"at the {100 * fraction('alpha', alpha):g} % level", QUESTIONS[self.question]
+        level, question = at_level(alpha), QUESTIONS[self.question]
         rejects = self.pvalue <= alpha
         answer = question.rejected if rejects else question.kept
         power = None if self.detectable is None else self.detectable.power(alpha)

@@ -6,6 +6,7 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import (
     ASSUMPTIONS,
     KINDS,
+    at_level,
     format_pvalue,
     in_brackets,
     is_smallest,
@@ -113,7 +114,7 @@ class GroupCalibrationTestResult(Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-values say at a level, in words."""
-        rejected, level = self.rejected(alpha), f"at the {100 * alpha:g} % level"
+        rejected, level = self.rejected(alpha), at_level(alpha)
         if not rejected:
             kept = f"no evidence against calibration in any group {level}"
             return undecided(self.pvalue, self.n_resamples, alpha) or kept

@@ -7,7 +7,7 @@ from typing import Any
 
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent, shares_of
-from caltest._results.report import format_pvalue, pvalues_of
+from caltest._results.report import at_level, format_pvalue, pvalues_of
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
@@ -103,7 +103,7 @@ class MultiLabelTestResult(CalibrationTestResult):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-values say at a level, in words."""
-        rejected, level = self.rejected(alpha), f"at the {100 * alpha:g} % level"
+        rejected, level = self.rejected(alpha), at_level(alpha)
         if rejected:
             words = _listed(rejected, LISTED, ", ")
             return f"reject calibration {level} for {len(rejected)} of {len(self.labels)} labels: {words}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from caltest._results.measures import table_of, widest
 from caltest._results.tables import Grid, Page, Part
+from caltest._validation import fraction
 
 EXCLUDED = "an outcome occurred to which probability 0 was given"
 """Why a p-value is 0."""
@@ -54,7 +55,7 @@ def undecided(pvalue: float, n_resamples: int | None, alpha: float) -> str | Non
     if pvalue <= alpha or not is_smallest(pvalue, n_resamples):
         return None
     return (
-        f"undecided at the {100 * alpha:g} % level: p-values of {n_resamples} redraws are {format_pvalue(pvalue)} or "
+        f"undecided {at_level(alpha)}: p-values of {n_resamples} redraws are {format_pvalue(pvalue)} or "
         f"more; take n_resamples={ceil(1 / alpha - 1 - 1e-9)} or more"
     )
 
@@ -97,6 +98,23 @@ KIND_WORDS = {
 }
 
 
+def at_level(alpha: float) -> str:
+    """``"at the 5 % level"``; ``ValueError`` for levels that are not between 0 and 1."""
+    return f"at the {100 * fraction('alpha', alpha):g} % level"
+
+
+def decision(pvalue: float, alpha: float) -> str:
+    """``"rejected at the 5 % level"``, or ``"not rejected at the 5 % level"``."""
+    return f"{'' if pvalue <= alpha else 'not '}rejected {at_level(alpha)}"
+
+
+def with_interval(value: float, interval: Any) -> str:
+    """``"0.62 (95 % CI 0.52 to 0.73)"``, of a number without an interval the number alone."""
+    if interval is None:
+        return f"{value:.3g}"
+    return f"{value:.3g} ({100 * interval.confidence_level:g} % CI {interval.low:.3g} to {interval.high:.3g})"
+
+
 def sentence_of(result: Any, alpha: float) -> str:
     """One sentence on a test, with its decision at a level."""
     used = "" if result.n_used == result.n else f" ({result.n_used} used)"
@@ -111,7 +129,7 @@ def sentence_of(result: Any, alpha: float) -> str:
     found = pvalue_phrase(p, result.pvalue_kind == "bound") + in_brackets(p, result.n_resamples, *more)
     if result.pvalue_otherwise is not None:
         found = f"p = 0, because {EXCLUDED}; the other rows: {found}"
-    level, said = f"at the {100 * alpha:g} % level", "was rejected" if result.pvalue <= alpha else "was not rejected"
+    level, said = at_level(alpha), "was rejected" if result.pvalue <= alpha else "was not rejected"
     decision = f"{said} {level}"
     if undecided(result.pvalue, result.n_resamples, alpha):
         decision = f"could not have been rejected {level} with so few redraws"

@@ -16,7 +16,7 @@ from caltest._basics.numerics import (
     resampling_pvalue,
     seed_of,
 )
-from caltest._results.report import format_pvalue, pvalue_phrase
+from caltest._results.report import at_level, decision, format_pvalue, pvalue_phrase, with_interval
 from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
@@ -102,7 +102,7 @@ class SurvivalCalibration(TabularResult, Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-value says at a level."""
-        level = f"at the {100 * fraction('alpha', alpha):g} % level"
+        level = at_level(alpha)
         if self.pvalue > alpha:
             return f"no evidence against calibration {level}"
         worst = max(self.rows, key=lambda one: abs(one.observed - one.predicted))
@@ -111,14 +111,11 @@ class SurvivalCalibration(TabularResult, Stored):
 
     def sentence(self, alpha: float = 0.05) -> str:
         """For a paper: the test with its decision at a level, and the O:E ratio."""
-        level = f"at the {100 * fraction('alpha', alpha):g} % level"
         how = "chi-squared law" if self.n_resamples is None else f"exact test by {self.n_resamples} redraws"
-        ratio, one = "", self.ratio
-        if one is not None:
-            ends = f"{100 * one.confidence_level:g} % CI {one.low:.3g} to {one.high:.3g}"
-            ratio = f"; the O:E ratio was {one.estimate:.3g} ({ends})"
+        one = self.ratio
+        ratio = "" if one is None or one.estimate is None else f"; the O:E ratio was {with_interval(one.estimate, one)}"
         return (
-            f"Calibration was {'' if self.pvalue <= alpha else 'not '}rejected {level} for {self.n} predictions, "
+            f"Calibration was {decision(self.pvalue, alpha)} for {self.n} predictions, "
             f"{self.n_censored} with censored times ({self.method}, {how}, {pvalue_phrase(self.pvalue)}){ratio}."
         )
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.report import EXCLUDED, KINDS, format_pvalue, pvalue_phrase
+from caltest._results.report import EXCLUDED, KINDS, at_level, format_pvalue, pvalue_phrase
 from caltest._results.tables import Grid, Page, Part
 from caltest._results.values import Finding, Stored
 from caltest._validation import fraction
@@ -93,7 +93,7 @@ class SequentialTestResult(Stored):
 
     def curve(self, alpha: float = 0.05) -> tuple[FloatArray, float, str, list[int]]:
         """What ``plots.evidence`` draws: logarithms, where the test rejects, in words too, and when it first does."""
-        alarm, line = self.first_rejection(alpha), f"reject at the {100 * alpha:g} % level"
+        alarm, line = self.first_rejection(alpha), f"reject {at_level(alpha)}"
         return self._proof, -log(alpha), line, [] if alarm is None else [alarm]
 
     def first_rejection(self, alpha: float = 0.05) -> int | None:
@@ -106,7 +106,7 @@ class SequentialTestResult(Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the largest E says at a level, in words."""
-        first, level = self.first_rejection(alpha), f"at the {100 * alpha:g} % level"
+        first, level = self.first_rejection(alpha), at_level(alpha)
         if first is None:
             return f"no evidence against calibration {level} so far"
         what = f"E was {1 / alpha:g} or more" if self.lag == 1 else f"p was {alpha:g} or less"

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from caltest._basics.numerics import BoolArray
 from caltest._results.measures import percent
-from caltest._results.report import format_pvalue, is_smallest, listed, pvalue_phrase
+from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
@@ -139,7 +139,7 @@ class SliceSearchResult(TabularResult, Stored):
     def verdict(self, alpha: float | None = None) -> str:
         """What was found, in words."""
         level = self.alpha if alpha is None else fraction("alpha", alpha)
-        said = f"at the {100 * level:g} % level"
+        said = at_level(level)
         some = self.rejected(level)
         if not some:
             return f"no slice is rejected {said}"

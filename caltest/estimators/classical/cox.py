@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate
-from caltest._results.report import pvalue_phrase
+from caltest._results.report import at_level, decision, pvalue_phrase, with_interval
 from caltest._results.tables import Bar
 from caltest._results.values import ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction
@@ -131,21 +131,15 @@ class CoxCalibrationResult(Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-value of both says at a level."""
-        level = f"at the {100 * fraction('alpha', alpha):g} % level"
-        return f"{'reject' if self.pvalue <= alpha else 'no evidence against'} calibration {level}"
+        return f"{'reject' if self.pvalue <= alpha else 'no evidence against'} calibration {at_level(alpha)}"
 
     def sentence(self, alpha: float = 0.05) -> str:
         """For a paper: intercept and slope with their intervals, and the test of both."""
-        level = f"at the {100 * fraction('alpha', alpha):g} % level"
-        numbers = [
-            f"{value:.3g} ({100 * one.confidence_level:g} % CI {one.low:.3g} to {one.high:.3g})"
-            for value, one in ((self.intercept, self.intercept_interval), (self.slope, self.slope_interval))
-        ]
         return (
             f"The regression of {self.n_used} outcomes on the log-odds of their predictions had an intercept of "
-            f"{numbers[0]} and a slope of {numbers[1]}; calibration, 0 and 1, was "
-            f"{'' if self.pvalue <= alpha else 'not '}rejected {level} (likelihood ratio test, chi-squared law, "
-            f"{pvalue_phrase(self.pvalue)})."
+            f"{with_interval(self.intercept, self.intercept_interval)} and a slope of "
+            f"{with_interval(self.slope, self.slope_interval)}; calibration, 0 and 1, was "
+            f"{decision(self.pvalue, alpha)} (likelihood ratio test, chi-squared law, {pvalue_phrase(self.pvalue)})."
         )
 
     def summary(self, alpha: float = 0.05) -> str:

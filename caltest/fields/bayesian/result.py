@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from caltest._results.report import format_pvalue, is_smallest, listed, pvalue_phrase
+from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase
 from caltest._results.tables import Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
@@ -106,7 +106,7 @@ class SimulationBasedCalibrationResult(TabularResult, Stored):
     def verdict(self, alpha: float = 0.05) -> str:
         """What was found, in words."""
         level = fraction("alpha", alpha)
-        said = f"at the {100 * level:g} % level"
+        said = at_level(level)
         if self.pvalue > level:
             return f"posteriors are not rejected {said}"
         some = [f"{one.name}: {one.finding}" for one in self.rejected(level)[:3]]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, resampling_pvalue, seed_of
-from caltest._results.report import format_pvalue, pvalue_phrase
+from caltest._results.report import at_level, decision, format_pvalue, pvalue_phrase
 from caltest._results.tables import Page, Table, TabularResult
 from caltest._results.values import Stored
-from caltest._validation import fraction, increasing_numbers, whole_number
+from caltest._validation import increasing_numbers, whole_number
 from caltest.estimators.classical.base import probability_of_one
 from caltest.fields.clinical.curves import SplineCurve
 from caltest.fields.clinical.validation import redrawn
@@ -85,27 +85,31 @@ class DecisionCurve(TabularResult, Stored):
     def __repr__(self) -> str:
         return f"<decision curve: {len(self.rows)} thresholds, {pvalue_phrase(self.pvalue)}, n = {self.n}>"
 
+    @property
+    def _n_useful(self) -> int:
+        """Thresholds at which the model is better than treating everyone or nobody."""
+        return sum(one.model > max(one.treat_all, 0.0) for one in self.rows)
+
+    @property
+    def _worst(self) -> NetBenefit:
+        return max(self.rows, key=lambda one: one.loss)
+
     def verdict(self, alpha: float = 0.05) -> str:
         """Whether the model helps, and whether miscalibration costs benefit."""
-        fraction("alpha", alpha)
-        useful = [one.name for one in self.rows if one.model > max(one.treat_all, 0.0)]
-        helps = f"treating by predicted risk is best at {len(useful)} of {len(self.rows)} thresholds"
+        level, worst = at_level(alpha), self._worst
+        helps = f"treating by predicted risk is best at {self._n_useful} of {len(self.rows)} thresholds"
         if self.pvalue > alpha:
-            return f"{helps}; no evidence at the {100 * alpha:g} % level that miscalibration costs benefit"
-        worst = max(self.rows, key=lambda one: one.loss)
+            return f"{helps}; no evidence {level} that miscalibration costs benefit"
         return f"{helps}; miscalibration costs benefit, at {worst.name} {1000 * worst.loss:.3g} net events per 1000"
 
     def sentence(self, alpha: float = 0.05) -> str:
         """For a paper: where the model helps, what miscalibration costs, and the test of it."""
-        fraction("alpha", alpha)
-        useful = [one.name for one in self.rows if one.model > max(one.treat_all, 0.0)]
-        worst = max(self.rows, key=lambda one: one.loss)
+        worst = self._worst
         return (
             f"With {self.events} events in {self.n} cases, treating by predicted risk had the largest net benefit at "
-            f"{len(useful)} of {len(self.rows)} thresholds; the loss by miscalibration was largest at {worst.name}, "
-            f"{1000 * worst.loss:.3g} net events per 1000 cases, and calibration was "
-            f"{'' if self.pvalue <= alpha else 'not '}rejected at the {100 * alpha:g} % level (exact test by "
-            f"{self.n_resamples} redraws of the outcomes, {pvalue_phrase(self.pvalue)})."
+            f"{self._n_useful} of {len(self.rows)} thresholds; the loss by miscalibration was largest at {worst.name}, "
+            f"{1000 * worst.loss:.3g} net events per 1000 cases, and calibration was {decision(self.pvalue, alpha)} "
+            f"(exact test by {self.n_resamples} redraws of the outcomes, {pvalue_phrase(self.pvalue)})."
         )
 
     def table(self) -> Table:

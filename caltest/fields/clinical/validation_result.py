@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent
-from caltest._results.report import format_pvalue, is_smallest, pvalue_phrase
+from caltest._results.report import decision, format_pvalue, is_smallest, pvalue_phrase, with_interval
 from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
-from caltest._validation import fraction
 
 
 @dataclass(frozen=True)
@@ -132,17 +131,12 @@ class ClinicalValidation(TabularResult, Stored):
 
     def sentence(self, alpha: float = 0.05) -> str:
         """For a paper: events, O:E, intercept, slope, ICI, and the test."""
-        fraction("alpha", alpha)
-        words = []
-        for one in self.rows:
-            ci, level = one.interval, f"{100 * self.confidence_level:g} % CI"
-            ends = "" if ci is None else f" ({level} {ci.low:.3g} to {ci.high:.3g})"
-            if one.name[0] != "E":
-                words.append(f"the {one.name} was {one.value:.3g}{ends}")
+        rows = [one for one in self.rows if one.name[0] != "E"]
+        words = [f"the {one.name} was {with_interval(one.value, one.interval)}" for one in rows]
         return (
             f"With {self.events} events in {self.n} cases ({self.expected:.4g} expected), {', '.join(words)}; "
-            f"calibration was {'' if self.pvalue <= alpha else 'not '}rejected at the {100 * alpha:g} % level "
-            f"(exact test by {self.default_test.n_resamples} redraws of the outcomes, {pvalue_phrase(self.pvalue)})."
+            f"calibration was {decision(self.pvalue, alpha)} (exact test by {self.default_test.n_resamples} redraws of "
+            f"the outcomes, {pvalue_phrase(self.pvalue)})."
         )
 
     def bars(self) -> list[Bar]:

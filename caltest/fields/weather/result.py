@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from caltest._results.report import format_pvalue, listed
+from caltest._results.report import at_level, format_pvalue, listed
 from caltest._results.tables import Bar, Grid, Page, Part, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
@@ -154,7 +154,7 @@ class VerificationResult(TabularResult, Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-values say at a level, in words."""
-        rejected, level = self.rejected(alpha), f"at the {100 * alpha:g} % level"
+        rejected, level = self.rejected(alpha), at_level(alpha)
         several = len(self.rows) > 1
         if rejected:
             where = f" for {len(rejected)} of {len(self.rows)} {self.each}s: {', '.join(rejected)}" if several else ""
@@ -181,7 +181,7 @@ class VerificationResult(TabularResult, Stored):
             said = "could not have been rejected with so few redraws"
         why = self.why(level)
         return (
-            f"The hypothesis that {self.hypothesis} {said} at the {100 * level:g} % level for {self.predictions} (p = "
+            f"The hypothesis that {self.hypothesis} {said} {at_level(level)} for {self.predictions} (p = "
             f"{format_pvalue(self.pvalue)}, {self.null}){'' if why is None else ': ' + why}."
         )
 
