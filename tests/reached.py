@@ -59,8 +59,10 @@ def pytest_addoption(parser):
     parser.addoption("--wanted", type=Path, help="a file with the names of the tests to run, in this order")
 
 
-def pytest_configure(config):
-    if config.getoption("--reached"):
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config):
+    """Before the package is imported for the first time, by ``conftest.py``."""
+    if early_config.known_args_namespace.reached:
         builtins._run_ = LINES.add
         sys.meta_path.insert(0, Finder)
 
