@@ -129,7 +129,7 @@ FORMS = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @table("form", FORMS)
 def test_forms_of_probabilities(form):
     assert outcome(form(P), Y) == outcome(P, Y)
@@ -137,7 +137,7 @@ def test_forms_of_probabilities(form):
     assert ct.SKCE(KERNEL)(form(P), Y) == ct.SKCE(KERNEL)(P, Y)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @table("form", FORMS)
 def test_forms_of_labels(form):
     assert outcome(P, form(Y.astype(float))) == outcome(P, Y)
@@ -145,6 +145,7 @@ def test_forms_of_labels(form):
     assert ct.SKCE(KERNEL)(P, form(Y.astype(float))) == ct.SKCE(KERNEL)(P, Y)
 
 
+@pytest.mark.every(2)
 @table("form", FORMS)
 def test_forms_of_normal_predictions(form):
     mean, scale = P[:, 0], P[:, 1] + 0.5
@@ -169,6 +170,7 @@ LABELS = {
 }
 
 
+@pytest.mark.every(2)
 @table("form", LABELS)
 def test_whole_number_labels(form):
     assert outcome(P, form(Y)) == outcome(P, Y)
@@ -184,6 +186,7 @@ OUTCOMES = {
 }
 
 
+@pytest.mark.every(2)
 @table("form", OUTCOMES)
 def test_boolean_outcomes(form):
     assert outcome(P1, form(Y1)) == outcome(P1, Y1)
@@ -219,6 +222,7 @@ CLASSES = {
 }
 
 
+@pytest.mark.every(2)
 @table(("classes", "labels"), CLASSES)
 def test_classes_that_are_not_names(classes, labels):
     assert outcome(P, labels, classes=classes) == outcome(P, Y)

@@ -50,6 +50,7 @@ def clusters(given, p=P, y=LABELS):
     return ct.estimators.one_per_cluster(p, y, given, rng=1)[1].tolist()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("y", [pd.Series(NAMES, INDEX), NAMES], ids=["index of both", "index of predictions"])
 @pytest.mark.parametrize(
     ("found", "wanted"),
@@ -73,6 +74,7 @@ def test_what_belongs_to_rows_is_matched_by_their_index(found, wanted, y):
     assert found(y) == wanted()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("p", "y"),
     [
@@ -91,6 +93,7 @@ def test_kinds_of_columns(p, y):
     assert statistic_of(p, y) == pytest.approx(statistic_of(), rel=1e-12)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "features",
     [

@@ -69,6 +69,7 @@ def as_multiples(sizes, block_size):
     return np.diff(ends[ends > 0], prepend=0).tolist()
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("sizes", SPLITS, ids=lambda sizes: f"{len(sizes)} parts")
 def test_updates_give_the_estimate_of_all_data(test, sizes):
     accumulator = updated(test.accumulator(), parts_of(sizes))
@@ -76,6 +77,7 @@ def test_updates_give_the_estimate_of_all_data(test, sizes):
     assert accumulator.result().estimate == pytest.approx(test.estimator(P, Y), rel=1e-12)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("sizes", SPLITS, ids=lambda sizes: f"{len(sizes)} parts")
 def test_merged_accumulators_give_the_estimate_of_all_data(test, sizes):
     sizes = as_multiples(sizes, getattr(test.estimator, "block_size", 1))
@@ -143,6 +145,7 @@ def with_flaws():
     return p, y
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("sizes", SPLITS, ids=lambda sizes: f"{len(sizes)} parts")
 @pytest.mark.parametrize("block_size", [2, 7])
 def test_a_test_of_chunks_is_the_test_of_all_data(block_size, sizes):
@@ -438,6 +441,7 @@ def test_accumulators_of_several_seeds_name_them_all():
     assert result.notes[-1] == "the random numbers are those of merged accumulators, rng=5, 6"
 
 
+@pytest.mark.every(3)
 @each_accumulator
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_an_update_happens_wholly_or_not_at_all(make, error):

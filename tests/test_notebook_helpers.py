@@ -66,6 +66,7 @@ class TestFriedman:
             found = friedman.without_some_pairs(ensemble, y, friedman.MIXTURE_WASSERSTEIN)
         assert found["SKCE (unbiased)"] == pytest.approx(0.000313767465140139, rel=1e-9)
 
+    @pytest.mark.full
     def test_the_first_replica_is_that_of_the_stored_study(self, replications):
         """Up to sums in another order, which grow in the training."""
         last = replications(30, 600)
@@ -102,6 +103,7 @@ class TestCifar10:
                 assert one.found == 1 / (cifar10_networks.N_RESAMPLES + 1)
         assert {one.network for one in stored} == set(cifar10_networks.NETWORKS)
 
+    @pytest.mark.full
     def test_some_of_them_are_found_again(self):
         if not cifar10_networks.FOLDER.exists():
             pytest.skip(f"no predictions: {cifar10_networks.FOLDER} does not exist")
@@ -191,6 +193,7 @@ class TestSyntheticClasses:
         kernel = synthetic_classes.kernel(model.mean_total_variation())
         assert found[2, 0.25]["SKCE_uq"][0] == ct.SKCE(kernel)(*sample)
 
+    @pytest.mark.full
     def test_published_means_are_those_of_the_estimates_and_not_of_others(self):
         names = ["SKCE_b", "SKCE_uq", "SKCE_ul"]
         found = {

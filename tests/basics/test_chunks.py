@@ -36,8 +36,12 @@ each_chunking = pytest.mark.parametrize("name", thinned(CHUNKS, ["different", "c
 
 
 @pytest.fixture(scope="module")
-def client():
-    """Two processes with one thread each. Workers that are stopped complain of that, in a log."""
+def client(request):
+    """Threads, or two processes with ``--full``. Workers that are stopped complain of that, in a log."""
+    if not request.config.getoption("--full"):
+        with dask.config.set(scheduler="threads"):
+            yield None
+        return
     log = logging.getLogger("distributed")
     level, log_level = log.level, logging.ERROR
     with warnings.catch_warnings():
@@ -158,6 +162,7 @@ def test_without_a_cluster():
         assert_same_results(ct.AsymptoticBlockSKCETest(TV, 7)(*data), ct.AsymptoticBlockSKCETest(TV, 7)(P, Y))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("test", [ct.MonteCarloTest(ct.SKCE(TV), 70), ct.AsymptoticSKCETest(TV, 70)])
 def test_resamples_on_the_workers(test, client):
     alone = test(P, Y, rng=1)
@@ -303,6 +308,7 @@ def test_families_of_dask_arrays(name):
     assert (result.pvalue, result.predictions) == (in_memory.pvalue, in_memory.predictions)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("death", ["error", "exit"])
 def test_a_worker_that_dies_changes_nothing(death, client, tmp_path):
     """The first task that sees the last chunk fails, or its process ends."""

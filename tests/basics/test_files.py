@@ -119,6 +119,7 @@ READ = {
 }
 
 
+@pytest.mark.every(2)
 @table("case", READ)
 def test_forms_of_text(case, run):
     if case is READ["header from 1"]:  # places or names: refused where both are possible
@@ -142,6 +143,7 @@ def test_a_header_of_outcomes_can_have_the_name_of_a_class(is_header, run):
     assert (json.loads(out)["n"], json.loads(out)["pvalue"]) == (N, expected())
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("decimal", [".", ","])
 @pytest.mark.parametrize("header", [True, False])
 @pytest.mark.parametrize("separator", [";", "\t"])
@@ -343,7 +345,7 @@ def test_files_are_read_by_chunks(run, monkeypatch):
 # Missing outcomes.
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("mark", ["", '""', "NA", "NaN", "nan", "None", "null", "<NA>"])
 @pytest.mark.parametrize("header", [[], ["y"]])
 def test_missing_outcomes(mark, header, run):
@@ -422,6 +424,7 @@ def test_standard_input(tmp_path, monkeypatch, capsys):
     assert err.startswith("caltest: error: standard input")
 
 
+@pytest.mark.full
 def test_output_that_nobody_reads(tmp_path):
     write(tmp_path / "p.csv", ROWS)
     write(tmp_path / "y.csv", LABELS)
@@ -533,6 +536,7 @@ sys.exit(caltest.cli.main())
 """
 
 
+@pytest.mark.full
 def test_interruption_of_a_process(tmp_path):
     """While it waits for what comes through standard input."""
     (tmp_path / "y.csv").write_text("0\n1\n")

@@ -39,6 +39,7 @@ def run(folder, code=CALL, **variables):
     return subprocess.run([sys.executable, "-c", code], **options, check=True).stdout.strip()
 
 
+@pytest.mark.full
 def test_machine_code_is_kept_until_any_loop_changes(package):
     assert run(package) == "20 0"
     assert run(package) == "20 1"
@@ -62,6 +63,7 @@ one, two = adder(1), adder(2)
 """
 
 
+@pytest.mark.full
 def test_loops_that_are_made_alike_are_told_apart(package):
     """Numba numbers loops in the order of a process: two of one name, kept by two processes, can have one number."""
     (package / "caltest/_loops/inner.py").write_text(TWO)
@@ -86,6 +88,7 @@ def test_no_two_loops_have_one_name():
     assert [name for name, number in names.items() if number > 1] == []
 
 
+@pytest.mark.full
 def test_damaged_machine_code_is_made_again(package):
     run(package)
     for path in package.rglob("outer*.nb?"):

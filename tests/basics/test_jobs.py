@@ -68,6 +68,7 @@ def test_an_exception_of_a_worker_reaches_the_caller():
         jobs.run(lambda i: 1 / i, [(1,), (0,), (2,)], "parts")
 
 
+@pytest.mark.every(3)
 @each_test
 @pytest.mark.parametrize("n_jobs", [2, 3, 100])
 def test_redraws_do_not_depend_on_the_number_of_parts(test, n_jobs, monkeypatch):
@@ -84,6 +85,7 @@ def test_redraws_do_not_depend_on_the_memory_for_labels(monkeypatch):
     assert_same(result_of(TESTS["Monte Carlo"], 150), whole)
 
 
+@pytest.mark.every(3)
 @each_test
 @pytest.mark.parametrize(("few", "many"), [(99, 199), (32, 33), (5, 64)])
 def test_more_resamples_begin_with_the_same_ones(test, few, many):
@@ -114,6 +116,7 @@ def test_parts_hold_all_items_in_their_order(n, at_most, n_jobs, monkeypatch):
     assert len(parts) >= min(n, n_jobs)
 
 
+@pytest.mark.full
 def test_one_worker_without_a_configuration():
     assert jobs.n_jobs() == 1
     with joblib.parallel_config(n_jobs=3, backend="threading"):

@@ -14,6 +14,7 @@ QUICK = ["ece-test", "family-normal"]
 MORE = ["skce-10000-10", "family-full", "bootstrap-10", "blocks", "family-laplace", "family-diagonal", "family-mixture"]
 
 
+@pytest.mark.full
 def test_quick_rows_agree_and_the_table_is_printed(capsys, replications):
     rows = replications(QUICK, QUICK + MORE)
     assert main(["--quick", "--repeats", "1", "--markdown", "--rows", *rows]) == 0
@@ -53,6 +54,7 @@ def test_what_is_worse_fails():
     assert "17.1 MB of extra memory" in gate.worse((1.0, 0.1, 17.1), (10.0, 10.0))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("times", thinned([100, 1 / 100], [100]))
 def test_a_slower_row_fails(times, monkeypatch, capsys, tmp_path):
     """The row takes more or less than a baseline that the load of this machine does not reach from its own."""
@@ -85,6 +87,7 @@ def made_up_row(tmp_path, sizes, loops=1):
     return replace(ROWS[0], ours=Side("caltest", "test_benchmarks", "prepare", settings=settings), others=())
 
 
+@pytest.mark.full
 def test_a_row_is_as_large_as_the_smallest_process(tmp_path):
     """A process that is large by chance is measured again; all are large if the row takes 1.5 times the memory."""
     known = (1e9, 20.0)

@@ -60,6 +60,7 @@ def test_settings_that_make_no_sense(settings):
         ct.assert_calibrated([0.2, 0.4, 0.9, 0.5], [0, 0, 1, 1], rng=1, **settings)
 
 
+@pytest.mark.full
 def test_calibrated_predictions_raise_at_most_at_the_level(without_findings):
     """One hundred sets of rare events; 12 is above the 99 % binomial band of 5 %."""
     p = np.random.default_rng(1).beta(0.5, 20.0, 150)

@@ -322,6 +322,7 @@ def test_compare_knows_names_of_classes(files, tmp_path, capsys):
     assert [row["name"] for row in json.loads(out)["rows"]] == ["predictions", "other"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("header", ["owl,dog,cat", "cat,dog,fox"])
 def test_compare_refuses_other_classes_and_orders(models, tmp_path, capsys, header, named):
@@ -592,6 +593,7 @@ class TestWeights:
         np.save(tmp_path / "w.npy", w)
         return tmp_path, p, y, w
 
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("file", ["w.csv", "head.csv", "counts.csv", "w.npy"])
     @pytest.mark.parametrize("test", ["omnibus", "skce"])
     def test_results_are_those_of_python(self, data, file, test, capsys):

@@ -172,6 +172,7 @@ WITHOUT = {
 }
 
 
+@pytest.mark.every(2)
 @table("form", WITHOUT)
 def test_missing_outcomes_are_refused_or_dropped(form):
     for p, y in ((P, Y), (ct.Categorical(P), Y), (P1, Y1)):
@@ -256,6 +257,7 @@ def test_missing_outcomes_elsewhere():
 # Columns (n, 1), and numbers that need a family.
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame, np.ndarray.tolist])
 def test_one_column_is_a_vector(make):
     assert error(P, make(Y[:, None])) == error(P, Y)
@@ -548,6 +550,7 @@ def result_of(capsys, *arguments):
     return status, captured.out, captured.err
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", KINDS_OF_FILES)
 def test_every_kind_of_file_gives_the_same_result(name, table, tmp_path, capsys):
     table[ANIMALS].to_csv(tmp_path / "p.csv", index=False)

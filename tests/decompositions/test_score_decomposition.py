@@ -135,6 +135,7 @@ def test_inverted_tests_of_a_frequency_are_the_exact_interval():
     assert inverted(line, lambda law: float(law[0]), draws, 1.0, 0.95).high == 1.0
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("score", ["brier", "log"])
 @pytest.mark.parametrize("binning", [None, ct.binning.QuantileBinning(5)])
 def test_ends_are_values_that_redraws_just_reach(score, binning):

@@ -29,6 +29,7 @@ def errors_of_bins(p, onehot, binning, distance):
     return np.array([rows.sum() for rows in inside]), np.array([distance(mean) for mean in means])
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("binning", BINNINGS, ids=str)
 @pytest.mark.parametrize("distance", DISTANCES)
 @pytest.mark.parametrize("order", [1, 1.5, 2, 7, inf])
@@ -51,6 +52,7 @@ def test_order_two_is_the_root_of_the_squared_distance(binning):
     assert ct.ECE(binning, ct.Euclidean(), 2)(P, Y) ** 2 == pytest.approx(squared, rel=1e-13)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_errors_grow_with_their_order_and_are_at_least_what_confidence_misses(seed):
     """Theorem 1 of Wenger et al. 2020, on every sample and for every binning."""

@@ -353,6 +353,9 @@ def test_isotonic_parts_of_the_crps_by_distributions():
         found = weather.crps_decomposition(members, outcomes, isotonic="distributions", **settings).rows[0].scores
         assert [found[name] for name in ("miscalibration", "discrimination", "uncertainty")] == pytest.approx(parts)
         assert found["CRPS"] == pytest.approx(parts[0] - parts[1] + parts[2])
+        pairs = list(itertools.combinations(np.unique(own, axis=0), 2))
+        ordered = [(one <= other).all() or (one >= other).all() for one, other in pairs]
+        assert found["ordered pairs"] == pytest.approx(np.mean(ordered))
         assert min(parts) >= 0.0
         apart = weather.crps_decomposition(members, outcomes, **settings).rows[0].scores
         assert apart["uncertainty"] == pytest.approx(parts[2])

@@ -113,6 +113,7 @@ CONTINUOUS = {
 
 
 class TestDistortionsOfNumbers:
+    @pytest.mark.every(4)
     @pytest.mark.parametrize("family", CONTINUOUS)
     @pytest.mark.parametrize(
         ("distortion", "law"),

@@ -99,6 +99,7 @@ def vectors(k, seed=0):
 NORMS = list(itertools.product([1.0, 2.0, INF], repeat=2))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("p", "q"), NORMS)
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_operator_norms_are_the_largest_ratios(p, q, symmetric):

@@ -51,6 +51,7 @@ def run(code, **variables):
     assert process.returncode == 0, process.stdout[-200:] + process.stderr[-2000:]
 
 
+@pytest.mark.full
 def test_expectations(replications):
     run(EXPECTATIONS.format(extremes=replications(EXTREMES[::4], EXTREMES), laws=LAWS))
 

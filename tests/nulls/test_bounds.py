@@ -161,6 +161,7 @@ def test_moments_of_the_law_against_enumeration(n, k, seed):
     assert chance == pytest.approx(chances[values >= values.max() - 1e-12].sum(), rel=1e-11)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("concentration", [0.1, 1.0])
 @pytest.mark.parametrize(("n", "k"), [(4, 2), (6, 3), (12, 3), (16, 2)])
 @pytest.mark.parametrize("seed", range(3))

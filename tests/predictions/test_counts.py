@@ -57,6 +57,7 @@ FAMILIES = [poisson, negative_binomial]
 families = pytest.mark.parametrize("family", FAMILIES)
 
 
+@pytest.mark.every(4)
 @families
 @pytest.mark.parametrize("kernel", [*KERNELS, Product()], ids=lambda kernel: kernel.describe_for_targets())
 def test_expectations_are_sums_over_counts(family, kernel):
@@ -197,7 +198,7 @@ def sample_of(predictions, outlier):
     return Sample(predictions, predictions.check_targets(y))
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(15)
 @families
 @pytest.mark.parametrize("outlier", [0, 260, 70_000, 2**40])
 @pytest.mark.parametrize("kernel", [KERNELS[1], KERNELS[-1], Product()], ids=["Gaussian", "sum", "product"])
@@ -450,7 +451,7 @@ def many(n):
     }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", many(2))
 @pytest.mark.parametrize("kernel", [ct.DeltaKernel(), KERNELS[-1]], ids=["delta", "sum"])
 @pytest.mark.parametrize("outlier", [0, 500])
@@ -471,6 +472,7 @@ def test_products_of_matrices_are_the_definition(name, kernel, outlier):
     assert h == pytest.approx(htiles.h_tile(pair_kernel, unprepared, unprepared), rel=1e-11, abs=1e-14)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", many(2))
 def test_probabilities_by_recursion_are_those_by_logarithms(name):
     """At every count, wherever the window begins, down to probabilities that count for nothing."""

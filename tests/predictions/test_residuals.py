@@ -115,6 +115,7 @@ def test_size_and_power_against_wrong_scales(reduce, replications):
     assert rejections(reduce, 64, sets, 4, n_resamples, factor) >= stats.binom(sets, power).ppf(0.01)
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 def test_size_and_power_against_wrong_scales_of_vectors(replications):

@@ -145,6 +145,7 @@ def test_a_tenth_of_the_rows_that_is_off_by_10_points_is_found():
     assert found > 28
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 def test_intervals_of_found_slices_cover():

@@ -151,6 +151,7 @@ class TestContinuing:
     def whole(self):
         return ct.sample_size(Interrupting(0), model(0.3), n_simulations=100, rng=3)
 
+    @pytest.mark.every(4)
     @pytest.mark.parametrize("at", [2, 60, 200, 300, 420])
     def test_interrupted_searches_end_where_others_do(self, at, whole):
         test = Interrupting(at)

@@ -69,6 +69,7 @@ def test_workers(backend):
             assert np.array_equal(ct.power(TEST, MODEL, 15, n_simulations=20, rng=3).pvalues, alone.pvalues)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers_use_one_thread_each(backend, monkeypatch):
     monkeypatch.setattr(threads, "n_processors", lambda: 4)
@@ -128,6 +129,7 @@ INTERRUPTED = """
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="signals of other systems")
 @pytest.mark.parametrize("backend", thinned(["threading", "loky"], ["threading"]))
 def test_an_interrupt_leaves_what_is_finished_by_workers(backend, tmp_path):

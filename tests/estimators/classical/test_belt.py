@@ -29,6 +29,7 @@ def by_hand(p, y, selection=0.95, max_degree=4):
     return 2 * (likelihoods[degree - 1] - np.sum(np.where(y == 1, np.log(p), np.log1p(-p)))), degree
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("selection", "max_degree"), [(0.95, 4), (0.5, 4), (0.1, 3), (0.5, 2)])
 def test_definition(selection, max_degree):
     p, _ = data()

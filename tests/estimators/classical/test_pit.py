@@ -184,6 +184,7 @@ POINTS = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("family", POINTS)
 @pytest.mark.parametrize("test", [ct.PITTest(), ct.QuantileCalibrationTest(), ct.estimators.PIT()], ids=repr)
 def test_point_predictions_are_refused_in_favour_of_a_test_that_takes_them(test, family):

@@ -48,6 +48,7 @@ ODD = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", ODD)
 @pytest.mark.parametrize("lists", [False, True])
 def test_numbers_are_those_of_other_ways(kind, lists, monkeypatch):
@@ -190,6 +191,7 @@ def test_norms_of_powers_in_single_precision():
         assert between(t) == pytest.approx(wanted, abs=300 * 1e-5)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array, sparse.coo_array, sparse.lil_matrix])
 def test_sparse_predictions(kind):
     p = predictions(60, 5).probabilities
@@ -267,6 +269,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3)
 """
 
 
+@pytest.mark.full
 def test_labels_of_many_predictions_are_kept_nowhere():
     """Measured 45 MB beyond the test with few redraws; the labels alone would take 3 MB, tables of them 145 MB."""
     pytest.importorskip("resource")

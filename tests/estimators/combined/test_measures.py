@@ -151,6 +151,7 @@ TRUTHS = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("truth", TRUTHS)
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("n", [25, 300])
@@ -208,6 +209,7 @@ def test_two_points_matter_for_rare_events():
     assert f"probabilities {margin} points too sure on average" in str(few)
 
 
+@pytest.mark.full
 def test_power_is_that_of_simulated_tests():
     """The power that a result states, of 250 data sets, beside that of 60 whole tests: 4 standard errors apart."""
     law = ct.Bernoulli(np.random.default_rng(1).beta(0.2, 0.2, 250))

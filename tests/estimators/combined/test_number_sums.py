@@ -211,6 +211,7 @@ def bad_chunks():
     }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("case", ["nan", "length", "family", "classes", "vectors", "spread", "twice"])
 def test_bad_chunks_change_nothing(case):
     predictions, targets, error, message = bad_chunks()[case]

@@ -87,6 +87,7 @@ def test_normal_predictions_approach_the_estimate_of_all_pairs():
     assert errors[1] < 1e-4 * abs(expected) < errors[0]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("rank", [2, 15])
 @pytest.mark.parametrize("family", ["Categorical", "Bernoulli", "Normal"])
 def test_the_mean_is_zero_for_calibrated_predictions(rank, family):

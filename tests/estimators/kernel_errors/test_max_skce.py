@@ -64,6 +64,7 @@ def test_bad_settings():
         ct.estimators.MaxSKCE(ProductKernel(Constant(), ct.DeltaKernel()))
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 def test_size_and_power_beside_the_median(replications):

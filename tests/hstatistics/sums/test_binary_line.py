@@ -43,6 +43,7 @@ norms = pytest.mark.parametrize("metric", NORMS, ids=lambda metric: metric.label
 targets = pytest.mark.parametrize("target", [DELTA, GAUSSIAN], ids=["delta", "gaussian"])
 
 
+@pytest.mark.every(4)
 @shapes
 @families
 @norms

@@ -74,6 +74,7 @@ def many(kind):
     return ct.Normal(mean, np.maximum(scale, 0.5))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("unbiased", [True, False])
 @pytest.mark.parametrize("kind", ["usual", "constant", "tied", "weighted"])
 def test_low_rank_on_a_grid_is_that_of_each_observation(kind, unbiased, monkeypatch):

@@ -111,6 +111,7 @@ def test_published_laws_keep_the_estimated_variance():
         ct.AsymptoticBlockSKCETest(kernel, 2, known_variance=False)(p, y)
 
 
+@pytest.mark.full
 def test_counts_whose_window_is_long_for_some_of_them_are_redrawn():
     predictions = ct.NegativeBinomial([0.7, 1.0, 0.55, 1.6], [0.73, 0.54, 0.0027, 0.86])
     law, kernel = predictions.law, predictions.default_kernel().resolve(predictions)

@@ -31,6 +31,7 @@ def slow_expectation(difference, covariance, widths):
     return density / stats.multivariate_normal(np.zeros(D), kernel).pdf(np.zeros(D))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("bandwidth", [1.3, WIDTHS], ids=["one", "each"])
 @pytest.mark.parametrize("kind", COVARIANCES)
 def test_expectations_against_densities(kind, bandwidth):

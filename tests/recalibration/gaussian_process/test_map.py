@@ -52,6 +52,7 @@ def test_a_curved_function_is_found_that_no_temperature_fits():
     assert loss(gp, y[1000:]) < loss(softmax(1.5 * np.tanh(z[1000:]), axis=1), y[1000:]) + 0.02
 
 
+@pytest.mark.full
 def test_calibrated_predictions_stay_nearly_as_they_are():
     z, y = distorted(n=2000)
     p = softmax(z / 2.0, axis=1)
