@@ -27,7 +27,9 @@ LONGEST = 400
 """Seconds of processor time for one run of tests, beyond which a change has been noticed."""
 SKIPPED = re.compile(r"_basics/(types|warnings|jit|jobs|threads|progress)|__main__|__init__|make_digits")
 """Files of the machinery, without arithmetic."""
-SPEED = re.compile(r"chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|PREPARED")
+SPEED = re.compile(
+    r"work=|chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|PREPARED"
+)
 """Lines that decide what is done at once and how much is shown, not what comes out."""
 
 PAIRS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
@@ -65,6 +67,8 @@ def replacements(node, parents):
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield node.operand
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float) and not 0 < abs(node.value) < TINY:
+        if isinstance(parents[0], ast.UnaryOp) and "reshape" in ast.unparse(parents[1]):
+            return  # To numpy -2 is the same.
         yield ast.Constant(other_constant(node.value, parents[0]))
     elif isinstance(parents[0], ast.Call) and node is parents[0].func:
         if isinstance(node, ast.Name) and node.id in NAMES:

@@ -38,7 +38,8 @@ class Tests:
             return []
         if LOOPS in path:  # Its tests call it without any line of its callers.
             home = next(one for one in (ROOT / "tests" / "/".join(folders), ROOT / "tests" / "loops") if one.is_dir())
-            return sorted(one.relative_to(ROOT).as_posix() for one in home.glob("test_*.py"))
+            found = {one.relative_to(ROOT).as_posix() for one in home.glob("test_*.py")}
+            return sorted(found.union(*(self.near(one) for one in callers(path) if LOOPS not in one)))
         homes = (f"{Path('tests', *folders)}/", str(Path("tests", *folders[:-1], f"test_{folders[-1]}.py")))
         return sorted({file_of(test) for test in self.of_files(callers(path)) if test.startswith(homes)})
 

@@ -37,7 +37,7 @@ class OverlapKernel(PredictionKernel):
     bound = 1.0
 
     def tile(self, rows: Predicted, columns: Predicted) -> FloatArray:
-        return np.asarray((1.0 - rows.distance(TotalVariation(), columns)) * (rows.weight * columns.weight))
+        return np.asarray(1.0 - rows.distance(TotalVariation(), columns))
 
     def resolve(self, predictions: Predicted) -> Self:
         return self

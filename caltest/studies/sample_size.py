@@ -233,9 +233,7 @@ class Search:
 
     def rate(self, n: int, m: int) -> float:
         """The power at n from the first m simulations."""
-        missing = m - (self.stored[n].n_simulations if n in self.stored else 0)
-        if missing > 0:
-            self._simulate(n, m)
+        self._simulate(n, m)
         self.used[n] = max(m, self.used.get(n, 0))
         return self._cell(n).rate
 

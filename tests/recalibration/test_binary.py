@@ -163,6 +163,11 @@ def test_bbq_is_the_slow_formula():
         assert fitted([x])[0] == pytest.approx(slow_bbq(p, y, x), rel=1e-10)
 
 
+def test_bbq_has_bins_for_five_observations_and_about_the_cube_root():
+    assert BBQ().sizes(58) == range(1, 13)
+    assert BBQ(spread=2.0).sizes(1001) == range(5, 22)
+
+
 def test_bbq_of_discrete_scores_treats_fit_and_prediction_alike():
     rng = np.random.default_rng(4)
     p = rng.integers(0, 6, 500) / 5

@@ -61,6 +61,13 @@ def test_newton_of_polynomials_agrees_with_statsmodels(degree):
     assert odds.columns(p) == pytest.approx(odds.design, rel=1e-9, abs=1e-9)
 
 
+def test_polynomials_of_nearly_equal_log_odds_have_fewer_columns():
+    x = 1.0 + 1e-9 * np.arange(30.0)
+    odds = LogOdds.of(special.expit(x), 3)
+    assert odds.rank == 2
+    assert odds.design @ odds.start == pytest.approx(x, rel=1e-9)
+
+
 def test_redraws_equal_fits_one_by_one():
     p, _ = data(60, 1.0)
     predictions = ct.Bernoulli(p)

@@ -1,3 +1,4 @@
+import re
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -224,6 +225,15 @@ def test_words_of_each_kind_of_outcomes(name):
     first = next(one for one in result.given() if one.name == "given site")
     assert first.words.startswith(words)
     assert "where site = b (" in first.words
+
+
+def test_words_of_two_columns_are_of_thirds():
+    rng = np.random.default_rng(8)
+    p, x, z = rng.uniform(0.3, 0.7, 3000), *rng.uniform(0.0, 1.0, (2, 3000))
+    y = rng.random(3000) < np.where((x < 1 / 3) & (z > 2 / 3), p + 0.3, p)
+    result = ct.calibration_test(p, y, features={"x": x, "z": z}, n_resamples=99, rng=1)
+    words = next(one for one in result.given() if one.name == "given x and z").words
+    assert re.search(r"more often than claimed where x < 0\.3\d+ and z >= 0\.6\d+ \(", words), words
 
 
 def test_nothing_is_named_where_nothing_is_rejected():

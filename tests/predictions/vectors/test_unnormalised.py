@@ -87,16 +87,6 @@ def test_h_of_vectors_by_differences(target_kernel):
     assert part == pytest.approx(np.stack([h[:2, :2], h[2:4, 2:4]]), rel=1e-12)
 
 
-def test_scores_of_dependent_coordinates_see_whole_vectors():
-    precision = np.array([[1.0, 0.6], [0.6, 1.5]])
-
-    def score(parameters, y):
-        return -(y - parameters) @ precision
-
-    y = np.random.default_rng(4).normal(size=(5, 2))
-    assert ct.Unnormalised(score, np.zeros((5, 2)), y).score(y) == pytest.approx(-y @ precision)
-
-
 def test_h_has_mean_zero_given_the_prediction():
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     p, parameters = normals(2)

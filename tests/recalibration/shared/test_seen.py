@@ -20,6 +20,7 @@ def test_the_share_of_rows_is_found(n):
     others = problem(n, seed=2)[0]
     fitted = TemperatureScaling().fit(p, y)
     assert fitted.fitted_rows.size == min(n, 1000)
+    assert 0.0 <= fitted.fitted_rows[0] < fitted.fitted_rows[-1] < 1.0
     assert fitted.share_seen(p[::-1]) == 1.0
     assert fitted.share_seen(others) == fitted.share_seen(p[:1]) == 0.0
     mixed = np.concatenate([p, others[: n // 2]])
