@@ -158,8 +158,8 @@ def run(change, copy, tests):
             done = subprocess.run(
                 command, cwd=copy, env=environment, capture_output=True, text=True, preexec_fn=limited, check=False
             )
-            if done.returncode == 4:
-                raise RuntimeError(done.stderr)
+            if done.returncode in (3, 4):  # Not of a test: an error of pytest or of the command.
+                raise RuntimeError(done.stdout + done.stderr)
             if done.returncode not in (0, 5):
                 failed = re.search(r"^(FAILED|ERROR) (.+?)( - |$)", done.stdout, re.MULTILINE)
                 return failed[2] if failed else f"tests ended with {done.returncode}"
@@ -192,6 +192,7 @@ def main():
     parser.add_argument("--reached", type=Path, default=ROOT / "build" / "reached.json")
     parser.add_argument("--list", action="store_true", help="show the changes and run nothing")
     given = parser.parse_args()
+    given.results = given.results.resolve()
     chosen = drawn(given.number, given.seed, given.folder)
     if given.list:
         print(*chosen, sep="\n")
