@@ -4,9 +4,12 @@ from math import log
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, IntArray
+from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest.predictions.faults.classes.labels import FLOOR, PAIR_SHARE, ClassFault, ClassView, Labels, Seen, remaining
 from caltest.predictions.faults.fault import Fit, Rows, percent
+
+COLUMNS = 64
+"""Sets of labels whose pairs are compared together."""
 
 
 def leaks(seen: Seen) -> FloatArray:
@@ -123,8 +126,12 @@ class LikelihoodOfPairs(Rows[Seen]):
         return self._rows(sums[: 2 * size**2].T.reshape(-1, size, size, 2), sums[2 * size**2 :])
 
     def _rows(self, sums: FloatArray, totals: FloatArray) -> FloatArray:
-        view = self.view
+        """Some columns at a time, because there are many pairs."""
+        view, parts = self.view, []
         a, b = pairs_of(view.chosen.size, ordered=True).T
-        leaks = sums[:, b, a, 0] + totals.T[:, view.chosen[a]] * log(1.0 - PAIR_SHARE)
-        swaps = (sums[:, b, a, 1] + sums[:, a, b, 1])[:, a < b]
-        return np.asarray(np.logaddexp.reduce(np.concatenate([leaks, swaps], axis=1), axis=1)[None])
+        for part in ranges(len(sums), COLUMNS):
+            some = sums[part]
+            leaks = some[:, b, a, 0] + totals.T[part, view.chosen[a]] * log(1.0 - PAIR_SHARE)
+            swaps = (some[:, b, a, 1] + some[:, a, b, 1])[:, a < b]
+            parts.append(np.logaddexp.reduce(np.concatenate([leaks, swaps], axis=1), axis=1))
+        return np.concatenate(parts)[None]
