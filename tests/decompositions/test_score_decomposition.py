@@ -135,6 +135,17 @@ def test_inverted_tests_of_a_frequency_are_the_exact_interval():
     assert inverted(line, lambda law: float(law[0]), draws, 1.0, 0.95).high == 1.0
 
 
+@pytest.mark.parametrize("binning", [None, ct.binning.QuantileBinning(5)])
+def test_recalibrated_predictions_vary_within_bins_as_predictions_do(binning):
+    parts = Parts.of(ct.Bernoulli(0.4 + 0.1 * P), "brier", binning)
+    fitted = parts.smoothed(parts.expected_counts(np.eye(2)[Y]))[parts.numbers]
+    recalibrated = intervals_module.miscalibration_line(parts, fitted).corners[-2]
+    assert parts.expected_counts(recalibrated) == pytest.approx(parts.expected_counts(fitted))
+    moved = recalibrated - (fitted if binning is None else parts.probabilities)
+    means = parts.expected_counts(moved) / parts.sizes[:, None]
+    assert moved == pytest.approx(means[parts.numbers])
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("score", ["brier", "log"])
 @pytest.mark.parametrize("binning", [None, ct.binning.QuantileBinning(5)])
