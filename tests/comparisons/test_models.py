@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from samples import TV, W2, samples
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
+from caltest.comparisons.models import _notes
 
 S = samples(60, 3)
 MODELS = {"good": S.p, "worse": S.rng.dirichlet(np.ones(3), 60), "a_b & 50 %": S.rng.dirichlet(np.ones(3), 60)}
@@ -183,3 +185,9 @@ def test_what_is_printed_lies_in_the_interval():
     assert "estimate: 0 where the unbiased estimate is negative" in str(found)
     assert found.table()[1][2] == "0"
     assert all(one.interval.low <= one.shown <= one.interval.high for one in found.rows)
+
+
+def test_notes_are_said_once_or_with_the_name():
+    one, other = SimpleNamespace(notes=("few rows",)), SimpleNamespace(notes=("ties", "few rows"))
+    assert _notes({"a": None, "b": None}, [one, one]) == ("few rows",)
+    assert _notes({"a": None, "b": None}, [one, other]) == ("a: few rows", "b: ties", "b: few rows")
