@@ -44,6 +44,13 @@ def test_sizes(discrete):
         assert rejected[1] >= low
 
 
+def test_the_mean_rank_is_a_share_of_all_values():
+    draws = [[[0.1], [0.2], [0.3]], [[1.0], [3.0], [2.0]], [[5.0], [4.0], [7.0]]]
+    row = simulation_based_calibration(draws, [0.25, 4.0, 4.5], n_resamples=19, rng=1).rows[0]
+    assert row.ranks == (2, 3, 1)
+    assert row.mean_rank == pytest.approx(np.mean([2.5, 3.5, 1.5]) / 4.0)
+
+
 def test_right_margins_with_a_wrong_correlation():
     rng = np.random.default_rng(3)
     result = simulation_based_calibration(

@@ -190,6 +190,13 @@ def test_risks_that_hardly_ever_give_events_leave_measures_out():
     assert found.row("O:E ratio").pvalue == pytest.approx(0.02)
 
 
+def test_local_regressions_stay_below_1():
+    p = np.linspace(0.01, 0.99, 40)
+    y = (p > 0.4).astype(float)
+    assert (loess_weights(p, p) @ y).max() > 1.0
+    assert LoessCurve.of(p, p)(p, y[None])[0].max() == 1.0
+
+
 def test_loess_of_many_risks_is_joined_between_quantiles():
     p, y = data(3000)
     fast, grid = LoessCurve.of(p, p[:1])(p, y[None].astype(float))

@@ -125,3 +125,8 @@ def test_bad_settings(settings, message):
 def test_exact_test_finds_the_published_models():
     for model, expected in ((DirichletModel.m1(), False), (DirichletModel.m2(), True), (DirichletModel.m3(), True)):
         assert (ct.calibration_test(*model.sample(250, rng=6), n_resamples=99, rng=1).pvalue <= 0.01) == expected
+
+
+def test_labels_that_do_not_follow_are_named():
+    words = [DirichletModel(3, 1.0, 0.5, fixed).description for fixed in (None, (0.0, 1.0, 0.0), (0.5, 0.25, 0.25))]
+    assert [one.split("labels ")[1] for one in words] == ["uniform", "class 1", "from (0.5, 0.25, 0.25)"]
