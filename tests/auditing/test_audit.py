@@ -5,6 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import caltest as ct
+from caltest.auditing.audit import _decision
 from caltest.auditing.sections import SECTIONS, rows_needed
 
 DIGITS = ct.datasets.load_digits_predictions()
@@ -100,6 +101,17 @@ def test_what_a_map_does_not_repair_is_refused():
     audit = ct.audit(p, y, n_resamples=39, rng=1)
     assert audit.models[0].decision in ("do not use as it is", "recalibrate")
     assert not audit.passed("matters")
+
+
+def test_reasons_to_refuse_are_errors_that_matter_or_have_no_margin():
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.3, 0.7, 1000)
+    wrong = ct.calibration_test(p, rng.random(1000) < p - 0.25, n_resamples=19, rng=1)
+    assert _decision(wrong, None)[1].endswith("The error matters, and recalibration could not be tried")
+    assert _decision(wrong, -0.1)[1].endswith("The error matters, and recalibration did not make held-out rows better")
+    scenarios = ct.Scenarios(rng.normal(size=(100, 9, 2)))
+    narrow = ct.calibration_test(scenarios, 5.0 * rng.normal(size=(100, 2)), n_resamples=19, rng=1)
+    assert "For predictions of this kind there is no margin" in _decision(narrow, None)[1]
 
 
 def test_several_models_are_columns():

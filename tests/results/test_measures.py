@@ -1,4 +1,4 @@
-from caltest._results.measures import Measure, widest
+from caltest._results.measures import Measure, matters, widest
 from caltest._results.values import ConfidenceInterval
 
 
@@ -11,3 +11,13 @@ def test_the_widest_gap_is_that_of_most_margins():
     ]
     assert "of small are 0 to 0.5 percentage points off" in widest(known)
     assert widest([Measure("log loss", 0.5)]) is None
+
+
+def test_one_gap_beyond_its_margin_is_enough_to_matter():
+    small, unclear, large = (
+        Measure("accuracy", 0.5, gap=ConfidenceInterval(low, high, 0.95, "exact"), margin=0.02)
+        for low, high in ((0.0, 0.01), (0.01, 0.03), (0.03, 0.05))
+    )
+    assert matters([small, large]) is matters([unclear, large]) is True
+    assert matters([small, unclear]) is None
+    assert matters([small, Measure("log loss", 0.5)]) is False
