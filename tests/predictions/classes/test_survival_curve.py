@@ -25,6 +25,17 @@ def test_probabilities_of_intervals():
     assert curves.occurrence(3) == "no event occurs up to 5"
 
 
+def test_redrawn_times_are_anywhere_in_their_intervals_or_at_their_ends():
+    labels = np.tile([[0], [1], [2], [3]], 2000)
+    times = SurvivalCurve(TIMES, CURVES).observed(labels, np.random.default_rng(1))
+    assert (times.max(axis=1)[:3] <= TIMES).all()
+    assert (times.min(axis=1) > [0.0, *TIMES]).all()
+    assert times[:3].mean(axis=1) == pytest.approx([0.5, 1.5, 3.5], abs=0.1)
+    steps = SurvivalCurve(TIMES, CURVES, between="steps").observed(labels, np.random.default_rng(1))
+    assert (steps[:3] == np.array(TIMES)[:, None]).all()
+    assert steps[3].min() > 5.0
+
+
 def ends(between, time, seen):
     curves = SurvivalCurve(TIMES, [CURVES[0]], between=between)
     return tuple(float(one[0]) for one in curves.transforms(np.array([time]), np.array([seen])))
