@@ -52,7 +52,7 @@ class Measure:
     event: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Detectable:
     """What a test of these predictions would say of outcomes that are slightly wrong.
 
@@ -74,6 +74,9 @@ class Detectable:
 
     deviation: str
     pvalues: FloatArray
+
+    def __repr__(self) -> str:
+        return f"<{self.deviation}: found in {100 * self.power():.0f} % of such data sets at the 5 % level>"
 
     def power(self, alpha: float = 0.05) -> float:
         """The probability that the test rejects them at a level."""
@@ -156,7 +159,8 @@ def practical(rejects: bool, measures: Sequence[Measure], power: float | None) -
     if answer is False:
         return ", but the error is too small to matter" if rejects else ", and errors that matter are ruled out"
     if not rejects:
-        return "" if power is None or power >= HIGH else ", but errors that matter could have been missed"
+        missed = bool(gaps) if power is None else power < HIGH
+        return ", but errors that matter could have been missed" if missed else ""
     if answer:
         return ": the error is large enough to matter"
     if not gaps:
