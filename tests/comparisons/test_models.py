@@ -183,3 +183,10 @@ def test_what_is_printed_lies_in_the_interval():
     assert "estimate: 0 where the unbiased estimate is negative" in str(found)
     assert found.table()[1][2] == "0"
     assert all(one.interval.low <= one.shown <= one.interval.high for one in found.rows)
+
+
+def test_one_model_is_not_called_models():
+    predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
+    one = ct.compare_models({"forest": predictions}, labels, n_resamples=9, rng=1)
+    assert str(one).startswith("Comparison of 1 model\n")
+    assert "adjusted for 1 model\n" in str(one)
