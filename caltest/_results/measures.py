@@ -11,7 +11,7 @@ from caltest._results.tables import Table
 from caltest._results.values import ConfidenceInterval
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measure:
     """A number that the predictions claim, and the one that was observed.
 
@@ -50,6 +50,15 @@ class Measure:
     gap: ConfidenceInterval | None = None
     margin: float | None = None
     event: str = ""
+
+    def __repr__(self) -> str:
+        claimed, observed, _ = cells_of(self)
+        off = ""
+        if self.gap is not None:
+            off = f", {points(self.gap.low)} to {points(self.gap.high)} points off on average"
+        if self.gap is not None and self.margin is not None:
+            off += f" (more than {points(self.margin)} matters)"
+        return f"<{self.name}: claimed {claimed}{observed and f', observed {observed}'}{off}>"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -139,14 +148,14 @@ def shares_of(claimed: float, observed: float, interval: ConfidenceInterval) -> 
 
 def table_of(measures: Sequence[Measure]) -> Table:
     """A line for each measure, below a heading."""
-    rows = [["", "claimed", "observed", "95 % interval"]]
-    for one in measures:
-        if one.interval is None:
-            numbers = [f"{one.claimed:.3g}", "" if one.observed is None else f"{one.observed:.3g}", ""]
-        else:
-            numbers = shares_of(one.claimed, one.observed or 0.0, one.interval)
-        rows.append([one.name, *numbers])
-    return rows
+    return [["", "claimed", "observed", "95 % interval"], *([one.name, *cells_of(one)] for one in measures)]
+
+
+def cells_of(one: Measure) -> list[str]:
+    """The claimed and the observed number, and the interval of a frequency."""
+    if one.interval is None:
+        return [f"{one.claimed:.3g}", "" if one.observed is None else f"{one.observed:.3g}", ""]
+    return shares_of(one.claimed, one.observed or 0.0, one.interval)
 
 
 HIGH = 0.8
