@@ -15,6 +15,7 @@ from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Bernoulli, Categorical
+from caltest.predictions.classes.finite import at_labels
 from caltest.predictions.classes.multi_label import MultiLabel
 from caltest.predictions.foreign import from_scipy, from_torch
 from caltest.predictions.foreign.described import Described, is_foreign, is_of_scipy, is_of_torch, joined
@@ -70,7 +71,7 @@ class Sample:
         if not places.size:
             return self.remarks
         finite = self.predictions.law.finite
-        certain = finite is not None and bool((finite.stored.max(axis=-1) == 1.0).all())
+        certain = finite is not None and bool((at_labels(finite.stored, finite.stored.argmax(axis=-1)) == 1.0).all())
         return (*self.remarks, *impossible_note(places.size, len(self), self.rows_at(places[:6]), certain))
 
     def followed_by(self, other: "Sample") -> "Sample":
