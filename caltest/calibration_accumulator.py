@@ -100,6 +100,9 @@ class CalibrationTestAccumulator(OwnErrstate):
         self._start = seed_from(seed, np.array([self._part]))
         self._state = Seen(members=frozenset([uuid4().hex]), seeds=frozenset([seed]))
 
+    def __repr__(self) -> str:
+        return f"<accumulator of {type(self.test).__name__}: n = {self.n}, call result()>"
+
     @property
     def n(self) -> int:
         """Number of observations so far."""

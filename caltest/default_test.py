@@ -208,6 +208,7 @@ def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progres
     return replace(
         first,
         test=type(test).__name__,
+        predictions=sample.predictions.describe(n),
         n=n,
         pvalue=min(1.0, lag * first.pvalue),
         pvalue_otherwise=times(first.pvalue_otherwise),

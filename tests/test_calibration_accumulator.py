@@ -126,6 +126,11 @@ def test_normal_predictions():
         assert accumulator.result().estimate == pytest.approx(test.estimator(NORMAL, TARGETS), rel=1e-12)
 
 
+def test_what_is_printed_of_an_accumulator_says_what_gives_the_result():
+    accumulator = blocks_of(2).accumulator().update(P, Y)
+    assert repr(accumulator) == f"<accumulator of AsymptoticBlockSKCETest: n = {N}, call result()>"
+
+
 def test_results_can_be_asked_for_in_between():
     test = blocks_of(7)
     accumulator = test.accumulator()

@@ -69,6 +69,7 @@ def test_with_a_lag_each_set_of_rows_that_are_so_far_apart_is_tested():
             found = ct.calibration_test(p, y + 2.0, **settings, **more, lag=3, n_resamples=39, rng=1)
             assert found.pvalue == pytest.approx(min(1.0, 3.0 * min(alone)))
             assert (found.n, found.pvalue_kind) == (60, "bound")
+            assert "n = 60 (20 used)" in str(found)
 
 
 def test_rows_without_an_outcome_keep_their_place_in_a_lag():

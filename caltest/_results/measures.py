@@ -11,7 +11,7 @@ from caltest._results.tables import Table
 from caltest._results.values import ConfidenceInterval
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measure:
     """A number that the predictions claim, and the one that was observed.
 
@@ -51,8 +51,17 @@ class Measure:
     margin: float | None = None
     event: str = ""
 
+    def __repr__(self) -> str:
+        claimed, observed, _ = cells_of(self)
+        off = ""
+        if self.gap is not None:
+            off = f", {points(self.gap.low)} to {points(self.gap.high)} points off on average"
+        if self.gap is not None and self.margin is not None:
+            off += f" (more than {points(self.margin)} matters)"
+        return f"<{self.name}: claimed {claimed}{observed and f', observed {observed}'}{off}>"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Detectable:
     """What a test of these predictions would say of outcomes that are slightly wrong.
 
@@ -74,6 +83,9 @@ class Detectable:
 
     deviation: str
     pvalues: FloatArray
+
+    def __repr__(self) -> str:
+        return f"<{self.deviation}: found in {100 * self.power():.0f} % of such data sets at the 5 % level>"
 
     def power(self, alpha: float = 0.05) -> float:
         """The probability that the test rejects them at a level."""
@@ -136,14 +148,14 @@ def shares_of(claimed: float, observed: float, interval: ConfidenceInterval) -> 
 
 def table_of(measures: Sequence[Measure]) -> Table:
     """A line for each measure, below a heading."""
-    rows = [["", "claimed", "observed", "95 % interval"]]
-    for one in measures:
-        if one.interval is None:
-            numbers = [f"{one.claimed:.3g}", "" if one.observed is None else f"{one.observed:.3g}", ""]
-        else:
-            numbers = shares_of(one.claimed, one.observed or 0.0, one.interval)
-        rows.append([one.name, *numbers])
-    return rows
+    return [["", "claimed", "observed", "95 % interval"], *([one.name, *cells_of(one)] for one in measures)]
+
+
+def cells_of(one: Measure) -> list[str]:
+    """The claimed and the observed number, and the interval of a frequency."""
+    if one.interval is None:
+        return [f"{one.claimed:.3g}", "" if one.observed is None else f"{one.observed:.3g}", ""]
+    return shares_of(one.claimed, one.observed or 0.0, one.interval)
 
 
 HIGH = 0.8
@@ -156,7 +168,8 @@ def practical(rejects: bool, measures: Sequence[Measure], power: float | None) -
     if answer is False:
         return ", but the error is too small to matter" if rejects else ", and errors that matter are ruled out"
     if not rejects:
-        return "" if power is None or power >= HIGH else ", but errors that matter could have been missed"
+        missed = bool(gaps) if power is None else power < HIGH
+        return ", but errors that matter could have been missed" if missed else ""
     if answer:
         return ": the error is large enough to matter"
     if not gaps:

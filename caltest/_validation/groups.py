@@ -1,13 +1,14 @@
 """Groups of observations: names, and who belongs to which."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Number
 from typing import Any
 
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, Table, column, to_array
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, Table, column
 
 SHOWN = 5
 """Names of groups that an error lists."""
@@ -108,7 +109,7 @@ def rows_of(data: ArrayLike, name: str, targets: ArrayLike) -> Table:
 
 
 def _from_table(table: Table) -> Groups:
-    array = table.array("groups")
+    array = _in_words(table).array("groups")
     if array.size == 0:
         raise ValueError(f"groups: got no values (shape {array.shape}), wanted one label per observation")
     if array.ndim == 2 and (array.shape[1] > 1 or array.dtype.kind == "b"):
@@ -124,7 +125,7 @@ def _from_table(table: Table) -> Groups:
 
 def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:
     """Distinct labels (G,) of an (n,) array-like without missing values, and which of them each observation has."""
-    array = column(to_array(data, name))
+    array = column(_in_words(Table.of(data, name)).array(name))
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name}: got shape {array.shape}, wanted one label per observation, (n,)")
     missing = array != array
@@ -136,6 +137,24 @@ def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:
         )
     labels, codes = np.unique(array, return_inverse=True)
     return labels, codes
+
+
+def _in_words(table: Table) -> Table:
+    """Objects that are neither numbers nor text, such as dates, periods and intervals of pandas, by their names.
+
+    Several columns of which some are text become text too: their error is that they are no masks.
+    """
+    values = table.values
+    if values.dtype != object or table.missing().any():
+        return table
+    has_text = any(isinstance(one, (str, bytes)) for one in values.flat)
+    if values.ndim == 2 and values.shape[1] > 1:
+        plain = not has_text
+    else:
+        plain = has_text or any(isinstance(one, Number) for one in values.flat)
+    if plain:
+        return table
+    return replace(table, values=np.array([str(one) for one in values.flat]).reshape(values.shape))
 
 
 def _from_masks(groups: Mapping[Any, ArrayLike], targets: ArrayLike) -> Groups:
@@ -155,7 +174,7 @@ def _mask(array: Array, name: str) -> BoolArray:
     if array.dtype.kind != "b":
         raise ValueError(
             f"{name}: got values of type {array.dtype}, wanted booleans that say who belongs to the group; pass "
-            "array.astype(bool), or (n,) labels"
+            "array.astype(bool), or (n,) labels, such as those of one column"
         )
     return np.asarray(array)
 

@@ -208,7 +208,11 @@ def not_numbers(predictions: Array, targets: Array, name: str = "targets") -> No
         return
     i = int(np.argmax(~np.isin(y, places)))
     got = f"predictions: got numbers such as {p.flat[0]:.6g}, and {name}: got {y[i]:.6g} at row {i}"
-    wrap = "ct.Normal(mean, scale), or ct.Poisson(rate) for counts" if p.ndim == 1 else "ct.Ensemble(members)"
+    wrap = "ct.Normal(mean, scale), or ct.Poisson(rate) for counts"
+    if p.ndim == 2:
+        wrap = "ct.Ensemble(members)"
+        if 2 in p.shape:
+            wrap += ", or means and standard deviations in ct.Normal(mean, scale)"
     raise ValueError(
         f"{got}, wanted probabilities and labels of classes in plain arrays; predicted numbers need their family: wrap "
         f"them in {wrap}"

@@ -99,6 +99,9 @@ def _of_statsmodels(results: Any, data: Any) -> Predictions:
         return Bernoulli(np.asarray(results.predict(data)))
     if not hasattr(results, "get_distribution"):
         raise _unknown(results)
+    if kind == "GLM" and hasattr(inner, "formula"):
+        # That of other models takes the data frame, of which the formula makes columns.
+        data, _ = results._transform_predict_exog(data)
     return as_predictions(results.get_distribution(data))
 
 

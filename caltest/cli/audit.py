@@ -43,7 +43,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--field", metavar="NAME", help=f"adds what a field expects: {' | '.join(FIELDS)}")
     parser.add_argument("--title", default="Calibration audit", help="of the report")
     choices = ("never", "reject", "matters")
-    failing = "exit with 1 if calibration is rejected, or if the error may matter, too (default: never)"
+    failing = "exit with 1 if calibration is rejected, or only if the error may matter, too (default: never)"
     parser.add_argument(
         "--fail-on", choices=choices, default="never", metavar="F", help=f"{' | '.join(choices)}: {failing}"
     )

@@ -432,6 +432,7 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
         return f"{found[1]} {rows.row(row)}" + (f" ({rows.where(row)})" if rows.lines.size else "")
 
     rest = re.sub(r"\b(row|position) (\d+)", place, rest)
+    rest = re.sub("need their family: .*", "are two columns, mean and standard deviation, with --normal", rest)
     if name in ("mean", "scale"):
         rest = f"{name}: {rest}"
     return f"{rows.path}: {rest}".replace('pass missing="drop"', "pass --missing drop")

@@ -148,7 +148,7 @@ class ModelComparison(TabularResult, Stored):
         found = f"was rejected for {listed(rejected)}" if rejected else f"was not rejected for {listed(kept)}"
         others = f" and not for {listed(kept)}" if rejected and kept else ""
         return (
-            f"The calibration of {len(self.rows)} {_plural(self.kind)} was tested on n = {self.n} observations "
+            f"The calibration of {self._counted} was tested on n = {self.n} observations "
             f"({self.test}): at the {100 * level:g} % level, with p-values adjusted by Holm's method, calibration "
             f"{found}{others}."
         )
@@ -161,20 +161,21 @@ class ModelComparison(TabularResult, Stored):
         if any(row.shown != row.estimate for row in self.rows):
             lines.append("estimate: 0 where the unbiased estimate is negative, as the error is at least that")
         lines.append("if calibrated: 95 % quantile of the estimate if the predictions are calibrated")
-        lines += [f"Holm, BH: p-values adjusted for {len(self.rows)} {_plural(self.kind)}", *self.remarks()]
+        lines += [f"Holm, BH: p-values adjusted for {self._counted}", *self.remarks()]
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue_holm <= level]
-        title = f"Comparison of {len(self.rows)} {_plural(self.kind)}"
+        title = f"Comparison of {self._counted}"
         return Page(title, what, lines, [""], {"Reproduce": f"rng={self.seed}"}, notes=self.notes)
 
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def _counted(self) -> str:
+        many = "classes" if self.kind == "class" else "models"
+        return f"{len(self.rows)} {self.kind if len(self.rows) == 1 else many}"
+
     def __repr__(self) -> str:
-        return f"<comparison of {len(self.rows)} {_plural(self.kind)}, n = {self.n}>"
-
-
-def _plural(kind: str) -> str:
-    return "classes" if kind == "class" else "models"
+        return f"<comparison of {self._counted}, n = {self.n}>"
 
 
 def _cells(row: ComparedModel) -> list[str]:

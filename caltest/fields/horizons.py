@@ -406,7 +406,8 @@ def one_calibration(
     -----
     With the Kaplan-Meier estimates S_g of the groups at the horizon, their Greenwood variances V_g and mean predicted
     risks p_g, ``sum_g (1 - S_g - p_g)^2 / V_g`` is compared with the chi-squared law with G degrees of freedom
-    (Greenwood-Nam-D'Agostino; G - 1, as published, is for predictions that were fitted to these rows). That is
+    (Greenwood-Nam-D'Agostino; G - 1, as published, is for predictions that were fitted to these rows). V_g is 0 where
+    all rows of a group had the event; ``p_g (1 - p_g) / n_g`` takes its place. The comparison is
     asymptotic, rejects calibrated predictions somewhat too often, and is right only if censoring is independent of the
     event in each group; so are the observed shares and the O:E ratio ``(1 - S) / p`` of all rows. The exact p-value
     needs independence given the prediction only: a row that is censored before the horizon gets an event with the
@@ -502,7 +503,9 @@ def _row(
     survival = float(np.prod(1.0 - counts / at_risk))
     some = at_risk > counts
     greenwood = float((counts[some] / (at_risk[some] * (at_risk[some] - counts[some]))).sum())
-    variance = max(survival**2 * greenwood, 1e-12)
+    predicted = float(risk.mean())
+    # Greenwood's variance is 0 where all had the event.
+    variance = max(survival**2 * greenwood if survival > 0.0 else predicted * (1.0 - predicted) / time.size, 1e-12)
     interval = None
     if 0.0 < survival < 1.0:
         z, log = float(scipy.special.ndtri((1.0 + level) / 2.0)), float(np.log(-np.log(survival)))
@@ -510,4 +513,4 @@ def _row(
         low, high = (1.0 - float(np.exp(-np.exp(log + sign * width))) for sign in (-1.0, 1.0))
         interval = ConfidenceInterval(low, high, level, "Greenwood, on the scale of log(-log)", 1.0 - survival)
     name = f"risk {risk.min():.3g} to {risk.max():.3g}"
-    return SurvivalGroup(name, time.size, int(happened.sum()), float(risk.mean()), 1.0 - survival, interval), variance
+    return SurvivalGroup(name, time.size, int(happened.sum()), predicted, 1.0 - survival, interval), variance

@@ -5,7 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, OwnErrstate, generator_of, own_errstate
+from caltest._basics.numerics import (
+    Array,
+    ArrayLike,
+    FloatArray,
+    OwnErrstate,
+    column,
+    generator_of,
+    own_errstate,
+    to_array,
+)
 from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions
@@ -45,8 +54,11 @@ class Censored(OwnErrstate):
     def __post_init__(self) -> None:
         time = finite_array(real_array(self.time, "time", 1), "time")
         refuse_rows(time <= 0, time, "time", "positive times")
-        event = finite_array(real_array(self.event, "event", 1), "event")
         wanted = "1 where the event was seen, 0 where it was not; competing risks are not covered"
+        event = column(to_array(self.event, "event"))
+        if event.dtype.kind in "US":
+            raise ValueError(f"event: got text such as {str(event.flat[0])!r}, wanted {wanted}")
+        event = finite_array(real_array(event, "event", 1), "event")
         refuse_rows((event != 0) & (event != 1), event, "event", wanted)
         if len(time) != len(event):
             raise ValueError(f"time has {len(time)} rows but event has {len(event)}; give one of each per subject")

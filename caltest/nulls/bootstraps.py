@@ -208,7 +208,7 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
         if estimator.clusters.n_clusters < LEAST:
             raise ValueError(
                 f"clusters: got {estimator.clusters.n_clusters}, wanted at least {LEAST}: random signs of so few have "
-                "hardly any distribution; use one_per_cluster, or ClusterLikelihoodRatio"
+                "hardly any distribution; use named_tests.ClusterLikelihoodRatioTest, or estimators.one_per_cluster"
             )
 
     def resample(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> Resampled:

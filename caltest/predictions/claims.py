@@ -77,7 +77,8 @@ def of_classes(law: "FinitePredictions", targets: Array) -> Checks:
     with np.errstate(divide="ignore"):
         log_score = float(-np.log(p_y).mean())
     brier = factor * float((1.0 - 2.0 * p_y + squares).mean())
-    name, event = (law.outcome_in_words(1),) * 2 if binary else ("accuracy", "the most probable class")
+    name = law.outcome_in_words(1) if binary else "accuracy"
+    event = name if binary and law.notion != "top label" else "the most probable class"
     occurred = np.asarray(targets == 1) if binary else law.hits(targets)
     scores = [
         Score("log loss", float(entropy.mean()), log_score),

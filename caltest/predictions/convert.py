@@ -15,6 +15,7 @@ from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Bernoulli, Categorical
+from caltest.predictions.classes.finite import at_labels
 from caltest.predictions.classes.multi_label import MultiLabel
 from caltest.predictions.foreign import from_scipy, from_torch
 from caltest.predictions.foreign.described import Described, is_foreign, is_of_scipy, is_of_torch, joined
@@ -67,8 +68,11 @@ class Sample:
     def notes(self) -> tuple[str, ...]:
         """What readers of a result should know about the outcomes."""
         places = self.impossible
-        impossible = impossible_note(places.size, len(self), self.rows_at(places[:6])) if places.size else ()
-        return (*self.remarks, *impossible)
+        if not places.size:
+            return self.remarks
+        finite = self.predictions.law.finite
+        certain = finite is not None and bool((at_labels(finite.stored, finite.stored.argmax(axis=-1)) == 1.0).all())
+        return (*self.remarks, *impossible_note(places.size, len(self), self.rows_at(places[:6]), certain))
 
     def followed_by(self, other: "Sample") -> "Sample":
         """These pairs and others of the same kind, in this order."""
@@ -88,12 +92,18 @@ class Sample:
         return replace(self.take(places), rows=places if self.rows is None else self.rows[places])
 
 
-def impossible_note(count: int, n: int, rows: Sequence[int]) -> tuple[str]:
-    """What to say about outcomes of predicted probability 0; of the rows only the first five are named."""
+def impossible_note(count: int, n: int, rows: Sequence[int], certain: bool = False) -> tuple[str]:
+    """What to say about outcomes of predicted probability 0; of the rows only the first five are named.
+
+    ``certain`` says that all predictions are of probability 0 and 1.
+    """
     which = ", ".join(str(row) for row in rows[:5]) + (", ..." if count > 5 else "")
+    advice = "if they were rounded, pass them with all digits"
+    if certain:
+        advice = "all are 0 or 1: if these are predicted labels, pass probabilities, predict_proba in place of predict"
     return (
         f"{count} of {n} outcomes had predicted probability 0 (row {which}); calibrated predictions exclude that, "
-        "whatever the p-value says; if they were rounded, pass them with all digits",
+        f"whatever the p-value says; {advice}",
     )
 
 

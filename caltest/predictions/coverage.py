@@ -107,6 +107,11 @@ def set_coverage(
     >>> p.probability.tolist(), outcomes.tolist()
     ([0.9, 0.9], ['covered', 'missed'])
     """
+    if isinstance(sets, (list, tuple)) and any(map(_has_names, sets)):
+        raise ValueError(
+            "sets: got names of classes, wanted (n, k) booleans, which classes each set has; "
+            "sklearn.preprocessing.MultiLabelBinarizer(classes=classes).fit_transform(sets) makes them"
+        )
     table, y = _matched(sets, targets, "sets")
     members = _of_one_level(table, "sets")
     if members.ndim != 2 or members.shape[1] < 2 or not np.isin(members, (0, 1)).all():
@@ -118,6 +123,12 @@ def set_coverage(
     labels = class_labels(y, k, class_names(classes_of(table.names, y, classes), k))
     same_length(len(members), labels.size)
     return _reduced(members[np.arange(labels.size), labels] == 1, confidence_level)
+
+
+def _has_names(row: Any) -> bool:
+    if isinstance(row, (list, tuple)):
+        return any(isinstance(one, str) for one in row)
+    return isinstance(row, (set, frozenset))
 
 
 def _matched(data: ArrayLike, targets: ArrayLike, name: str) -> tuple[Table, Array]:

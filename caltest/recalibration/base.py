@@ -235,8 +235,9 @@ class ProbabilityCalibrator(Calibrator):
 
     def _check(self, scores: Scores) -> None:
         if self.binary and scores.n_columns > 1:
+            one = "the second one, (n,)" if scores.n_columns == 2 else "numbers (n,) of one"
             raise TypeError(
-                f"predictions: got {scores.n_columns} columns for {type(self).__name__}, wanted numbers (n,) of one, "
+                f"predictions: got {scores.n_columns} columns for {type(self).__name__}, wanted {one}, "
                 f"or OneVsRest({type(self).__name__}())"
             )
 

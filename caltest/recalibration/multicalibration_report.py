@@ -285,7 +285,8 @@ def multicalibration_report(
     search = Search(errors[0], tables, "both", LEAST)
     if not search.slices.size:
         raise ValueError(
-            f"predictions: got no slice of variance {LEAST:g} and 10 rows among {y.size}, wanted more rows"
+            f"predictions: got {y.size} held-out rows without a slice that is large enough (10 rows, and a variance of "
+            f"{LEAST:g} of what occurs in it), wanted more rows"
         )
     searches = search, search.with_errors(errors[1])
     with progress_bars(with_bar):

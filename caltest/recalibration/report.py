@@ -111,7 +111,8 @@ class RecalibrationReport(TabularResult, Stored):
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} % interval"
         header = ["", "log score", "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
-        return [header, *(_cells(row) for row in self.rows)]
+        columns = zip(header, *map(_cells, self.rows), strict=True)
+        return [list(row) for row in zip(*(one for one in columns if set(one[1:]) != {"-"}), strict=True)]
 
     def __repr__(self) -> str:
         return f"<report on recalibration by {self.method}, n = {self.n}>"
@@ -123,7 +124,9 @@ class RecalibrationReport(TabularResult, Stored):
         """The report that ``print`` shows, with the findings where calibration is rejected at a level."""
         level = fraction("alpha", alpha)
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others"
-        lines = ["", aligned(self.table()), "", "if calibrated: mean of the ECE if the predictions are calibrated"]
+        lines = ["", aligned(self.table()), ""]
+        if self.before.ece_noise is not None:
+            lines.append("if calibrated: mean of the ECE if the predictions are calibrated")
         lines += self.remarks()
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue <= level]
         parts = {"n": f"{self.n} held out{fit}"}, lines, {"Reproduce": f"rng={self.seed}"}

@@ -1,6 +1,6 @@
 """Watching predictions for as long as they are made, with alarms after which watching begins anew."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, replace
 from math import log
 from typing import Any, Self
@@ -87,8 +87,7 @@ class MonitorResult(Stored):
 
     def verdict(self) -> str:
         """How many alarms there were, beside what calibrated predictions have."""
-        number = len(self.alarms)
-        found = "no alarm" if number == 0 else f"{number} alarm{'s' if number > 1 else ''}"
+        found = _counted(self.alarms) if self.alarms else "no alarm"
         return (
             f"{found} in {self.n} observations; calibrated predictions raise one in {self.average_run_length} or more "
             "on average"
@@ -118,8 +117,7 @@ class MonitorResult(Stored):
         return Page("CalibrationMonitor", found, *table, [""], what, notes=self.notes)
 
     def __repr__(self) -> str:
-        number = len(self.alarms)
-        return f"<CalibrationMonitor: {number} alarm{'' if number == 1 else 's'} in {self.n} observations>"
+        return f"<CalibrationMonitor: {_counted(self.alarms)} in {self.n} observations>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +219,7 @@ class CalibrationMonitor(Betting[MonitorResult]):
     def __repr__(self) -> str:
         if not self.n:
             return f"CalibrationMonitor({self.average_run_length}, strategy={self.strategy!r}, kernel={self.kernel!r})"
-        return f"<CalibrationMonitor: {len(self.alarms)} alarms in {self.n} observations>"
+        return f"<CalibrationMonitor: {_counted(self.alarms)} in {self.n} observations>"
 
     @property
     def history(self) -> FloatArray:
@@ -248,6 +246,10 @@ class CalibrationMonitor(Betting[MonitorResult]):
             ),
             notes=self._state.notes,
         )
+
+
+def _counted(alarms: Sized) -> str:
+    return f"{len(alarms)} alarm{'' if len(alarms) == 1 else 's'}"
 
 
 def _change(sample: Sample, start: int, after: int) -> Change | None:

@@ -127,8 +127,8 @@ def find_slices(
     search = Search(errors, tables, error, least)
     if not search.slices.size:
         raise ValueError(
-            f"features: got no slice of variance {least:g} and 10 rows, wanted more rows, fewer n_bins, or a smaller "
-            "min_variance"
+            f"features: got {n} rows without a slice that is large enough (10 rows, and a variance of {least:g} of "
+            "what occurs in it), wanted more rows, fewer n_bins, or a smaller min_variance"
         )
     with progress_bars(shown):
         tested = search.tested(number, level, seed)

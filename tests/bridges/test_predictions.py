@@ -1,6 +1,7 @@
 """Models of other libraries, each beside what the library itself says; those that are missing are skipped."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 
@@ -43,6 +44,17 @@ def test_generalised_linear_models():
     found = predictions_of(negative, NEW)
     assert isinstance(found, ct.NegativeBinomial)
     np.testing.assert_allclose(found.mean, negative.predict(NEW))
+
+
+def test_formulas_take_data_frames():
+    formulas, families = library("statsmodels.formula.api"), library("statsmodels.api").families
+    frame = pd.DataFrame({"x": X[:, 1], "site": np.where(X[:, 2] > 0.0, "a", "b"), "y": RNG.poisson(np.exp(ETA))})
+    new = frame[N:]
+    for family in (families.Gaussian(), families.Poisson()):
+        fitted = formulas.glm("y ~ x + site", frame[:N], family=family).fit()
+        np.testing.assert_allclose(predictions_of(fitted, new).mean, fitted.predict(new))
+    fitted = formulas.poisson("y ~ x + site", frame[:N]).fit(disp=0)
+    np.testing.assert_allclose(predictions_of(fitted, new).rate, fitted.predict(new))
 
 
 def test_discrete_models():

@@ -197,6 +197,7 @@ def test_normal_predictions(files, capsys):
         (["a,b"], ["1"], [], "no rows after the header"),
         (ROWS, ["1", "0", "0", "1"], ["--normal", "--test", "mmce"], "Categorical or Bernoulli"),
         (["1", "2"], ["1", "2"], ["--normal"], "wanted 2: mean and standard deviation"),
+        (["1.5,1", "2,1"], ["1.2", "2.3"], [], "two columns, mean and standard deviation, with --normal$"),
         ([""], ["1"], [], "empty file"),
         (ROWS, ["1", "0", "0", "1"], ["--test", "ece", "--bandwidth", "1"], "the test ece, which takes none"),
     ],

@@ -191,3 +191,10 @@ def test_notes_are_said_once_or_with_the_name():
     one, other = SimpleNamespace(notes=("few rows",)), SimpleNamespace(notes=("ties", "few rows"))
     assert _notes({"a": None, "b": None}, [one, one]) == ("few rows",)
     assert _notes({"a": None, "b": None}, [one, other]) == ("a: few rows", "b: ties", "b: few rows")
+
+
+def test_one_model_is_not_called_models():
+    predictions, labels = ct.datasets.load_digits_predictions()["random forest"]
+    one = ct.compare_models({"forest": predictions}, labels, n_resamples=9, rng=1)
+    assert str(one).startswith("Comparison of 1 model\n")
+    assert "adjusted for 1 model\n" in str(one)

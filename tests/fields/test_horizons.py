@@ -62,6 +62,14 @@ def test_distributions_and_their_levels_are_alike():
     assert pairs[0] == pytest.approx(pairs[1], abs=1e-12)
 
 
+def test_a_group_in_which_all_have_the_event_has_the_variance_of_its_predictions():
+    risk = np.repeat([0.3, 0.9], 20)
+    times = Censored(np.where(np.arange(40) % 20 < np.where(risk < 0.5, 5, 20), 0.5, 2.0), np.ones(40))
+    found = one_calibration(risk, times, 1.0, n_groups=2)
+    assert [row.observed for row in found.rows] == pytest.approx([0.25, 1.0])
+    assert found.statistic == pytest.approx(0.05**2 / (0.25 * 0.75 / 20) + 0.1**2 / (0.9 * 0.1 / 20))
+
+
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("censoring", [8.0, 0.7])

@@ -35,6 +35,7 @@ def test_wrong_scale_is_found():
         ([1.0, -2.0], [1, 0], "positive"),
         ([1.0, 2.0], [1, 2], "event"),
         ([1.0, 2.0], [1], "rows"),
+        ([1.0, 2.0], ["died", "alive"], "got text such as 'died', wanted 1 where the event was seen"),
         ([1.0, 2.0], [0, 0], "all times are censored"),
         ([1.0, np.nan], [1, 0], "time"),
     ],

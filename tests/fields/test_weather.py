@@ -212,6 +212,7 @@ def test_wrong_named_dimensions():
         (predictions, targets[0], ValueError, r"sel\(time=predictions.time \+ predictions.lead\)"),
         (predictions, targets.isel(time=slice(5)), ValueError, "other coordinates"),
         (predictions, targets.to_numpy(), TypeError, "wanted an xarray.DataArray"),
+        (predictions.to_dataset(name="t2m"), targets, TypeError, r"a.*Dataset, wanted .* such as predictions\['t2m'\]"),
     ):
         with pytest.raises(error, match=words):
             weather.rank_histogram(one, other)

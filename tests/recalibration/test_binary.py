@@ -214,7 +214,7 @@ def test_maps_are_saved_and_restored(method, tmp_path):
 
 @pytest.mark.parametrize("method", BINARY, ids=repr)
 def test_several_columns_are_refused(method):
-    with pytest.raises(TypeError, match="OneVsRest"):
+    with pytest.raises(TypeError, match=r"2 columns .*wanted the second one, \(n,\), or OneVsRest"):
         method.fit([[0.2, 0.8], [0.5, 0.5]], [0, 1])
     p, y = problem()
     with pytest.raises(ValueError, match="numbers of class 1"):

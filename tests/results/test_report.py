@@ -212,6 +212,14 @@ def test_an_excluded_outcome_is_named_and_the_pvalue_without_the_rule_is_given(e
     assert repr(result) == "<OmnibusTest: p = 0 (impossible) (exact), n = 60>"
 
 
+def test_labels_in_the_place_of_probabilities_are_said():
+    y = np.arange(40) % 2
+    labels = np.where(np.arange(40) < 3, 1 - y, y)
+    for predictions in (labels, np.eye(2)[labels]):
+        (note, *_) = ct.calibration_test(predictions, y, n_resamples=9, rng=1).notes
+        assert note.endswith("if these are predicted labels, pass probabilities, predict_proba in place of predict")
+
+
 def test_several_excluded_outcomes():
     p = np.tile([0.0, 0.5, 0.5], (9, 1))
     p[:, 1] += np.arange(9) / 100

@@ -101,6 +101,7 @@ def test_impossible_outcomes_are_alarms_at_once():
     assert np.isfinite(monitor.history[[0, 2, 3]]).all()
     assert monitor.result().alarms[0].change is None
     assert "CalibrationMonitor: 1 alarm in 4 observations" in repr(monitor.result())
+    assert "CalibrationMonitor: 1 alarm in 4 observations" in repr(monitor)
 
 
 def test_quiet_and_empty_monitors():

@@ -1,6 +1,9 @@
 """Groups from labels and masks of every shape."""
 
+from datetime import date
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from caltest._validation.groups import as_groups, labels_of
@@ -60,3 +63,18 @@ def test_rows_and_matrix_of_some_observations():
     assert groups.taken(np.array([0])).sizes.tolist() == [1, 0]
     with pytest.raises(ValueError, match=r"fewer than two members: '1' \(1\)"):
         groups.of_rows(np.array([0, 1]))
+
+
+def test_objects_are_groups_by_their_names():
+    days = [date(2024, 5, 1), date(2024, 6, 1), date(2024, 5, 1), date(2024, 6, 1)]
+    assert as_groups(days).names == ("2024-05-01", "2024-06-01")
+    ages = pd.cut([20, 70, 30, 80], [0, 50, 100])
+    assert as_groups(pd.Series(ages)).names == ("(0, 50]", "(50, 100]")
+    with pytest.raises(ValueError, match="missing value at position 2"):
+        as_groups([*days[:2], None])
+
+
+def test_several_columns_of_labels_are_no_groups():
+    frame = pd.DataFrame({"site": ["a", "b"] * 2, "age": [1, 2] * 2})
+    with pytest.raises(ValueError, match=r"wanted booleans .* or \(n,\) labels, such as those of one column"):
+        as_groups(frame)

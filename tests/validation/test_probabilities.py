@@ -89,3 +89,12 @@ def test_columns_that_are_left_out_are_not_taken_for_predicted_numbers():
         ct.calibration_test(p[:, :2], y)
     with pytest.raises(ValueError, match=r"predicted numbers need their family: wrap them in ct.Ensemble"):
         ct.calibration_test(p[:, :2], y + 0.5)
+
+
+def test_means_and_standard_deviations_in_an_array_are_recognised():
+    y = np.arange(12) + 0.5
+    for pair in (np.column_stack([y, np.ones(12)]), (y, np.ones(12))):
+        with pytest.raises(ValueError, match=r"or means and standard deviations in ct.Normal\(mean, scale\)"):
+            ct.calibration_test(pair, y)
+    with pytest.raises(ValueError, match=r"wrap them in ct.Ensemble\(members\)$"):
+        ct.calibration_test(np.column_stack([y] * 5), y)

@@ -217,7 +217,7 @@ class FewClasses(OfRows[CellSums]):
 
     @property
     def note(self) -> str:
-        return f"the test counts labels in {len(self.cells)} cells of similar predictions, because there are many"
+        return f"the test counts labels in {len(self.cells)} cells of similar predictions"
 
     @property
     def key(self) -> bytes:

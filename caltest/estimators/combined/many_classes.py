@@ -179,7 +179,7 @@ class ManyClasses(OfRows[ClassSums]):
         Whether kernels are those of blocks of similar rows.
     """
 
-    note = "kernels compare predictions in blocks of similar ones, because there are many"
+    note = "kernels compare predictions in blocks of similar ones"
 
     @property
     def draws_by_row(self) -> bool:

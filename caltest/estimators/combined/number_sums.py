@@ -195,7 +195,7 @@ class NumberSums(OfRows[RowSums]):
         The predictions from which features come.
     """
 
-    note = "kernels and features of predictions are those of some of them, because there are many"
+    note = "kernels and features of predictions are those of some of them"
 
     def __init__(self, summands: Sequence[Summand], among: Predictions) -> None:
         self._summands, self._among = tuple(summands), among

@@ -111,6 +111,10 @@ def _numbers(data: ArrayLike, name: str) -> FloatArray:
 
 def _named(predictions: Any, targets: Any) -> Read:
     """``xarray.DataArray`` objects."""
+    for name, given in (("predictions", predictions), ("targets", targets)):
+        if hasattr(given, "data_vars"):
+            one = next(iter(given.data_vars), "temperature")
+            raise TypeError(f"{name}: got an xarray.Dataset, wanted one of its variables, such as {name}[{one!r}]")
     if not hasattr(targets, "dims"):
         raise TypeError(f"targets: got {type(targets).__name__}, wanted an xarray.DataArray as the predictions are")
     names = tuple(map(str, predictions.dims))

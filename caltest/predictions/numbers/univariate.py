@@ -203,7 +203,7 @@ class Univariate(Predictions):
 
     def _by_rule(self, kernel: TargetKernel, function: Callable[[law_sums.Place], T]) -> T:
         if kernel.is_identity or kernel.of_classes:
-            raise self._no_closed_form(kernel, "a kernel of numbers, such as GaussianKernel(),")
+            raise self._no_closed_form(kernel, "a kernel of numbers, such as GaussianKernel()")
         try:
             return function(self._place)
         except law_sums.TooFine:

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -187,6 +189,31 @@ def test_verdicts_say_what_matters():
     blind = ct.calibration_test(p, (rng.random(100) < p).astype(int), n_resamples=39, rng=1)
     assert blind.verdict().endswith(", but errors that matter could have been missed")
     assert "probabilities 2 points too sure on average would be found in " in str(blind)
+    assert re.fullmatch(r"<probabilities 2 points too sure .*: found in \d+ % of .*5 % level>", repr(blind.detectable))
+
+
+def test_where_no_power_is_known_the_interval_says_what_could_have_been_missed():
+    members = np.random.default_rng(1).normal(size=(100, 11))
+    result = ct.calibration_test(ct.Ensemble(members[:, :10]), members[:, 10], n_resamples=39, rng=1)
+    assert result.detectable is None
+    assert result.verdict().endswith(", but errors that matter could have been missed")
+
+
+def test_what_is_printed_of_measures():
+    p, y = ct.datasets.load_digits_predictions()["neural network"]
+    accuracy, *_, ece = ct.calibration_test(p, y, n_resamples=9, rng=1).measures
+    off = "0 to 2.4 points off on average (more than 2 matters)"
+    assert repr(accuracy) == f"<accuracy: claimed 97.1 %, observed 96.2 %, {off}>"
+    assert repr(ece).startswith("<ECE of the top label: claimed 0.0")
+    numbers = ct.calibration_test(ct.Normal(np.zeros(9), 1.0), np.arange(9) / 9, n_resamples=9, rng=1).measures
+    assert repr(numbers[-1]) == "<predicted standard deviation: claimed 1>"
+
+
+def test_of_the_top_label_the_probabilities_are_those_of_the_most_probable_class():
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
+    both = [ct.calibration_test(*pair, n_resamples=9, rng=1) for pair in ((p, y), ct.top_label(p, y))]
+    whole, top = (next(line for line in str(one).splitlines() if line.startswith("How much")) for one in both)
+    assert top == whole
 
 
 def test_two_points_matter_for_rare_events():
