@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy
 from grids import thinned
 from scipy import stats
 from scipy.integrate import quad
@@ -276,6 +277,10 @@ def test_tails_of_beta_laws_with_a_huge_parameter_are_those_of_gamma_laws(b):
         assert low + high == pytest.approx(np.ones(4), rel=1e-9)
 
 
+@pytest.mark.skipif(
+    tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17),
+    reason=f"betainc of scipy {scipy.__version__} is off for parameters above 1e12",
+)
 def test_tails_of_beta_laws_with_two_huge_parameters_are_those_of_normal_laws():
     a, z = 1e16, np.array([-3.0, -0.5, 0.0, 2.0])
     predictions = ct.Beta(np.full(4, a), 2.0 * a)
