@@ -88,7 +88,7 @@ def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"features: got several columns named {twice!r}, wanted names that are all different")
-        return [(name, _plain(_in_order(features[name], order, f"features[{name!r}]"))) for name in names]
+        return [(name, plain(_in_order(features[name], order, f"features[{name!r}]"))) for name in names]
     try:
         array = np.asarray(features)
     except ValueError:
@@ -96,10 +96,10 @@ def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
         raise ValueError(f"{got}, wanted a data frame, a mapping of columns, or (n, d)") from None
     if array.ndim not in (1, 2) or (array.dtype.kind == "O" and array.ndim == 0):
         raise ValueError(f"features: got shape {array.shape}, wanted a data frame, a mapping of columns, or (n, d)")
-    return [(f"column {j}", _plain(column)) for j, column in enumerate(np.atleast_2d(array.T))]
+    return [(f"column {j}", plain(column)) for j, column in enumerate(np.atleast_2d(array.T))]
 
 
-def _plain(column: Any) -> Array:
+def plain(column: Any) -> Array:
     """A column as an array: dates and times of any kind as datetime64 in UTC, durations in seconds, no pandas.NA."""
     values = np.asarray(column)
     if values.dtype.kind == "m":

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, Table, column, to_array
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, Table, column
+from caltest._validation.columns import plain
 
 SHOWN = 5
 """Names of groups that an error lists."""
@@ -122,9 +123,34 @@ def _from_table(table: Table) -> Groups:
     return Groups(as_texts(labels.tolist()), tuple(rows), codes.size)
 
 
+def label_columns(data: ArrayLike, name: str, targets: ArrayLike = None) -> list[Table]:
+    """One column of labels, or two: of an (n, 2) array-like, a data frame, or a pair of columns.
+
+    Rows are those of targets, if some are given, as in ``rows_of``.
+    """
+    is_pair = isinstance(data, (list, tuple)) and len(data) == 2
+    if is_pair and all(Table.of(one, name).values.ndim == 1 for one in data):
+        columns = [rows_of(one, f"{name}[{j}]", targets) for j, one in enumerate(data)]
+    else:
+        values = rows_of(data, name, targets).values
+        columns = [Table(one) for one in values.T] if values.ndim == 2 else [Table(values)]
+        if len(columns) not in (1, 2):
+            raise ValueError(
+                f"{name}: got shape {values.shape}, wanted one label per observation, (n,), or two, (n, 2) or a pair "
+                "of columns"
+            )
+    sizes = [len(one.values) if one.values.ndim else 0 for one in columns]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"{name}: got columns of {sizes[0]} and {sizes[1]} labels, wanted one per observation in each")
+    return columns
+
+
 def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:
     """Distinct labels (G,) of an (n,) array-like without missing values, and which of them each observation has."""
-    array = column(to_array(data, name))
+    values = column(Table.of(data, name).values)
+    if values.dtype == object and not isinstance(values, np.ma.MaskedArray):
+        values = plain(values)
+    array = Table(values).array(name)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name}: got shape {array.shape}, wanted one label per observation, (n,)")
     missing = array != array

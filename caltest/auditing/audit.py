@@ -18,10 +18,11 @@ from caltest._results.tables import Grid, Page, Part, printable
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for
-from caltest._validation.groups import Groups, as_groups, labels_of, rows_of
+from caltest._validation.groups import Groups, as_groups, rows_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows
 from caltest.default_test import calibration_test
+from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.fields.survival import Censored, censored_pit_values
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_predictions, as_sample
@@ -210,7 +211,8 @@ def audit(
         As in ``calibration_by_group``: labels (n,), or a dictionary from names to masks. Without them those of equal
         predicted classes.
     clusters
-        (n,) labels of rows that depend on each other; one row of each cluster is used in all sections.
+        (n,) labels of rows that depend on each other, or two for each row, as in ``ClusterSKCETest``; one row of each
+        cluster, or rows that share none, are used in all sections.
     features
         A data frame or a dictionary of columns (n,), in whose slices wrong predictions are searched: ``find_slices``.
     time
@@ -295,19 +297,21 @@ def _data(
     known = None if groups is None else _groups(groups, order, n)
     columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
     when = None if time is None else _in_order(rows_of(time, "time", order).values, n)
-    number = None
+    told = None
     if clusters is not None:
-        _, labels = labels_of(rows_of(clusters, "clusters", order), "clusters")
-        same_length(n, labels.size, "clusters")
-        mixed = np.random.default_rng([seed, 1]).permutation(n)
-        kept = np.sort(mixed[np.unique(labels[mixed], return_index=True)[1]])
-        number = kept.size
+        found = as_clusters(clusters, order)
+        same_length(n, len(found), "clusters")
+        kept = found.independent_rows(np.random.default_rng([seed, 1]).permutation(n))
+        used = f"{kept.size}; one row of each is"
+        if found.are_crossed:
+            used = f"two of each row; {kept.size} rows that share none are"
+        told = f"{used} used, so that rows are independent"
         sample = sample.take(kept)
         survival = None if survival is None else (survival[0].take(kept), survival[1].take(kept))
         known = known.taken(kept) if isinstance(known, Groups) else known
         columns = None if columns is None else {name: column[kept] for name, column in columns.items()}
         when = None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable")
-    return Data(sample, known, columns, when, number, n, n_resamples, seed, names, survival)
+    return Data(sample, known, columns, when, told, n, n_resamples, seed, names, survival)
 
 
 def _groups(groups: Any, order: Table, n: int) -> Groups | str:
