@@ -64,6 +64,14 @@ class Groups:
         return np.concatenate(self.rows), self.sizes
 
     @property
+    def codes(self) -> IntArray:
+        """The last group of each observation, (n,), -1 for those in none."""
+        codes = np.full(self.n, -1)
+        for group, rows in enumerate(self.rows):
+            codes[rows] = group
+        return codes
+
+    @property
     def matrix(self) -> Any:
         """Memberships as a sparse matrix of numbers, (G, n)."""
         members, sizes = self.lines
@@ -109,7 +117,7 @@ def rows_of(data: ArrayLike, name: str, targets: ArrayLike) -> Table:
 
 
 def _from_table(table: Table) -> Groups:
-    array = table.array("groups")
+    array = _plain_labels(table.values).array("groups")
     if array.size == 0:
         raise ValueError(f"groups: got no values (shape {array.shape}), wanted one label per observation")
     if array.ndim == 2 and (array.shape[1] > 1 or array.dtype.kind == "b"):
@@ -147,10 +155,7 @@ def label_columns(data: ArrayLike, name: str, targets: ArrayLike = None) -> list
 
 def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:
     """Distinct labels (G,) of an (n,) array-like without missing values, and which of them each observation has."""
-    values = column(Table.of(data, name).values)
-    if values.dtype == object and not isinstance(values, np.ma.MaskedArray):
-        values = plain(values)
-    array = Table(values).array(name)
+    array = column(_plain_labels(Table.of(data, name).values).array(name))
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name}: got shape {array.shape}, wanted one label per observation, (n,)")
     missing = array != array
@@ -162,6 +167,13 @@ def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:
         )
     labels, codes = np.unique(array, return_inverse=True)
     return labels, codes
+
+
+def _plain_labels(values: Array) -> Table:
+    """One column of labels with dates as times, anything else as it is."""
+    one = column(values)
+    is_plain = one.ndim != 1 or one.dtype != object or isinstance(one, np.ma.MaskedArray)
+    return Table(values if is_plain else plain(one))
 
 
 def _from_masks(groups: Mapping[Any, ArrayLike], targets: ArrayLike) -> Groups:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -17,7 +18,7 @@ from caltest._results.report import format_pvalue, power_phrase
 from caltest._results.tables import Grid, Page, Part, printable
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
-from caltest._validation.columns import columns_for
+from caltest._validation.columns import columns_for, missing_in, plain
 from caltest._validation.groups import Groups, as_groups, rows_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows
@@ -216,7 +217,8 @@ def audit(
     features
         A data frame or a dictionary of columns (n,), in whose slices wrong predictions are searched: ``find_slices``.
     time
-        (n,) numbers or dates by which the rows are ordered.
+        (n,) numbers, dates, or text as in ISO 8601, by which the rows are ordered. Those of the same time stay in the
+        order that they have, which must not depend on their outcomes.
     field
         Adds what readers of a field expect: ``"clinical"``, the measures of ``fields.clinical.validate`` and a decision
         curve; ``"weather"``, the rank histogram of an ``Ensemble``; ``"bayesian"``, ranks among posterior draws;
@@ -326,16 +328,38 @@ def _groups(groups: Any, order: Table, n: int) -> Groups | str:
 
 def _in_order(time: Array, n: int) -> Array:
     """Rows in the order of time; ``ValueError`` for missing times."""
-    when = np.asarray(time)
+    when = plain(time)
     if when.ndim != 1:
         raise ValueError(f"time: got shape {when.shape}, wanted (n,) numbers or dates")
     same_length(n, when.size, "time")
-    if (when != when).any():
-        raise ValueError(f"time: got a missing time at row {int(np.argmax(when != when))}, wanted one for each row")
+    missing = missing_in("time", when)
+    if missing.any():
+        raise ValueError(f"time: got a missing time at row {int(np.argmax(missing))}, wanted one for each row")
+    if any(isinstance(one, str) for one in when.tolist()):
+        when = _times_in(when)
     try:
-        return np.argsort(when, kind="stable")
+        order = np.argsort(when, kind="stable")
     except TypeError:
         raise TypeError(f"time: got {when[0]!r} among values without an order, wanted numbers or dates") from None
+    if n > 1 and when[order[0]] == when[order[-1]]:
+        raise ValueError(f"time: got {when[0]!s} for all rows, wanted times that say their order; or leave it out")
+    return order
+
+
+def _times_in(texts: Array) -> Array:
+    """Dates and times written as in ISO 8601; ``ValueError`` for others, whose order is not that of letters."""
+    try:
+        return plain(np.array([datetime.fromisoformat(one) for one in texts.tolist()], dtype=object))
+    except (TypeError, ValueError):
+        pass
+    try:
+        return np.array(texts, dtype="datetime64[us]")
+    except ValueError:
+        text = next(one for one in texts.tolist() if isinstance(one, str))
+        raise ValueError(
+            f"time: got text such as {text!r}, wanted numbers, dates, or text such as '2026-01-31' or "
+            "'2026-01-31 13:00', of the same kind in all rows"
+        ) from None
 
 
 def _audited(name: str, data: Data, field: str | None) -> ModelAudit:

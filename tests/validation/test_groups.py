@@ -1,5 +1,7 @@
 """Groups from labels and masks of every shape."""
 
+from datetime import date
+
 import numpy as np
 import pytest
 
@@ -60,3 +62,10 @@ def test_rows_and_matrix_of_some_observations():
     assert groups.taken(np.array([0])).sizes.tolist() == [1, 0]
     with pytest.raises(ValueError, match=r"fewer than two members: '1' \(1\)"):
         groups.of_rows(np.array([0, 1]))
+
+
+def test_dates_are_labels():
+    days = [date(2026, 1, 1 + i % 2) for i in range(6)]
+    found = as_groups(days)
+    assert found.names == ("2026-01-01 00:00:00", "2026-01-02 00:00:00")
+    assert found.codes.tolist() == [0, 1, 0, 1, 0, 1]
