@@ -191,8 +191,9 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
     equal, as the variance is then larger than known (500 data sets each). Time O(n**2 (k + B)) by matrix products, or
     O(n B) for binary predictions with an exponential kernel.
 
-    With two labels it rejects 0 to 3 % at the 5 % level of outcomes with crossed effects of 10 x 10 levels or more, and
-    more than that of rare events that come in bursts (see "Two crossed clusters" in ``docs/validity.md``).
+    With two labels it rejects 0 to 2 % at the 5 % level of outcomes with crossed effects, 5 x 5 to 50 x 10 levels, but
+    too many of rare events that come in bursts ("Two crossed clusters" in ``docs/validity.md``). Asymptotic in the
+    numbers of levels; sets of rows that share no level are taken to be independent given the predictions.
 
     Sources: signs of clusters in place of observations in the multiplier bootstrap of Leucht and Neumann 2013 and
     Chwialkowski, Sejdinovic and Gretton 2014; two labels: Cameron, Gelbach and Miller 2011, Robust inference with

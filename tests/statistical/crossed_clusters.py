@@ -70,7 +70,6 @@ SETTINGS = [
     (400, 10, 10, False, "uniform", "of cells"),
     (400, 10, 10, False, "alike", "strong"),
     (400, 10, 10, False, "rare: Beta(0.3, 12)", "strong"),
-    (1000, 10, 10, True, "alike", "weak"),
     (1000, 10, 10, True, "alike", "strong"),
     (400, 5, 5, False, "alike", "strong"),
 ]
