@@ -64,6 +64,7 @@ SETTINGS = [
     (400, 20, 20, False, "alike", "strong"),
     (400, 20, 20, False, "Normal", "strong"),
     (400, 20, 20, False, "rare: Beta(0.3, 12)", "weak"),
+    (400, 20, 20, False, "rare: Beta(0.3, 12)", "strong"),
     (500, 50, 10, True, "uniform", "none"),
     (500, 50, 10, True, "alike", "strong"),
     (500, 50, 10, True, "alike", "of a"),
