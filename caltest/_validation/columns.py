@@ -86,10 +86,12 @@ def refuse_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array, calle
         return
     for name, values in columns:
         if len(values) == outcomes.size and np.ndim(values) == 1:
-            known = ~missing_in(name, values)
-            said = _outcomes_said_by(np.asarray(values)[known], outcomes[known])
-            if said is not None:
-                raise ValueError(f"{called.format(name)}: got the targets{said}, wanted what is known without them")
+            missing = missing_in(name, values)
+            # A missing value can say an outcome, or hide some.
+            for rows in (slice(None), ~missing)[: 1 + missing.any()]:
+                said = _outcomes_said_by(np.asarray(values)[rows], outcomes[rows])
+                if said is not None:
+                    raise ValueError(f"{called.format(name)}: got the targets{said}, wanted what is known without them")
 
 
 def _outcomes_said_by(values: Array, outcomes: Array) -> str | None:
