@@ -20,7 +20,7 @@ from caltest._basics.numerics import (
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch, whole_number
-from caltest._validation.columns import refuse_outcomes
+from caltest._validation.columns import columns_for, notes_on, refuse_outcomes
 from caltest._validation.groups import rows_of
 from caltest.calibration_test import CalibrationTest
 from caltest.estimators import SKCE, Estimator, FeatureSKCE, WeightedSKCE
@@ -160,7 +160,7 @@ def calibration_test(
     if weights is not None:
         weights = rows_of(weights, "weights", order_of(targets, predictions)).array("weights")
     sample, weights, left_out = weighted(sample, weights, len(Table.of(targets, "targets").values))
-    columns = () if features is None else _features(features, predictions, targets, sample)
+    columns, said = ((), ()) if features is None else _features(features, predictions, targets, sample)
     if columns and left_out:
         raise ValueError("weights: got some of 0 with features, wanted weights above 0; leave these rows out")
     if kernel is not None and columns and weights is not None:
@@ -174,7 +174,7 @@ def calibration_test(
             chosen, notes = default_kernel(sample.predictions)
         test = OmnibusTest(chosen, n_resamples, weights, columns)
     result = test.on(sample, rng=rng, progress=progress) if lag == 1 else _with_lag(test, sample, lag, rng, progress)
-    return replace(result, notes=(*result.notes, *left_out, *notes))
+    return replace(result, notes=(*result.notes, *left_out, *notes, *said))
 
 
 ENOUGH = 5
@@ -189,12 +189,19 @@ def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progres
     if fewest < 2:
         raise ValueError(f"lag: got {lag} for {n} rows, wanted at most half of them: two or more that are {lag} apart")
     assert isinstance(test.null, ConditionalMonteCarlo)
-    null = replace(test.null, n_resamples=test.null.n_resamples * ceil(lag / ENOUGH))
+    number = test.null.n_resamples
+    more = replace(test.null, n_resamples=number * ceil(lag / ENOUGH))
+    # A p-value that is not small stands, of others one of more redraws counts: at each level this is no more often
+    # below it than one of the two.
+    small = max(1.0 / lag, ENOUGH / (number + 1))
     found = []
     for start in range(lag):
         rows = np.flatnonzero(places == start)
-        one = replace(test, estimator=test.estimator.for_rows(rows), null=null)
-        found.append(one.on(sample.part(rows), rng=seed, progress=progress))
+        one, part = replace(test, estimator=test.estimator.for_rows(rows)), sample.part(rows)
+        result = one.on(part, rng=seed, progress=progress)
+        if result.pvalue <= small and more != test.null:
+            result = replace(one, null=more).on(part, rng=seed, progress=progress)
+        found.append(result)
     best = min(range(lag), key=lambda k: (found[k].pvalue, found[k].pvalue_otherwise or 0.0))
     first = found[best]
 
@@ -238,16 +245,17 @@ def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[s
     return replace(result, notes=(note, *result.notes))
 
 
-def _features(features: Any, predictions: Any, targets: Any, sample: Sample) -> tuple[Feature, ...]:
-    """Columns that vary, of the rows whose targets are not missing."""
+def _features(
+    features: Any, predictions: Any, targets: Any, sample: Sample
+) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
+    """Columns that vary, of the rows whose targets are not missing, and notes on the others."""
     n = len(Table.of(targets, "targets").values)
-    columns = as_features(features, order_of(targets, predictions))
-    for one in columns:
-        same_length(n, len(one.values), f"features[{one.name!r}]")
+    given = columns_for(features, order_of(targets, predictions), n)
     if sample.rows is not None:
-        columns = tuple(Feature(one.name, one.values[sample.rows]) for one in columns)
-    refuse_outcomes([(one.name, one.values) for one in columns], sample.targets)
-    return columns
+        given = [(name, values[sample.rows]) for name, values in given]
+    refuse_outcomes(given, sample.targets)
+    columns = as_features(dict(given))
+    return columns, notes_on(given)
 
 
 def _check_for_chunks(kernel: PairKernel | None, weights: ArrayLike, features: Any, missing: Missing) -> None:

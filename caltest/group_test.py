@@ -21,6 +21,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
 from caltest._results.values import Finding, impossible
 from caltest._validation import same_length, switch
+from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import Groups, as_groups, rows_of
 from caltest.default_test import weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
@@ -144,6 +145,7 @@ class GroupCalibrationTest(OwnErrstate):
         """Test a sample that is already checked."""
         groups, seed = as_groups(groups), seed_of(rng)
         same_length(len(sample), groups.n, "groups")
+        refuse_outcomes([("groups", groups.codes)], sample.targets, "{}")
         with progress_bars(switch("progress", progress)):
             sums = self._sums(sample, groups, seed)
             found = self._redrawn(sample, groups, seed) if sums is None else self._summed(sums, sample, groups, seed)

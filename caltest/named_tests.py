@@ -188,7 +188,8 @@ class AsymptoticCMETest(CalibrationTest):
 class ClusterSKCETest(CalibrationTest):
     """Unbiased SKCE of the pairs between clusters, with a random sign for each cluster. See ``ClusterBootstrap``.
 
-    For outcomes that depend on each other within clusters: patients, households, days.
+    For outcomes that depend on each other within clusters: patients, households, days; or where they share one of two,
+    the patient or the day, as in ``estimators.ClusterSKCE``.
 
     Examples
     --------
@@ -196,6 +197,9 @@ class ClusterSKCETest(CalibrationTest):
     >>> import numpy as np
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> ct.ClusterSKCETest(np.arange(899) // 3, n_resamples=99)(p, y, rng=1).pvalue
+    0.01
+    >>> patient, day = np.arange(899) // 3, np.arange(899) % 60
+    >>> ct.ClusterSKCETest((patient, day), n_resamples=99)(p, y, rng=1).pvalue
     0.01
     """
 

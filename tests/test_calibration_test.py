@@ -84,6 +84,24 @@ def test_rows_without_an_outcome_keep_their_place_in_a_lag():
     assert found.given() == ()
 
 
+def test_with_a_long_lag_only_sets_with_small_pvalues_are_redrawn_more_often(monkeypatch):
+    """Else 30 sets would have 600 redraws each, and of a thousand sets tests would take hours."""
+    numbers, on = [], ct.CalibrationTest.on
+    monkeypatch.setattr(
+        ct.CalibrationTest, "on", lambda test, *a, **b: numbers.append(test.null.n_resamples) or on(test, *a, **b)
+    )
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.2, 0.8, 300)
+    right = (rng.random(300) < p).astype(int)
+    for y in (right, np.where(np.arange(300) % 30 == 7, p < 0.5, right)):
+        numbers.clear()
+        found = ct.calibration_test(p, y, lag=30, n_resamples=99, rng=1)
+        assert numbers.count(99) == 30
+        assert numbers.count(99 * 6) == len(numbers) - 30 <= 6
+    assert "from row 7 on" in found.notes[0]
+    assert found.pvalue == pytest.approx(30.0 / (99 * 6 + 1))
+
+
 def test_lags_that_leave_no_two_rows_are_refused():
     p, y = overlapping(40, 3)
     with pytest.raises(ValueError, match="lag: got 21 for 40 rows, wanted at most half of them"):

@@ -32,17 +32,39 @@ def columns_of(
     features: Any, targets: Any, n: int, n_bins: int, outcomes: Array | None = None
 ) -> tuple[list[Column], tuple[str, ...]]:
     """The columns of a data frame, a mapping or an (n, d) array that have two bins or more, and notes on the others."""
-    columns, alone = [], []
-    for name, values in columns_for(features, targets, n, outcomes):
-        one = coded(name, values, n_bins)
-        if len(one.words) > 1:
-            columns.append(one)
-        else:
-            alone.append(name)
-    notes = (f"columns with one value are left out: {', '.join(alone)}",) if alone else ()
+    found = columns_for(features, targets, n, outcomes)
+    coded_columns = [coded(name, values, n_bins) for name, values in found]
+    columns = [one for one in coded_columns if len(one.words) > 1]
     if not columns:
-        raise ValueError("features: got no column with two different values, wanted at least one")
-    return columns, notes
+        raise ValueError(NONE_VARIES)
+    return columns, notes_on(found)
+
+
+NONE_VARIES = (
+    "features: got no column with two different values, wanted at least one; a missing value counts as one of them"
+)
+"""What an error says."""
+
+
+def notes_on(columns: Iterable[tuple[str, Array]]) -> tuple[str, ...]:
+    """Which columns are left out, and which have more categories than are looked at one by one."""
+    alone, notes = [], []
+    for name, values in columns:
+        missing = missing_in(name, values)
+        if numbers_in(values, missing) is not None or missing.all():
+            kinds: set[Any] = set(np.unique(values[~missing])[:2].tolist())
+        else:
+            kinds = {str(one) for one in values[~missing].tolist()}
+        if len(kinds) + bool(missing.any()) < 2:
+            alone.append(name)
+        elif len(kinds) > MOST:
+            types = {isinstance(one, str) for one in values[~missing].tolist()}
+            are_mixed = " (text among others)" if len(types) > 1 else ""
+            notes.append(
+                f"{name} has {len(kinds):,} different values{are_mixed}, of which the {MOST - 1} most frequent are "
+                "looked at one by one and all others together; group them, or make numbers of them"
+            )
+    return (*((f"columns with one value are left out: {', '.join(alone)}",) if alone else ()), *notes)
 
 
 def columns_for(features: Any, targets: Any, n: int, outcomes: Array | None = None) -> list[tuple[str, Array]]:
@@ -55,28 +77,43 @@ def columns_for(features: Any, targets: Any, n: int, outcomes: Array | None = No
     return found
 
 
-def refuse_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array) -> None:
-    """``ValueError`` for a column that is the outcomes (n,), or of classes those by other names, but not by chance."""
+def refuse_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array, called: str = "features[{!r}]") -> None:
+    """``ValueError`` for a column that is the outcomes (n,) where it is known, but not by chance.
+
+    Of classes those by other names too, of numbers those in another unit: an increasing or decreasing function of them.
+    """
     if outcomes.ndim != 1:
         return
+    for name, values in columns:
+        if len(values) == outcomes.size and np.ndim(values) == 1:
+            missing = missing_in(name, values)
+            # A missing value can say an outcome, or hide some.
+            for rows in (slice(None), ~missing)[: 1 + missing.any()]:
+                said = _outcomes_said_by(np.asarray(values)[rows], outcomes[rows])
+                if said is not None:
+                    raise ValueError(f"{called.format(name)}: got the targets{said}, wanted what is known without them")
+
+
+def _outcomes_said_by(values: Array, outcomes: Array) -> str | None:
+    """How a column is the outcomes, if it is and hardly by chance."""
     kinds, codes, counts = np.unique(outcomes, return_inverse=True, return_counts=True)
     log_factorial = scipy.special.gammaln
     # Of how many orders of these outcomes they are one, and of how many divisions of the rows into such parts.
     orders = log_factorial(outcomes.size + 1.0) - log_factorial(counts + 1.0).sum()
-    parts = orders - log_factorial(np.bincount(counts) + 1.0).sum()
     if orders < log(BY_CHANCE):
-        return
-    for name, values in columns:
-        if np.array_equal(values, outcomes):
-            raise ValueError(f"features[{name!r}]: got the targets, wanted what is known without them")
-        if parts >= log(BY_CHANCE) and len(values) == codes.size and np.ndim(values) == 1:
-            text = np.asarray([str(one) for one in values.tolist()]) if values.dtype.kind == "O" else values
-            names, own = np.unique(text, return_inverse=True)
-            if names.size == kinds.size == np.unique(own * kinds.size + codes).size:
-                raise ValueError(
-                    f"features[{name!r}]: got the targets by other names, as each value has one outcome; wanted what "
-                    "is known without them"
-                )
+        return None
+    if np.array_equal(values, outcomes):
+        return ""
+    text = np.asarray([str(one) for one in values.tolist()]) if values.dtype.kind == "O" else values
+    names, own = np.unique(text, return_inverse=True)
+    if names.size != kinds.size or np.unique(own * kinds.size + codes).size != kinds.size:
+        return None
+    parts = orders - log_factorial(np.bincount(counts) + 1.0).sum()
+    if parts >= log(BY_CHANCE):
+        return " by other names, as each value has one outcome"
+    if np.array_equal(own, codes) or np.array_equal(own, kinds.size - 1 - codes):
+        return " in another unit, as both have the same order"
+    return None
 
 
 def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
@@ -85,28 +122,39 @@ def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
     features = _in_order(features, order, "features")
     if isinstance(features, Mapping) or hasattr(features, "columns"):
         names = list(features if isinstance(features, Mapping) else getattr(features, "column_names", features.columns))
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+        texts = [str(name) for name in names]
+        if len(set(texts)) < len(texts):
+            twice = next(name for name, text in zip(names, texts, strict=True) if texts.count(text) > 1)
             raise ValueError(f"features: got several columns named {twice!r}, wanted names that are all different")
-        return [(name, _plain(_in_order(features[name], order, f"features[{name!r}]"))) for name in names]
+        return [(name, plain(_in_order(features[name], order, f"features[{name!r}]"))) for name in names]
+    if isinstance(features, np.ndarray) and features.dtype.names:
+        return [(name, plain(features[name])) for name in features.dtype.names]
     try:
-        array = np.asarray(features)
+        array = features if isinstance(features, np.ma.MaskedArray) else np.asarray(features)
     except ValueError:
         got = f"features: got {type(features).__name__} of {len(features)} parts of different lengths"
         raise ValueError(f"{got}, wanted a data frame, a mapping of columns, or (n, d)") from None
     if array.ndim not in (1, 2) or (array.dtype.kind == "O" and array.ndim == 0):
-        raise ValueError(f"features: got shape {array.shape}, wanted a data frame, a mapping of columns, or (n, d)")
-    return [(f"column {j}", _plain(column)) for j, column in enumerate(np.atleast_2d(array.T))]
+        got = f"shape {array.shape}" if array.ndim else type(features).__name__
+        raise ValueError(f"features: got {got}, wanted a data frame, a mapping of columns, or (n, d)")
+    return [(f"column {j}", plain(column)) for j, column in enumerate(array.T if array.ndim == 2 else [array])]
 
 
-def _plain(column: Any) -> Array:
-    """A column as an array: dates and times of any kind as datetime64 in UTC, durations in seconds, no pandas.NA."""
+def plain(column: Any) -> Array:
+    """A column as an array: dates and times of any kind as datetime64 in UTC, durations in seconds, no pandas.NA.
+
+    Of periods the start; what is masked is missing.
+    """
+    if isinstance(column, np.ma.MaskedArray) and np.ma.getmaskarray(column).any():
+        masked, column = np.ma.getmaskarray(column), np.ma.getdata(column).astype(object)
+        column[masked] = None
     values = np.asarray(column)
     if values.dtype.kind == "m":
         return np.asarray(values / np.timedelta64(1, "s"))
     if values.dtype.kind != "O" or values.ndim != 1:
         return values
-    cells = [None if _is_missing(one) else one for one in values.tolist()]
+    cells: list[Any] = [None if _is_missing(one) else one for one in values.tolist()]
+    cells = [one.to_timestamp() if type(one).__name__ == "Period" else one for one in cells]
     known = [one for one in cells if one is not None]
     if known and all(isinstance(one, date) for one in known):
         return np.array(["NaT" if one is None else _in_utc(one) for one in cells], dtype="datetime64[s]")

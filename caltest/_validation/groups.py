@@ -64,6 +64,14 @@ class Groups:
         return np.concatenate(self.rows), self.sizes
 
     @property
+    def codes(self) -> IntArray:
+        """The last group of each observation, (n,), -1 for those in none."""
+        codes = np.full(self.n, -1)
+        for group, rows in enumerate(self.rows):
+            codes[rows] = group
+        return codes
+
+    @property
     def matrix(self) -> Any:
         """Memberships as a sparse matrix of numbers, (G, n)."""
         members, sizes = self.lines
@@ -121,6 +129,28 @@ def _from_table(table: Table) -> Groups:
     ends = np.cumsum(np.bincount(codes, minlength=len(labels)))
     rows = np.split(np.argsort(codes, kind="stable"), ends[:-1])
     return Groups(as_texts(labels.tolist()), tuple(rows), codes.size)
+
+
+def label_columns(data: ArrayLike, name: str, targets: ArrayLike = None) -> list[Table]:
+    """One column of labels, or two: of an (n, 2) array-like, a data frame, or a pair of columns.
+
+    Rows are those of targets, if some are given, as in ``rows_of``.
+    """
+    is_pair = isinstance(data, (list, tuple)) and len(data) == 2
+    if is_pair and all(Table.of(one, name).values.ndim == 1 for one in data):
+        columns = [rows_of(one, f"{name}[{j}]", targets) for j, one in enumerate(data)]
+    else:
+        values = rows_of(data, name, targets).values
+        columns = [Table(one) for one in values.T] if values.ndim == 2 else [Table(values)]
+        if len(columns) not in (1, 2):
+            raise ValueError(
+                f"{name}: got shape {values.shape}, wanted one label per observation, (n,), or two, (n, 2) or a pair "
+                "of columns"
+            )
+    sizes = [len(one.values) if one.values.ndim else 0 for one in columns]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"{name}: got columns of {sizes[0]} and {sizes[1]} labels, wanted one per observation in each")
+    return columns
 
 
 def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:

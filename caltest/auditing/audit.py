@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -17,11 +18,12 @@ from caltest._results.report import format_pvalue, power_phrase
 from caltest._results.tables import Grid, Page, Part, printable
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
-from caltest._validation.columns import columns_for
-from caltest._validation.groups import Groups, as_groups, labels_of, rows_of
+from caltest._validation.columns import columns_for, missing_in, plain
+from caltest._validation.groups import Groups, as_groups, rows_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows
 from caltest.default_test import calibration_test
+from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.fields.survival import Censored, censored_pit_values
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_predictions, as_sample
@@ -210,11 +212,13 @@ def audit(
         As in ``calibration_by_group``: labels (n,), or a dictionary from names to masks. Without them those of equal
         predicted classes.
     clusters
-        (n,) labels of rows that depend on each other; one row of each cluster is used in all sections.
+        (n,) labels of rows that depend on each other, or two for each row, as in ``ClusterSKCETest``; one row of each
+        cluster, or rows that share none, are used in all sections.
     features
         A data frame or a dictionary of columns (n,), in whose slices wrong predictions are searched: ``find_slices``.
     time
-        (n,) numbers or dates by which the rows are ordered.
+        (n,) numbers, dates, or text as in ISO 8601, by which the rows are ordered. Those of the same time stay in the
+        order that they have, which must not depend on their outcomes.
     field
         Adds what readers of a field expect: ``"clinical"``, the measures of ``fields.clinical.validate`` and a decision
         curve; ``"weather"``, the rank histogram of an ``Ensemble``; ``"bayesian"``, ranks among posterior draws;
@@ -295,19 +299,21 @@ def _data(
     known = None if groups is None else _groups(groups, order, n)
     columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
     when = None if time is None else _in_order(rows_of(time, "time", order).values, n)
-    number = None
+    told = None
     if clusters is not None:
-        _, labels = labels_of(rows_of(clusters, "clusters", order), "clusters")
-        same_length(n, labels.size, "clusters")
-        mixed = np.random.default_rng([seed, 1]).permutation(n)
-        kept = np.sort(mixed[np.unique(labels[mixed], return_index=True)[1]])
-        number = kept.size
+        found = as_clusters(clusters, order)
+        same_length(n, len(found), "clusters")
+        kept = found.independent_rows(np.random.default_rng([seed, 1]).permutation(n))
+        used = f"{kept.size}; one row of each is"
+        if found.are_crossed:
+            used = f"two of each row; {kept.size} rows that share none are"
+        told = f"{used} used, so that rows are independent"
         sample = sample.take(kept)
         survival = None if survival is None else (survival[0].take(kept), survival[1].take(kept))
         known = known.taken(kept) if isinstance(known, Groups) else known
         columns = None if columns is None else {name: column[kept] for name, column in columns.items()}
         when = None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable")
-    return Data(sample, known, columns, when, number, n, n_resamples, seed, names, survival)
+    return Data(sample, known, columns, when, told, n, n_resamples, seed, names, survival)
 
 
 def _groups(groups: Any, order: Table, n: int) -> Groups | str:
@@ -322,16 +328,38 @@ def _groups(groups: Any, order: Table, n: int) -> Groups | str:
 
 def _in_order(time: Array, n: int) -> Array:
     """Rows in the order of time; ``ValueError`` for missing times."""
-    when = np.asarray(time)
+    when = plain(time)
     if when.ndim != 1:
         raise ValueError(f"time: got shape {when.shape}, wanted (n,) numbers or dates")
     same_length(n, when.size, "time")
-    if (when != when).any():
-        raise ValueError(f"time: got a missing time at row {int(np.argmax(when != when))}, wanted one for each row")
+    missing = missing_in("time", when)
+    if missing.any():
+        raise ValueError(f"time: got a missing time at row {int(np.argmax(missing))}, wanted one for each row")
+    if any(isinstance(one, str) for one in when.tolist()):
+        when = _times_in(when)
     try:
-        return np.argsort(when, kind="stable")
+        order = np.argsort(when, kind="stable")
     except TypeError:
         raise TypeError(f"time: got {when[0]!r} among values without an order, wanted numbers or dates") from None
+    if n > 1 and when[order[0]] == when[order[-1]]:
+        raise ValueError(f"time: got {when[0]!s} for all rows, wanted times that say their order; or leave it out")
+    return order
+
+
+def _times_in(texts: Array) -> Array:
+    """Dates and times written as in ISO 8601; ``ValueError`` for others, whose order is not that of letters."""
+    try:
+        return plain(np.array([datetime.fromisoformat(one) for one in texts.tolist()], dtype=object))
+    except (TypeError, ValueError):
+        pass
+    try:
+        return np.array(texts, dtype="datetime64[us]")
+    except ValueError:
+        text = next(one for one in texts.tolist() if isinstance(one, str))
+        raise ValueError(
+            f"time: got text such as {text!r}, wanted numbers, dates, or text such as '2026-01-31' or "
+            "'2026-01-31 13:00', of the same kind in all rows"
+        ) from None
 
 
 def _audited(name: str, data: Data, field: str | None) -> ModelAudit:

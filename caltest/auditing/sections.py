@@ -71,8 +71,8 @@ class Data:
     features: Mapping[Any, Array] | None
     order: IntArray | None
     """Rows in the order of time."""
-    clusters: int | None
-    """Number of clusters, of each of which one row is kept."""
+    clusters: str | None
+    """Which rows of clusters are kept, in words."""
     n: int
     """Rows before that."""
     n_resamples: int
@@ -102,7 +102,7 @@ def of_data(data: Data, result: CalibrationTestResult) -> Section:
         seen = f"{len(times)} times, of which {times.n_censored} are censored; F(time) is tested"
         facts = {"Predictions": laws.describe(), "Outcomes": seen}
     if data.clusters is not None:
-        facts["Clusters"] = f"{data.clusters}; one row of each is used, so that rows are independent"
+        facts["Clusters"] = data.clusters
     law = sample.predictions.finite
     if law is not None:
         rows = np.asarray(law.to_array())

@@ -10,7 +10,7 @@ from caltest._basics.numerics import Array
 from caltest._basics.threads import in_terminal
 from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
-from caltest.cli.options import add, command, outcomes_of, show
+from caltest.cli.options import add, command, names_of, outcomes_of, show
 from caltest.cli.prediction_files import check_outputs, kept, names_in, read_columns, read_one_file, read_sample
 from caltest.fields.survival import Censored
 from caltest.predictions import Sample
@@ -37,7 +37,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--features", type=Path, metavar="FILE", help="CSV with a header: columns that make groups")
     parser.add_argument("--groups", metavar="NAME", help="column of FILE or PREDICTIONS: test each group")
     parser.add_argument("--time", metavar="NAME", help="the same: rows are ordered by it")
-    parser.add_argument("--clusters", metavar="NAME", help="the same: rows of a cluster are dependent")
+    clusters = "the same, or two of them, a,b: rows that share a cluster are dependent"
+    parser.add_argument("--clusters", metavar="NAME", type=names_of, help=clusters)
     events = "the same, of survival: 1 where the outcome is the time of the event, 0 where it is censored"
     parser.add_argument("--event-column", metavar="NAME", help=events)
     parser.add_argument("--field", metavar="NAME", help=f"adds what a field expects: {' | '.join(FIELDS)}")
@@ -81,12 +82,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[str, Any]]:
     """The sample, features, and the columns that options name, which are no features, by these options."""
-    asked = {option: getattr(options, option) for option in ("groups", "time", "clusters", "event_column")}
-    asked = {option: name for option, name in asked.items() if name is not None}
+    given = {option: getattr(options, option) for option in ("groups", "time", "clusters", "event_column")}
+    asked = {option: name if option == "clusters" else [name] for option, name in given.items() if name is not None}
+    taken = [name for names in asked.values() for name in names]
     known = () if options.features is None else names_in(options.features)
-    beside = [name for name in dict.fromkeys(asked.values()) if name not in known]
+    beside = [name for name in dict.fromkeys(taken) if name not in known]
     if beside and options.outcome_column is None:
-        option = next(option for option, name in asked.items() if name in beside)
+        option = next(option for option, names in asked.items() if beside[0] in names)
         raise ValueError(
             f"--{option.replace('_', '-')}: got {beside[0]!r}, wanted a column of --features: "
             f"{', '.join(known) or 'none'}; or of PREDICTIONS with --outcome-column"
@@ -101,8 +103,12 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
     else:
         sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing, options.columns)
     features = {} if options.features is None else read_columns(options.features, n, sample)
-    roles: dict[str, Any] = {option: (features | fields)[name] for option, name in asked.items()}
-    return sample, {name: column for name, column in features.items() if name not in asked.values()}, roles
+    columns = features | fields
+    roles: dict[str, Any] = {
+        option: columns[names[0]] if len(names) == 1 else np.column_stack([columns[name] for name in names])
+        for option, names in asked.items()
+    }
+    return sample, {name: column for name, column in features.items() if name not in taken}, roles
 
 
 def _events(column: Array) -> Array:

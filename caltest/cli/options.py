@@ -33,6 +33,11 @@ def seed(text: str) -> int:
     return _number(text, int, lambda number: number >= 0, "a whole number of at least 0")
 
 
+def names_of(text: str) -> list[str]:
+    """Names of columns with commas between them."""
+    return [name.strip() for name in text.split(",")]
+
+
 def _number(text: str, kind: Callable[[str], N], is_right: Callable[[N], bool], wanted: str) -> N:
     try:
         number = kind(text)
@@ -51,7 +56,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "outcomes": {"type": Path, "help": "a file, - for stdin, one column: labels 0..k-1, or names as in the header"},
     "--outcome-column": {"metavar": "NAME", "help": "column of PREDICTIONS with the outcomes, for OUTCOMES"},
     "--columns": {
-        "type": lambda text: [name.strip() for name in text.split(",")],
+        "type": names_of,
         "default": [],
         "metavar": "NAMES",
         "help": "columns of predictions: a,b,c (default: all that are not named elsewhere)",

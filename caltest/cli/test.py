@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import caltest as ct
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
@@ -14,7 +16,7 @@ from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
 from caltest._results.tables import Table
 from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
-from caltest.cli.options import add, command, outcomes_of, show
+from caltest.cli.options import add, command, names_of, outcomes_of, show
 from caltest.cli.prediction_files import check_different, kept, read_columns, read_one_file, read_sample, read_weights
 from caltest.cli.samples import are_samples, ece_note, read_samples
 from caltest.default_test import weighted
@@ -48,7 +50,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--groups", metavar="NAME", help="field of answers, or with --outcome-column a column: test each"
     )
-    parser.add_argument("--clusters", metavar="NAME", help="the same: rows of a cluster are dependent")
+    clusters = "the same, or two of them, a,b: rows that share a cluster are dependent"
+    parser.add_argument("--clusters", metavar="NAME", type=names_of, help=clusters)
     add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help=argparse.SUPPRESS)
 
@@ -66,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
         groups = of_groups.on(sample, fields[options.groups], rng=options.seed, progress=in_terminal())
         return _of_groups(options, replace(groups, notes=(*groups.notes, *said)))
     if options.clusters is not None:
-        test: ct.CalibrationTest = ct.ClusterSKCETest(fields[options.clusters], kernel)
+        clusters = np.column_stack([fields[name] for name in options.clusters])
+        test: ct.CalibrationTest = ct.ClusterSKCETest(clusters, kernel)
     else:
         test = TESTS[options.test].of(kernel) if weights is None else WEIGHTED[options.test](kernel, weights)
     if options.features is not None:
@@ -124,9 +128,10 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     in_one_file = options.outcome_column is not None
     weights_column = in_one_file and options.weights is not None and not options.weights.exists()
     features_column = in_one_file and options.features is not None and not options.features.exists()
-    named = [name.strip() for name in str(options.features).split(",")] if features_column else []
-    asked = [name for name in (options.groups, options.clusters) if name is not None]
-    if asked and (options.test != "omnibus" or options.weights is not None or len(asked) > 1):
+    named = names_of(str(options.features)) if features_column else []
+    asked = [*([] if options.groups is None else [options.groups]), *(options.clusters or [])]
+    is_alone = options.test == "omnibus" and options.weights is None and None in (options.groups, options.clusters)
+    if asked and not is_alone:
         raise ValueError("--groups, --clusters: got one with the other, --test or --weights, wanted it alone")
     without_outcomes = options.outcomes is None and options.outcome_column is None and not options.normal
     notes: tuple[str, ...] = ()

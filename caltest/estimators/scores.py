@@ -305,7 +305,7 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
     Parameters
     ----------
     clusters
-        As in ``ClusterSKCE``, with the same errors.
+        (n,) array-like of labels, with the errors of ``ClusterSKCE``; ``ValueError`` for two of each observation.
 
     Raises
     ------
@@ -328,6 +328,11 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clusters", as_clusters(self.clusters))
+        if self.clusters.are_crossed:
+            raise ValueError(
+                "clusters: got two labels for each observation, wanted one; for two use ClusterSKCETest, or "
+                "LikelihoodRatioTest of what one_per_cluster(predictions, targets, clusters) keeps"
+            )
 
     def check(self, predictions: Predictions) -> None:
         super().check(predictions)
@@ -336,8 +341,8 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         alternatives = predictions.law.alternatives()
         assert alternatives is not None
-        order = np.argsort(self.clusters.codes, kind="stable")
-        sizes = self.clusters.sizes
+        (clusters,) = self.clusters.partitions
+        order, sizes = np.argsort(clusters.codes, kind="stable"), clusters.sizes
         starts = np.cumsum(sizes) - sizes
         logs = []
         for y in targets:

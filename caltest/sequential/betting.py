@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, Self, TypeVar, cast, get_args
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, ranges, seed_of, to_array
+from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, order_of, ranges, seed_of, to_array
 from caltest._results.values import Stored
 from caltest._validation import one_of, switch
 from caltest.estimators.scores import log_mixture
@@ -57,6 +57,8 @@ class State:
     """``log E`` of each stream, (lag,)."""
     peaks: FloatArray = field(default_factory=lambda: np.zeros(1))
     """Its largest values so far."""
+    latest: Any = None
+    """The last time stamp of an index, if there was one."""
 
     def started(self, bets: tuple[Bets, ...], weights: FloatArray) -> Self:
         """Before the first bet, with gamblers of their own for each stream."""
@@ -180,10 +182,21 @@ class Betting(OwnErrstate, ABC, Generic[Result]):
         targets
             Outcomes, (b,) or (b, d); or one outcome.
 
+        Raises
+        ------
+        ValueError
+            For bad data, no rows, and an index of times of pandas that goes backwards, in an update or between them.
+
         Notes
         -----
-        Whatever is raised, an interruption too, the batch is taken wholly or not at all: ``n`` says which.
+        Whatever is raised, an interruption too, the batch is taken wholly or not at all: ``n`` says which. Rows of the
+        same time are taken in the order in which they come, which must not depend on their outcomes.
         """
+        if _is_empty(predictions) and _is_empty(targets):
+            raise ValueError(
+                "predictions: got an update without rows, wanted at least one observation; leave such updates out"
+            )
+        latest = _in_order_of_time(order_of(targets, predictions).index, self._state.latest)
         classes = None if isinstance(predictions, Predictions) else self.classes
         sample = as_sample(*_as_batch(predictions, targets), classes, copy=True)
         state = self._state
@@ -203,6 +216,7 @@ class Betting(OwnErrstate, ABC, Generic[Result]):
             n_impossible=state.n_impossible + sample.impossible.size,
             kind=named_one(state.kind, sample.predictions),
             notes=tuple(dict.fromkeys((*state.notes, *assumed(sample.predictions)))),
+            latest=latest,
         )
         # Those of an update that was not finished are none.
         del self._batches[self._state.n_batches :]
@@ -244,6 +258,26 @@ class Betting(OwnErrstate, ABC, Generic[Result]):
             pairs = zip(samples[::2], samples[1::2], strict=False)
             samples = [one.followed_by(other) for one, other in pairs] + samples[len(samples) // 2 * 2 :]
         return samples[0]
+
+
+def _is_empty(data: ArrayLike) -> bool:
+    """Whether there are no rows."""
+    shape = getattr(data, "shape", None)
+    return shape[:1] == (0,) if isinstance(shape, tuple) else isinstance(data, (list, tuple)) and not data
+
+
+def _in_order_of_time(index: Any, latest: Any) -> Any:
+    """The last time of an index of times, else the one before; ``ValueError`` if times go backwards."""
+    if type(index).__name__ not in ("DatetimeIndex", "PeriodIndex"):
+        return latest
+    times = index if latest is None else index.insert(0, latest)
+    if not times.is_monotonic_increasing:
+        late = next(i for i in range(1, len(times)) if not times[i - 1] <= times[i])
+        raise ValueError(
+            f"targets: got a row of {times[late]} after one of {times[late - 1]}, wanted rows in the order of time; "
+            "sort both by their index, or pass to_numpy() of both if it is not the time of the outcomes"
+        )
+    return index[-1]
 
 
 def _as_batch(predictions: ArrayLike, targets: ArrayLike) -> tuple[ArrayLike, ArrayLike]:

@@ -1,11 +1,13 @@
 import json
+from datetime import date
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 import caltest as ct
-from caltest.auditing.audit import _decision
+from caltest.auditing.audit import _decision, _in_order
 from caltest.auditing.sections import SECTIONS, rows_needed
 
 DIGITS = ct.datasets.load_digits_predictions()
@@ -247,16 +249,37 @@ def test_bad_input():
         ({"groups": {"a": np.ones(9, dtype=bool)}}, "groups"),
         ({"time": np.arange(9)}, "time"),
         ({"time": np.where(np.arange(50) == 7, np.nan, 1.0)}, "missing time at row 7"),
+        ({"time": [None] * 50}, "missing time at row 0"),
+        (
+            {"time": ["31/1/2026", "1/2/2026"] * 25},
+            "time: got text such as '31/1/2026', wanted numbers, dates, or text",
+        ),
+        ({"time": [1, "a"] * 25}, "time: got text such as 'a'"),
+        ({"time": np.ones(50)}, "time: got 1.0 for all rows"),
         ({"clusters": np.arange(9)}, "clusters"),
         ({"n_resamples": 0}, "n_resamples"),
     ):
         with pytest.raises(ValueError, match=message):
             ct.audit(p, y, **wrong)
-    for time, error in ((3, ValueError), ([None] * 50, TypeError)):
+    for time, error in ((3, ValueError), ([1j, 2.0] * 25, TypeError)):
         with pytest.raises(error, match="time: got"):
-            ct.audit(p, y, time=time)
+            ct.audit(p, y, time=np.array(time, dtype=object))
     with pytest.raises(ValueError, match="empty dictionary"):
         ct.audit({}, y)
+
+
+def test_times_are_put_in_order_whatever_they_are():
+    """Unsorted, tied, as text of any ISO form; rows of the same time stay in their order."""
+    days = np.array([3, 1, 2, 1, 10])
+    wanted = [1, 3, 2, 0, 4]
+    for time in (
+        days,
+        [date(2026, 1, one) for one in days.tolist()],
+        [f"2026-{one:02}" for one in days],
+        [f"2026-01-{one:02}T12:00{zone}" for one, zone in zip(days, ("Z", "+00:00") * 3, strict=False)],
+        pd.period_range("2026-01-01", periods=10)[days - 1],
+    ):
+        assert _in_order(np.asarray(time), 5).tolist() == wanted
 
 
 def test_names_cannot_break_or_inject():

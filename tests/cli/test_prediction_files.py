@@ -577,6 +577,10 @@ def test_groups_clusters_weights_and_features_are_columns_of_one_file(name, tabl
         "ward": ct.ClusterSKCETest(ward, predictions.default_kernel())(predictions, table["animal"], rng=1).pvalue,
     }
     columns = {"site": site.astype(str), "weight": weight, "ward": [f"w{one}" for one in ward]}
+    both, kernel = (np.char.add("w", ward.astype(str)), np.arange(len(table)) % 5), predictions.default_kernel()
+    KINDS_OF_FILES[name](table.assign(ward=both[0], day=both[1]), tmp_path / name)
+    _, out, _ = result_of(capsys, tmp_path / name, "--outcome-column", "animal", "--clusters", "ward, day")
+    assert json.loads(out)["pvalue"] == ct.ClusterSKCETest(both, kernel)(predictions, table["animal"], rng=1).pvalue
     for option, column in (("--groups", "site"), ("--weights", "weight"), ("--clusters", "ward")):
         KINDS_OF_FILES[name](table.assign(**{column: columns[column]}), tmp_path / name)
         status, out, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal", option, column)

@@ -5,6 +5,7 @@ import itertools
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from interruption import broken_at
 from samples import TV, samples
@@ -228,3 +229,35 @@ def test_an_update_happens_wholly_or_not_at_all(family, start, monkeypatch):
         assert finished(test) == expected
         line += 1 + line // 16
     assert line > 100
+
+
+@pytest.mark.parametrize("kind", [ct.SequentialCalibrationTest, ct.CalibrationMonitor])
+def test_updates_that_are_empty_or_go_backwards(kind):
+    """Rows of one day are taken as they come; an update that goes backwards changes nothing."""
+    rng = np.random.default_rng(3)
+    p = rng.random(20)
+    y = (rng.random(20) < p).astype(int)
+    alone = kind().update(p, y).history
+    for days in (pd.date_range("2026-01-01", periods=10), pd.period_range("2026-01", periods=10, freq="M")):
+        index = days.repeat(2)
+        stream = kind().update(pd.Series(p[:9], index[:9]), pd.Series(y[:9], index[:9]))
+        with pytest.raises(ValueError, match="predictions: got an update without rows, wanted at least one"):
+            stream.update(p[:0], [])
+        stream.update(p[9:11], pd.Series(y[9:11], index[9:11]))
+        for rows in ([8], [12, 11, 13]):
+            with pytest.raises(ValueError, match=r"^targets: got a row of 2026-.* after one of 2026-.*sort both by"):
+                stream.update(p[rows], pd.Series(y[rows], index[np.array(rows) // 2 * 2]))
+            assert stream.n == 11
+        stream.update(p[11:], pd.Series(y[11:], index[11:]))
+        np.testing.assert_allclose(stream.history, alone, rtol=1e-12)
+    with pytest.raises(ValueError, match="targets: got"):
+        kind().update(p[:2], [])
+
+
+def test_a_lag_longer_than_the_series_is_a_bet_for_each_row():
+    p = np.array([0.2, 0.6, 0.9])
+    y = np.array([1, 0, 1])
+    found = ct.SequentialCalibrationTest("likelihood", lag=50).update(p, y)
+    alone = [ct.SequentialCalibrationTest("likelihood").update(p[i : i + 1], y[i : i + 1]).evalue for i in range(3)]
+    assert found.evalue == pytest.approx((sum(alone) + 47.0) / 50.0, rel=1e-12)
+    assert found.pvalue == 1.0

@@ -6,6 +6,7 @@ from grids import thinned
 
 import caltest as ct
 
+from .crossed_clusters import SHARES, pvalues
 from .settings import band, dirichlet, spawn
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
@@ -61,3 +62,15 @@ def test_errors_are_found(replications):
         sharp = ct.Categorical(p.probabilities**3 / (p.probabilities**3).sum(axis=1, keepdims=True))
         found += ct.ClusterSKCETest(clusters, KERNEL, 199)(sharp, y, rng=rng).pvalue <= 0.05
     assert found >= 0.6 * number
+
+
+def test_sizes_with_two_labels(replications):
+    """With clusters of one label alone, or of none, the same outcomes are rejected far too often."""
+    number = replications(12, 1000)
+    setting = 400, 20, 20, False, "alike", SHARES["strong"]
+    both, first, none, _ = np.transpose([pvalues([seed, 82], setting, 0.0) for seed in range(number)])
+    for level, most in ((0.05, 0.04), (0.01, 0.01)):
+        assert np.count_nonzero(both <= level + 1e-9) <= band(number, most)[1]
+    if number >= 100:
+        assert np.count_nonzero(none <= 0.05) > band(number, 0.2)[1]
+        assert np.count_nonzero(first <= 0.05) > band(number, 0.05)[1]

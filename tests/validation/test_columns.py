@@ -59,6 +59,10 @@ def test_rows_of_pandas_are_matched_by_their_index():
         ({"a": [1, 1, 1]}, "no column with two different values"),
         ({}, "no column"),
         ({"a": np.zeros((3, 2))}, "one value for each row"),
+        ({"a": [None, None, None], "b": [np.nan] * 3}, "no column with two different values"),
+        ({1: [1, 2, 3], "1": [1, 2, 3]}, "several columns named 1"),
+        (pd.DataFrame([[1, 2]] * 3, columns=["a", "a"]), "several columns named 'a'"),
+        (iter([1, 2]), "features: got list_iterator, wanted a data frame"),
     ],
 )
 def test_bad_columns(features, message):
@@ -141,3 +145,60 @@ def test_columns_that_agree_with_few_or_rare_outcomes_by_chance_are_taken():
     assert len(columns_for({"rare": rare}, None, 16, rare.astype(int))) == 1
     assert len(columns_for({"x": np.arange(60.0)}, None, 60, Y)) == 1
     assert len(columns_for({"x": np.arange(60.0)}, None, 60, RNG.normal(size=60))) == 1
+
+
+@pytest.mark.parametrize("unit", [lambda y: 2.0 * y + 1.0, lambda y: -(y**3), lambda y: y.astype(str)])
+def test_numbers_that_are_outcomes_in_another_unit_are_refused(unit):
+    outcomes = RNG.normal(size=60)
+    columns_for({"x": outcomes + 0.1 * RNG.normal(size=60)}, None, 60, outcomes)
+    if unit(outcomes).dtype.kind == "f":
+        with pytest.raises(ValueError, match="got the targets in another unit"):
+            columns_for({"x": unit(outcomes)}, None, 60, outcomes)
+    else:
+        columns_for({"x": unit(outcomes)}, None, 60, outcomes)
+
+
+def test_outcomes_that_are_missing_in_some_rows_are_refused():
+    for outcome in (np.where(np.arange(60) % 7 == 0, np.nan, Y), np.ma.masked_array(1 - Y, np.arange(60) % 7 == 0)):
+        with pytest.raises(ValueError, match=r"^features\['outcome'\]: got the targets"):
+            columns_for({"outcome": outcome}, None, 60, Y)
+
+
+def test_groups_that_are_the_outcomes_are_refused():
+    for groups in (Y, np.array(["well", "ill"])[Y], {"ill": Y == 1, "well": Y == 0}, {"ill": Y == 1}):
+        with pytest.raises(ValueError, match=r"^groups: got the targets"):
+            ct.calibration_by_group(P, Y, groups, n_resamples=9, rng=1)
+
+
+@pytest.mark.parametrize("name", ["default", "slices"])
+def test_notes_say_which_columns_are_left_out_or_taken_together(name):
+    """10,000 categories are no more work than 50."""
+    n = 20_000
+    rng = np.random.default_rng(2)
+    p = rng.random(n)
+    columns = {
+        "one": np.full(n, "a"),
+        "gone": np.full(n, None),
+        "number": rng.normal(size=n),
+        "patient": np.char.add("p", (np.arange(n) // 2).astype(str)),
+        "mixed": np.array([i if i % 2 else f"t{i}" for i in range(n)], dtype=object),
+    }
+    call = {"default": ct.calibration_test, "slices": ct.find_slices}[name]
+    found = call(p, (rng.random(n) < p).astype(int), features=columns, n_resamples=9, rng=1)
+    notes = "\n".join(found.notes)
+    assert "columns with one value are left out: one, gone" in notes
+    assert "patient has 10,000 different values, of which the 49 most frequent are looked at one by one" in notes
+    assert "mixed has 20,000 different values (text among others), of which" in notes
+    assert "number" not in notes.replace("numbers of them", "")
+
+
+def test_masked_values_records_and_periods():
+    masked = np.ma.masked_array([1.5, 2.0, 3.0], [False, True, False])
+    records = np.array([(1, "a"), (2, "b")], dtype=[("x", int), ("c", "U1")])
+    assert dict(named_columns({"x": masked}, None))["x"].tolist() == [1.5, None, 3.0]
+    assert [(name, values.tolist()) for name, values in named_columns(records, None)] == [
+        ("x", [1, 2]),
+        ("c", ["a", "b"]),
+    ]
+    ((_, months),) = named_columns({"when": pd.period_range("2026-01", periods=2, freq="M")}, None)
+    assert months.astype("datetime64[D]").tolist() == [date(2026, 1, 1), date(2026, 2, 1)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
-from caltest._validation.columns import Coding, coded, missing_in, named_columns, numbers_in
+from caltest._validation.columns import NONE_VARIES, Coding, coded, missing_in, named_columns, numbers_in
 from caltest.estimators.combined.components import Column, Component
 from caltest.predictions import Predictions
 from caltest.predictions.faults.fault import cosines_of_ranks, ranks
@@ -94,7 +94,7 @@ def as_features(features: Any, targets: Any = None) -> tuple[Feature, ...]:
     columns = [Feature(str(name), values) for name, values in named_columns(features, targets)]
     kept = tuple(one for one in columns if one.varies)
     if not kept:
-        raise ValueError("features: got no column with two different values, wanted at least one")
+        raise ValueError(NONE_VARIES)
     return kept
 
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_apart, order_of, own_errstate
 from caltest._validation import same_length
-from caltest._validation.groups import labels_of, rows_of
+from caltest._validation.groups import label_columns, labels_of
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
-from caltest.hstatistics.redraws.of_all_families import Clusters, redrawn_means, within_pair_sums
+from caltest.hstatistics.redraws.of_all_families import redrawn_means
+from caltest.hstatistics.redraws.within_clusters import Clusters, Partition, within_pair_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_sample
@@ -23,14 +24,21 @@ ASSUMPTIONS = (
 """What no test can check."""
 
 
-def as_clusters(data: ArrayLike) -> Clusters:
-    """Clusters from (n,) labels; ``ValueError`` for missing ones, or fewer than two clusters."""
+def as_clusters(data: ArrayLike, targets: ArrayLike = None) -> Clusters:
+    """Clusters from a column of labels or two, with their rows in the order of targets, if some are given.
+
+    ``ValueError`` for missing labels or a single cluster: two labels of which every two observations share one are one.
+    """
     if isinstance(data, Clusters):
         return data
-    labels, codes = labels_of(data, "clusters")
-    if len(labels) < 2:
+    partitions = []
+    for one in label_columns(data, "clusters", targets):
+        labels, codes = labels_of(one, "clusters")
+        partitions.append(Partition(codes, len(labels)))
+    found = Clusters.of(partitions)
+    if found.n_clusters < 2:
         raise ValueError("clusters: got one cluster of all observations, wanted at least 2, which are independent")
-    return Clusters(codes, len(labels))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +53,10 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
     kernel
         Product of a kernel of predictions and a kernel of targets.
     clusters
-        (n,) array-like of labels.
+        (n,) array-like of labels; or two for each observation, such as its patient and its day, as an (n, 2)
+        array-like, a data frame of two columns, or a pair of columns. Outcomes may then depend on each other where they
+        share the first label or the second, and the pairs that share one are left out. Where each cluster of one column
+        lies in a cluster of the other, the larger ones are the clusters.
 
     Raises
     ------
@@ -83,11 +94,14 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         n = len(predictions)
         total = redrawn_means([self.kernel], predictions, targets)[0] * (n * (n - 1) / 2.0)
-        between = total - within_pair_sums(self.kernel, self.clusters, predictions, targets)
-        return np.asarray(between / self.clusters.n_pairs_between)
+        for part, sign in self.clusters.terms:
+            total = total - sign * within_pair_sums(self.kernel, part, predictions, targets)
+        return np.asarray(total / self.clusters.n_pairs_between)
 
     def describe(self, predictions: Predictions) -> str:
-        return f"SKCE (unbiased, pairs between {self.clusters.n_clusters} clusters), k = {self.kernel.describe()}"
+        numbers = " and of ".join(str(one.n_parts) for one in self.clusters.partitions)
+        pairs = f"pairs that share none of {numbers}" if self.clusters.are_crossed else f"pairs between {numbers}"
+        return f"SKCE (unbiased, {pairs} clusters), k = {self.kernel.describe()}"
 
 
 @own_errstate
@@ -101,21 +115,22 @@ def one_per_cluster(
 ) -> tuple[Predictions, Array]:
     """Keep one observation of each cluster, chosen at random: with independent clusters they are independent.
 
-    Every test applies to what is left, and exact ones are exact for any dependence of outcomes within clusters.
+    Every test applies to what is left, and exact ones are exact for any dependence of outcomes within clusters. With
+    two labels for each observation those that are kept share neither, and are at most as many as the fewer labels.
 
     Parameters
     ----------
     predictions, targets, classes
         As in ``calibration_test``.
     clusters
-        (n,) array-like of labels.
+        As in ``ClusterSKCE``.
     rng
         Seed or ``numpy.random.Generator`` of the choice.
 
     Returns
     -------
     tuple
-        ``(predictions, targets)`` of C observations, in their order.
+        ``(predictions, targets)`` of the observations that are kept, in their order.
 
     Examples
     --------
@@ -125,9 +140,7 @@ def one_per_cluster(
     (array([0.1, 0.8]), array([0, 0]))
     """
     sample = as_sample(predictions, targets, classes, copy=True, pooled=False)
-    found = as_clusters(rows_of(clusters, "clusters", order_of(targets, predictions)))
+    found = as_clusters(clusters, order_of(targets, predictions))
     same_length(len(sample), len(found), "clusters")
-    order = generator_apart(rng).permutation(len(sample))
-    _, first = np.unique(found.codes[order], return_index=True)
-    rows = np.sort(order[first])
+    rows = found.independent_rows(generator_apart(rng).permutation(len(sample)))
     return sample.predictions.take(rows), sample.targets[rows]

@@ -5,7 +5,6 @@ differ in their predictions' part are summed in the same pass.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -217,35 +216,6 @@ def block_pair_sums(kernel: PairKernel, predictions: Predictions, targets: Array
         return np.asarray(pair_sums([one.prediction_kernel], one.target_kernel, predictions, targets, places)[0])
 
     return kernel.sum_of(sums)
-
-
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """Which of C clusters each of n observations belongs to, (n,)."""
-
-    codes: IntArray
-    n_clusters: int
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    @property
-    def sizes(self) -> IntArray:
-        """Numbers of members, (C,)."""
-        return np.bincount(self.codes, minlength=self.n_clusters)
-
-    @property
-    def n_pairs_between(self) -> int:
-        """Number of pairs i < j in different clusters."""
-        n, sizes = len(self), self.sizes
-        return n * (n - 1) // 2 - int((sizes * (sizes - 1) // 2).sum())
-
-
-def within_pair_sums(kernel: PairKernel, clusters: Clusters, predictions: Predictions, targets: Array) -> FloatArray:
-    """``sum_{i<j} h_ij`` over the pairs in the same cluster, for each of the targets (B, n), (B,)."""
-    order = np.argsort(clusters.codes, kind="stable")
-    targets = np.ascontiguousarray(targets[:, order])
-    return block_pair_sums(kernel, predictions.take(order), targets, clusters.sizes)
 
 
 def factored_pair_sums(kernel: PairKernel, factors: FloatArray, predictions: Predictions, targets: Array) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.jobs import streams
 from caltest._basics.numerics import FloatArray, IntArray, ranges, upper_tiles
 from caltest.hstatistics.pair_tiles import TILE, Places, tiles_of_blocks, total_of_tiles
-from caltest.hstatistics.redraws.of_all_families import Clusters
+from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.hstatistics.sums.pairs import block_means
 from caltest.hstatistics.tiles import Place, tiles_of
@@ -55,11 +55,16 @@ def variance_between_clusters(
     """Variance of ``ClusterSKCE`` given the predictions, if outcomes within clusters are independent too."""
     n = len(predictions)
     whole = variance_if_calibrated(kernel, predictions, rng)
-    order = np.argsort(clusters.codes, kind="stable")
-    within = _squares(kernel, predictions.take(order), clusters.sizes, rng)
-    if whole is None or within is None:
+    if whole is None:
         return None
-    return max(0.0, whole * (n * (n - 1) / 2.0) ** 2 - within) / float(clusters.n_pairs_between) ** 2
+    between = whole * (n * (n - 1) / 2.0) ** 2
+    for part, sign in clusters.terms:
+        order, sizes = part.blocks
+        within = _squares(kernel, predictions.take(order), sizes, rng) if sizes.size else 0.0
+        if within is None:
+            return None
+        between -= sign * within
+    return max(0.0, between) / float(clusters.n_pairs_between) ** 2
 
 
 def variance_of_blocks(

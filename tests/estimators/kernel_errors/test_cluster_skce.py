@@ -1,4 +1,7 @@
+from datetime import date
+
 import numpy as np
+import pandas as pd
 import pytest
 from contracts import CASES, N
 from samples import TV, W2, samples
@@ -62,6 +65,66 @@ def test_signs_of_clusters_by_the_definition(monkeypatch):
     assert "only 8 clusters" in result.notes[0]
 
 
+A, B = np.random.default_rng(4).integers(0, 6, (2, 30))
+"""Two crossed labels of 30 rows."""
+
+FORMS = {
+    "array": np.stack([A, B], axis=1),
+    "frame": pd.DataFrame({"ward": [f"w{one}" for one in A], "day": [date(2026, 1, 1 + one) for one in B]}),
+    "pair": (A.tolist(), pd.Series(B)),
+    "rows": [(f"w{a}", int(b)) for a, b in zip(A, B, strict=True)],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_pairs_that_share_neither_of_two_labels(form):
+    data = samples(30, 3)
+    h = h_matrix(TV, ct.Categorical(data.p), data.y)
+    expected = h[(A[:, None] != A) & (B[:, None] != B)].mean()
+    estimator = ct.estimators.ClusterSKCE(TV, FORMS[form])
+    assert estimator(data.p, data.y) == pytest.approx(expected, rel=1e-9)
+    assert "share none of 6 and of 6 clusters" in estimator.describe(ct.Categorical(data.p))
+
+
+def test_signs_of_two_labels_by_the_definition(monkeypatch):
+    """The signs of both are added; pairs that share a label have the part that no sign changes."""
+    data = samples(30, 3)
+    h = h_matrix(TV, ct.Categorical(data.p), data.y)
+    signs = np.where(np.random.default_rng(2).random((12, 40)) < 0.5, -1.0, 1.0)
+    monkeypatch.setattr("caltest.nulls.bootstraps.columns_of_streams", lambda *args, **kwargs: signs)
+    monkeypatch.setattr("caltest.nulls.bootstraps.variance_between_clusters", lambda *args: None)
+    result = ct.ClusterSKCETest((A, B), TV, 40)(data.p, data.y, rng=1)
+    same_a, same_b = A[:, None] == A, B[:, None] == B
+    for draw, e in zip(result.null_distribution, (signs[A] + signs[6 + B]).T, strict=True):
+        total = e @ h @ e - h[same_a].sum() - h[same_b].sum()
+        assert draw == pytest.approx(total / np.count_nonzero(~(same_a | same_b)), rel=1e-9, abs=1e-12)
+    assert result.estimate == pytest.approx(ct.estimators.ClusterSKCE(TV, (A, B))(data.p, data.y), rel=1e-11)
+
+
+def test_labels_within_others_are_the_others():
+    data = samples(40, 3)
+    ward = np.arange(40) // 5
+    alone, *both = (
+        ct.ClusterSKCETest(one, TV, 49)(data.p, data.y, rng=1).to_dict()
+        for one in (ward, (ward, np.arange(40)), (np.arange(40) // 2 * 2 % 5 + 5 * ward, ward), (ward, ward))
+    )
+    assert both == [alone] * 3
+
+
+def test_rows_that_share_neither_label():
+    p, y = np.linspace(0.1, 0.9, 30), np.arange(30) % 2
+    kept = {}
+    for seed in range(40):
+        some, _ = ct.estimators.one_per_cluster(p, y, (A, B), rng=seed)
+        rows = np.flatnonzero(np.isin(p, some.probability))
+        for label in (A, B):
+            assert np.unique(label[rows]).size == rows.size
+        # No other row could be kept.
+        assert (np.isin(A, A[rows]) | np.isin(B, B[rows])).all()
+        kept |= dict.fromkeys(rows.tolist())
+    assert len(kept) == 30
+
+
 def test_likelihood_ratio_is_the_mean_over_choices():
     data = samples(7, 3)
     p, clusters = ct.Categorical(data.p), np.array([0, 1, 0, 2, 1, 1, 2])
@@ -116,6 +179,10 @@ def test_redraws_within_clusters_are_refused():
         ([1.0, np.nan, 2.0], "clusters: got a missing value at row 1"),
         ([[1, 2, 3]], "clusters: got shape"),
         ([], "clusters: got shape"),
+        (np.ones((3, 3)), r"clusters: got shape \(3, 3\), wanted one label per observation, \(n,\), or two"),
+        ((["a", "b", "c"], [1, 2]), "clusters: got columns of 3 and 2 labels"),
+        ((["a", "b", "c"], [1, None, 2]), "clusters: got a missing value at position 1"),
+        ([["a", 1], ["a", 2], ["a", 2]], "clusters: got one cluster of all observations"),
     ],
 )
 def test_bad_clusters(clusters, message):
@@ -141,3 +208,7 @@ def test_the_kernel_is_that_of_the_family_if_none_is_named():
 def test_few_clusters():
     with pytest.raises(ValueError, match="clusters: got 4, wanted at least 5"):
         ct.ClusterSKCETest(np.arange(8) // 2, TV)(np.full(8, 0.3), np.zeros(8, dtype=int))
+    with pytest.raises(ValueError, match="clusters: got 4, wanted at least 5"):
+        ct.ClusterSKCETest((np.arange(20) // 2, np.arange(20) % 4), TV)(np.full(20, 0.3), np.zeros(20, dtype=int))
+    with pytest.raises(ValueError, match="clusters: got two labels for each observation, wanted one; for two use"):
+        ct.estimators.ClusterLikelihoodRatio((A, B))

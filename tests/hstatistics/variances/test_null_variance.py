@@ -45,8 +45,9 @@ def test_blocks(large, monkeypatch):
     assert variance_of_blocks(TV, P, 3, RNG(1)) == pytest.approx(wanted, rel=1e-10)
 
 
-def test_clusters():
-    clusters, p = np.array([0, 1, 0, 2, 1]), P.take(slice(0, 5))
+@pytest.mark.parametrize("clusters", [[0, 1, 0, 2, 1], [[0, 0], [1, 1], [0, 1], [2, 0], [2, 0]]])
+def test_clusters(clusters):
+    p = P.take(slice(0, 5))
     wanted = enumerated(ct.estimators.ClusterSKCE(TV, clusters), p)
     assert variance_between_clusters(TV, as_clusters(clusters), p, RNG(1)) == pytest.approx(wanted, rel=1e-10)
 
