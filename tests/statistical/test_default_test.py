@@ -11,6 +11,7 @@ from scipy import stats
 import caltest as ct
 from caltest.generators import Bias, Distorted, GaussianModel, Scaling, class_model
 
+from .default_sizes import SETTINGS, pvalue
 from .settings import COARSE, FINE, calibrated, spawn
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
@@ -78,6 +79,15 @@ def test_exact_tests_of_numbers_keep_their_level(n, d, replications):
     model = GaussianModel(d)
     n_sets, n_resamples, alphas = replications((10 if n * d < 500 else 6, 19, COARSE), (1000, 99, FINE))
     assert_level_is_kept(of_numbers(n_resamples), lambda rng: model.sample(n, rng), n_sets, alphas, spawn(32, n, d))
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize("name", SETTINGS)
+def test_calibrated_predictions_of_every_family_are_rejected_at_the_level(name, replications):
+    n_sets, rng = replications(24, 400), spawn(62, list(SETTINGS).index(name))
+    pvalues = np.array([pvalue(SETTINGS[name], rng) for _ in range(n_sets)])
+    for alpha in (0.5, 0.2, 0.05):
+        assert np.count_nonzero(pvalues <= alpha) <= stats.binom(n_sets, alpha).ppf(0.9995)
 
 
 POWERS = {
