@@ -81,7 +81,7 @@ def test_exact_tests_of_numbers_keep_their_level(n, d, replications):
     assert_level_is_kept(of_numbers(n_resamples), lambda rng: model.sample(n, rng), n_sets, alphas, spawn(32, n, d))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_calibrated_predictions_of_every_family_are_rejected_at_the_level(name, replications):
     n_sets, rng = replications(24, 400), spawn(62, list(SETTINGS).index(name))
