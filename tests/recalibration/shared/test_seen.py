@@ -21,6 +21,7 @@ def test_the_share_of_rows_is_found(n):
     fitted = TemperatureScaling().fit(p, y)
     assert fitted.fitted_rows.size == min(n, 1000)
     assert 0.0 <= fitted.fitted_rows[0] < fitted.fitted_rows[-1] < 1.0
+    assert fitted.fitted_rows[-1] == pytest.approx(min(n, 1000) / n, rel=0.2)
     assert fitted.share_seen(p[::-1]) == 1.0
     assert fitted.share_seen(others) == fitted.share_seen(p[:1]) == 0.0
     mixed = np.concatenate([p, others[: n // 2]])
