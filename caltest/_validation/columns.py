@@ -19,6 +19,9 @@ MOST = 50
 BY_CHANCE = 1e6
 """Orders of outcomes from which on a column that has theirs is made from them."""
 
+ROUNDING = 1e-12
+"""Correlations are 1 up to it, also of numbers in single precision."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -80,7 +83,7 @@ def columns_for(features: Any, targets: Any, n: int, outcomes: Array | None = No
 def refuse_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array, called: str = "features[{!r}]") -> None:
     """``ValueError`` for a column that is the outcomes (n,) where it is known, but not by chance.
 
-    Of classes those by other names too, of numbers those in another unit: an increasing or decreasing function of them.
+    Of classes those by other names too, of numbers those in another unit: a linear function of them.
     """
     if outcomes.ndim != 1:
         return
@@ -104,16 +107,23 @@ def _outcomes_said_by(values: Array, outcomes: Array) -> str | None:
         return None
     if np.array_equal(values, outcomes):
         return ""
+    if _are_linear(values, outcomes):
+        return " in another unit"
     text = np.asarray([str(one) for one in values.tolist()]) if values.dtype.kind == "O" else values
     names, own = np.unique(text, return_inverse=True)
     if names.size != kinds.size or np.unique(own * kinds.size + codes).size != kinds.size:
         return None
     parts = orders - log_factorial(np.bincount(counts) + 1.0).sum()
-    if parts >= log(BY_CHANCE):
-        return " by other names, as each value has one outcome"
-    if np.array_equal(own, codes) or np.array_equal(own, kinds.size - 1 - codes):
-        return " in another unit, as both have the same order"
-    return None
+    return " by other names, as each value has one outcome" if parts >= log(BY_CHANCE) else None
+
+
+def _are_linear(x: Array, y: Array) -> bool:
+    """Whether numbers are a linear function of outcomes with more than two values, to rounding."""
+    if not {x.dtype.kind, y.dtype.kind} <= set("iuf") or np.unique(y).size < 3 or not np.isfinite(x).all():
+        return False
+    one, other = (np.asarray(values, dtype=np.float64) / (float(np.abs(values).max()) or 1.0) for values in (x, y))
+    one, other = one - one.mean(), other - other.mean()
+    return bool(abs(one @ other) >= (1.0 - ROUNDING) * np.sqrt((one @ one) * (other @ other)) > 0.0)
 
 
 def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
