@@ -4,7 +4,9 @@ import logging
 import os
 import sys
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 
 import joblib
 import numpy as np
@@ -86,6 +88,12 @@ def test_estimates_are_those_in_memory(test, name, client):
 def test_block_tests_are_those_in_memory(kernel, name, client):
     test = ct.AsymptoticBlockSKCETest(kernel, 7)
     assert_same_results(test(*chunked(CHUNKS[name])), test(P, Y))
+
+
+def test_tasks_are_sent_to_other_processes():
+    test = ct.AsymptoticBlockSKCETest(TV, 7)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool, dask.config.set(scheduler="processes", pool=pool):
+        assert_same_results(test(*chunked(CHUNKS["different"])), test(P, Y))
 
 
 def test_binary_predictions(client):
