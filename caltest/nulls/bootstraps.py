@@ -239,6 +239,11 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
         return estimate, estimate, widened(draws, variance, rng)
 
     def notes(self, estimator: ClusterSKCE, n: int) -> tuple[str, ...]:
+        if estimator.clusters.are_crossed:
+            return (
+                "two crossed clusters: the test is conservative, but can reject rare events that come in bursts too "
+                "often; tests of what estimators.one_per_cluster keeps are exact",
+            )
         if estimator.clusters.n_clusters >= FEW:
             return ()
         n_clusters = estimator.clusters.n_clusters

@@ -99,6 +99,7 @@ def test_signs_of_two_labels_by_the_definition(monkeypatch):
         total = e @ h @ e - h[same_a].sum() - h[same_b].sum()
         assert draw == pytest.approx(total / np.count_nonzero(~(same_a | same_b)), rel=1e-9, abs=1e-12)
     assert result.estimate == pytest.approx(ct.estimators.ClusterSKCE(TV, (A, B))(data.p, data.y), rel=1e-11)
+    assert "rare events that come in bursts" in result.notes[0]
 
 
 def test_labels_within_others_are_the_others():
