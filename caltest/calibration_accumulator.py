@@ -19,7 +19,7 @@ from caltest.predictions.base import named_one
 from caltest.predictions.convert import as_sample, impossible_note
 
 if TYPE_CHECKING:
-    from caltest.calibration_test import CalibrationTest
+    from caltest.hypothesis_test import CalibrationTest
 
 NAMED = 6
 """Rows of impossible outcomes that are kept, one more than notes name."""

@@ -22,18 +22,18 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, notes_on, refuse_outcomes
 from caltest._validation.groups import rows_of
-from caltest.calibration_test import CalibrationTest
 from caltest.estimators import SKCE, Estimator, FeatureSKCE, WeightedSKCE
 from caltest.estimators.combined.features import Feature, as_features
 from caltest.estimators.combined.many_classes import are_read_in_blocks
 from caltest.estimators.combined.omnibus import THINNED
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
-from caltest.fields.survival import Censored, censored_pit_values
+from caltest.hypothesis_test import CalibrationTest
 from caltest.kernels import PairKernel
 from caltest.label_test import labels_tested
 from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Categorical, MultiLabel, Sample
+from caltest.predictions.censored import Censored, censored_pit_values
 from caltest.predictions.convert import Missing, as_predictions, as_sample
 
 

@@ -11,8 +11,8 @@ from caltest import estimators, nulls
 from caltest._basics.numerics import ArrayLike
 from caltest.binning import UniformBinning
 from caltest.calibration_accumulator import CalibrationTestAccumulator as CalibrationTestAccumulator
-from caltest.calibration_test import CalibrationTest
 from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL
+from caltest.hypothesis_test import CalibrationTest
 from caltest.kernels import PairKernel, ProductKernel
 
 

@@ -27,7 +27,7 @@ LAYERS = [
     ["estimators"],
     ["decompositions"],
     ["nulls", "risk"],
-    ["calibration_test", "calibration_accumulator", "named_tests"],
+    ["hypothesis_test", "calibration_accumulator", "named_tests"],
     ["default_test", "group_test", "label_test", "slices", "fields"],
     ["generators", "intervals", "sequential", "comparisons"],
     ["studies", "recalibration"],
@@ -62,6 +62,17 @@ def imports(path):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
+
+
+def test_no_module_hides_a_name_of_the_front_door():
+    """A name is looked up when it is asked for, unless a module of that name was loaded before."""
+    offered = {
+        alias.name: node.module for node in tree(PACKAGE / "__init__.pyi").body for alias in getattr(node, "names", ())
+    }
+    assert sorted(offered) == caltest.__all__
+    for name, home in offered.items():
+        is_module = (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").exists()
+        assert is_module == (home == "caltest"), name
 
 
 def test_imports_go_downward_only():
@@ -152,6 +163,20 @@ def test_compiled_loops_depend_on_nothing_that_their_cache_is_not_keyed_by():
                 assert {one.name for one in node.names} <= {"Array", "ArrayLike", "BoolArray", "FloatArray", "IntArray"}
 
 
+LATER = [
+    "auditing",
+    "bridges",
+    "comparisons",
+    "fields",
+    "generators",
+    "plots",
+    "risk",
+    "sequential",
+    "slices",
+    "studies",
+]
+
+
 def test_import_is_light():
     """Nothing heavy is loaded, by predictions neither; nothing is compiled, nothing is printed or warned about."""
     heavy = (
@@ -166,7 +191,10 @@ def test_import_is_light():
     )
     code = f"""
 import sys, caltest
+print([m for m in ("numpy", "numba") if m in sys.modules])
+from caltest import calibration_test
 from caltest._loops.pair_sums import tiles
+print([m for m in sys.modules if m.split(".")[:2] in (["caltest", one] for one in {LATER})])
 print([m for m in {heavy} if m in sys.modules], len(tiles.add_products.signatures))
 import caltest.plots
 from caltest.predictions.convert import as_predictions
@@ -175,7 +203,9 @@ print([m for m in ("scipy.stats", "matplotlib", "torch") if m in sys.modules])
 print(all(eval(f"caltest.{{name}}").__all__ for name in {list(MODULES)}))
 """
     run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
-    loaded, by_predictions, attributes = run.stdout.splitlines()
+    at_once, unused, loaded, by_predictions, attributes = run.stdout.splitlines()
+    assert at_once == "[]", "the front door loads a name when it is asked for"
+    assert unused == "[]", "the default test loads what it does not need"
     assert loaded == "[] 0", "a module imports what it should where it is used, such as scipy.special"
     assert by_predictions == "[]"
     assert attributes == "True", "a submodule is no attribute after ``import caltest``"

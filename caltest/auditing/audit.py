@@ -24,8 +24,8 @@ from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows
 from caltest.default_test import calibration_test
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
-from caltest.fields.survival import Censored, censored_pit_values
 from caltest.predictions import Predictions, Sample
+from caltest.predictions.censored import Censored, censored_pit_values
 from caltest.predictions.convert import as_predictions, as_sample
 
 USE, REPAIR = "use as it is", "recalibrate"

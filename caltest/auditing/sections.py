@@ -16,8 +16,8 @@ from caltest._results.measures import matters, percent, points
 from caltest._results.report import format_pvalue, pvalue_phrase
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import Picture, drawn, pictures_of
-from caltest.fields.survival import Censored
 from caltest.predictions import Predictions, Sample
+from caltest.predictions.censored import Censored
 
 PANELS = 12
 """Classes or groups that are shown; the others are counted."""

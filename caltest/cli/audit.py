@@ -12,8 +12,8 @@ from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
 from caltest.cli.options import add, command, names_of, outcomes_of, show
 from caltest.cli.prediction_files import check_outputs, kept, names_in, read_columns, read_one_file, read_sample
-from caltest.fields.survival import Censored
 from caltest.predictions import Sample
+from caltest.predictions.censored import Censored
 
 
 def add_to(commands: Any) -> None:

@@ -14,9 +14,9 @@ from caltest._results.tables import STANDS_OUT, Bar, Page, Table, TabularResult,
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction, same_length, whole_number
 from caltest._validation.groups import as_texts
-from caltest.calibration_test import CalibrationTest
 from caltest.estimators import SKCE, Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
+from caltest.hypothesis_test import CalibrationTest
 from caltest.intervals.kernel_errors import jackknife_interval
 from caltest.intervals.noise_floor import noise_floor
 from caltest.kernels import PairKernel

@@ -7,6 +7,6 @@ from caltest.fields.horizons import (
     d_calibration as d_calibration,
     one_calibration as one_calibration,
 )
-from caltest.fields.survival import Censored as Censored, censored_pit_values as censored_pit_values
+from caltest.predictions.censored import Censored as Censored, censored_pit_values as censored_pit_values
 
 __all__ = _names.offered(globals())

@@ -21,8 +21,8 @@ from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
 from caltest._validation.arrays import refuse_rows, same_length
-from caltest.fields.survival import Censored, ranges_of, rounding
 from caltest.named_tests import OmnibusTest
+from caltest.predictions.censored import Censored, ranges_of, rounding
 from caltest.predictions.convert import as_predictions
 
 FEWEST = 5

@@ -13,9 +13,9 @@ from caltest._basics.jobs import n_jobs, results
 from caltest._basics.numerics import FloatArray, seed_of
 from caltest._basics.threads import one_thread
 from caltest._validation import fraction
-from caltest.calibration_test import CalibrationTest
 from caltest.default_test import calibration_test
 from caltest.estimators.combined.findings import pvalues_only
+from caltest.hypothesis_test import CalibrationTest
 
 Test = Callable[..., Any]
 """``test(predictions, targets, rng=...)``, whose result has a ``pvalue``."""

@@ -113,7 +113,7 @@ def test_median_of_some_of_the_rows(monkeypatch, client):
     """As in memory: evenly spaced rows, and a note that says so."""
     for module in (
         "caltest.predictions.base",
-        "caltest.calibration_test",
+        "caltest.hypothesis_test",
         "caltest.estimators.kernel_errors.kernel_estimator",
     ):
         monkeypatch.setattr(sys.modules[module], "MEDIAN_OF", 60)
@@ -234,7 +234,7 @@ def test_bad_predictions_are_found_among_some_or_in_their_chunk(monkeypatch, cli
     p[400:] = [0.5, 0.7, 0.7]
     with pytest.raises(ValueError, match=r"in 500 evenly spaced rows: .* got row 400 that sums to 1.9"):
         ct.AsymptoticBlockSKCETest(TV, 2)(*chunked(CHUNKS["equal"], p, y))
-    monkeypatch.setattr(sys.modules["caltest.calibration_test"], "MEDIAN_OF", 10)
+    monkeypatch.setattr(sys.modules["caltest.hypothesis_test"], "MEDIAN_OF", 10)
     with pytest.raises(ValueError, match=r"in 10 evenly spaced rows: .* got row 8 that sums to 1.9"):
         ct.AsymptoticBlockSKCETest(TV, 2)(*chunked(CHUNKS["equal"], p, y))
     p = P.copy()
