@@ -124,7 +124,7 @@ def test_residual_kernel_with_weights_by_pairs():
 @pytest.mark.parametrize("family", ["classes", "numbers"])
 def test_kernels_of_low_rank_have_weights(family, monkeypatch):
     rng = np.random.default_rng(2)
-    p = ct.Categorical(rng.dirichlet(np.ones(3), 70)) if family == "classes" else ct.Normal(rng.random(70), 0.3)
+    p = ct.Categorical(rng.dirichlet(np.ones(6), 70)) if family == "classes" else ct.Normal(rng.random(70), 0.3)
     y, w = np.asarray(p.sample(1, 5)), weights_for(70)
     estimator = ct.LowRankSKCE(p.default_kernel(), rank=70).resolve(p)
     if family == "classes":

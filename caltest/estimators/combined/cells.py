@@ -37,6 +37,9 @@ MANY_BINARY, MANY = 10_000, 100_000
 MOST_CELLS = {2: 1024}
 """Cells of predictions of so many classes, by default 512."""
 
+KERNEL_CLASSES, KERNEL_CELLS = 5, 1024
+"""Classes up to which kernels of many predictions are those of so many cells: more classes need too many cells."""
+
 ROWS = 4096
 """Predictions whose labels are counted together, at least."""
 
@@ -293,7 +296,7 @@ class FewClasses(OfRows[CellSums]):
         seen = CountsSeen(faults.view, counts, sums.terms[full])
         return np.concatenate(
             [
-                self._kernel_errors(law, counts, expected, weights),
+                kernel_errors(self.kernels, law, counts, expected, weights),
                 (constants[:2, None] - by_label) * np.array([[1.0], [2.0]]) / total,
                 self._likelihood_ratio(counts, sums.ratios[full] / UNIT, expected, by_label[0], constants[2:])[None],
                 *(one.rows(seen) for one in faults.compared),
@@ -313,29 +316,62 @@ class FewClasses(OfRows[CellSums]):
         members = alternatives.ratios_from(np.concatenate([logs[None], noisy]), gains, norms, float(expected.sum()))
         return log_mixture(members, alternatives.weights_of_members(k))
 
-    def _kernel_errors(
-        self, law: FinitePredictions, counts: FloatArray, expected: FloatArray, weights: FloatArray
-    ) -> FloatArray:
-        """Means of h over the pairs of different observations, (L, B), with the kernel of their cells.
 
-        The mean weight of the observations of each cell stands for those of pairs of an observation with itself.
-        """
-        gram, p = law.gram(self.kernels[0].target_kernel), law.probabilities
-        tiles = [kernel.prediction_kernel.tile(law, law) for kernel in self.kernels]
-        means = p @ gram
-        own = (np.diag(gram) - 2.0 * means + np.einsum("ck,ck->c", means, p)[:, None]) * weights[:, None]
-        total = float(expected.sum())
-        n_pairs = total**2 - float(weights @ expected.sum(axis=1))
+def kernel_errors(
+    kernels: Sequence[ProductKernel],
+    law: FinitePredictions,
+    counts: FloatArray,
+    expected: FloatArray,
+    weights: FloatArray,
+) -> FloatArray:
+    """Means of h over the pairs of different observations, (L, B), with the kernel of their cells.
 
-        def errors(part: slice) -> FloatArray:
-            residuals = np.ascontiguousarray((counts[:, :, part] - expected[:, :, None]).transpose(0, 2, 1))
-            flat, with_gram = residuals.reshape(len(p), -1), (residuals @ gram).reshape(len(p), -1)
-            diagonal = np.einsum("ck,ckb->b", own, counts[:, :, part])
-            squares = (np.einsum("cx,cx->x", tile @ with_gram, flat).reshape(-1, gram.shape[0]) for tile in tiles)
-            return np.asarray((np.stack([one.sum(axis=1) for one in squares]) - diagonal) / n_pairs)
+    From the probabilities of C cells, how often each label occurs there (C, k, B) and is expected to (C, k). The mean
+    weight (C,) of the observations of each cell stands for those of pairs of an observation with itself.
+    """
+    gram, p = law.gram(kernels[0].target_kernel), law.probabilities
+    tiles = [kernel.prediction_kernel.tile(law, law) for kernel in kernels]
+    means = p @ gram
+    own = (np.diag(gram) - 2.0 * means + np.einsum("ck,ck->c", means, p)[:, None]) * weights[:, None]
+    total = float(expected.sum())
+    n_pairs = total**2 - float(weights @ expected.sum(axis=1))
 
-        parts = list(ranges(counts.shape[2], COLUMNS))
-        return np.concatenate(list(threaded(errors, parts, len(parts), "kernel", products=True)), axis=1)
+    def errors(part: slice) -> FloatArray:
+        residuals = np.ascontiguousarray((counts[:, :, part] - expected[:, :, None]).transpose(0, 2, 1))
+        flat, with_gram = residuals.reshape(len(p), -1), (residuals @ gram).reshape(len(p), -1)
+        diagonal = np.einsum("ck,ckb->b", own, counts[:, :, part])
+        squares = (np.einsum("cx,cx->x", tile @ with_gram, flat).reshape(-1, gram.shape[0]) for tile in tiles)
+        return np.asarray((np.stack([one.sum(axis=1) for one in squares]) - diagonal) / n_pairs)
+
+    parts = list(ranges(counts.shape[2], COLUMNS))
+    return np.concatenate(list(threaded(errors, parts, len(parts), "kernel", products=True)), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelErrorsOfCells:
+    """The same (L, B) for labels in memory: kernels of predictions are those of their cells."""
+
+    kernels: tuple[ProductKernel, ...]
+    cells: Cells
+
+    @classmethod
+    def of(cls, kernels: Sequence[ProductKernel], law: FinitePredictions) -> Self:
+        """With cells for some of the predictions."""
+        return cls(tuple(kernels), Cells.of(np.asarray(law.evenly_spaced(MEDIAN_OF).stored, np.float64), KERNEL_CELLS))
+
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        law = predictions.law.finite
+        assert law is not None
+        p, k = law.probabilities, law.n_classes
+        cells = self.cells.find(np.ascontiguousarray(p))
+        full, cells = np.unique(cells, return_inverse=True)
+        w, size = np.ones(len(p)) if weights is None else weights, full.size * k
+        sums = [np.bincount(cells, w * p[:, c], full.size) for c in range(k)]
+        expected, labels = np.array(sums, dtype=np.float64).T, [np.bincount(cells * k + y, w, size) for y in targets]
+        counts = np.array(labels, dtype=np.float64).T.reshape(full.size, k, -1)
+        totals = expected.sum(axis=1)
+        own = np.bincount(cells, w * w, full.size) / totals
+        return kernel_errors(self.kernels, law.with_rows(expected / totals[:, None]), counts, expected, own)
 
 
 def _parts(bounds: IntArray) -> list[slice]:

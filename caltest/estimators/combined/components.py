@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._basics.threads import threaded
-from caltest.estimators.combined.cells import few_classes
+from caltest.estimators.combined.cells import KERNEL_CLASSES, KernelErrorsOfCells, few_classes
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.combined.many_classes import many_classes
 from caltest.estimators.combined.number_sums import (
@@ -76,6 +76,8 @@ class Component:
     """Whether redraws should be taken together, because they share a kernel of all pairs."""
     low_rank: LowRankSKCE | None = None
     """With the kernel, if the kernels of redraws have a low rank."""
+    approximation: str = ""
+    """What the kernels of redraws are, in words, if not those of the predictions themselves."""
     summand: Summand | None = None
     """Sums over rows of which the numbers are a function, if they are that."""
 
@@ -263,17 +265,24 @@ SCORES = tuple(
 
 def _kernels(kernel: ProductKernel, predictions: Predictions, rng: Any, may_be_low: bool, are_many: bool) -> Component:
     """The kernel first, of classes with other bandwidths too; of low rank for many predictions not on a line."""
-    of_classes, least = predictions.law.finite is not None, MANY_NUMBERS
+    law, least = predictions.law.finite, MANY_NUMBERS
+    of_classes = law is not None
     if of_classes:
         least = MANY_CLASSES if kernel.target_kernel.is_identity else MANY_ALIKE
     kernels, many = _with_bandwidths(kernel, FACTORS if of_classes else (1.0,)), are_many or len(predictions) >= least
     component = Component("kernel error", partial(redrawn_means, kernels), len(kernels), shares_kernel=True)
     if not may_be_low or not many or on_a_line(kernel, predictions) is not None:
         return component
+    if law is not None and law.n_classes <= KERNEL_CLASSES and kernel.target_kernel.is_identity and not are_many:
+        of_cells = KernelErrorsOfCells.of(kernels, law)
+        words = f"kernels are those of {len(of_cells.cells)} cells of similar predictions"
+        return replace(component, numbers=of_cells, approximation=words)
     # Pairs i = j of many numbers or vectors hardly add to the variance, and take as long as the others.
     low_rank = tuple(LowRankSKCE(one, unbiased=of_classes).resolve(predictions, rng) for one in kernels)
     summand = (KernelSumsOfClasses if of_classes else KernelSums)(tuple(one.features for one in low_rank))
-    return replace(component, numbers=partial(_low_rank_errors, low_rank), low_rank=low_rank[0], summand=summand)
+    words = f"kernels have rank {low_rank[0].rank}"
+    numbers = partial(_low_rank_errors, low_rank)
+    return replace(component, numbers=numbers, low_rank=low_rank[0], approximation=words, summand=summand)
 
 
 def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> tuple[ProductKernel, ...]:

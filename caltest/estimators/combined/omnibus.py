@@ -46,7 +46,6 @@ from caltest.estimators.combined.measures import measures_of
 from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, law_of, most_kept
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
-from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.kernels import ProductKernel
@@ -256,18 +255,19 @@ class Omnibus(JointEstimator):
         is_fast = on_a_line(self.kernel, sample.predictions) is not None or (
             len(sample) < ALL_PAIRS and sample.predictions.law.has_formulas(self.kernel.target_kernel)
         )
-        if (in_cells and not is_fast) or (not in_cells and self._low_rank is None):
+        low_rank = self._components[0].low_rank
+        if not (in_cells or self._approximation) or (not is_fast and low_rank is None):
             return super().reported(sample, values)
         if not is_fast:
-            assert self._low_rank is not None
+            assert low_rank is not None
             targets = np.asarray(sample.targets)[None]
-            return float(self._low_rank.features.estimates(sample.predictions, targets, True, self.weights)[0])
+            return float(low_rank.features.estimates(sample.predictions, targets, True, self.weights)[0])
         skce = SKCE(self.kernel) if self.weights is None else WeightedSKCE(self.kernel, self.weights)
         return skce.estimate(sample)
 
     @property
-    def _low_rank(self) -> LowRankSKCE | None:
-        return self._components[0].low_rank
+    def _approximation(self) -> str:
+        return self._components[0].approximation
 
     def values(self, predictions: Predictions, targets: Array) -> FloatArray:
         """The numbers of all components, one below the other; those that share no kernel for a part of the redraws."""
@@ -435,9 +435,9 @@ class Omnibus(JointEstimator):
     def resolved_notes(self) -> tuple[str, ...]:
         if self._many is not None and self._many.draws_by_row:
             return (self._many.note,)
-        if self._low_rank is None:
+        if not self._approximation:
             return ()
-        return (f"kernels have rank {self._low_rank.rank} in the test, because there are many predictions",)
+        return (f"{self._approximation} in the test, because there are many predictions",)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         assert self.kernel is not None

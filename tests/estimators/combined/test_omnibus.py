@@ -175,7 +175,7 @@ def test_outcomes_that_are_excluded_have_the_pvalue_zero():
 
 def test_many_predictions_have_kernels_of_low_rank(monkeypatch):
     rng = np.random.default_rng(8)
-    p = ct.Categorical(rng.dirichlet(np.full(3, 0.5), 300))
+    p = ct.Categorical(rng.dirichlet(np.full(6, 0.5), 300))
     y = p.sample(rng)
     whole = ct.calibration_test(p, y, n_resamples=99, rng=1)
     monkeypatch.setattr("caltest.estimators.combined.components.MANY_CLASSES", 100)
