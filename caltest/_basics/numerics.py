@@ -205,6 +205,16 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def _is_frame(data: object) -> bool:
+    return hasattr(data, "to_numpy") or hasattr(data, "columns")
+
+
+def names_of_columns(data: object) -> tuple[Any, ...] | None:
+    """Those of a data frame, unless they only count."""
+    names = tuple(getattr(data, "column_names", getattr(data, "columns", ()))) if _is_frame(data) else ()
+    return names if names and names != tuple(range(len(names))) else None
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of values, with the names of columns and the labels of rows of whatever holds them.
@@ -228,14 +238,8 @@ class Table:
         """The table that anything array-like is."""
         if isinstance(data, Table):
             return data
-        is_frame = hasattr(data, "to_numpy") or hasattr(data, "columns")
-        names = tuple(getattr(data, "column_names", getattr(data, "columns", ()))) if is_frame else ()
-        index = getattr(data, "index", None) if is_frame else None
-        return cls(
-            _as_given(data, name),
-            names if names and names != tuple(range(len(names))) else None,
-            index if hasattr(index, "get_indexer") else None,
-        )
+        index = getattr(data, "index", None) if _is_frame(data) else None
+        return cls(_as_given(data, name), names_of_columns(data), index if hasattr(index, "get_indexer") else None)
 
     def take(self, rows: IntArray) -> Self:
         """Some of the rows, or all in another order."""

@@ -1,6 +1,6 @@
 """Labels, names of classes and counts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -139,3 +139,52 @@ def _numbered(classes: Sequence[Any] | None, other: Sequence[Any] | None) -> tup
     if other is None or set(other) != set(range(len(other))):
         return None
     return tuple(range(len(other)))
+
+
+def classes_of(names: tuple[Any, ...] | None, targets: Array, classes: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Names of classes: those given, or those of the columns if the targets are such names.
+
+    Columns named by numbers are those of classes if the targets cannot be labels 0..k-1; ``ValueError`` if they can be
+    both and that makes a difference, or if given names have another order than the columns.
+    """
+    if names is None or len(names) < 2:
+        return classes
+    if classes is not None:
+        return in_order_of_columns(names, classes)
+    text, targets = [str(name) for name in names], column(targets)
+    if targets.dtype.kind == "U":
+        return text if np.isin(targets, text).any() else None
+    if targets.dtype.kind == "b" and sorted(text) == ["False", "True"]:
+        return [name == "True" for name in text]
+    numbers = _numbers(text)
+    if targets.dtype.kind not in "biuf" or numbers is None or targets.ndim != 1:
+        return None
+    by_name = bool(np.isin(targets, numbers).all())
+    by_place = bool(((targets >= 0) & (targets < len(numbers)) & (targets == np.floor(targets))).all())
+    if by_name and by_place and (np.array(numbers)[targets.astype(np.intp)] != targets).any():
+        raise ValueError(
+            f"targets: got labels that are names of the columns of the predictions ({', '.join(text)}) as well as "
+            f"their places 0..{len(numbers) - 1}; name the columns by words, or pass classes=[{', '.join(text)}] if "
+            f"labels are names, classes=range({len(numbers)}) and predictions.to_numpy() if they are places"
+        )
+    return numbers if by_name and not by_place else None
+
+
+def in_order_of_columns(names: tuple[Any, ...] | None, classes: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Names of classes as given; ``ValueError`` if they are those of the columns in another order."""
+    text = [str(name) for name in names or ()]
+    given = [str(name) for name in classes] if isinstance(classes, Iterable) else []
+    if given != text and sorted(given) == sorted(text):
+        raise ValueError(
+            f"classes: got {given!r}, wanted them in the order of the columns of the predictions, which are named "
+            f"{text!r}; leave classes out, and the names of the columns are used"
+        )
+    return classes
+
+
+def _numbers(names: list[str]) -> list[float] | None:
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return None
+    return [int(number) if number.is_integer() else number for number in numbers]

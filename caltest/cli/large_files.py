@@ -24,13 +24,14 @@ from caltest._basics.files import (
 from caltest._basics.numerics import Array, IntArray, memory_size, seed_of, to_array
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._validation.labels import classes_of
 from caltest.cli.named import kernel_of
 from caltest.cli.prediction_files import MISSING, check_columns, columns_advised, headers, names_of, paired, targets_of
 from caltest.estimators.combined.cells import MANY, MOST_CLASSES
 from caltest.estimators.kernel_errors.kernel_estimator import median_notes
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.bandwidth import MEDIAN_OF
-from caltest.predictions.convert import Missing, classes_of, missing_note
+from caltest.predictions.convert import Missing, missing_note
 
 LARGE = 2**26
 """Bytes of a file of predictions from which on it is read in parts."""

@@ -170,6 +170,10 @@ class Predictions(OwnErrstate, ABC):
     def __repr__(self) -> str:
         return f"<{self.describe()}>"
 
+    def named_by_columns(self, targets: Array, classes: Sequence[Any] | None) -> Sequence[Any] | None:
+        """Names of classes: those given, or those of the columns of a data frame if targets are such names."""
+        return classes
+
     def with_classes(self, classes: Sequence[Any]) -> "Predictions":
         """The same predictions with names of their classes; ``TypeError`` for other outcomes than classes."""
         raise TypeError(f"classes: got {classes!r} for {self.family} predictions, which are not of classes")

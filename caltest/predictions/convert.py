@@ -1,6 +1,6 @@
 """Predictions with the targets observed for them; user data become such checked samples here, once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Literal, TypeAlias, get_args
@@ -11,6 +11,7 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, IntArray, Tabl
 from caltest._basics.threads import progress_bars
 from caltest._results.report import EXCLUDED
 from caltest._validation import not_numbers, not_swapped, switch
+from caltest._validation.labels import classes_of
 from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions
@@ -208,6 +209,8 @@ def as_sample(
     remarks: tuple[str, ...] = ()
     if _are_distributions(predictions):
         kept, outcomes = _complete(Table.of(targets, names[1]), names[1], missing)
+        if isinstance(predictions, Predictions):
+            classes = predictions.named_by_columns(outcomes, classes)
     else:
         table, observed = (Table.of(data, name) for data, name in zip((predictions, targets), names, strict=True))
         table, remarks = table.in_order_of(observed, *names)
@@ -281,49 +284,6 @@ def in_order_of_targets(
     observed = Table.of(targets, "targets")
     table, _ = Table.of(predictions, "predictions").in_order_of(observed, "predictions", "targets")
     return table, classes_of(table.names, observed.array("targets"), classes)
-
-
-def classes_of(names: tuple[Any, ...] | None, targets: Array, classes: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Names of classes: those given, or those of the columns if the targets are such names.
-
-    Columns named by numbers are those of classes if the targets cannot be labels 0..k-1; ``ValueError`` if they can be
-    both and that makes a difference, or if given names have another order than the columns.
-    """
-    if names is None or len(names) < 2:
-        return classes
-    text, targets = [str(name) for name in names], column(targets)
-    if classes is not None:
-        given = [str(name) for name in classes] if isinstance(classes, Iterable) else []
-        if given != text and sorted(given) == sorted(text):
-            raise ValueError(
-                f"classes: got {given!r}, wanted them in the order of the columns of the predictions, which are named "
-                f"{text!r}; leave classes out, and the names of the columns are used"
-            )
-        return classes
-    if targets.dtype.kind == "U":
-        return text if np.isin(targets, text).any() else None
-    if targets.dtype.kind == "b" and sorted(text) == ["False", "True"]:
-        return [name == "True" for name in text]
-    numbers = _numbers(text)
-    if targets.dtype.kind not in "biuf" or numbers is None or targets.ndim != 1:
-        return None
-    by_name = bool(np.isin(targets, numbers).all())
-    by_place = bool(((targets >= 0) & (targets < len(numbers)) & (targets == np.floor(targets))).all())
-    if by_name and by_place and (np.array(numbers)[targets.astype(np.intp)] != targets).any():
-        raise ValueError(
-            f"targets: got labels that are names of the columns of the predictions ({', '.join(text)}) as well as "
-            f"their places 0..{len(numbers) - 1}; name the columns by words, or pass classes=[{', '.join(text)}] if "
-            f"labels are names, classes=range({len(numbers)}) and predictions.to_numpy() if they are places"
-        )
-    return numbers if by_name and not by_place else None
-
-
-def _numbers(names: list[str]) -> list[float] | None:
-    try:
-        numbers = [float(name) for name in names]
-    except ValueError:
-        return None
-    return [int(number) if number.is_integer() else number for number in numbers]
 
 
 @own_errstate

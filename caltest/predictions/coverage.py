@@ -7,8 +7,9 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, Table, own_errstate
 from caltest._validation import class_labels, class_names, fraction, real_targets, same_length
+from caltest._validation.labels import classes_of
 from caltest.predictions.classes.categorical import Bernoulli
-from caltest.predictions.convert import classes_of, observed_targets
+from caltest.predictions.convert import observed_targets
 
 OUTCOMES = ("missed", "covered")
 

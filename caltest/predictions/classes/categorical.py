@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, column, names_of_columns, to_array
 from caltest._validation import (
     class_labels,
     class_names,
@@ -16,6 +16,7 @@ from caltest._validation import (
     probability_vector,
     same_length,
 )
+from caltest._validation.labels import classes_of, in_order_of_columns
 from caltest.kernels import DeltaKernel, ExponentialKernel, ProductKernel, TotalVariation
 from caltest.predictions.base import Parameter, Predictions, require_family, require_same_classes
 from caltest.predictions.classes.finite import FinitePredictions
@@ -26,6 +27,8 @@ class ClassProbabilities(FinitePredictions):
     """Distributions on the classes 0..k-1, given by an array of probabilities."""
 
     _array = Parameter(0, "Probabilities.")
+    _columns: tuple[Any, ...] | None = None
+    """Names of the columns of a data frame that the probabilities came in."""
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
         self._fill(probabilities, classes, copy=True)
@@ -40,7 +43,8 @@ class ClassProbabilities(FinitePredictions):
     def _fill(self, probabilities: ArrayLike, classes: Sequence[Any] | None, copy: bool) -> None:
         array, note = self._checked(probabilities, copy)
         self._parameters = (array,)
-        self.classes = class_names(classes, self.n_classes)
+        self._columns = names_of_columns(probabilities)
+        self.classes = class_names(in_order_of_columns(self._columns, classes), self.n_classes)
         self.notes = (note,) if note else ()
 
     @staticmethod
@@ -59,9 +63,15 @@ class ClassProbabilities(FinitePredictions):
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Labels 0..k-1, booleans for two classes, or names of ``classes``, as an (n,) integer array."""
-        labels = class_labels(targets, self.n_classes, self.classes, name)
+        names: Sequence[Any] | None = self.classes
+        if self._columns is not None:
+            names = self.named_by_columns(column(to_array(targets, name)), names)
+        labels = class_labels(targets, self.n_classes, names, name)
         same_length(len(self), labels.shape[0], name)
         return labels
+
+    def named_by_columns(self, targets: Array, classes: Sequence[Any] | None) -> Sequence[Any] | None:
+        return classes if self.classes is not None else classes_of(self._columns, targets, classes)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-TV / median) x [y = y']``, the kernel of the 2019 paper; TV is ``|p - q|`` for two classes."""
