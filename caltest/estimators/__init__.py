@@ -2,11 +2,11 @@
 
 Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKCE``, ``WeightedSKCE``, ``GroupSKCE``,
 ``FeatureSKCE``, ``ClusterSKCE``, ``UCME``, ``MMCE``. Binned errors: ``ECE``, ``MCE``, ``ClasswiseECE``,
-``DebiasedSquaredECE``, ``TCal``. Scores and likelihoods: ``ExcessBrierScore``, ``ExcessLogScore``,
-``LogLikelihoodRatio``, ``ClusterLikelihoodRatio``. Classical statistics of binary outcomes: ``HosmerLemeshow``,
-``CoxCalibration`` (with ``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``,
-``SmoothECE``; of numbers: ``PIT``, ``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and
-``GroupMaximum`` combine others.
+``DebiasedSquaredECE``, ``SoftBinnedECE``, ``TCal``; of decisions ``ThresholdDecisionError``. Scores and likelihoods:
+``ExcessBrierScore``, ``ExcessLogScore``, ``LogLikelihoodRatio``, ``ClusterLikelihoodRatio``. Classical statistics of
+binary outcomes: ``HosmerLemeshow``, ``CoxCalibration`` (with ``cox_calibration``, its fit), ``CalibrationBelt``,
+``ECCE``, ``CORPMiscalibration``, ``SmoothECE``; of numbers: ``PIT``, ``QuantileCalibration``, ``ResidualMean``,
+``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
 
 ``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones; those that are an instance of
 ``HasTextbookLaw`` have a law in textbooks. ``one_per_cluster`` picks independent observations. ``FamilyKernel``, the
@@ -34,7 +34,9 @@ from caltest.estimators.classical.hosmer_lemeshow import HosmerLemeshow as Hosme
 from caltest.estimators.classical.pit import PIT as PIT
 from caltest.estimators.classical.quantile_calibration import QuantileCalibration as QuantileCalibration
 from caltest.estimators.classical.smooth_ece import SmoothECE as SmoothECE
+from caltest.estimators.classical.soft_ece import SoftBinnedECE as SoftBinnedECE
 from caltest.estimators.classical.t_cal import TCal as TCal
+from caltest.estimators.classical.threshold_decisions import ThresholdDecisionError as ThresholdDecisionError
 from caltest.estimators.combined.omnibus import Omnibus as Omnibus
 from caltest.estimators.kernel_errors.cluster_skce import ClusterSKCE as ClusterSKCE, one_per_cluster as one_per_cluster
 from caltest.estimators.kernel_errors.cross import CrossSKCE as CrossSKCE, OutcomeTerms as OutcomeTerms

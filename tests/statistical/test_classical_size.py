@@ -25,6 +25,8 @@ BINARY = {
     "LogScoreZ": ct.estimators.ExcessLogScore(),
     "Spiegelhalter": ct.estimators.ExcessBrierScore(),
     "smooth ECE": ct.estimators.SmoothECE(),
+    "soft ECE": ct.estimators.SoftBinnedECE(),
+    "threshold decisions": ct.estimators.ThresholdDecisionError(),
     "T-Cal": ct.estimators.TCal(),
 }
 LARGEST = {
