@@ -190,6 +190,21 @@ def test_pictures_are_drawn_when_a_page_asks_for_them(monkeypatch):
     assert audit.to_html().count("Not drawn: &lt;nothing&gt; to draw.") == 2
 
 
+def test_pictures_have_names_of_classes():
+    p = np.random.default_rng(1).dirichlet(np.ones(3), 60)
+    names = ["fair", "good", "very bad"]
+    audit = ct.audit(p, np.repeat(names, 20), classes=names, n_resamples=9, rng=1)
+    pictures = audit.models[0].sections["pictures"].pictures
+    axes = {one.alternative: Figure().add_subplot() for one in pictures}
+    for one in pictures:
+        one.draw(ax=axes[one.alternative], n_resamples=39)
+    of_fair = axes["reliability diagram of class fair"]
+    assert of_fair.get_xlabel() == "predicted probability, class fair against the rest"
+    assert "reliability diagram of class 'very bad'" in axes
+    triangle = next(ax for words, ax in axes.items() if words.startswith("map"))
+    assert [text.get_text() for text in triangle.texts] == names
+
+
 @pytest.mark.usefixtures("not_written")
 def test_sections_of_a_field(monkeypatch):
     p, y = calibrated(300)
