@@ -190,6 +190,19 @@ def test_pictures_are_drawn_when_a_page_asks_for_them(monkeypatch):
     assert audit.to_html().count("Not drawn: &lt;nothing&gt; to draw.") == 2
 
 
+def test_recalibration_that_leaves_an_error_names_what_else_there_is():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 300)
+    wrong = p**3 / (p**3).sum(axis=1, keepdims=True)
+    wrong[:, 2] += 0.5
+    wrong /= wrong.sum(axis=1, keepdims=True)
+    y = (rng.random((300, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    left = ct.audit(wrong, y, n_resamples=39, rng=1).models[0].sections["recalibration"]
+    assert left.answer.endswith("fit_best compares them) or another model.")
+    mended = ct.audit(p**3 / (p**3).sum(axis=1, keepdims=True), y, n_resamples=39, rng=1)
+    assert "fit_best" not in mended.models[0].sections["recalibration"].answer
+
+
 def test_pictures_have_names_of_classes():
     p = np.random.default_rng(1).dirichlet(np.ones(3), 60)
     names = ["fair", "good", "very bad"]
