@@ -31,7 +31,8 @@ class SKCE(KernelEstimator):
 
     Notes
     -----
-    Call with predictions and targets; n >= 2 observations, n >= 1 if biased (``ValueError`` otherwise). Assumes
+    Call with predictions and targets; n >= 2 observations, or n >= 1 if biased and with bandwidths that
+    are numbers (``ValueError`` otherwise). Assumes
     independent observations. Time O(n**2 k), or O(n log n) for binary predictions with an exponential kernel; memory
     O(n k).
 
