@@ -109,10 +109,10 @@ def calibration_test(
     Raises
     ------
     ValueError
-        For bad data, weights that are negative, missing, all 0 or not as many as the targets, or a lag of more than
-        half of the rows.
+        For bad data, swapped arrays among them, weights that are negative, missing, all 0 or not as many as the
+        targets, or a lag of more than half of the rows.
     TypeError
-        For swapped arguments or an unsuitable kernel.
+        For targets that are ``Predictions``, or an unsuitable kernel.
 
     Notes
     -----

@@ -17,7 +17,16 @@ from caltest.kernels import PairKernel, ProductKernel
 
 
 class MonteCarloTest(CalibrationTest):
-    """Exact test with any estimator: the targets are redrawn from the predictions. See ``ConditionalMonteCarlo``.
+    """Exact test with any estimator: the targets are redrawn from the predictions.
+
+    See ``ct.nulls.ConditionalMonteCarlo``.
+
+    Parameters
+    ----------
+    estimator
+        Which error is tested, one of ``ct.estimators``.
+    n_resamples
+        Redraws B of the outcomes; the smallest possible p-value is 1 / (B + 1).
 
     Examples
     --------
@@ -32,7 +41,18 @@ class MonteCarloTest(CalibrationTest):
 
 
 class OmnibusTest(CalibrationTest):
-    """Exact test with kernels, scores and likelihood ratios together, the default test. See ``Omnibus``.
+    """Exact test with kernels, scores and likelihood ratios together, the default test.
+
+    See ``ct.estimators.Omnibus``.
+
+    Parameters
+    ----------
+    kernel
+        Product kernel whose error is one of the components; by default that of the family of the predictions.
+    n_resamples
+        Redraws B of the outcomes; the smallest possible p-value is 1 / (B + 1).
+    weights, features
+        As in ``calibration_test``, but weights are above 0.
 
     Examples
     --------
@@ -54,9 +74,16 @@ class OmnibusTest(CalibrationTest):
 
 
 class LikelihoodRatioTest(CalibrationTest):
-    """Exact test of a list of alternatives, with p-values far below 1 / (B + 1). See ``ImportanceSampling``.
+    """Exact test of a list of alternatives, with p-values far below 1 / (B + 1).
+
+    See ``ct.nulls.ImportanceSampling``.
 
     For how small a tiny p-value is; it can miss faults that none of the alternatives resembles.
+
+    Parameters
+    ----------
+    n_resamples
+        Draws B from the alternatives.
 
     Examples
     --------
@@ -71,9 +98,16 @@ class LikelihoodRatioTest(CalibrationTest):
 
 
 class PearsonSKCETest(CalibrationTest):
-    """Unbiased SKCE with its variance and skewness given the predictions, without redraws. See ``PearsonNull``.
+    """Unbiased SKCE with its variance and skewness given the predictions, without redraws.
+
+    See ``ct.nulls.PearsonNull``.
 
     For small p-values of a kernel error where redraws would take too long.
+
+    Parameters
+    ----------
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
 
     Examples
     --------
@@ -88,7 +122,16 @@ class PearsonSKCETest(CalibrationTest):
 
 
 class ConsistencyTest(CalibrationTest):
-    """Consistency resampling as published, kept to reproduce papers. See ``ConsistencyResampling`` for its faults.
+    """Consistency resampling as published, kept to reproduce papers.
+
+    See ``ct.nulls.ConsistencyResampling``.
+
+    Parameters
+    ----------
+    estimator
+        One of ``ct.estimators``.
+    n_resamples
+        Redraws of predictions and outcomes.
 
     Examples
     --------
@@ -103,9 +146,16 @@ class ConsistencyTest(CalibrationTest):
 
 
 class DistributionFreeSKCETest(CalibrationTest):
-    """Bound of the p-value that holds for all n and all distributions. See ``DistributionFreeBound``.
+    """Bound of the p-value that holds for all n and all distributions.
+
+    See ``ct.nulls.DistributionFreeBound``.
 
     For where nothing may be assumed, not even that targets can be redrawn; it has little power.
+
+    Parameters
+    ----------
+    estimator
+        ``SKCE(kernel)``, ``SKCE(kernel, unbiased=False)`` or ``BlockSKCE(kernel, block_size)``.
 
     Examples
     --------
@@ -121,9 +171,21 @@ class DistributionFreeSKCETest(CalibrationTest):
 
 
 class AsymptoticSKCETest(CalibrationTest):
-    """Unbiased SKCE with the Arcones-Gine bootstrap. See ``ArconesGineBootstrap``.
+    """Unbiased SKCE with the Arcones-Gine bootstrap.
+
+    See ``ct.nulls.ArconesGineBootstrap``.
 
     To follow the papers, and for predictions that cannot be drawn from; elsewhere ``MonteCarloTest`` is exact.
+
+    Parameters
+    ----------
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
+    n_resamples
+        Bootstrap draws B; the smallest possible p-value is 1 / (B + 1).
+    known_variance
+        Give the draws at least the variance that follows from the predictions; without it, as published, predictions
+        of rare events are rejected too often.
 
     Examples
     --------
@@ -140,10 +202,23 @@ class AsymptoticSKCETest(CalibrationTest):
 
 
 class AsymptoticBlockSKCETest(CalibrationTest):
-    """SKCE of blocks with its normal limit; ``block_size=2`` is the linear estimator. See ``NormalNull``.
+    """SKCE of blocks with its normal limit; ``block_size=2`` is the linear estimator.
+
+    See ``ct.nulls.NormalNull``.
 
     Larger blocks find more, as long as there are many of them: sqrt(n) is a good size for thousands of
     observations, 2 is the least powerful choice.
+
+    Parameters
+    ----------
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
+    block_size
+        Observations of a block, at least 2.
+    population_variance
+        Divide by the number of blocks in their variance, as the software of the 2019 paper did, instead of one less.
+    known_variance
+        As in ``AsymptoticSKCETest``, for the variance of the blocks.
 
     Examples
     --------
@@ -168,9 +243,18 @@ class AsymptoticBlockSKCETest(CalibrationTest):
 
 
 class AsymptoticCMETest(CalibrationTest):
-    """Calibration mean embedding test with Hotelling's T-squared. See ``HotellingNull``.
+    """Calibration mean embedding test with Hotelling's T-squared.
+
+    See ``ct.nulls.HotellingNull``.
 
     To follow the paper; ``ScoreCMETest`` is the exact test of the same locations.
+
+    Parameters
+    ----------
+    ucme
+        Kernel and test locations, chosen without the outcomes that are tested.
+    distribution
+        ``"F"``, or ``"chi2"`` as in the paper.
 
     Examples
     --------
@@ -186,10 +270,21 @@ class AsymptoticCMETest(CalibrationTest):
 
 
 class ClusterSKCETest(CalibrationTest):
-    """Unbiased SKCE of the pairs between clusters, with a random sign for each cluster. See ``ClusterBootstrap``.
+    """Unbiased SKCE of the pairs between clusters, with a random sign for each cluster.
+
+    See ``ct.nulls.ClusterBootstrap``.
 
     For outcomes that depend on each other within clusters: patients, households, days; or where they share one of two,
     the patient or the day, as in ``estimators.ClusterSKCE``.
+
+    Parameters
+    ----------
+    clusters
+        (n,) labels, or two of them for each row.
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
+    n_resamples
+        Draws of the signs; for C clusters the p-value is at least about 2 / 2**C, too.
 
     Examples
     --------
@@ -208,9 +303,16 @@ class ClusterSKCETest(CalibrationTest):
 
 
 class ClusterLikelihoodRatioTest(CalibrationTest):
-    """Bound of the p-value for any dependence within clusters. See ``ClusterLikelihoodRatio``.
+    """Bound of the p-value for any dependence within clusters.
+
+    See ``ct.estimators.ClusterLikelihoodRatio``.
 
     For a few clusters or tiny p-values, where the signs of ``ClusterSKCETest`` are too few.
+
+    Parameters
+    ----------
+    clusters
+        (n,) labels of rows.
 
     Examples
     --------
@@ -226,9 +328,16 @@ class ClusterLikelihoodRatioTest(CalibrationTest):
 
 
 class CertifiedCrossSKCETest(CalibrationTest):
-    """SKCE between two halves with a p-value that is valid for every n, however small. See ``CrossChernoffBound``.
+    """SKCE between two halves with a p-value that is valid for every n, however small.
+
+    See ``ct.nulls.CrossChernoffBound``.
 
     For tiny p-values of local errors that no alternative of ``LikelihoodRatioTest`` resembles.
+
+    Parameters
+    ----------
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
 
     Examples
     --------
@@ -244,9 +353,18 @@ class CertifiedCrossSKCETest(CalibrationTest):
 
 
 class ScoreCMETest(CalibrationTest):
-    """Exact test of the mean embedding at test locations with its known covariance. See ``KnownCovarianceMonteCarlo``.
+    """Exact test of the mean embedding at test locations with its known covariance.
+
+    See ``ct.nulls.KnownCovarianceMonteCarlo``.
 
     To see at which test locations predictions fail.
+
+    Parameters
+    ----------
+    ucme
+        As in ``AsymptoticCMETest``.
+    n_resamples
+        Redraws B of the outcomes; the smallest possible p-value is 1 / (B + 1).
 
     Examples
     --------
@@ -262,7 +380,17 @@ class ScoreCMETest(CalibrationTest):
 
 
 class ToleranceTest(CalibrationTest):
-    """Is the kernel calibration error larger than what is tolerated? See ``ToleranceNull``.
+    """Test that shows that the kernel calibration error is larger than what is tolerated.
+
+    See ``ct.nulls.ToleranceNull``.
+
+    Parameters
+    ----------
+    margin
+        Of the kernel calibration error (KCE, the root of the SKCE): above 0 and below its largest value, sqrt(2) for
+        the default kernel of classes.
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
 
     Examples
     --------
@@ -277,7 +405,14 @@ class ToleranceTest(CalibrationTest):
 
 
 class EquivalenceTest(CalibrationTest):
-    """Are the predictions shown to be calibrated, up to a kernel calibration error? See ``EquivalenceNull``.
+    """Test that shows that predictions are calibrated, up to a kernel calibration error.
+
+    See ``ct.nulls.EquivalenceNull``.
+
+    Parameters
+    ----------
+    margin, kernel
+        As in ``ToleranceTest``.
 
     Examples
     --------
@@ -292,7 +427,16 @@ class EquivalenceTest(CalibrationTest):
 
 
 class BinnedEquivalenceTest(CalibrationTest):
-    """Is the binned error shown to be below a margin, for every n? See ``BinnedEquivalenceBound``.
+    """Test that shows that the binned error is below a margin, for every n.
+
+    See ``ct.nulls.BinnedEquivalenceBound``.
+
+    Parameters
+    ----------
+    margin
+        Of the ECE, in total variation, between 0 and 1: 0.05 are 5 percentage points.
+    n_bins
+        Bins of equal width.
 
     Examples
     --------
@@ -307,7 +451,9 @@ class BinnedEquivalenceTest(CalibrationTest):
 
 
 class CoxTest(CalibrationTest):
-    """Likelihood ratio test of the intercept and the slope of the log-odds. See ``CoxCalibration``.
+    """Likelihood ratio test of the intercept and the slope of the log-odds.
+
+    See ``ct.estimators.CoxCalibration``.
 
     Examples
     --------
@@ -322,7 +468,14 @@ class CoxTest(CalibrationTest):
 
 
 class ECCETest(CalibrationTest):
-    """Test of cumulative differences with the law of a Brownian motion. See ``ECCE``.
+    """Test of cumulative differences with the law of a Brownian motion.
+
+    See ``ct.estimators.ECCE``.
+
+    Parameters
+    ----------
+    statistic
+        ``"MAD"``, the largest absolute cumulative difference, or ``"R"``, their range.
 
     Examples
     --------
@@ -337,7 +490,14 @@ class ECCETest(CalibrationTest):
 
 
 class HosmerLemeshowTest(CalibrationTest):
-    """Chi-squared test of the events in groups of predictions. See ``HosmerLemeshow``.
+    """Chi-squared test of the events in groups of predictions.
+
+    See ``ct.estimators.HosmerLemeshow``.
+
+    Parameters
+    ----------
+    n_bins
+        Groups of equal size, of predictions in their order.
 
     Examples
     --------
@@ -352,7 +512,9 @@ class HosmerLemeshowTest(CalibrationTest):
 
 
 class LogScoreTest(CalibrationTest):
-    """Two-sided normal test of the log score. See ``ExcessLogScore``.
+    """Two-sided normal test of the log score.
+
+    See ``ct.estimators.ExcessLogScore``.
 
     Examples
     --------
@@ -367,9 +529,17 @@ class LogScoreTest(CalibrationTest):
 
 
 class PITTest(CalibrationTest):
-    """Test of the uniform law of probability integral transforms, without redraws. See ``PIT``.
+    """Test of the uniform law of probability integral transforms, without redraws.
+
+    See ``ct.estimators.PIT``.
 
     The usual question to forecasts of numbers: it looks at all outcomes together, and cannot see errors that cancel.
+
+    Parameters
+    ----------
+    statistic
+        ``"KS"`` (Kolmogorov-Smirnov), ``"CvM"`` (Cramer-von Mises), ``"AD"`` (Anderson-Darling), or a combination of
+        p-values of single transforms.
 
     Examples
     --------
@@ -383,7 +553,14 @@ class PITTest(CalibrationTest):
 
 
 class QuantileCalibrationTest(CalibrationTest):
-    """Chi-squared test of the outcomes between predicted quantiles. See ``QuantileCalibration``.
+    """Chi-squared test of the outcomes between predicted quantiles.
+
+    See ``ct.estimators.QuantileCalibration``.
+
+    Parameters
+    ----------
+    levels
+        Increasing numbers between 0 and 1; by default 0.1, ..., 0.9, or those of a ``QuantileForecast``.
 
     Examples
     --------
@@ -398,7 +575,9 @@ class QuantileCalibrationTest(CalibrationTest):
 
 
 class SpiegelhalterTest(CalibrationTest):
-    """Two-sided normal test of the Brier score. See ``ExcessBrierScore``.
+    """Two-sided normal test of the Brier score.
+
+    See ``ct.estimators.ExcessBrierScore``.
 
     Examples
     --------

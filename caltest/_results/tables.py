@@ -11,6 +11,9 @@ from unicodedata import category
 Table = Sequence[Sequence[str]]
 """Rows of cells, the header first; the first column is text, the others are numbers."""
 
+SENTENCE = 40
+"""Numbers and names in a column have at most so many characters."""
+
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -19,13 +22,13 @@ _LATEX = str.maketrans(
 
 
 def aligned(table: Table) -> str:
-    """Columns of equal width: the first to the left, the others to the right."""
+    """Columns of equal width: the first to the left, as sentences in the last one, the others to the right."""
     widths = [max(len(row[c]) for row in table) for c in range(len(table[0]))]
-    lines = []
-    for first, *others in table:
-        numbers = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *numbers]).rstrip())
-    return "\n".join(lines)
+    sides = [str.ljust, *[str.rjust] * (len(widths) - 1)]
+    if widths[-1] > SENTENCE:
+        sides[-1] = str.ljust
+    lines = ((side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)) for row in table)
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 def markdown(table: Table, remarks: Sequence[str] = ()) -> str:

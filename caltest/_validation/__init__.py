@@ -12,6 +12,7 @@ from caltest._validation.arrays import (
 )
 from caltest._validation.labels import (
     LARGEST_COUNT as LARGEST_COUNT,
+    class_in_words as class_in_words,
     class_labels as class_labels,
     class_names as class_names,
     class_order as class_order,

@@ -117,6 +117,11 @@ def class_names(classes: Sequence[Any] | None, k: int) -> tuple[Any, ...] | None
     return names
 
 
+def class_in_words(name: Any) -> str:
+    """What a sentence calls a class; a name with spaces has quotation marks, which show where it ends."""
+    return f"class {name!r}" if isinstance(name, str) and name.split() != [name] else f"class {name}"
+
+
 def class_order(classes: Sequence[Any] | None, wanted: Sequence[Any] | None, name: str) -> IntArray | None:
     """Places of the wanted classes among others; None if they are in the same order, or one side has no names.
 

@@ -12,7 +12,6 @@ import numpy as np
 from caltest._basics.numerics import Array
 from caltest.predictions import Sample, classwise
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.convert import as_predictions
 
 
 @dataclass(frozen=True)
@@ -51,18 +50,18 @@ def pictures_of(sample: Sample, seed: int) -> tuple[Picture, ...]:
         return found + drawn(partial(plots.coverage_curve, law, y, rng=seed), words)
     if law.finite is None or law.levels is not None:
         return ()
-    plain, y = as_predictions(law.to_array()), np.asarray(y)
+    given = sample.as_given
     words = "reliability diagram: observed frequency against predicted probability, with exact bars"
-    found = drawn(partial(plots.reliability_diagram, plain, y, rng=seed), words)
+    found = drawn(partial(plots.reliability_diagram, law, given, rng=seed), words)
     words = "reliability curve without bins, with an exact band"
-    found += drawn(partial(plots.reliability_curve, plain, y, rng=seed), words)
+    found += drawn(partial(plots.reliability_curve, law, given, rng=seed), words)
     if law.finite.n_classes == 3:
         words = "map of the simplex: where observed frequencies differ from the predictions"
-        found += drawn(partial(plots.simplex_map, plain, y, rng=seed), words)
+        found += drawn(partial(plots.simplex_map, law, given, rng=seed), words)
     if law.finite.n_classes == 2:
         return found
-    pairs = classwise(plain, y)
-    for c in _worst_classes(law.finite, y):
+    pairs = classwise(law, given)
+    for c in _worst_classes(law.finite, np.asarray(y)):
         words = f"reliability diagram of {law.finite.outcome_in_words(c)}"
         found += drawn(partial(plots.reliability_diagram, *pairs[c], rng=seed), words)
     return found

@@ -223,7 +223,13 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     found = find_slices(*data.pair, data.features, alpha=LEVEL, **data.settings)
     said = found.verdict()
     answer = f"{said[0].upper()}{said[1:]}; {found.n_slices} slices were searched, the level is that of all together."
-    return Section(answer, {}, tuple(map(tuple, found.table()[: 1 + PANELS])))
+    facts = {
+        "Difference": "observed less claimed, in percentage points or predicted standard deviations (sd); all "
+        "intervals hold together with 95 %",
+        "Explains": "how many other slices are no longer rejected when predictions are corrected in this one and those "
+        "above",
+    }
+    return Section(answer, facts, tuple(map(tuple, found.table()[: 1 + PANELS])))
 
 
 def of_time(data: Data, result: CalibrationTestResult) -> Section:
@@ -257,7 +263,8 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     method: Any
     if hasattr(data.sample.predictions, "members"):
         raise ValueError(
-            "there is no map of ensembles; widen or shift the members as the decision says, or pass distributions that "
+            "there is no map of ensembles; multiply distances of members from their mean by the factor that the "
+            "decision names, or add the shift to all of them, and test that on other rows; or pass distributions that "
             "are fitted to the members, such as ct.Normal(members.mean(axis=1), members.std(axis=1))"
         )
     if law is None:
@@ -278,6 +285,8 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         f"{abs(gain):.3g}, and the p-value of the test is {format_pvalue(found.after.pvalue)} "
         f"(before: {format_pvalue(found.before.pvalue)})."
     )
+    if gain > 0.0 and found.after.pvalue <= LEVEL:
+        answer += " What is left needs another map (caltest.recalibration.fit_best compares them) or another model."
     facts = {"How": f"caltest.recalibration.{type(method).__name__}().fit(predictions, targets), on rows kept for it"}
     return Section(answer, facts if gain > 0 else {}, tuple(map(tuple, found.table())), gain=gain)
 

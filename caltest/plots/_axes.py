@@ -325,7 +325,7 @@ def finish(
     if predictions.notion == "top label":
         x_label, y_label = "confidence of the top label", "accuracy"
     elif predictions.notion == "binary":
-        outcome = f"class {1 if predictions.classes is None else predictions.classes[1]}"
+        outcome = predictions.outcome_in_words(1)
         x_label, y_label = f"predicted probability of {outcome}", f"observed frequency of {outcome}"
     ax.set(xlim=(low, high), ylim=(low, high), box_aspect=1.0)
     set_title(ax, title)

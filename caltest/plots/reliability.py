@@ -266,7 +266,7 @@ def reliability_curve(
         ax.scatter(x[single], curve[single], 8, c=mark, linewidths=0, zorder=4)
     note = ""
     if style.alone:
-        parts = score_decomposition(probabilities, outcomes)
+        parts = score_decomposition(probabilities, Sample(probabilities, outcomes).as_given)
         more = f"{parts.miscalibration:.3f} miscalibration\n- {parts.discrimination:.3f} discrimination"
         note = f"Brier score {parts.score:.3f} = {more} + {parts.uncertainty:.3f} uncertainty"
     finish(ax, probabilities, title, style, (curve, low, high), note)

@@ -140,4 +140,4 @@ def coverage_curve(
 
 def _transforms(predictions: Predictions, targets: ArrayLike, rng: Any) -> FloatArray:
     sample = as_sample(predictions, targets)
-    return np.asarray(pit_values(sample.predictions.law, sample.targets, rng=rng)[1])
+    return np.asarray(pit_values(sample.predictions.law, sample.as_given, rng=rng)[1])

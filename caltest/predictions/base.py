@@ -470,7 +470,7 @@ class Predictions(OwnErrstate, ABC):
         """Raise ``TypeError`` unless the family is continuous, ``ValueError`` if a prediction has no spread."""
         raise TypeError(
             f"predictions: got {self.family} predictions, which are not continuous distributions of a real target, "
-            "wanted such as Normal, Gamma or QuantileForecast; calibration_test takes all"
+            "wanted such as Normal or Gamma; calibration_test takes all"
         )
 
     @property

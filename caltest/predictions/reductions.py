@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own_errstate, read_only
 from caltest._loops.rows import maxima
-from caltest._validation import whole_number
+from caltest._validation import class_in_words, whole_number
 from caltest._validation.groups import labels_of
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Bernoulli, Categorical
@@ -138,11 +138,11 @@ def reduced(categorical: Categorical, probabilities: FloatArray, names: Sequence
 
 def one_against_rest(categorical: Categorical, y: Array) -> list[tuple[Bernoulli, Array]]:
     """Predictions and outcomes of each class."""
-    names = categorical.classes or range(categorical.n_classes)
+    names = [class_in_words(name) for name in categorical.classes or range(categorical.n_classes)]
     # Copies, since what is returned must not read the caller's array.
     columns = [column.copy() for column in categorical.probabilities.T]
     return [
-        (Bernoulli.reduced(columns[c], f"class {name} against the rest", categorical.notes), (y == c).astype(np.intp))
+        (Bernoulli.reduced(columns[c], f"{name} against the rest", categorical.notes), (y == c).astype(np.intp))
         for c, name in enumerate(names)
     ]
 

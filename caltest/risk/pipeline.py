@@ -241,9 +241,7 @@ def problems_of(sample: Sample, notion: str) -> list[tuple[str, Sample]]:
         )
     if notion == "top_label":
         return [("top label", Sample(*top_label(predictions, names_of(predictions, labels))))]
-    names = predictions.classes or range(points_of(predictions.take(slice(1))).shape[1])
-    reduced = classwise(predictions, names_of(predictions, labels))
-    return [(f"class {name} against the rest", Sample(*one)) for name, one in zip(names, reduced, strict=True)]
+    return [(law.notion, Sample(law, y)) for law, y in classwise(predictions, names_of(predictions, labels))]
 
 
 def names_of(predictions: Predictions, labels: Any) -> Any:

@@ -190,6 +190,34 @@ def test_pictures_are_drawn_when_a_page_asks_for_them(monkeypatch):
     assert audit.to_html().count("Not drawn: &lt;nothing&gt; to draw.") == 2
 
 
+def test_recalibration_that_leaves_an_error_names_what_else_there_is():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 300)
+    wrong = p**3 / (p**3).sum(axis=1, keepdims=True)
+    wrong[:, 2] += 0.5
+    wrong /= wrong.sum(axis=1, keepdims=True)
+    y = (rng.random((300, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    left = ct.audit(wrong, y, n_resamples=39, rng=1).models[0].sections["recalibration"]
+    assert left.answer.endswith("fit_best compares them) or another model.")
+    mended = ct.audit(p**3 / (p**3).sum(axis=1, keepdims=True), y, n_resamples=39, rng=1)
+    assert "fit_best" not in mended.models[0].sections["recalibration"].answer
+
+
+def test_pictures_have_names_of_classes():
+    p = np.random.default_rng(1).dirichlet(np.ones(3), 60)
+    names = ["fair", "good", "very bad"]
+    audit = ct.audit(p, np.repeat(names, 20), classes=names, n_resamples=9, rng=1)
+    pictures = audit.models[0].sections["pictures"].pictures
+    axes = {one.alternative: Figure().add_subplot() for one in pictures}
+    for one in pictures:
+        one.draw(ax=axes[one.alternative], n_resamples=39)
+    of_fair = axes["reliability diagram of class fair"]
+    assert of_fair.get_xlabel() == "predicted probability, class fair against the rest"
+    assert "reliability diagram of class 'very bad'" in axes
+    triangle = next(ax for words, ax in axes.items() if words.startswith("map"))
+    assert [text.get_text() for text in triangle.texts] == names
+
+
 @pytest.mark.usefixtures("not_written")
 def test_sections_of_a_field(monkeypatch):
     p, y = calibrated(300)

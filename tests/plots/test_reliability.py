@@ -37,3 +37,13 @@ def test_frequencies_at_the_ends_of_their_bars_are_inside():
     low, high = np.full(5, 0.2), np.full(5, 0.4)
     bins = _Reliability(np.ones(5), np.full(5, 0.3), np.array([0.19, 0.2, 0.3, 0.4, 0.41]), low, high)
     assert bins.outside.tolist() == [True, False, False, False, True]
+
+
+def test_curves_of_two_named_classes_are_those_of_0_and_1():
+    p = np.linspace(0.05, 0.95, 40)
+    y = (p > 0.5).astype(int)
+    names = ["no", "not yet"]
+    plain = plots.reliability_curve(p, y, n_resamples=39, rng=1)
+    named = plots.reliability_curve(p, np.array(names)[y], classes=names, rng=1)
+    assert np.array_equal(named.lines[0].get_xydata(), plain.lines[0].get_xydata())
+    assert named.get_ylabel() == "observed frequency of class 'not yet'"

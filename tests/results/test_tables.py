@@ -2,7 +2,7 @@ import numpy as np
 
 import caltest as ct
 from caltest._results.measures import percent, points
-from caltest._results.tables import Grid, Page
+from caltest._results.tables import Grid, Page, aligned
 
 
 def test_a_page_is_its_text():
@@ -55,3 +55,13 @@ def test_shares_have_the_digits_that_tell_them_apart():
         "100.0 %",
     ]
     assert [points(share) for share in (0.02, 0.0398, 0.113, 0.0004)] == ["2", "4", "11", "0.04"]
+
+
+def test_sentences_at_the_end_of_rows_begin_below_each_other():
+    table = [["group", "n", "what is wrong"], ["a", "5", "claims are too high"], ["b", "10", 41 * "x"]]
+    assert aligned(table).splitlines() == [
+        "group   n  what is wrong",
+        "a       5  claims are too high",
+        "b      10  " + 41 * "x",
+    ]
+    assert aligned([["", "claimed"], ["accuracy", "80 %"]]).splitlines()[1] == "accuracy     80 %"

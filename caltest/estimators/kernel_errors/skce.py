@@ -31,9 +31,9 @@ class SKCE(KernelEstimator):
 
     Notes
     -----
-    Call with predictions and targets; n >= 2 observations, n >= 1 if biased (``ValueError`` otherwise). Assumes
-    independent observations. Time O(n**2 k), or O(n log n) for binary predictions with an exponential kernel; memory
-    O(n k).
+    Call with predictions and targets; n >= 2 observations, or n >= 1 if biased and with bandwidths that are numbers
+    (``ValueError`` otherwise). Assumes independent observations. Time O(n**2 k), or O(n log n) for binary predictions
+    with an exponential kernel; memory O(n k).
 
     Sources: Widmann et al. 2019, Table 1 and Lemmas F.1, F.2; Widmann et al. 2021, Lemmas 1 and 2.
 

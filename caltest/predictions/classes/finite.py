@@ -12,7 +12,7 @@ from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, gen
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._loops.rows import FEW_CLASSES, classes_from_uniforms
-from caltest._validation import class_names
+from caltest._validation import class_in_words, class_names
 from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import (
@@ -98,7 +98,7 @@ class FinitePredictions(Predictions):
 
     def occurrence(self, c: int) -> str:
         """In words, that outcome c occurs."""
-        return f"class {c if self.classes is None else self.classes[c]} occurs"
+        return f"{class_in_words(c if self.classes is None else self.classes[c])} occurs"
 
     def outcome_in_words(self, outcome: Any) -> str:
         return self.occurrence(int(outcome)).removesuffix(" occurs")

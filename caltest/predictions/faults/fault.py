@@ -99,10 +99,11 @@ class Wave(Pattern):
 
     parts: tuple[tuple[BoolArray, str], ...] = ()
 
-    def in_places(self, sizes: Callable[[BoolArray], str]) -> str:
-        """Words of the sizes of the half periods that have some, with their place."""
+    def in_places(self, sizes: Callable[[BoolArray], str], before: str, unit: str) -> str:
+        """Words of the sizes of the half periods that have some, with their place; the first has words beside it."""
         found = [(size, where) for some, where in self.parts if (size := sizes(some))]
-        said = [f"{size} where {'they' if i else self.above} are {where}" for i, (size, where) in enumerate(found)]
+        said = [f"{size} where they are {where}" for size, where in found[1:]]
+        said[:0] = [f"{before}{size} {unit} where {self.above} are {where}" for size, where in found[:1]]
         return f": {', '.join(said)}" if said else ""
 
 

@@ -326,8 +326,8 @@ class ShiftWave(Shift):
             mean, error = float(w @ seen.residuals[some]) / w.sum(), sqrt(float(w @ w)) / w.sum()
             return f"{'+' if mean > 0.0 else ''}{about(seen.unit * mean)}" if abs(mean) > 2.0 * error else ""
 
-        places = self.patterns[sibling].in_places(size)
-        return f"outcomes are off in places (in predicted standard deviations){places}"
+        places = self.patterns[sibling].in_places(size, "", "predicted standard deviations")
+        return f"outcomes are off in places{places}"
 
 
 class ScaleWave(Scale):
@@ -345,8 +345,8 @@ class ScaleWave(Scale):
             square, error = float(w @ seen.squares[some]) / w.sum(), sqrt(2.0 * float(w @ w)) / w.sum()
             return about(sqrt(square)) if abs(square - 1.0) > 2.0 * error else ""
 
-        places = self.patterns[sibling].in_places(size)
-        return f"predictions are too narrow or too wide in places (errors as multiples of those predicted){places}"
+        places = self.patterns[sibling].in_places(size, "errors are ", "times as large as predicted")
+        return f"predictions are too narrow or too wide in places{places}"
 
 
 def sums_of_scores(features: FloatArray, seen: Scores) -> FloatArray:

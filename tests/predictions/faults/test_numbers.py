@@ -105,3 +105,15 @@ def test_predictions_without_spread_that_are_right_say_nothing():
     first = findings_of(as_sample(ct.Normal(np.zeros(60), sd), np.where(sd == 0.0, 0.0, 3.0 * z)))[0]
     assert first.kind == "scale"
     assert first.estimate == pytest.approx(3.0 * np.sqrt(np.mean(z[30:] ** 2)), rel=1e-3)
+
+
+def test_waves_say_what_their_numbers_are():
+    rng = np.random.default_rng(1)
+    mean = rng.normal(size=2000)
+    noise = rng.normal(size=2000)
+    wide = ct.calibration_test(ct.Normal(mean, 1.0), mean + (0.6 + 0.5 * np.abs(mean)) * noise, n_resamples=99, rng=1)
+    assert wide.finding.words.startswith("predictions are too narrow or too wide in places: errors are 1.")
+    assert " times as large as predicted where predicted means are from -3." in wide.finding.words
+    high = ct.calibration_test(ct.Normal(mean, 1.0), mean + 0.25 * (mean**2 - 1.0) + noise, n_resamples=99, rng=1)
+    assert high.finding.words.startswith("outcomes are off in places: +0.")
+    assert high.finding.words.count("predicted standard deviations where predicted means are from -3.") == 1
