@@ -9,6 +9,7 @@ import numpy as np
 from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
+from caltest._loops.formulas.kernels import exponential
 
 Side = tuple[FloatArray, FloatArray, FloatArray]
 """Targets (r, B) of rows or columns, and the means and precisions (r,) of their smoothed predictions."""
@@ -99,41 +100,6 @@ def gaussian_tile(vectors: Side, precision: float, rows: Range, columns: Range, 
             )
 
 
-@jit
-def _diagonal_squares(targets: FloatArray, mean: FloatArray, factor: FloatArray, out: FloatArray) -> None:
-    """``sum_t (factor[t] (y[t, b] - mean[t]))**2`` for each redraw of a target (d, B), written to ``out`` (B,)."""
-    out[:] = 0.0
-    for t in range(mean.shape[0]):
-        m, f, line = mean[t], factor[t], targets[t]
-        for b in range(out.shape[0]):
-            x = f * (line[b] - m)
-            out[b] += x * x
-
-
-@jit
-def _full_squares(
-    targets: FloatArray, mean: FloatArray, factor: FloatArray, differences: FloatArray, out: FloatArray
-) -> None:
-    """``|factor (y - mean)|**2`` with a lower triangular matrix, for each redraw of a target (d, B)."""
-    out[:] = 0.0
-    for t in range(mean.shape[0]):
-        m, line, difference = mean[t], targets[t], differences[t]
-        for b in range(out.shape[0]):
-            difference[b] = line[b] - m
-    coordinate = differences[-1]
-    for t in range(mean.shape[0]):
-        f, line = factor[t, 0], differences[0]
-        for b in range(out.shape[0]):
-            coordinate[b] = f * line[b]
-        for s in range(1, t + 1):
-            f, line = factor[t, s], differences[s]
-            for b in range(out.shape[0]):
-                coordinate[b] += f * line[b]
-        for b in range(out.shape[0]):
-            out[b] += coordinate[b] * coordinate[b]
-
-
-@jit
 def redrawn_expectation_sums(
     tiles: FloatArray, means: FloatArray, factors: FloatArray, heights: FloatArray, targets: FloatArray
 ) -> FloatArray:
@@ -141,24 +107,53 @@ def redrawn_expectation_sums(
 
     Means m (r, d), heights h (r,), and lower triangular matrices F (r, d, d), or (r, 1, d) for diagonals of them.
     """
-    n_tiles, n_redraws, d = tiles.shape[0], targets.shape[2], means.shape[1]
-    is_full = factors.shape[1] > 1
-    sums, lines = np.zeros((n_tiles, n_redraws)), np.empty((n_tiles, n_redraws))
-    squares, values, differences = np.empty(n_redraws), np.empty(n_redraws), np.empty((d + 1, n_redraws))
-    for i in range(tiles.shape[1]):
-        lines[:] = 0.0
-        for j in range(tiles.shape[2]):
-            if (tiles[:, i, j] == 0.0).all():
-                continue
-            if is_full:
-                _full_squares(targets[j], means[i], factors[i], differences, squares)
-            else:
-                _diagonal_squares(targets[j], means[i], factors[i, 0], squares)
-            for b in range(n_redraws):
-                values[b] = exp_of_negative(-0.5 * squares[b])
-            for tile in range(n_tiles):
-                weight, line = heights[i] * tiles[tile, i, j], lines[tile]
-                for b in range(n_redraws):
-                    line[b] += weight * values[b]
-        sums += lines
+    n_tiles, n_redraws = tiles.shape[0], targets.shape[2]
+    sums = np.zeros((n_tiles, n_redraws))
+    work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws), np.empty(n_redraws)
+    _add_expectations(tiles, (means, factors, heights), targets, False, work, sums)
     return sums
+
+
+@jit
+def _add_expectations(
+    tiles: FloatArray, law: Side, targets: FloatArray, square: bool, work: Side, sums: FloatArray
+) -> None:
+    """``square`` is False: with a constant ``exponential`` becomes a part of this loop, which is slower then."""
+    (means, factors, heights), (lines, values, coordinate) = law, work
+    n_tiles, n_redraws = sums.shape
+    is_full = factors.shape[1] > 1
+    for i in range(tiles.shape[1]):
+        for tile in range(n_tiles):
+            for b in range(n_redraws):
+                lines[tile, b] = 0.0
+        for j in range(tiles.shape[2]):
+            counts = False
+            for tile in range(n_tiles):
+                counts = counts or tiles[tile, i, j] != 0.0
+            if not counts:
+                continue
+            for b in range(n_redraws):
+                values[b] = 0.0
+            for t in range(means.shape[1]):
+                m, f = means[i, t], factors[i, t if is_full else 0, t]
+                if not is_full or t == 0:
+                    for b in range(n_redraws):
+                        x = f * (targets[j, t, b] - m)
+                        values[b] += x * x
+                    continue
+                for b in range(n_redraws):
+                    coordinate[b] = f * (targets[j, t, b] - m)
+                for s in range(t):
+                    m, f = means[i, s], factors[i, t, s]
+                    for b in range(n_redraws):
+                        coordinate[b] += f * (targets[j, s, b] - m)
+                for b in range(n_redraws):
+                    values[b] += coordinate[b] * coordinate[b]
+            exponential(values, 0.5, square, 1.0)
+            for tile in range(n_tiles):
+                weight = heights[i] * tiles[tile, i, j]
+                for b in range(n_redraws):
+                    lines[tile, b] += weight * values[b]
+        for tile in range(n_tiles):
+            for b in range(n_redraws):
+                sums[tile, b] += lines[tile, b]

@@ -4,13 +4,25 @@ The points of all columns lie side by side, so the innermost loop runs over all 
 vectorises.
 """
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 
 from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
-from caltest._loops.formulas.kernels import write_kernel
+from caltest._loops.formulas.kernels import (
+    EXPONENTIAL,
+    IDENTITY,
+    MATERN_3,
+    MATERN_5,
+    RATIONAL,
+    exponential,
+    matern_3,
+    matern_5,
+    rational,
+    write_kernel,
+)
 
 CACHED = 2**13
 """Numbers of the columns that stay in the cache."""
@@ -82,25 +94,62 @@ def pair_sums(settings: Settings, row_points: Weighted, column_points: Weighted,
                         out[batch, i, start + j] += column_weights[b] * sums[b, j]
 
 
-@jit
-def _write_redrawn_values(settings: Settings, y: FloatArray, z: FloatArray, out: FloatArray) -> None:
-    """``f(u)`` of two targets (d, B) for each redraw, written to ``out`` (B,)."""
-    kind, shape, root, factors = settings
-    for t in range(y.shape[0]):
-        c, one, two = factors[t], y[t], z[t]
-        if t == 0:
-            for b in range(out.shape[0]):
-                out[b] = (c * (one[b] - two[b])) ** 2
-        else:
-            for b in range(out.shape[0]):
-                out[b] += (c * (one[b] - two[b])) ** 2
-    if root:
-        for b in range(out.shape[0]):
-            out[b] = np.sqrt(out[b])
-    write_kernel(kind, out, 1.0, np.bool_(False), shape)
+def _adder(kind: int) -> Callable[..., None]:
+    """A loop for one kind of function: only those that are used are compiled."""
+
+    @jit
+    def add_redrawn(
+        settings: Settings,
+        tiles: FloatArray,
+        points: Weighted,
+        skip_lower: bool,
+        square: bool,
+        work: Weighted,
+        sums: FloatArray,
+    ) -> None:
+        """``square`` is False: with a constant the function becomes a part of this loop, which is slower then."""
+        (_, shape, root, factors), (rows, columns), (lines, values) = settings, points, work
+        n_tiles, n_redraws = sums.shape
+        for i in range(tiles.shape[1]):
+            for tile in range(n_tiles):
+                for b in range(n_redraws):
+                    lines[tile, b] = 0.0
+            for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
+                for t in range(rows.shape[1]):
+                    c = factors[t]
+                    if t == 0:
+                        for b in range(n_redraws):
+                            d = c * (rows[i, t, b] - columns[j, t, b])
+                            values[b] = d * d
+                    else:
+                        for b in range(n_redraws):
+                            d = c * (rows[i, t, b] - columns[j, t, b])
+                            values[b] += d * d
+                if root:
+                    for b in range(n_redraws):
+                        values[b] = np.sqrt(values[b])
+                if kind == EXPONENTIAL:
+                    exponential(values, 1.0, square, shape)
+                elif kind == MATERN_3:
+                    matern_3(values, 1.0, square, shape)
+                elif kind == MATERN_5:
+                    matern_5(values, 1.0, square, shape)
+                elif kind == RATIONAL:
+                    rational(values, 1.0, square, shape)
+                for tile in range(n_tiles):
+                    weight = tiles[tile, i, j]
+                    for b in range(n_redraws):
+                        lines[tile, b] += weight * values[b]
+            for tile in range(n_tiles):
+                for b in range(n_redraws):
+                    sums[tile, b] += lines[tile, b]
+
+    return add_redrawn
 
 
-@jit
+ADDERS = {kind: _adder(kind) for kind in (EXPONENTIAL, MATERN_3, MATERN_5, RATIONAL, IDENTITY)}
+
+
 def redrawn_sums(
     settings: Settings, tiles: FloatArray, rows: FloatArray, columns: FloatArray, skip_lower: bool
 ) -> FloatArray:
@@ -108,16 +157,13 @@ def redrawn_sums(
 
     The targets y (r, d, B) and z (c, d, B) have a column for each redraw. Over i < j only if ``skip_lower``.
     """
+    if settings[0] not in ADDERS:
+        raise ValueError("kind: got a number without a branch in add_redrawn, wanted one with a formula there")
     n_tiles, n_redraws = tiles.shape[0], rows.shape[2]
-    sums, lines = np.zeros((n_tiles, n_redraws)), np.empty((n_tiles, n_redraws))
-    values = np.empty(n_redraws)
-    for i in range(tiles.shape[1]):
-        lines[:] = 0.0
-        for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
-            _write_redrawn_values(settings, rows[i], columns[j], values)
-            for tile in range(n_tiles):
-                _add(tiles[tile, i, j], values, lines[tile])
-        sums += lines
+    sums = np.zeros((n_tiles, n_redraws))
+    # Arrays that are made here need no compiled code.
+    work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws)
+    ADDERS[settings[0]](settings, tiles, (rows, columns), skip_lower, False, work, sums)
     return sums
 
 

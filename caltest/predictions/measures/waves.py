@@ -52,7 +52,7 @@ class Waves:
         mixtures = self.weighted(rows).T @ weights
         phases = self._phases(targets)
         out = np.empty(targets.shape[0])
-        waves.values_of_waves(np.cos(phases), np.sin(phases), mixtures, out)
+        waves.values_of_waves(np.cos(phases), np.sin(phases), mixtures, np.empty((3, phases.shape[1])), out)
         return out
 
     def _phases(self, points: FloatArray) -> FloatArray:
@@ -71,10 +71,10 @@ class Waves:
         )
         sums = np.empty((phases.shape[1], 2 * self.size))
         for part in ranges(len(sums), max(8, IN_CACHE // self.size)):
-            out = np.empty((2 * self.size, part.stop - part.start))
+            out = np.zeros((2 * self.size, part.stop - part.start))
             some = np.ascontiguousarray(phases[:, part])
-            shares = [np.ascontiguousarray(one[:, part]) for one in (weights, fades)]
-            waves.wave_sums(np.cos(some), np.sin(some), shares[0], shares[1], out)
+            share, fade = (np.ascontiguousarray(one[:, part]) for one in (weights, fades))
+            waves.wave_sums(np.cos(some), np.sin(some), share, fade, np.empty((2, out.shape[1])), out)
             sums[part] = out.T
         return sums.reshape(*shape, sums.shape[1])
 
