@@ -50,51 +50,61 @@ def _count(cumulative: FloatArray, uniforms: FloatArray, out: Array) -> None:
     n, k = cumulative.shape
     for b in range(uniforms.shape[0]):
         for i in range(n):
-            line = cumulative[i]
-            total = line[k - 1]
+            total = cumulative[i, k - 1]
             threshold, label = uniforms[b, i] * total, 0
             for c in range(k - 1):
-                label += 1 if line[c] <= threshold and line[c] < total else 0
+                label += 1 if cumulative[i, c] <= threshold and cumulative[i, c] < total else 0
             out[b, i] = label
 
 
+def _guide() -> Array:
+    """Room for the class of the smallest number of each cell of the unit interval."""
+    return np.empty(CELLS + 1, dtype=np.int32)
+
+
 @jit
-def _fill_guide(line: FloatArray, guide: Array) -> None:
-    """The class of the smallest number of each cell of the unit interval."""
-    total, label = line[line.size - 1], 0
+def _fill_guide(cumulative: FloatArray, i: int, guide: Array) -> None:
+    total, label = cumulative[i, cumulative.shape[1] - 1], 0
     for cell in range(CELLS + 1):
-        label = _walk(line, cell * (1.0 / CELLS) * total, label)
+        label = _walk(cumulative, i, cell * (1.0 / CELLS) * total, label)
         guide[cell] = label
 
 
 @jit
-def _walk(line: FloatArray, threshold: float, label: int) -> int:
+def _walk(cumulative: FloatArray, i: int, threshold: float, label: int) -> int:
     """The first class, from a label on, whose cumulative probability exceeds the threshold or is the total."""
-    last = line.size - 1
-    while label < last and line[label] <= threshold and line[label] < line[last]:
+    last = cumulative.shape[1] - 1
+    while label < last and cumulative[i, label] <= threshold and cumulative[i, label] < cumulative[i, last]:
         label += 1
     return label
 
 
-@jit
 def look_up(cumulative: FloatArray, uniforms: FloatArray, out: Array, first: int) -> None:
     """The same for many classes: ``out[b, first + i]`` for the rows i of cumulative probabilities."""
-    guide = np.empty(CELLS + 1, dtype=np.int32)
-    for i in range(cumulative.shape[0]):
-        line = cumulative[i]
-        _fill_guide(line, guide)
-        for b in range(uniforms.shape[0]):
-            u = uniforms[b, first + i]
-            out[b, first + i] = _walk(line, u * line[line.size - 1], guide[int(u * CELLS)])
+    _look_up(cumulative, uniforms, first, _guide(), out)
 
 
 @jit
+def _look_up(cumulative: FloatArray, uniforms: FloatArray, first: int, guide: Array, out: Array) -> None:
+    last = cumulative.shape[1] - 1
+    for i in range(cumulative.shape[0]):
+        _fill_guide(cumulative, i, guide)
+        for b in range(uniforms.shape[0]):
+            u = uniforms[b, first + i]
+            out[b, first + i] = _walk(cumulative, i, u * cumulative[i, last], int(guide[int(u * CELLS)]))
+
+
 def draw_by_row(cumulative: FloatArray, seed: np.uint64, rows: IntArray, out: Array) -> None:
     """Redraws ``out`` (B, m) of rows with these numbers, which depend on the seed, the row and the redraw only."""
-    guide = np.empty(CELLS + 1, dtype=np.int32)
+    _draw_by_row(cumulative, seed, rows, _guide(), out)
+
+
+@jit
+def _draw_by_row(cumulative: FloatArray, seed: np.uint64, rows: IntArray, guide: Array, out: Array) -> None:
+    last = cumulative.shape[1] - 1
     for i in range(cumulative.shape[0]):
-        line, state = cumulative[i], row_state(seed, rows[i])
-        _fill_guide(line, guide)
+        state = row_state(seed, rows[i])
+        _fill_guide(cumulative, i, guide)
         for b in range(out.shape[0]):
             u = uniform(state, b)
-            out[b, i] = _walk(line, u * line[line.size - 1], guide[int(u * CELLS)])
+            out[b, i] = _walk(cumulative, i, u * cumulative[i, last], int(guide[int(u * CELLS)]))

@@ -15,6 +15,9 @@ BUCKETS = 2**13
 FOUR = 4
 """Members of a list that are written at once, whether there are so many or not: no branch has to be predicted."""
 
+Begin = tuple[int, int]
+"""Of rows and of columns."""
+
 GROUP = 16
 """Classes whose probabilities stay in the cache while all rows of a tile use them."""
 
@@ -27,31 +30,26 @@ def overlaps(rows: Array, columns: Array, out: Array) -> None:
     """
     r, k = rows.shape
     w = columns.shape[1]
-    out[:] = np.float32(0.0)
+    for i in range(out.shape[0]):
+        for j in range(w):
+            out[i, j] = np.float32(0.0)
     for begin in range(0, k, GROUP):
-        end = min(begin + GROUP, k)
+        end = begin + GROUP if begin + GROUP < k else k
         for i in range(0, r, FOUR):
-            o0, o1, o2, o3 = out[i], out[i + 1], out[i + 2], out[i + 3]
-            a0, a1, a2, a3 = rows[i], rows[min(i + 1, r - 1)], rows[min(i + 2, r - 1)], rows[min(i + 3, r - 1)]
-            c = begin
-            while c + 2 < end + 1:
-                p0, p1, p2, p3 = a0[c], a1[c], a2[c], a3[c]
-                q0, q1, q2, q3 = a0[c + 1], a1[c + 1], a2[c + 1], a3[c + 1]
+            i1 = i + 1 if i + 1 < r else r - 1
+            i2 = i + 2 if i + 2 < r else r - 1
+            i3 = i + 3 if i + 3 < r else r - 1
+            for c in range(begin, end, 2):
+                # Of an odd number of classes the last one has a partner of probability 0.
+                d, weight = (c + 1, np.float32(1.0)) if c + 1 < end else (c, np.float32(0.0))
+                p0, p1, p2, p3 = rows[i, c], rows[i1, c], rows[i2, c], rows[i3, c]
+                q0, q1, q2, q3 = weight * rows[i, d], weight * rows[i1, d], weight * rows[i2, d], weight * rows[i3, d]
                 for j in range(w):
-                    u, v = columns[c, j], columns[c + 1, j]
-                    o0[j] += (p0 if p0 < u else u) + (q0 if q0 < v else v)
-                    o1[j] += (p1 if p1 < u else u) + (q1 if q1 < v else v)
-                    o2[j] += (p2 if p2 < u else u) + (q2 if q2 < v else v)
-                    o3[j] += (p3 if p3 < u else u) + (q3 if q3 < v else v)
-                c += 2
-            if c < end:
-                p0, p1, p2, p3 = a0[c], a1[c], a2[c], a3[c]
-                for j in range(w):
-                    u = columns[c, j]
-                    o0[j] += p0 if p0 < u else u
-                    o1[j] += p1 if p1 < u else u
-                    o2[j] += p2 if p2 < u else u
-                    o3[j] += p3 if p3 < u else u
+                    u, v = columns[c, j], columns[d, j]
+                    out[i, j] += (p0 if p0 < u else u) + (q0 if q0 < v else v)
+                    out[i + 1, j] += (p1 if p1 < u else u) + (q1 if q1 < v else v)
+                    out[i + 2, j] += (p2 if p2 < u else u) + (q2 if q2 < v else v)
+                    out[i + 3, j] += (p3 if p3 < u else u) + (q3 if q3 < v else v)
 
 
 @jit_sums
@@ -98,24 +96,29 @@ def add_smoothed(tile: Array, columns: Array, starts: IntArray, classes: Array, 
                 out[other, 4] += b4
 
 
-@jit
 def sort_labels(labels: Array, begin: int, end: int, starts: Array, members: Array) -> None:
     """Columns ``begin`` to ``end`` of each redraw of labels (B, n) in the order of their labels, counted from 0.
 
     Those of bucket c are ``members[b, starts[b, c] : starts[b, c + 1]]``; the width of ``starts`` is the number of
     buckets and one more, that of ``members`` the number of columns and four more.
     """
-    place = np.empty(starts.shape[1] - 1, dtype=np.int64)
+    _sort_labels(labels, begin, end, np.empty(starts.shape[1] - 1, dtype=np.int64), starts, members)
+
+
+@jit
+def _sort_labels(labels: Array, begin: int, end: int, place: IntArray, starts: Array, members: Array) -> None:
+    n_buckets = place.shape[0]
     for b in range(labels.shape[0]):
-        place[:] = 0
+        for c in range(n_buckets):
+            place[c] = 0
         for j in range(begin, end):
             place[int(labels[b, j]) & (BUCKETS - 1)] += 1
         total = 0
-        for c in range(place.size):
+        for c in range(n_buckets):
             starts[b, c] = total
             total += int(place[c])
             place[c] = starts[b, c]
-        starts[b, place.size] = total
+        starts[b, n_buckets] = total
         for j in range(begin, end):
             c = int(labels[b, j]) & (BUCKETS - 1)
             members[b, place[c]] = j - begin
@@ -126,17 +129,18 @@ def sort_labels(labels: Array, begin: int, end: int, starts: Array, members: Arr
 
 @jit
 def _pairs_that_agree(
-    row: Array, first: int, r: int, second: int, w: int, start: Array, member: Array, pairs: Array, checked: bool
+    labels: Array, b: int, begin: Begin, shape: Begin, starts: Array, members: Array, pairs: Array, checked: bool
 ) -> int:
     """Write the places i w + j in a tile of pairs with the same label, and return how many there are."""
-    n = 0
+    (first, second), (r, w), n = begin, shape, 0
     for i in range(r):
-        c, top = int(row[first + i]) & (BUCKETS - 1), i * w
-        s, count = int(start[c]), int(start[c + 1]) - int(start[c])
+        c, top = int(labels[b, first + i]) & (BUCKETS - 1), i * w
+        s = int(starts[b, c])
+        count = int(starts[b, c + 1]) - s
         for q in range(FOUR):
-            pairs[n + q] = top + int(member[s + q])
+            pairs[n + q] = top + int(members[b, s + q])
         for q in range(FOUR, count):
-            pairs[n + q] = top + int(member[s + q])
+            pairs[n + q] = top + int(members[b, s + q])
         n += count
     if not checked:
         return n
@@ -144,12 +148,12 @@ def _pairs_that_agree(
     for e in range(n):
         at = pairs[e]
         pairs[kept] = at
-        kept += 1 if row[first + at // w] == row[second + at % w] else 0
+        kept += 1 if labels[b, first + at // w] == labels[b, second + at % w] else 0
     return kept
 
 
 @jit_sums
-def _powers_at(values: Array, pairs: Array, n: int, sums: FloatArray) -> None:
+def _powers_at(values: Array, pairs: Array, n: int, sums: FloatArray, b: int) -> None:
     s0 = s1 = s2 = s3 = s4 = np.float32(0.0)
     for e in range(n):
         t = values[pairs[e]]
@@ -161,15 +165,14 @@ def _powers_at(values: Array, pairs: Array, n: int, sums: FloatArray) -> None:
         s2 += t4
         s3 += t8
         s4 += t8 * t8
-    sums[0] += s0
-    sums[1] += s1
-    sums[2] += s2
-    sums[3] += s3
-    sums[4] += s4
-    sums[5] += n
+    sums[b, 0] += s0
+    sums[b, 1] += s1
+    sums[b, 2] += s2
+    sums[b, 3] += s3
+    sums[b, 4] += s4
+    sums[b, 5] += n
 
 
-@jit
 def add_agreeing(
     tile: Array, labels: Array, first: int, second: int, starts: Array, members: Array, n_classes: int, sums: FloatArray
 ) -> None:
@@ -177,10 +180,22 @@ def add_agreeing(
 
     The tile (r, w) begins at row ``first`` and column ``second`` of labels (B, n); the columns are sorted.
     """
-    r, w = tile.shape
-    values, pairs = tile.reshape(r * w), np.empty(r * w + FOUR, dtype=np.int32)
+    checked, pairs = n_classes > starts.shape[1] - 1, np.empty(tile.size + FOUR, dtype=np.int32)
+    _add_agreeing(tile.reshape(-1), labels, (first, second), tile.shape, starts, members, pairs, checked, sums)
+
+
+@jit
+def _add_agreeing(
+    values: Array,
+    labels: Array,
+    begin: Begin,
+    shape: Begin,
+    starts: Array,
+    members: Array,
+    pairs: Array,
+    checked: bool,
+    sums: FloatArray,
+) -> None:
     for b in range(labels.shape[0]):
-        n = _pairs_that_agree(
-            labels[b], first, r, second, w, starts[b], members[b], pairs, n_classes > starts.shape[1] - 1
-        )
-        _powers_at(values, pairs, n, sums[b])
+        n = _pairs_that_agree(labels, b, begin, shape, starts, members, pairs, checked)
+        _powers_at(values, pairs, n, sums, b)

@@ -204,7 +204,6 @@ def _gram_sums(
                 sums[b] += total
 
 
-@jit
 def table_sums(
     tile: FloatArray, table: FloatArray, labels: Array, row_start: int, column_start: int, skip_lower: bool
 ) -> FloatArray:
@@ -213,24 +212,38 @@ def table_sums(
     For labels most of which differ from each other: every pair takes one look-up. A tile whose lower half is skipped
     has zeros there.
     """
-    n_redraws, size = labels.shape[0], tile.shape[1]
-    sums, columns = np.zeros(n_redraws), np.empty(size, dtype=np.int64)
+    sums, columns = np.zeros(labels.shape[0]), np.empty(tile.shape[1], dtype=np.int64)
+    _add_from_table(tile, table, labels, row_start, column_start, skip_lower, columns, sums)
+    return sums
+
+
+@jit
+def _add_from_table(
+    tile: FloatArray,
+    table: FloatArray,
+    labels: Array,
+    row_start: int,
+    column_start: int,
+    skip_lower: bool,
+    columns: IntArray,
+    sums: FloatArray,
+) -> None:
+    size = tile.shape[1]
     whole = size // FOUR * FOUR
-    for b in range(n_redraws):
+    for b in range(labels.shape[0]):
         for j in range(size):
             columns[j] = labels[b, column_start + j]
         for i in range(tile.shape[0]):
-            line, weights = table[labels[b, row_start + i]], tile[i]
+            label = np.int64(labels[b, row_start + i])
             s0 = s1 = s2 = s3 = 0.0
             for j in range(i // FOUR * FOUR if skip_lower else 0, whole, FOUR):
-                s0 += weights[j] * line[columns[j]]
-                s1 += weights[j + 1] * line[columns[j + 1]]
-                s2 += weights[j + 2] * line[columns[j + 2]]
-                s3 += weights[j + 3] * line[columns[j + 3]]
+                s0 += tile[i, j] * table[label, columns[j]]
+                s1 += tile[i, j + 1] * table[label, columns[j + 1]]
+                s2 += tile[i, j + 2] * table[label, columns[j + 2]]
+                s3 += tile[i, j + 3] * table[label, columns[j + 3]]
             for j in range(whole, size):
-                s0 += weights[j] * line[columns[j]]
+                s0 += tile[i, j] * table[label, columns[j]]
             sums[b] += (s0 + s1) + (s2 + s3)
-    return sums
 
 
 @jit
@@ -238,9 +251,9 @@ def label_features(root: FloatArray, means: FloatArray, labels: Array, out: Floa
     """``out[j, t, b] = root[t, labels[j, b]] - means[j, t]``."""
     for j in range(labels.shape[0]):
         for t in range(root.shape[0]):
-            values, mean, line = root[t], means[j, t], out[j, t]
+            mean = means[j, t]
             for b in range(labels.shape[1]):
-                line[b] = values[labels[j, b]] - mean
+                out[j, t, b] = root[t, labels[j, b]] - mean
 
 
 CACHED = 2**15
@@ -288,18 +301,18 @@ def gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
     """``sum_i values[i, labels[b, i]]`` for each redraw, (B,)."""
     if _are_few(values):
         return np.asarray(_by_label(values.T[:, None], labels).sum(axis=(1, 2)))
-    return _gathered_sums(values, labels)
+    sums = np.empty(labels.shape[0])
+    _write_gathered(values, labels, sums)
+    return sums
 
 
 @jit
-def _gathered_sums(values: FloatArray, labels: Array) -> FloatArray:
-    sums = np.empty(labels.shape[0])
+def _write_gathered(values: FloatArray, labels: Array, sums: FloatArray) -> None:
     for b in range(labels.shape[0]):
         total = 0.0
         for i in range(labels.shape[1]):
             total += values[i, labels[b, i]]
         sums[b] = total
-    return sums
 
 
 def gathered_tables(values: FloatArray, labels: Array) -> FloatArray:
@@ -366,25 +379,28 @@ ROWS = 512
 """Observations whose features stay in the cache while all redraws use them."""
 
 
-@jit
 def changes_by_class(features: FloatArray, base: IntArray, labels: Array, n_classes: int) -> FloatArray:
     """``sum_i (e_label - e_base) features[i]'`` for each redraw, (B, n_classes, s), for features (n, s).
 
     An observation without a base (-1) adds ``e_label``. Those whose label is their base take next to no time.
     """
+    sums = np.zeros((labels.shape[0], n_classes, features.shape[1]))
+    _add_changes(features, base, labels, sums)
+    return sums
+
+
+@jit
+def _add_changes(features: FloatArray, base: IntArray, labels: Array, sums: FloatArray) -> None:
     n, size = features.shape
-    sums = np.zeros((labels.shape[0], n_classes, size))
     for begin in range(0, n, ROWS):
+        end = begin + ROWS if begin + ROWS < n else n
         for b in range(labels.shape[0]):
-            for i in range(begin, min(begin + ROWS, n)):
+            for i in range(begin, end):
                 new, old = np.int64(labels[b, i]), base[i]
                 if new == old:
                     continue
-                vector, gains = features[i], sums[b, new]
                 for t in range(size):
-                    gains[t] += vector[t]
+                    sums[b, new, t] += features[i, t]
                 if old >= 0:
-                    losses = sums[b, old]
                     for t in range(size):
-                        losses[t] -= vector[t]
-    return sums
+                        sums[b, old, t] -= features[i, t]

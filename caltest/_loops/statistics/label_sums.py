@@ -12,13 +12,19 @@ from caltest._basics.jit import jit
 from caltest._basics.numerics import Array, FloatArray, IntArray
 
 
-@jit
 def list_entries(labels: Array, codes: Array, starts: IntArray, classes: Array, n_classes: int) -> None:
     """The entries of the rows of labels (B, n), and for each redraw of a row the number of its entry, ``codes`` (n, B).
 
     Those of row i have the classes ``classes[starts[i] : starts[i + 1]]``; there must be room for min(k, B) a row.
     """
-    seen, number = np.full(n_classes, -1, dtype=np.int64), np.empty(n_classes, dtype=np.int64)
+    seen, number = np.full(n_classes, -1), np.empty(n_classes, dtype=np.int64)
+    _list_entries(labels, codes, starts, classes, seen, number)
+
+
+@jit
+def _list_entries(
+    labels: Array, codes: Array, starts: IntArray, classes: Array, seen: IntArray, number: IntArray
+) -> None:
     total = starts[0] = 0
     for i in range(labels.shape[1]):
         for b in range(labels.shape[0]):
@@ -37,9 +43,9 @@ def add_entries(codes: Array, starts: IntArray, table: FloatArray, begin: int, e
     for i in range(codes.shape[0]):
         top = starts[i]
         for b in range(begin, end):
-            line, total = table[top + np.int64(codes[i, b])], sums[b]
+            e = top + np.int64(codes[i, b])
             for t in range(table.shape[1]):
-                total[t] += line[t]
+                sums[b, t] += table[e, t]
 
 
 @jit
@@ -51,9 +57,9 @@ def add_by_class(
         top = starts[i]
         for b in range(begin, end):
             e = top + np.int64(codes[i, b])
-            line, total = table[e], sums[classes[e], b]
+            c = np.int64(classes[e])
             for t in range(table.shape[1]):
-                total[t] += line[t]
+                sums[c, b, t] += table[e, t]
 
 
 @jit
@@ -65,12 +71,11 @@ def add_by_group(
         if groups[i] >= 0:
             top = starts[i]
             for b in range(begin, end):
-                line, total = table[top + np.int64(codes[i, b])], sums[groups[i], b]
+                e = top + np.int64(codes[i, b])
                 for t in range(table.shape[1]):
-                    total[t] += line[t]
+                    sums[groups[i], b, t] += table[e, t]
 
 
-@jit
 def add_of_chosen(
     codes: Array,
     starts: IntArray,
@@ -88,8 +93,23 @@ def add_of_chosen(
     logarithms ``log(1 + share p_a / p_s)`` and ``log(1 + share (p_a / p_s - 1))`` for each of them. Entries of other
     classes have the place -1; ranks (n, S) that are not finite have cosines of 0.
     """
+    _add_of_chosen(codes, starts, places, p, ranks, share, begin, end, np.empty(sums.shape[1:]), sums)
+
+
+@jit
+def _add_of_chosen(
+    codes: Array,
+    starts: IntArray,
+    places: IntArray,
+    p: FloatArray,
+    ranks: FloatArray,
+    share: float,
+    begin: int,
+    end: int,
+    line: FloatArray,
+    sums: Array,
+) -> None:
     size = p.shape[1]
-    line = np.empty((size, 3 + 3 * size))
     for i in range(codes.shape[0]):
         top, some = starts[i], False
         for e in range(top, starts[i + 1]):
@@ -97,21 +117,22 @@ def add_of_chosen(
             if s < 0:
                 continue
             some = True
-            x, own = line[s], p[i, s]
-            rank = ranks[i, s]
-            wave = cos(pi * rank)
-            x[0], x[1], x[2] = wave, 2.0 * wave * wave - 1.0, (4.0 * wave * wave - 3.0) * wave
-            for t in range(3):
-                x[t] = sqrt(2.0) * x[t] if np.isfinite(rank) else 0.0
+            own, rank = p[i, s], ranks[i, s]
+            wave, height = cos(pi * rank), sqrt(2.0)
+            if np.isfinite(rank):
+                line[s, 0] = height * wave
+                line[s, 1] = height * (2.0 * wave * wave - 1.0)
+                line[s, 2] = height * ((4.0 * wave * wave - 3.0) * wave)
+            else:
+                line[s, 0] = line[s, 1] = line[s, 2] = 0.0
             for a in range(size):
                 ratio = p[i, a] / own
-                x[3 + a] = p[i, a]
-                x[3 + size + 2 * a] = log1p(share * ratio)
-                x[4 + size + 2 * a] = log1p(share * (ratio - 1.0))
+                line[s, 3 + a] = p[i, a]
+                line[s, 3 + size + 2 * a] = log1p(share * ratio)
+                line[s, 4 + size + 2 * a] = log1p(share * (ratio - 1.0))
         if some:
             for b in range(begin, end):
                 s = places[top + np.int64(codes[i, b])]
                 if s >= 0:
-                    total, x = sums[b, s], line[s]
-                    for t in range(x.size):
-                        total[t] += x[t]
+                    for t in range(line.shape[1]):
+                        sums[b, s, t] += line[s, t]
