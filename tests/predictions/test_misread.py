@@ -6,7 +6,7 @@ from scipy import special
 
 import caltest as ct
 from caltest.predictions.convert import as_sample
-from caltest.predictions.misread import CONVERSIONS
+from caltest.predictions.misread import OF_NUMBERS
 
 N = 200
 
@@ -34,17 +34,17 @@ def test_units(family):
     predictions, y = flows()[0][family], flows()[1]
     assert remarks(predictions, y) == ()
     assert remarks(predictions, y / 1000.0) == (
-        "outcomes multiplied by 1000 would fit the predictions: are both in the same unit?",
+        "outcomes multiplied by 1000 or so would fit the predictions: are both in the same unit?",
     )
     if family != "MvNormal":
-        assert "outcomes divided by 60 would fit" in remarks(predictions, 60.0 * y)[0]
+        assert "outcomes divided by 60 or so would fit" in remarks(predictions, 60.0 * y)[0]
 
 
 def test_conversions_come_back():
-    for words, (factor, added) in CONVERSIONS.items():
+    for words, (factor, added) in OF_NUMBERS.items():
         first, rest = words.split(" ", 1)
         inverse = {"plus": "minus", "minus": "plus", "multiplied": "divided", "divided": "multiplied"}[first]
-        other_factor, other_added = CONVERSIONS[f"{inverse} {rest}"]
+        other_factor, other_added = OF_NUMBERS[f"{inverse} {rest}"]
         assert other_factor * (factor * 5.0 + added) + other_added == pytest.approx(5.0)
 
 
@@ -52,9 +52,9 @@ def test_temperatures():
     rng = np.random.default_rng(2)
     celsius = rng.normal(10.0, 8.0, N)
     kelvin = ct.Normal(celsius + 273.15, np.ones(N))
-    assert "outcomes plus 273.15 would fit" in remarks(kelvin, celsius + rng.normal(size=N))[0]
+    assert "outcomes plus 273.15 or so would fit" in remarks(kelvin, celsius + rng.normal(size=N))[0]
     observed = celsius + 273.15 + rng.normal(size=N)
-    assert "outcomes minus 273.15 would fit" in remarks(ct.Normal(celsius, np.ones(N)), observed)[0]
+    assert "outcomes minus 273.15 or so would fit" in remarks(ct.Normal(celsius, np.ones(N)), observed)[0]
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(0.0, 1.0), (0.0, 12.0), (5.0, 1.0), (-20.0, 0.1)])
