@@ -240,6 +240,8 @@ def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[s
         f"{targets.n_censored} of {len(targets)} times are censored, which is taken to be independent of the event "
         "given the prediction; what is tested is F(time), for a censored time a random number between F(time) and 1"
     )
+    if targets.n_censored == len(targets):
+        note += "; no event was seen: if some were, event is coded in another way"
     if beyond:
         note += f"; the same for times after {laws.longest:g}, the last one of the curves ({beyond} of them)"
     return replace(result, notes=(note, *result.notes))

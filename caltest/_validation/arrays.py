@@ -11,7 +11,7 @@ def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
     if ndim == 1:
         array = column(array)
     if array.dtype.kind not in "buif":
-        raise ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers")
+        raise _not_real(array, name)
     if array.size == 0:
         raise ValueError(f"{name}: got no values (shape {array.shape}), wanted at least one observation")
     if array.ndim != ndim:
@@ -19,10 +19,16 @@ def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
     return finite_array(array, name)
 
 
+def _not_real(array: Array, name: str) -> ValueError:
+    """What to say about other types."""
+    advice = "; divide by the unit, such as numpy.timedelta64(1, 'D')" if array.dtype.kind == "m" else ""
+    return ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers{advice}")
+
+
 def finite_array(array: Array, name: str, unit: str = "row") -> FloatArray:
     """Numbers of any shape as float64, all finite; ``unit`` is what errors call one of the first axis."""
     if array.dtype.kind not in "buif":
-        raise ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers")
+        raise _not_real(array, name)
     array = array.astype(np.float64)
     finite = np.isfinite(array)
     if not finite.all():

@@ -267,6 +267,8 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
             "decision names, or add the shift to all of them, and test that on other rows; or pass distributions that "
             "are fitted to the members, such as ct.Normal(members.mean(axis=1), members.std(axis=1))"
         )
+    if data.survival is not None:
+        raise ValueError("there is no map of predicted times that are censored; refit the model to newer data")
     if law is None:
         method, words = recalibration.FamilyTemperatureScaling(), "temperature scaling of the distributions"
     elif law.to_array().ndim == 1:
@@ -295,10 +297,8 @@ def of_power(data: Data, result: CalibrationTestResult) -> Section:
     """What the test would have found, and how many rows it takes."""
     known = result.detectable
     if known is None and result.pvalue > LEVEL and matters(result.measures) is None:
-        raise ValueError(
-            "there is no simulation for these predictions; the intervals in the answer on the size of the error say "
-            "how large it can be"
-        )
+        size = "; the intervals in the answer on the size of the error say how large it can be"
+        raise ValueError(f"there is no simulation for these predictions{size if result.measures else ''}")
     if known is None:
         why = "calibration is rejected" if result.pvalue <= LEVEL else "the intervals answer the question without it"
         return Section(f"Nothing was simulated, because {why}.")

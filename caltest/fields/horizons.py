@@ -22,7 +22,7 @@ from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
 from caltest._validation.arrays import refuse_rows, same_length
 from caltest.named_tests import OmnibusTest
-from caltest.predictions.censored import Censored, ranges_of, rounding
+from caltest.predictions.censored import Censored, notes_on_times, ranges_of
 from caltest.predictions.convert import as_predictions
 
 FEWEST = 5
@@ -275,7 +275,7 @@ def _in_bins(
 ) -> SurvivalCalibration:
     """Both, which differ in what censored rows count."""
     k, number = whole_number("n_bins", n_bins, 2), whole_number("n_resamples", n_resamples, 1)
-    _, low, high = ranges_of(predictions, targets)
+    laws, low, high = ranges_of(predictions, targets)
     n, seed, event = low.size, seed_of(rng), np.asarray(targets.event)
     ends = None if limits is None else _limits(predictions, targets, limits)
     drawing, redrawing = np.random.default_rng(seed).spawn(2)
@@ -299,7 +299,7 @@ def _in_bins(
         null, observed = np.array([_redrawn(method, ends, k, redrawing) for _ in range(number)]), statistic
     pvalue = resampling_pvalue(observed, null)
     tail, censored = float(scipy.special.chdtrc(df, statistic)), int((~event).sum())
-    notes = rounding(targets, low, high)
+    notes = notes_on_times(laws, targets, low, high)
     return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed, notes)
 
 

@@ -1,7 +1,7 @@
 """Resamples of the data in place of redraws from the predictions."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -12,11 +12,11 @@ from caltest._basics.threads import threaded
 from caltest._loops.counting import add_counts
 from caltest._validation import switch
 from caltest.estimators import ECE, SKCE, ClusterSKCE, Estimator
-from caltest.hstatistics.redraws.within_clusters import within_pair_sums
+from caltest.hstatistics.redraws.within_clusters import Clusters, within_pair_sums
 from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums
 from caltest.hstatistics.variances.null_variance import variance_between_clusters, variance_if_calibrated
 from caltest.kernels import PairKernel
-from caltest.nulls.base import Resampled, ResamplingNull
+from caltest.nulls.base import Outcome, Resampled, ResamplingNull
 from caltest.predictions import Predictions, Sample
 
 COUNTS_AT_ONCE = 2**23
@@ -159,6 +159,9 @@ def _count(generator: np.random.Generator, counts: FloatArray) -> None:
 LEAST, FEW = 5, 10
 """Clusters that a test needs, and from which on it rejects 4 to 6 % of calibrated models at the 5 % level."""
 
+RARE = 0.2
+"""Share of clusters with an improbable outcome below which, if they are fewer than 10, outcomes are rare."""
+
 
 @dataclass(frozen=True)
 class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
@@ -186,14 +189,15 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
 
     Notes
     -----
-    Asymptotic in the number of clusters, which are independent: of rare events (Beta(0.3, 12), 30 clusters of 3 equal
-    predictions) it rejects 0.6 % at the 5 % level if outcomes within clusters are independent, and 8 % if they are
-    equal, as the variance is then larger than known (500 data sets each). Time O(n**2 (k + B)) by matrix products, or
-    O(n B) for binary predictions with an exponential kernel.
+    Asymptotic in the number of clusters, which are independent. Of rare events that come in bursts, all of a cluster
+    together, it rejects too many, since the variance is then larger than known and hardly seen in the data: up to 23 %
+    at the 5 % level if one cluster with an event is expected, 4 to 7 % if 8 are ("Rare events in clusters" in
+    ``docs/validity.md``). The result has a note where such clusters are few. Time O(n**2 (k + B)) by matrix products,
+    or O(n B) for binary predictions with an exponential kernel.
 
     With two labels it rejects 0 to 2 % at the 5 % level of outcomes with crossed effects, 5 x 5 to 50 x 10 levels, but
-    too many of rare events that come in bursts ("Two crossed clusters" in ``docs/validity.md``). Asymptotic in the
-    numbers of levels; sets of rows that share no level are taken to be independent given the predictions.
+    8 % of rare events in bursts ("Two crossed clusters" there). Asymptotic in the numbers of levels; sets of rows that
+    share no level are taken to be independent given the predictions.
 
     Sources: signs of clusters in place of observations in the multiplier bootstrap of Leucht and Neumann 2013 and
     Chwialkowski, Sejdinovic and Gretton 2014; two labels: Cameron, Gelbach and Miller 2011, Robust inference with
@@ -238,12 +242,13 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
         variance = variance_between_clusters(kernel, clusters, sample.predictions, rng)
         return estimate, estimate, widened(draws, variance, rng)
 
+    def outcome(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
+        found = super().outcome(estimator, sample, rng)
+        return replace(found, notes=_notes_of_bursts(estimator.clusters, sample.predictions))
+
     def notes(self, estimator: ClusterSKCE, n: int) -> tuple[str, ...]:
         if estimator.clusters.are_crossed:
-            return (
-                "two crossed clusters: the test is conservative, but can reject rare events that come in bursts too "
-                "often; tests of what estimators.one_per_cluster keeps are exact",
-            )
+            return ("two crossed clusters: the test is conservative, most so if outcomes are independent",)
         if estimator.clusters.n_clusters >= FEW:
             return ()
         n_clusters = estimator.clusters.n_clusters
@@ -254,6 +259,32 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
 
     def describe(self) -> str:
         return f"multiplier bootstrap with a random sign for each cluster, {self.n_resamples} draws"
+
+
+def _notes_of_bursts(clusters: Clusters, predictions: Predictions) -> tuple[str, ...]:
+    """Whether improbable outcomes are expected in few clusters only, were those of a cluster to come together."""
+    improbable = _improbable(predictions)
+    if improbable is None:
+        return ()
+    expected = [float((np.bincount(one.codes, improbable) / one.sizes).sum()) for one in clusters.partitions]
+    few = min(zip(expected, [one.n_parts for one in clusters.partitions], strict=True))
+    if few[0] >= min(FEW, RARE * few[1]):
+        return ()
+    return (
+        f"rare outcomes: if those of a cluster come together, {few[0]:.2g} of {few[1]} clusters have one on average, "
+        "and the test can reject up to 23 % of calibrated predictions at the 5 % level; tests of what "
+        "estimators.one_per_cluster keeps are exact",
+    )
+
+
+def _improbable(predictions: Predictions) -> FloatArray | None:
+    """Probabilities (n,) of classes other than the most probable one, and of counts above 0; None for other numbers."""
+    finite = predictions.law.finite
+    if finite is not None:
+        return np.asarray(1.0 - finite.probabilities.max(axis=-1))
+    if not predictions.discrete:
+        return None
+    return np.asarray(-np.expm1(predictions.log_density(np.zeros(len(predictions)))))
 
 
 def _forms(estimator: ClusterSKCE, sample: Sample, part: Sequence[Stream]) -> tuple[FloatArray, float]:

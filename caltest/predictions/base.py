@@ -80,6 +80,8 @@ class Predictions(OwnErrstate, ABC):
     """Whether single targets have positive probabilities, although the targets are numbers."""
     discrete: ClassVar[bool] = False
     """Whether targets are classes or counts, of which finitely many matter."""
+    has_scale: ClassVar[bool] = True
+    """Whether predictions say where targets that are numbers lie, in their unit."""
     longest: float = float("inf")
     """Time up to which the distribution of a time is known."""
     centred_directly: ClassVar[bool] = False

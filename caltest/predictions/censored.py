@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import (
     Array,
@@ -18,7 +19,13 @@ from caltest._basics.numerics import (
 from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions
+from caltest.predictions.misread import OF_TIMES, SOME, converted
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
+from caltest.predictions.standard_scores import FARTHEST
+
+MISPLACED, FITTING = 1.5, 0.5
+"""Normal quantile of the median level of events, 7 or 93 %, from which on their unit is asked for, and how far the
+median and the middle half may be in another one, together, from those of uniform levels."""
 
 MANY, SHARE = 20, 0.5
 """Times of events, and the share of different ones among them up to which they seem rounded."""
@@ -39,7 +46,7 @@ class Censored(OwnErrstate):
     Raises
     ------
     ValueError
-        For times that are not positive, other events than 0 and 1, other lengths, or no event at all.
+        For times that are not positive, other events than 0 and 1, or other lengths.
 
     Examples
     --------
@@ -53,17 +60,20 @@ class Censored(OwnErrstate):
 
     def __post_init__(self) -> None:
         time = finite_array(real_array(self.time, "time", 1), "time")
-        refuse_rows(time <= 0, time, "time", "positive times")
+        refuse_rows(time < 0, time, "time", "positive times")
+        refuse_rows(time == 0, time, "time", "positive times; in whole units, 0 is within the first: pass 0.5")
         wanted = "1 where the event was seen, 0 where it was not; competing risks are not covered"
         event = column(to_array(self.event, "event"))
         if event.dtype.kind in "US":
-            raise ValueError(f"event: got text such as {str(event.flat[0])!r}, wanted {wanted}")
+            first = str(event.flat[0])
+            advice = f"if {first!r} is the event, pass event == {first!r}"
+            raise ValueError(f"event: got text such as {first!r}, wanted {wanted}; {advice}")
         event = finite_array(real_array(event, "event", 1), "event")
+        if set(np.unique(event)) == {1.0, 2.0}:
+            raise ValueError(f"event: got 1 and 2, wanted {wanted}; if 2 is the event, as in R, pass event == 2")
         refuse_rows((event != 0) & (event != 1), event, "event", wanted)
         if len(time) != len(event):
             raise ValueError(f"time has {len(time)} rows but event has {len(event)}; give one of each per subject")
-        if not event.any():
-            raise ValueError("event has no 1: all times are censored, so they say nothing about when events happen")
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "event", event.astype(bool))
 
@@ -127,14 +137,36 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     array([0.5  , 0.379, 0.765])
     """
     laws, low, high = ranges_of(predictions, targets)
+    notes = notes_on_times(laws, targets, low, high)
     u = low + (high - low) * generator_of(rng).random(len(low))
     law, hypothesis = StandardUniform((len(u),)), "F(Y) is uniform given P_X"
     if laws is None:
         # F(time) is known with the time only, so it is nothing to condition on.
         laws, hypothesis = as_predictions(np.full(len(u), 0.5)), "F(Y) is uniform"
     residuals = Residuals(laws, law, hypothesis, (0.25, 0.5, 1.0))
-    residuals.notes = (*laws.notes, *rounding(targets, low, high))
+    residuals.notes = (*laws.notes, *notes)
     return residuals, u
+
+
+def notes_on_times(laws: Predictions | None, targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str, ...]:
+    """What to ask about times: their unit, and whether they are rounded."""
+    rows, seen = np.unique(np.linspace(0, len(targets) - 1, SOME).astype(np.intp)), np.asarray(targets.event)
+    if laws is None or not seen.any() or abs(float(np.median(_scores(low[seen])))) <= MISPLACED:
+        return rounding(targets, low, high)
+    some, subjects = laws.take(rows), targets.take(rows)
+    # As if drawn between the levels that a censored time leaves, evenly.
+    places = np.arange(1.0, rows.size + 1.0) * 0.6180339887498949 % 1.0
+
+    def scores(times: FloatArray) -> FloatArray:
+        _, low, high = ranges_of(some, Censored(times, subjects.event))
+        return _scores(low + places * (high - low))
+
+    units = converted(scores, np.asarray(subjects.time), "times", OF_TIMES, far=0.0, within=FITTING)
+    return (*units, *rounding(targets, low, high))
+
+
+def _scores(levels: FloatArray) -> FloatArray:
+    return np.asarray(scipy.special.ndtri(np.clip(levels, FARTHEST, 1.0 - FARTHEST)))
 
 
 def rounding(targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from caltest.predictions.classes.finite import at_labels
 from caltest.predictions.classes.multi_label import MultiLabel
 from caltest.predictions.foreign import from_scipy, from_torch
 from caltest.predictions.foreign.described import Described, is_foreign, is_of_scipy, is_of_torch, joined
+from caltest.predictions.misread import misread
 from caltest.predictions.mixture import Mixture
 from caltest.predictions.numbers.continuous import Continuous
 
@@ -32,7 +33,7 @@ class Sample:
     targets: Array = field(repr=False)
     rows: IntArray | None = field(default=None, repr=False)
     remarks: tuple[str, ...] = ()
-    """What was done to the rows when they were matched."""
+    """What was done to the rows when they were matched, and what to ask about the outcomes."""
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -230,6 +231,7 @@ def as_sample(
         converted, checked = converted.take(kept), checked[kept]
     elif copy:
         checked = checked.copy()
+    remarks = (*remarks, *misread(converted, checked))
     pools = converted.pooled(checked) if pooled else converted
     return Sample(pools, checked if pools is converted else pools.check_targets(checked), kept, remarks)
 

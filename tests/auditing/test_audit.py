@@ -263,6 +263,8 @@ def test_censored_times():
     assert sections["size"].facts["Fault"].startswith("outcomes are above what was predicted")
     assert sections["survival"].answer.startswith("At ")
     assert {"D-calibration", "A-calibration"} <= set(sections["survival"].facts)
+    assert "there is no map of predicted times that are censored" in sections["recalibration"].answer
+    assert "the answer on the size of the error" not in sections["power"].answer
     assert not sections["pictures"].failed
     assert all(picture.svg.startswith("<svg") for picture in sections["survival"].pictures)
     assert sections["survival"].pictures

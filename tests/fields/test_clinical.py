@@ -11,6 +11,7 @@ from scipy.special import expit
 
 import caltest as ct
 from caltest.fields import clinical
+from caltest.fields.clinical.concordance import interval_of_concordance
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, log_odds, logistic_fits, spline_basis
 from caltest.fields.clinical.sample_size import _newcombe_size
 
@@ -96,6 +97,46 @@ def test_the_interval_of_c_is_that_of_the_pairs():
     z = np.log(high / (1 - high)) - np.log(low / (1 - low))
     wanted = 2 * stats.norm.ppf(0.975) * np.sqrt(variance) / (one.value * (1 - one.value))
     assert z == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(("n", "c"), [(1, 0.3), (3, 0.8), (5, 1.0), (9, 0.0)])
+def test_the_interval_of_c_with_few_events(n, c):
+    """Between the two chances that are z of Newcombe's standard errors from it."""
+    z, half = stats.norm.ppf(0.975), (n + 40) / 2 - 1
+    p, y = np.concatenate([np.full(40, 0.5), np.full(n, 0.6)]), np.repeat([0, 1], [40, n])
+    low, high = interval_of_concordance(p, y, c, 0.95)
+    assert (low == 0.0, high == 1.0) == (c == 0.0, c == 1.0)
+    for t in {low, high} - {0.0, 1.0}:
+        variance = t * (1 - t) / (n * 40) * (1 + half * (1 - t) / (2 - t) + half * t / (1 + t))
+        assert abs(t - c) == pytest.approx(z * np.sqrt(variance), rel=1e-6)
+
+
+@pytest.mark.statistical
+def test_the_interval_of_c_holds_with_few_events(replications):
+    """DeLong's holds for 72 % of data sets with two events, and 87 % with four."""
+    rng, holds, runs, number = np.random.default_rng(8), 0, 0, replications(150, 4000)
+    while runs < number:
+        p = rng.beta(1.0, 30.0, 100)
+        y = (rng.random(100) < p).astype(int)
+        if not 2 <= y.sum() <= 5:
+            continue
+        low, high = interval_of_concordance(p, y, float((p[y == 1][:, None] > p[y == 0]).mean()), 0.95)
+        holds += low <= clinical.validation_size(p).c <= high
+        runs += 1
+    assert holds >= stats.binom.ppf(1e-3, number, 0.95)
+
+
+def test_more_events_than_expected_are_told():
+    """Of errors of curves that have intervals only because so much happened."""
+    rng = np.random.default_rng(2)
+    p = rng.beta(1.0, 99.0, 200)
+    y = np.zeros(200, dtype=int)
+    y[rng.choice(200, 6, replace=False)] = 1
+    found = clinical.validate(p, y, n_resamples=39, rng=1)
+    assert found.row("ICI").interval is not None
+    assert f"6 events where {p.sum():.2g} were expected" in str(found)
+    assert "cases without where" in str(clinical.validate(1.0 - p, 1 - y, n_resamples=39, rng=1))
+    assert "were expected: with" not in str(result())
 
 
 def test_errors_are_beyond_those_of_calibrated_models():
@@ -223,7 +264,7 @@ def test_constant_risks_and_separated_outcomes_have_documented_results():
     separated = clinical.validate(p, (p > 0.5).astype(int), n_resamples=19, rng=1)
     assert separated.row("calibration slope").interval is None
     assert separated.row("calibration slope").value > 5.0
-    assert separated.row("c-statistic").interval is None
+    assert 0.8 < separated.row("c-statistic").interval.low < separated.row("c-statistic").interval.high == 1.0
     assert "separate the outcomes" in str(separated)
     certain = clinical.validate([0.0, 1.0, 1.0, 0.0], [0, 1, 1, 0], n_resamples=19, rng=1)
     assert [one.name for one in certain.rows] == ["O:E ratio", "ICI", "E50", "E90", "Emax"]

@@ -518,3 +518,30 @@ def test_uneven_ranks_are_not_called_correlated():
         notes += result.rows[0].serial.pvalue <= 0.05
         assert result.pvalue <= 0.01
     assert notes <= stats.binom.ppf(0.995, n_sets, 0.05)
+
+
+def test_units_and_codes_are_asked_about():
+    """A code in all members of a date, and the outcome, has any rank."""
+    members, observed = forecasts_of_flows()
+    result = weather.rank_histogram(members, observed, n_resamples=19, rng=1)
+    assert not any("unit" in note or "values are" in note for note in result.notes)
+    litres = weather.rank_histogram(1000.0 * members, observed, n_resamples=19, rng=1)
+    assert "outcomes multiplied by 1000 or so would fit the predictions" in str(litres)
+    members[3] = -9999.0
+    assert "9 values are -9999: if that says" in str(weather.rank_histogram(members, observed, n_resamples=19, rng=1))
+
+
+def forecasts_of_flows():
+    rng = np.random.default_rng(6)
+    flow = np.exp(1.0 + 0.5 * rng.normal(size=(100, 1))) * np.exp(0.2 * rng.normal(size=(100, 10)))
+    return flow[:, :9], flow[:, 9]
+
+
+def test_members_that_a_lead_time_never_has_are_named():
+    xr = pytest.importorskip("xarray")
+    values = np.random.default_rng(1).normal(size=(2, 30, 6))
+    values[1, :, 4] = np.nan
+    forecasts = xr.DataArray(values[..., :5], {"lead": [1, 2]}, ["lead", "time", "member"])
+    outcomes = xr.DataArray(values[..., 5], {"lead": [1, 2]}, ["lead", "time"])
+    with pytest.raises(ValueError, match="no complete case of lead 2: member 4 is never given there, pass lead times"):
+        weather.rank_histogram(forecasts, outcomes, missing="drop")

@@ -31,18 +31,53 @@ def test_wrong_scale_is_found():
 @pytest.mark.parametrize(
     ("time", "event", "words"),
     [
-        ([1.0, 0.0], [1, 0], "positive"),
+        ([1.0, 0.0], [1, 0], "0 is within the first: pass 0.5"),
         ([1.0, -2.0], [1, 0], "positive"),
         ([1.0, 2.0], [1, 2], "event"),
         ([1.0, 2.0], [1], "rows"),
         ([1.0, 2.0], ["died", "alive"], "got text such as 'died', wanted 1 where the event was seen"),
-        ([1.0, 2.0], [0, 0], "all times are censored"),
+        ([1.0, 2.0], [1, 2], "if 2 is the event, as in R, pass event == 2"),
+        ([1.0, 2.0], ["died", "alive"], "if 'died' is the event, pass event == 'died'"),
+        (np.array([1, 2], "timedelta64[D]"), [1, 0], r"divide by the unit, such as numpy.timedelta64\(1, 'D'\)"),
         ([1.0, np.nan], [1, 0], "time"),
     ],
 )
 def test_bad_times_are_refused(time, event, words):
     with pytest.raises(ValueError, match=words):
         Censored(time, event)
+
+
+def test_no_event_says_something():
+    """Of 200 subjects half of whom were to have the event in their time none had it, or none was to have it."""
+    mean = np.random.default_rng(1).normal(size=200)
+    times = Censored(np.exp(mean), np.zeros(200))
+    found = ct.calibration_test(ct.LogNormal(mean, 1.0), times, n_resamples=99, rng=1)
+    assert found.pvalue == 0.01
+    assert "no event was seen: if some were, event is coded in another way" in found.notes[0]
+    assert ct.calibration_test(ct.LogNormal(mean + 6.0, 1.0), times, n_resamples=99, rng=1).pvalue > 0.05
+    assert "no event" not in str(ct.calibration_test(ct.LogNormal(mean, 1.0), data(200)[1], n_resamples=19, rng=1))
+    assert ct.fields.d_calibration(ct.LogNormal(mean, 1.0), times, n_resamples=99, rng=1).pvalue == 0.01
+    assert ct.fields.a_calibration(ct.LogNormal(mean, 1.0), times, n_resamples=99, rng=1).approximate < 1e-9
+
+
+@pytest.mark.parametrize("form", ["distributions", "curves"])
+def test_units_of_times_are_asked_about(form):
+    """Months for predictions in days; and not where three of four rows are, which no factor mends."""
+    rng = np.random.default_rng(3)
+    scale = np.exp(rng.normal(6.5, 0.6, 300))
+    event, limit = scale * rng.exponential(size=300), rng.uniform(50.0, 900.0, 300)
+    time, seen = np.minimum(event, limit), event <= limit
+    laws = ct.Gamma(np.ones(300), scale)
+    if form == "curves":
+        grid = np.geomspace(0.1, 1e4, 400)
+        laws = ct.predictions.SurvivalCurve(grid, 1.0 - laws.cdf(grid[:, None]).T)
+    months = Censored(time / 30.44, seen)
+    words = "times multiplied by 30.44 or so would fit the predictions: are both in the same unit?"
+    assert words in ct.calibration_test(laws, months, n_resamples=19, rng=1).notes
+    assert words in ct.fields.d_calibration(laws, months, n_resamples=19, rng=1).notes
+    for times in (time, np.where(np.arange(300) % 4, time / 30.44, time), time / 3.0):
+        result = ct.calibration_test(laws, Censored(times, seen), n_resamples=19, rng=1)
+        assert not any("unit" in note for note in result.notes)
 
 
 def test_counts_and_other_lengths_are_refused():

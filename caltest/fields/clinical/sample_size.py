@@ -12,6 +12,7 @@ from caltest._results.tables import Table
 from caltest._results.values import Stored
 from caltest._validation import fraction, positive_number
 from caltest.estimators.classical.base import probability_of_one
+from caltest.fields.clinical.concordance import newcombe_variance
 from caltest.fields.clinical.curves import log_odds
 from caltest.predictions.convert import as_predictions
 
@@ -43,7 +44,7 @@ class ValidationSize(Stored):
     prevalence: float
     c: float
 
-    citations = ("riley2021",)
+    citations = ("newcombe2006", "riley2021")
 
     @property
     def n(self) -> int:
@@ -146,7 +147,6 @@ def _newcombe_size(c: float, f: float, largest: float) -> int:
     """The smallest number of cases, of which a share f has the event, with at most this standard error of c."""
 
     def is_enough(n: int) -> bool:
-        half, shares = n / 2.0 - 1.0, n**2 * f * (1.0 - f)
-        return sqrt(c * (1.0 - c) * (1.0 + half * (1.0 - c) / (2.0 - c) + half * c / (1.0 + c)) / shares) <= largest
+        return sqrt(newcombe_variance(c, n * f, n * (1.0 - f))) <= largest
 
     return 2 + bisect_left(range(2, MOST), True, key=is_enough)

@@ -24,6 +24,7 @@ from caltest._validation import fraction, one_of, switch, whole_number
 from caltest.estimators.classical.base import probability_of_one
 from caltest.estimators.classical.cox import cox_calibration
 from caltest.estimators.combined.measures import clopper_pearson
+from caltest.fields.clinical.concordance import concordance, interval_of_concordance
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, log_odds, logistic_fits
 from caltest.fields.clinical.validation_result import CalibrationCurve, ClinicalMeasure, ClinicalValidation
 from caltest.named_tests import OmnibusTest
@@ -103,12 +104,14 @@ def validate(
     between, but calibration in the large, slope and c do not exist there, and their p-values are exact given that they
     do. Errors of curves are never 0: compare them with the range of calibrated models. Interval of O:E: that of Clopper
     and Pearson for the mean of independent events, whose coverage is at least nominal; of intercept and slope: normal
-    limit; of c: DeLong's on the logit scale; of errors of the curve: those of all curves within a band that a bootstrap
-    from the curve gives, from 0 on where the error is not rejected, which is conservative, but for Emax; fewer than 5
-    events are too few for it. Outcomes are independent given the risks, which were not fitted to them. Risks of 0 and 1
-    are left out of regressions. Time O(n B).
+    limit; of c: DeLong's on the logit scale, or Newcombe's score interval (method 5) for fewer than 10 events or cases
+    without; of errors of the curve: those of all curves within a band that a bootstrap from the curve gives, from 0 on
+    where the error is not rejected, which is conservative, but for Emax; fewer than 5 events are too few for it.
+    Outcomes are independent given the risks, which were not fitted to them. Risks of 0 and 1 are left out of
+    regressions. Time O(n B).
 
-    Sources: Van Calster et al. 2019; Austin and Steyerberg 2019; Miller, Hui and Tierney 1991; Cleveland 1979.
+    Sources: Van Calster et al. 2019; Austin and Steyerberg 2019; Miller, Hui and Tierney 1991; Cleveland 1979; Newcombe
+    2006.
 
     Examples
     --------
@@ -139,6 +142,7 @@ def validate(
     intervals, notes = _intervals(p, y, observed, level)
     if min(events, y.size - events) >= FEWEST_EVENTS:
         intervals |= _intervals_of_errors(p, grid, line, others, level)
+        notes += _notes_of_expectation(p, events)
     else:
         found = f"{events} with the event and {y.size - events} without"
         notes += (f"no intervals of ICI, E50, E90 and Emax: {found}, wanted at least {FEWEST_EVENTS} of each",)
@@ -198,7 +202,7 @@ def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
             found[:, 1] = logistic_fits(design[:, :1], inner, np.zeros(1), x)[:, 0]
         if has_slope:
             found[:, 2] = logistic_fits(design, inner, np.array([0.0, 1.0]), nothing)[:, 1]
-            found[:, 3] = _concordance(y, middle_ranks)
+            found[:, 3] = concordance(y, middle_ranks)
         alike = (y == y[:, :1]).all(axis=1)
         found[alike, 1:] = np.nan
         others, line = errors(y)
@@ -215,14 +219,6 @@ def _errors_of(p: FloatArray, curve: CurveOf) -> Statistics:
         return _sizes(np.abs(values - p)), line
 
     return function
-
-
-def _concordance(y: FloatArray, ranks: FloatArray) -> FloatArray:
-    """The share of pairs of a case with and one without the event whose risks have that order, ties half; or NaN."""
-    ones = y.sum(axis=1)
-    pairs = ones * (y.shape[1] - ones)
-    wins = y @ ranks - ones * (ones + 1.0) / 2.0
-    return np.asarray(np.divide(wins, pairs, out=np.full(len(y), np.nan), where=pairs > 0.0))
 
 
 def _intervals(
@@ -245,9 +241,8 @@ def _intervals(
             found[NAMES[2]] = cox_calibration(p, y, confidence_level=level).slope_interval
         except ValueError as reason:
             notes = (f"no interval of the slope: {reason}",)
-    concordance = _delong(p, y, float(observed[3]), z, level)
-    if concordance is not None:
-        found[NAMES[3]] = concordance
+    if np.isfinite(observed[3]):
+        found[NAMES[3]] = interval_of_concordance(p, y, float(observed[3]), level)
     return found, notes
 
 
@@ -265,6 +260,17 @@ def _notes_of_existence(p: FloatArray, events: int, n: int, exists: BoolArray) -
     return (
         f"{100 * (1 - share):.2g} % of calibrated data sets with these risks have no event, or nothing else, and there "
         f"{names} do not exist: they {given}",
+    )
+
+
+def _notes_of_expectation(p: FloatArray, events: int) -> tuple[str, ...]:
+    """Whether errors of curves have intervals only because more happened than was expected."""
+    kinds = {"events": (events, float(p.sum())), "cases without": (p.size - events, float((1.0 - p).sum()))}
+    return tuple(
+        f"{number} {kind} where {expected:.2g} were expected: with {FEWEST_EVENTS} or more of so few, the intervals of "
+        "ICI and E90 hold for 75 % of calibrated models only"
+        for kind, (number, expected) in kinds.items()
+        if expected < FEWEST_EVENTS
     )
 
 
@@ -309,19 +315,6 @@ def _intervals_of_errors(
 def _sizes(errors: FloatArray) -> FloatArray:
     """ICI, E50, E90 and Emax of absolute errors (B, n)."""
     return np.column_stack([errors.mean(axis=1), *np.quantile(errors, [0.5, 0.9], axis=1), errors.max(axis=1)])
-
-
-def _delong(p: FloatArray, y: Array, c: float, z: float, level: float) -> ConfidenceInterval | None:
-    """DeLong's variance of the c-statistic, on the logit scale; None for 0 and 1, and where one case is alone."""
-    ones, zeros = np.sort(p[y == 1]), np.sort(p[y == 0])
-    if not 0.0 < c < 1.0 or min(ones.size, zeros.size) < 2:
-        return None
-    of_ones = (np.searchsorted(zeros, ones, "left") + np.searchsorted(zeros, ones, "right")) / (2.0 * zeros.size)
-    of_zeros = 1.0 - (np.searchsorted(ones, zeros, "left") + np.searchsorted(ones, zeros, "right")) / (2.0 * ones.size)
-    error = float(np.sqrt(of_ones.var(ddof=1) / ones.size + of_zeros.var(ddof=1) / zeros.size)) / (c * (1.0 - c))
-    centre = float(np.log(c / (1.0 - c)))
-    low, high = (1.0 / (1.0 + np.exp(-(centre + sign * z * error))) for sign in (-1.0, 1.0))
-    return ConfidenceInterval(float(low), float(high), level, "DeLong, on the logit scale")
 
 
 def _measure(

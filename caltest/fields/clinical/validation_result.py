@@ -103,7 +103,16 @@ class ClinicalValidation(TabularResult, Stored):
     notes: tuple[str, ...] = ()
 
     picture = "clinical_curve"
-    citations = ("austin2019", "calster2019", "cleveland1979", "cox1958", "delong1988", "dwass1957", "miller1991")
+    citations = (
+        "austin2019",
+        "calster2019",
+        "cleveland1979",
+        "cox1958",
+        "delong1988",
+        "dwass1957",
+        "miller1991",
+        "newcombe2006",
+    )
 
     def __repr__(self) -> str:
         return f"<clinical validation: {pvalue_phrase(self.pvalue)}, {self.events} events in n = {self.n}>"

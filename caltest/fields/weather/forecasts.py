@@ -8,6 +8,8 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, to_array
 from caltest._validation import one_of, whole_number
+from caltest.predictions import Ensemble
+from caltest.predictions.misread import codes_among, in_another_unit
 
 DIMENSIONS = "lead", "time", "station", "member"
 """Names of dimensions, in the order of arrays."""
@@ -64,14 +66,28 @@ def forecasts_of(predictions: Any, targets: Any, horizon: Any, missing: str) -> 
         )
     if not given.any(axis=(1, 2)).all():
         lead = int(given.any(axis=(1, 2)).argmin())
+        never = np.flatnonzero(np.isnan(members[lead]).all(axis=(0, 1)))
+        why = f": member {never[0]} is never given there, pass lead times with the same members together, "
+        why += 'such as predictions.sel(lead=...).dropna("member", how="all")'
         raise ValueError(
             f"predictions and targets: got no complete case{f' of lead {names[lead]}' * bool(names[lead])}"
+            + why * bool(never.size)
         )
     if np.isinf(pools).any():
         raise ValueError("predictions and targets: got an infinite value, wanted finite numbers")
-    note = f"{count} of {given.size} cases had a missing value and were left out"
+    notes = [f"{count} of {given.size} cases had a missing value and were left out"] if count else []
+    notes += _misread(pools[given])
     horizons = inferred if horizon is None else (whole_number("horizon", horizon, 1),) * len(names)
-    return Forecasts(names, np.where(given[..., None], pools, 0.0), given, horizons, (note,) if count else ())
+    return Forecasts(names, np.where(given[..., None], pools, 0.0), given, horizons, tuple(notes))
+
+
+def _misread(pools: FloatArray) -> list[str]:
+    """What to ask about values of members and outcome, the last column: their unit, or codes among them."""
+    codes = [
+        f"{(pools == code).sum()} values are {code:g}: if that says that they are missing, replace it by nan"
+        for code in codes_among(pools)
+    ]
+    return [*codes, *in_another_unit(Ensemble(pools[:, :-1]), pools[:, -1])]
 
 
 Read = tuple[tuple[str, ...], FloatArray, FloatArray, tuple[int, ...]]

@@ -68,6 +68,7 @@ class Unnormalised(Predictions):
     """
 
     family = "Unnormalised"
+    has_scale = False
     centred_directly = True
     known_metrics = "Euclidean(), the distance of the scores"
     _vectors = Parameter(1, "Scores at the points, which are compared, (..., n, m d).")

@@ -99,7 +99,39 @@ def test_signs_of_two_labels_by_the_definition(monkeypatch):
         total = e @ h @ e - h[same_a].sum() - h[same_b].sum()
         assert draw == pytest.approx(total / np.count_nonzero(~(same_a | same_b)), rel=1e-9, abs=1e-12)
     assert result.estimate == pytest.approx(ct.estimators.ClusterSKCE(TV, (A, B))(data.p, data.y), rel=1e-11)
-    assert "rare events that come in bursts" in result.notes[0]
+    assert "two crossed clusters: the test is conservative" in result.notes[0]
+
+
+def rare(number):
+    """Predictions of 90 rows in 30 clusters, of which a number has one or more improbable outcomes on average."""
+    p = np.full(90, number / 30)
+    return {"Bernoulli": ct.Bernoulli(p), "Poisson": ct.Poisson(-np.log1p(-p)), "Ordinal": ct.Ordinal(as_three(p))}
+
+
+def as_three(p):
+    return np.column_stack([p / 2, 1 - p, p / 2])
+
+
+@pytest.mark.parametrize("family", rare(1))
+@pytest.mark.parametrize("crossed", [False, True])
+def test_rare_outcomes_that_can_come_in_bursts_are_told(family, crossed):
+    clusters = np.arange(90) // 3
+    test = ct.ClusterSKCETest((clusters, np.arange(90) % 30) if crossed else clusters, n_resamples=19)
+    for number, is_told in ((1.2, True), (5.9, True), (6.1, False)):
+        predictions = rare(number)[family]
+        notes = test(predictions, predictions.sample(1), rng=1).notes
+        assert any(f"{number} of 30 clusters have one on average" in one for one in notes) == is_told
+        assert any("two crossed clusters" in one for one in notes) == crossed
+
+
+def test_bursts_are_no_matter_of_numbers():
+    """Of many clusters ten with an event are enough, however rare it is; numbers have no improbable outcomes."""
+    p = np.full(900, 0.04)
+    clusters = np.arange(900) // 3
+    kernel = ct.ProductKernel(ct.GaussianKernel(bandwidth=1.0), ct.DeltaKernel())
+    assert ct.ClusterSKCETest(clusters, kernel, 19)(p, np.zeros(900, dtype=int), rng=1).notes == ()
+    normal = ct.Normal(np.arange(90.0), np.ones(90))
+    assert ct.ClusterSKCETest(np.arange(90) // 3, n_resamples=19)(normal, normal.sample(1), rng=1).notes == ()
 
 
 def test_labels_within_others_are_the_others():

@@ -1,0 +1,99 @@
+"""Outcomes that look as if they had been read wrongly: in another unit, or as numbers that stand for missing values."""
+
+from collections.abc import Callable, Sequence
+from math import inf
+
+import numpy as np
+
+from caltest._basics.numerics import Array, FloatArray
+from caltest.predictions.base import Predictions
+
+Conversions = dict[str, tuple[float, float]]
+"""From outcomes to what they are in another unit: by a factor, to which a number is added."""
+
+
+def by_factors(factors: Sequence[float]) -> Conversions:
+    """Multiplied or divided by each."""
+    return {
+        **{f"multiplied by {factor:g}": (factor, 0.0) for factor in factors},
+        **{f"divided by {factor:g}": (1.0 / factor, 0.0) for factor in factors},
+    }
+
+
+OF_NUMBERS = {
+    "plus 273.15": (1.0, 273.15),
+    "minus 273.15": (1.0, -273.15),
+    **by_factors([1000.0, 100.0, 10.0, 3.6, 60.0, 24.0, 7.0, 12.0, 30.44, 365.25]),
+}
+OF_TIMES = by_factors([7.0, 12.0, 24.0, 30.44, 52.18, 60.0, 365.25, 1000.0, 3600.0, 86400.0])
+
+CODES = (-9999.0, -999.0, -99999.0, 9999.0, 99999.0, 1e20, 9.969209968386869e36)
+"""Numbers by which files say that a value is missing; the last one is that of NetCDF."""
+
+FAR, NEAR, ZERO, WIDTHS = 3.0, 1.0, 1.5, (0.3, 4.0)
+"""In predicted standard deviations: from where on the middle outcome makes one ask, within which it fits after a
+conversion, and 0 fits, and how wide the middle half then is, 1.35 if calibrated."""
+
+SOME, OUTLYING = 1000, 4.0
+"""Rows that are looked at, and predicted standard deviations beyond which a code is no value."""
+
+
+def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+    """What to ask about outcomes that are numbers: their unit, or codes among them."""
+    if predictions.discrete or not predictions.has_scale or not len(predictions):
+        return ()
+    return (*in_another_unit(predictions, targets), *_codes(predictions, targets))
+
+
+def in_another_unit(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+    """Whether outcomes lie far from their predictions, and would fit them after a conversion."""
+    rows = np.unique(np.linspace(0, len(predictions) - 1, SOME).astype(np.intp))
+    some, y = predictions.take(rows), np.asarray(targets[rows], dtype=np.float64)
+    return converted(lambda values: some.standard_scores(values[None])[0], y)
+
+
+def converted(
+    scores: Callable[[FloatArray], FloatArray],
+    y: FloatArray,
+    what: str = "outcomes",
+    conversions: Conversions = OF_NUMBERS,
+    far: float = FAR,
+    within: float = inf,
+) -> tuple[str, ...]:
+    """The same of numbers whose standard scores are a function of them.
+
+    ``within`` is how far the median and the width of the middle half may be, together, from those of normal scores.
+    """
+    if not abs(float(np.median(scores(y)))) > far:
+        return ()
+    # Where 0 fits, so does every outcome that is divided by enough.
+    zero_fits = abs(float(np.median(scores(1e-9 * y)))) < ZERO
+    distances = {}
+    for words, (factor, added) in conversions.items():
+        if factor < 1.0 and zero_fits:
+            continue
+        low, middle, high = np.quantile(scores(factor * y + added), [0.25, 0.5, 0.75]).tolist()
+        if abs(middle) < NEAR and WIDTHS[0] < high - low < WIDTHS[1]:
+            distances[words] = abs(middle) + abs(high - low - 1.35)
+    words = min(distances, key=distances.__getitem__, default="")
+    if not words or distances[words] > within:
+        return ()
+    return (f"{what} {words} or so would fit the predictions: are both in the same unit?",)
+
+
+def codes_among(values: FloatArray) -> tuple[float, ...]:
+    """The codes of missing values among numbers that are, most of them, a hundred times smaller at least."""
+    finite = values[np.isfinite(values)]
+    usual = 100.0 * float(np.median(np.abs(finite))) if finite.size else 0.0
+    return tuple(code for code in CODES if abs(code) > usual and (finite == code).any())
+
+
+def _codes(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+    notes = []
+    for code in codes_among(np.asarray(targets, dtype=np.float64)):
+        rows = np.unique(np.nonzero(targets == code)[0])
+        scores = predictions.take(rows).standard_scores(np.asarray(targets[rows], dtype=np.float64)[None])[0]
+        if np.abs(scores[targets[rows] == code]).min() > OUTLYING:
+            first = f"row {rows[0]}" + (", ..." if rows.size > 1 else "")
+            notes.append(f"{rows.size} outcomes are {code:g} ({first}): if that says that they are missing, pass nan")
+    return tuple(notes)

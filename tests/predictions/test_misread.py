@@ -1,0 +1,89 @@
+"""Outcomes in another unit and codes of missing values are asked about, and nothing else is."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+import caltest as ct
+from caltest.predictions.convert import as_sample
+from caltest.predictions.misread import OF_NUMBERS
+
+N = 200
+
+
+def flows(seed=1):
+    rng = np.random.default_rng(seed)
+    centre = np.exp(1.5 + 0.8 * rng.normal(size=N))
+    members = centre[:, None] * np.exp(0.3 * rng.normal(size=(N, 9)))
+    return {
+        "Normal": ct.Normal(centre, 0.3 * centre),
+        "LogNormal": ct.LogNormal(np.log(centre), np.full(N, 0.3)),
+        "Gamma": ct.Gamma(np.full(N, 11.0), centre / 11.0),
+        "StudentT": ct.StudentT(np.full(N, 3.0), centre, 0.1 * centre),
+        "Ensemble": ct.Ensemble(members),
+        "MvNormal": ct.MvNormal(np.stack([centre, 2.0 * centre], axis=1), (0.3 * centre) ** 2),
+    }, centre * np.exp(0.3 * rng.normal(size=N))
+
+
+def remarks(predictions, y):
+    return as_sample(predictions, np.stack([y, 2.0 * y], axis=1) if predictions.family == "MvNormal" else y).remarks
+
+
+@pytest.mark.parametrize("family", flows()[0])
+def test_units(family):
+    predictions, y = flows()[0][family], flows()[1]
+    assert remarks(predictions, y) == ()
+    assert remarks(predictions, y / 1000.0) == (
+        "outcomes multiplied by 1000 or so would fit the predictions: are both in the same unit?",
+    )
+    if family != "MvNormal":
+        assert "outcomes divided by 60 or so would fit" in remarks(predictions, 60.0 * y)[0]
+
+
+def test_conversions_come_back():
+    for words, (factor, added) in OF_NUMBERS.items():
+        first, rest = words.split(" ", 1)
+        inverse = {"plus": "minus", "minus": "plus", "multiplied": "divided", "divided": "multiplied"}[first]
+        other_factor, other_added = OF_NUMBERS[f"{inverse} {rest}"]
+        assert other_factor * (factor * 5.0 + added) + other_added == pytest.approx(5.0)
+
+
+def test_temperatures():
+    rng = np.random.default_rng(2)
+    celsius = rng.normal(10.0, 8.0, N)
+    kelvin = ct.Normal(celsius + 273.15, np.ones(N))
+    assert "outcomes plus 273.15 or so would fit" in remarks(kelvin, celsius + rng.normal(size=N))[0]
+    observed = celsius + 273.15 + rng.normal(size=N)
+    assert "outcomes minus 273.15 or so would fit" in remarks(ct.Normal(celsius, np.ones(N)), observed)[0]
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(0.0, 1.0), (0.0, 12.0), (5.0, 1.0), (-20.0, 0.1)])
+def test_other_errors_are_no_matter_of_units(shift, scale):
+    """Around 0, where a factor changes the spread alone, and far from it, where none fits."""
+    rng = np.random.default_rng(3)
+    predictions = ct.Normal(rng.normal(size=N), np.ones(N))
+    assert remarks(predictions, shift + scale * rng.normal(size=N)) == ()
+    far = ct.Normal(np.full(N, 10.0), np.ones(N))
+    assert remarks(far, 1e4 + 5e3 * rng.normal(size=N)) == ()
+
+
+def test_transforms_have_no_unit():
+    low = special.ndtri(np.random.default_rng(5).random(N) / 1000.0)
+    assert as_sample(*ct.pit_values(ct.Normal(np.zeros(N), np.ones(N)), low)).remarks == ()
+
+
+@pytest.mark.parametrize("family", ["Normal", "Ensemble", "StudentT"])
+def test_codes(family):
+    predictions, y = flows()[0][family], flows()[1]
+    y[[7, 20]] = -9999.0
+    words = "2 outcomes are -9999 (row 7, ...): if that says that they are missing, pass nan"
+    assert remarks(predictions, y) == (words,)
+    assert "are -9999 (row 7, ...)" in str(ct.calibration_test(predictions, y, n_resamples=19, rng=1))
+
+
+def test_codes_that_can_be_values():
+    rng = np.random.default_rng(4)
+    debts = ct.Normal(np.full(N, -8000.0), np.full(N, 50.0))
+    assert remarks(debts, np.append(-9999.0, -8000.0 + 50.0 * rng.normal(size=N - 1))) == ()
+    heavy = ct.Normal(np.zeros(N), np.full(N, 900.0))
+    assert remarks(heavy, np.append(-999.0, rng.normal(size=N - 1))) == ()
