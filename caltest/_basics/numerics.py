@@ -230,11 +230,10 @@ class Table:
             return data
         is_frame = hasattr(data, "to_numpy") or hasattr(data, "columns")
         names = tuple(getattr(data, "column_names", getattr(data, "columns", ()))) if is_frame else ()
-        index = getattr(data, "index", None) if is_frame else None
         return cls(
             _as_given(data, name),
             names if names and names != tuple(range(len(names))) else None,
-            index if hasattr(index, "get_indexer") else None,
+            index_of(data) if is_frame else None,
         )
 
     def take(self, rows: IntArray) -> Self:
@@ -298,10 +297,16 @@ class Table:
         return self.take(rows), (note,)
 
 
+def index_of(data: Any) -> Any:
+    """Labels of the rows of a pandas object, or of predictions that are made of some; None if there are none."""
+    index = getattr(data, "index", None)
+    return index if hasattr(index, "get_indexer") else None
+
+
 def order_of(targets: Any, predictions: Any) -> Table:
     """Labels of the rows of a call without their values: those of the targets, else of the predictions, or none."""
-    indices = (getattr(data, "index", None) for data in (targets, predictions))
-    return Table(np.empty(0), index=next((one for one in indices if hasattr(one, "get_indexer")), None))
+    indices = index_of(targets), index_of(predictions)
+    return Table(np.empty(0), index=next((one for one in indices if one is not None), None))
 
 
 def to_array(data: ArrayLike, name: str) -> Array:
