@@ -206,8 +206,8 @@ class ComparedPair:
 
     @property
     def better(self) -> str:
-        """The model with the smaller estimate; the second one of equal ones."""
-        return self.first if self.estimate < 0.0 else self.second
+        """The model with the smaller estimate; empty if both are the same."""
+        return "" if self.estimate == 0.0 else self.first if self.estimate < 0.0 else self.second
 
 
 @dataclass(frozen=True, repr=False)
