@@ -177,3 +177,18 @@ def test_maps_are_fitted_to_rows_that_are_matched_by_their_index():
     recalibrate = ct.recalibration.FamilyTemperatureScaling()
     found = recalibrate.fit(ct.Normal(pd.Series(X, INDEX), 1.0), series(y))
     assert found.temperature == pytest.approx(recalibrate.fit(ct.Normal(X, 1.0), y).temperature, rel=1e-9)
+
+
+@pytest.mark.parametrize("family", [ct.Categorical, ct.Ordinal])
+def test_columns_name_the_classes_of_families_as_they_do_of_frames(family):
+    named = FRAME.set_axis(["low", "middle", "high"], axis=1)
+    y = np.array(["low", "middle", "high"])[LABELS]
+    predictions = family(named)
+    found = ct.calibration_test(predictions, y, **SETTINGS)
+    assert found.statistic == ct.calibration_test(family(P), LABELS, **SETTINGS).statistic
+    assert found.statistic == ct.calibration_test(predictions, LABELS, **SETTINGS).statistic
+    assert ct.calibration_test(predictions.take(SHUFFLED), y[SHUFFLED], **SETTINGS).pvalue_kind == "exact"
+    with pytest.raises(ValueError, match=r"classes: got .'high', 'low', 'middle'., wanted them in the order"):
+        ct.calibration_test(predictions, y, classes=["high", "low", "middle"], **SETTINGS)
+    with pytest.raises(ValueError, match=r"names of the columns of the predictions .1, 2, 0. as well as their places"):
+        ct.calibration_test(family(FRAME.set_axis([1, 2, 0], axis=1)), LABELS, **SETTINGS)

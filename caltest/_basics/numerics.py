@@ -406,7 +406,9 @@ def _from_objects(array: Array, name: str) -> Array:
         converted = np.array([value if isinstance(value, (bool, int, float)) else float(value) for value in flat])
     except (TypeError, ValueError):
         got = ", ".join(sorted({type(value).__name__ for value in flat}))
-        raise ValueError(f"{name}: got values of type {got}, wanted numbers, or text for all of them") from None
+        rows = isinstance(flat[0], (list, tuple, np.ndarray))
+        advice = f"; pass numpy.stack(list({name})) if each is a row of numbers" if rows else ""
+        raise ValueError(f"{name}: got values of type {got}, wanted numbers, or text for all of them{advice}") from None
     return converted.reshape(array.shape)
 
 

@@ -80,6 +80,8 @@ class Predictions(OwnErrstate, ABC):
     notes: tuple[str, ...] = ()
     classes: tuple[Any, ...] | None = None
     """Names of the outcomes, if these are classes."""
+    _columns: tuple[Any, ...] | None = None
+    """Names of the columns of the data frame of probabilities, which name classes if the targets are such names."""
     _indices: tuple[Any, ...] = ()
     """Those of the pandas objects among the arguments."""
     redraws: ClassVar[str] = "targets redrawn from the predictions"

@@ -220,6 +220,7 @@ def as_sample(
         observed = Table.of(targets, names[1])
         predictions, remarks = _in_order_of(observed, predictions, names)
         kept, outcomes = _complete(observed, names[1], missing)
+        classes = classes_of(_unused_names(predictions), outcomes, classes)
     else:
         table, observed = (Table.of(data, name) for data, name in zip((predictions, targets), names, strict=True))
         table, remarks = table.in_order_of(observed, *names)
@@ -293,12 +294,18 @@ def _in_order_of(observed: Table, predictions: Any, names: tuple[str, str]) -> t
     return predictions.take(rows.values) if notes else predictions, notes
 
 
+def _unused_names(predictions: Any) -> tuple[Any, ...] | None:
+    """Names of columns that predictions were made of, where their classes have no names."""
+    return predictions._columns if isinstance(predictions, Predictions) and predictions.classes is None else None
+
+
 def in_order_of_targets(
     predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None
 ) -> tuple[ArrayLike, Sequence[Any] | None]:
     """Predictions with their rows as ``as_sample`` matches them, and names of their classes."""
     observed = Table.of(targets, "targets")
     if _are_distributions(predictions):
+        classes = classes_of(_unused_names(predictions), observed.array("targets"), classes)
         return _in_order_of(observed, predictions, ("predictions", "targets"))[0], classes
     table, _ = Table.of(predictions, "predictions").in_order_of(observed, "predictions", "targets")
     return table, classes_of(table.names, observed.array("targets"), classes)

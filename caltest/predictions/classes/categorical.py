@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, Table
 from caltest._validation import (
     class_labels,
     class_names,
@@ -38,8 +38,9 @@ class ClassProbabilities(FinitePredictions):
         return new
 
     def _fill(self, probabilities: ArrayLike, classes: Sequence[Any] | None, copy: bool) -> None:
-        array, note = self._checked(probabilities, copy)
-        self._parameters = (array,)
+        table = Table.of(probabilities, "probabilities")
+        array, note = self._checked(table, copy)
+        self._parameters, self._columns = (array,), table.names
         self.classes = class_names(classes, self.n_classes)
         self.notes = (note,) if note else ()
 
