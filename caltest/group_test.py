@@ -9,7 +9,6 @@ import numpy as np
 from caltest._basics.numerics import (
     ArrayLike,
     FloatArray,
-    OwnErrstate,
     check_finite,
     order_of,
     own_errstate,
@@ -20,7 +19,7 @@ from caltest._basics.numerics import (
 from caltest._basics.threads import progress_bars
 from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
 from caltest._results.values import Finding, impossible
-from caltest._validation import same_length, switch
+from caltest._validation import CalledWithData, same_length, switch
 from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import Groups, as_groups, rows_of
 from caltest.default_test import weighted
@@ -43,7 +42,7 @@ EXPLAINED, MOST = 0.1, 50
 
 
 @dataclass(frozen=True)
-class GroupCalibrationTest(OwnErrstate):
+class GroupCalibrationTest(CalledWithData):
     """Exact test of calibration in every group, with a p-value for each that accounts for all.
 
     The targets are redrawn from the predictions, the same ones for all groups. The error of each group, in units of its

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.chunks import accumulate, evenly_spaced_rows
-from caltest._basics.numerics import ArrayLike, OwnErrstate, are_chunks, check_finite, seed_of
+from caltest._basics.numerics import ArrayLike, are_chunks, check_finite, seed_of
 from caltest._basics.threads import one_blas_thread, progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.values import EffectSize
-from caltest._validation import switch
+from caltest._validation import CalledWithData, switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import BlockSKCE, Estimator
 from caltest.estimators.combined.joint import JointEstimator
@@ -28,7 +28,7 @@ WITH_PRODUCTS = 200
 """Rows from which on products of matrices within a joint statistic are so large that several threads take them."""
 
 
-class _Named(OwnErrstate):
+class _Named(CalledWithData):
     """Keeps the arguments of tests; a base, so that the signature of a test is that of what it is made of."""
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
@@ -39,7 +39,7 @@ class _Named(OwnErrstate):
         made: Any = cls.__init__
         if made is not CalibrationTest.__init__ and named.keys() == {"estimator", "null"}:
             return CalibrationTest(**named)
-        test = super().__new__(cls)
+        test = super().__new__(cls, *arguments)
         object.__setattr__(test, "_arguments", (arguments, named))
         return test
 

@@ -135,3 +135,60 @@ def test_indices_that_share_some_labels_only_warn():
 def test_what_could_be_meant_otherwise_is_an_error(call, match):
     with pytest.raises(ValueError, match=match):
         call()
+
+
+COUNTS = RNG.poisson(4.0, N)
+
+
+@pytest.mark.parametrize(
+    ("made", "y"),
+    [
+        (lambda row: ct.Normal(row(X), 1.0), X + RNG.normal(size=N)),
+        (lambda row: ct.Normal(scale=series(np.exp(X)), mean=row(X)), X + RNG.normal(size=N)),
+        (lambda row: ct.NegativeBinomial(row(np.exp(X)), series(1.0 / (1.0 + np.exp(X)))), COUNTS),
+        (lambda row: ct.Ensemble(row(np.column_stack([X, X + 1.0, X - 1.0]))), X),
+        (lambda row: ct.QuantileForecast(pd.Series([0.3, 0.6]), row(np.column_stack([X, X + 1.0]))), X),
+        (lambda row: ct.Ordinal(row(P)), LABELS),
+        (lambda row: ct.Bernoulli(row(P[:, 0])), LABELS == 0),
+    ],
+    ids=["one", "two", "counts", "ensemble", "quantiles", "ordered", "binary"],
+)
+def test_families_made_of_pandas_objects_are_matched_by_their_index(made, y):
+    def labelled(data):
+        return pd.DataFrame(data, INDEX) if data.ndim == 2 else pd.Series(data, INDEX)
+
+    predictions = made(labelled)
+    found = ct.calibration_test(predictions, series(y), **SETTINGS)
+    in_order = predictions.take(SHUFFLED)
+    assert found.statistic == ct.calibration_test(in_order, y[SHUFFLED], **SETTINGS).statistic
+    assert found.notes[-1] == "predictions and targets were matched by their index, which is in another order"
+    assert found.statistic != ct.calibration_test(predictions, series(y).to_numpy(), **SETTINGS).statistic
+    assert in_order.index is None
+
+
+def test_columns_of_parameters_are_matched_by_their_index():
+    rate, chance = np.exp(X), 1.0 / (1.0 + np.exp(X))
+    matched = ct.NegativeBinomial(pd.Series(rate, INDEX), series(chance))
+    assert np.array_equal(matched.probability, ct.NegativeBinomial(rate, chance).probability)
+
+
+def test_maps_are_fitted_to_rows_that_are_matched_by_their_index():
+    y = X + 2.0 * RNG.normal(size=N)
+    recalibrate = ct.recalibration.FamilyTemperatureScaling()
+    found = recalibrate.fit(ct.Normal(pd.Series(X, INDEX), 1.0), series(y))
+    assert found.temperature == pytest.approx(recalibrate.fit(ct.Normal(X, 1.0), y).temperature, rel=1e-9)
+
+
+@pytest.mark.parametrize("family", [ct.Categorical, ct.Ordinal])
+def test_columns_name_the_classes_of_families_as_they_do_of_frames(family):
+    named = FRAME.set_axis(["low", "middle", "high"], axis=1)
+    y = np.array(["low", "middle", "high"])[LABELS]
+    predictions = family(named)
+    found = ct.calibration_test(predictions, y, **SETTINGS)
+    assert found.statistic == ct.calibration_test(family(P), LABELS, **SETTINGS).statistic
+    assert found.statistic == ct.calibration_test(predictions, LABELS, **SETTINGS).statistic
+    assert ct.calibration_test(predictions.take(SHUFFLED), y[SHUFFLED], **SETTINGS).pvalue_kind == "exact"
+    with pytest.raises(ValueError, match=r"classes: got .'high', 'low', 'middle'., wanted them in the order"):
+        ct.calibration_test(predictions, y, classes=["high", "low", "middle"], **SETTINGS)
+    with pytest.raises(ValueError, match=r"names of the columns of the predictions .1, 2, 0. as well as their places"):
+        ct.calibration_test(family(FRAME.set_axis([1, 2, 0], axis=1)), LABELS, **SETTINGS)

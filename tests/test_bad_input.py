@@ -116,6 +116,7 @@ BAD_MATRICES = {
     "text": (P.astype(str), "wanted real numbers"),
     "text among numbers": (np.array([["0.5", 0.5, 0.0]] * N, dtype=object), "got values of type ... wanted numbers"),
     "dictionary": ({"a": P}, "got values of type dict, wanted numbers"),
+    "column of rows": (pd.Series(list(P)), "got values of type ndarray, ... pass numpy.stack(list(predictions))"),
     "generator": ((row for row in P), "got values of type generator, wanted numbers"),
     "frame with names": (pd.DataFrame(P).assign(y=NAMES[Y]), "got values of type ... str, wanted numbers"),
     "frame, missing value": (pd.DataFrame(P).mask(P < 0.1), "got nan at row ... wanted finite numbers"),
@@ -146,6 +147,7 @@ BAD_VECTORS = {
     "ragged": ([0.5, [0.5, 0.5]], "got rows of different lengths, wanted a rectangular array"),
     "masked": (np.ma.masked_less(P1, 0.1), "got a masked array with masked values ... drop those rows"),
     "complex": (P1 + 0j, "got values of type complex128, wanted real numbers"),
+    "logarithms": (np.log(P1), "pass np.exp of them if these are log-probabilities"),
     "text": (P1.astype(str), "wanted real numbers"),
     "objects": (np.array(["a", *P1[1:]], dtype=object), "str, wanted numbers"),
 }
@@ -294,6 +296,10 @@ def test_classes_of_ready_predictions():
 
 
 CONSTRUCTORS = {
+    "Ensemble of transposed members": (
+        lambda: ct.Ensemble(np.zeros((5, 40))).check_targets(np.zeros(40)),
+        "targets: got 40 values, wanted 5, ... pass numpy.swapaxes(members, 0, 1)",
+    ),
     "Categorical of a vector": (lambda: ct.Categorical(P1), "got shape (40,), wanted 2 dimensions"),
     "Categorical 3-D": (lambda: ct.Categorical(P[None]), "got shape (1, 40, 3), wanted 2 dimensions"),
     "Categorical of Categorical": (lambda: ct.Categorical(ct.Categorical(P)), "got values of type Categorical"),

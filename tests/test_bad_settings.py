@@ -112,3 +112,12 @@ def test_messages(make, message):
 @pytest.mark.parametrize("number", [2, 2.0, np.float32(2), np.int64(2), np.array(2.0)])
 def test_numbers_of_all_kinds(number):
     assert ct.GaussianKernel(bandwidth=number).width == 2.0
+
+
+@pytest.mark.parametrize(
+    "kind", [ct.ECE, ct.SKCE, ct.MonteCarloTest, ct.HosmerLemeshowTest, ct.PairedSKCETest, ct.SequentialCalibrationTest]
+)
+@pytest.mark.parametrize("made", [list, np.array, ct.Bernoulli])
+def test_data_in_place_of_settings(kind, made):
+    with pytest.raises(TypeError, match=rf"{kind.__name__}\(\.\.\.\)\(predictions, targets\)"):
+        kind(made([0.2, 0.7]), [0, 1])

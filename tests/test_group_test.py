@@ -275,3 +275,8 @@ class TestManyGroups:
         result = ct.calibration_by_group(p, y, np.arange(n) // 2, n_resamples=99, rng=1)
         assert len(result.groups) == 10_000
         assert result.rejected() == ("0",)
+
+
+def test_rows_in_place_of_masks_are_refused_before_their_number():
+    with pytest.raises(ValueError, match=r"groups\['a'\]: got values of type int64, wanted booleans"):
+        ct.calibration_by_group(np.full(20, 0.5), np.arange(20) % 2, {"a": np.arange(5), "b": np.arange(5, 20)})

@@ -205,16 +205,6 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def _is_frame(data: object) -> bool:
-    return hasattr(data, "to_numpy") or hasattr(data, "columns")
-
-
-def names_of_columns(data: object) -> tuple[Any, ...] | None:
-    """Those of a data frame, unless they only count."""
-    names = tuple(getattr(data, "column_names", getattr(data, "columns", ()))) if _is_frame(data) else ()
-    return names if names and names != tuple(range(len(names))) else None
-
-
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of values, with the names of columns and the labels of rows of whatever holds them.
@@ -238,8 +228,13 @@ class Table:
         """The table that anything array-like is."""
         if isinstance(data, Table):
             return data
-        index = getattr(data, "index", None) if _is_frame(data) else None
-        return cls(_as_given(data, name), names_of_columns(data), index if hasattr(index, "get_indexer") else None)
+        is_frame = hasattr(data, "to_numpy") or hasattr(data, "columns")
+        names = tuple(getattr(data, "column_names", getattr(data, "columns", ()))) if is_frame else ()
+        return cls(
+            _as_given(data, name),
+            names if names and names != tuple(range(len(names))) else None,
+            index_of(data) if is_frame else None,
+        )
 
     def take(self, rows: IntArray) -> Self:
         """Some of the rows, or all in another order."""
@@ -302,10 +297,16 @@ class Table:
         return self.take(rows), (note,)
 
 
+def index_of(data: Any) -> Any:
+    """Labels of the rows of a pandas object, or of predictions that are made of some; None if there are none."""
+    index = getattr(data, "index", None)
+    return index if hasattr(index, "get_indexer") else None
+
+
 def order_of(targets: Any, predictions: Any) -> Table:
     """Labels of the rows of a call without their values: those of the targets, else of the predictions, or none."""
-    indices = (getattr(data, "index", None) for data in (targets, predictions))
-    return Table(np.empty(0), index=next((one for one in indices if hasattr(one, "get_indexer")), None))
+    indices = index_of(targets), index_of(predictions)
+    return Table(np.empty(0), index=next((one for one in indices if one is not None), None))
 
 
 def to_array(data: ArrayLike, name: str) -> Array:
@@ -405,7 +406,9 @@ def _from_objects(array: Array, name: str) -> Array:
         converted = np.array([value if isinstance(value, (bool, int, float)) else float(value) for value in flat])
     except (TypeError, ValueError):
         got = ", ".join(sorted({type(value).__name__ for value in flat}))
-        raise ValueError(f"{name}: got values of type {got}, wanted numbers, or text for all of them") from None
+        rows = isinstance(flat[0], (list, tuple, np.ndarray))
+        advice = f"; pass numpy.stack(list({name})) if each is a row of numbers" if rows else ""
+        raise ValueError(f"{name}: got values of type {got}, wanted numbers, or text for all of them{advice}") from None
     return converted.reshape(array.shape)
 
 

@@ -65,10 +65,14 @@ class CalibrationTestResult(TabularResult, Stored):
         of at least a margin) or ``"difference"`` (two models with the same error).
     hypothesis, predictions, estimator, null
         The null hypothesis, what was tested, what was estimated, and how the p-value was obtained, in words.
+    test
+        Name of the test.
     n, n_used
         Number of observations, and how many of them enter the estimate.
-    statistic
-        Large values speak against calibration.
+    estimate, effect_size
+        Of the error that ``estimator`` names, a squared one for kernels; and in units that say how large that is.
+    statistic, statistic_name
+        What the p-value belongs to, and what that is; large values speak against calibration.
     pvalue
         Probability, or a bound of it, of a statistic at least as large if the predictions are calibrated. In the
         default test and those of textbooks 0 if an outcome occurred to which probability 0 was given.
@@ -82,6 +86,8 @@ class CalibrationTestResult(TabularResult, Stored):
         Integer that reproduces the result as ``rng=seed``, or None if no random numbers were used.
     notes
         What the reader should know: renormalised rows, known weaknesses of the method.
+    citations
+        Keys of the sources, as in ``bibtex()``.
     components
         What each component of an omnibus test found, the one that speaks most against calibration first.
     findings

@@ -18,7 +18,7 @@ class Measure:
     Attributes
     ----------
     name
-        ``"accuracy"``, ``"inside 80 % interval"``, ``"log loss"``, ...
+        ``"accuracy"``, ``"inside the 80 % interval"``, ``"log loss"``, ...
     claimed
         Its mean for outcomes drawn from the predictions.
     observed

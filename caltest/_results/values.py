@@ -22,12 +22,14 @@ JACKKNIFE = "jackknife, normal limit"
 
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """An interval for the calibration error.
+    """An interval for an error, a difference or a rate. ``low, high = interval`` takes it apart.
 
     Attributes
     ----------
     low, high
         Ends, ``inf`` where there is none.
+    confidence_level, method
+        Between 0 and 1, and how the interval was made, in words.
     estimate
         What it is around, if there is one number; cut at 0 as the interval is.
 

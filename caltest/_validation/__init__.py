@@ -10,6 +10,7 @@ from caltest._validation.arrays import (
     refuse_rows as refuse_rows,
     same_length as same_length,
 )
+from caltest._validation.called_with_data import CalledWithData as CalledWithData
 from caltest._validation.labels import (
     LARGEST_COUNT as LARGEST_COUNT,
     class_in_words as class_in_words,

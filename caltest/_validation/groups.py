@@ -193,11 +193,12 @@ def _from_masks(groups: Mapping[Any, ArrayLike], targets: ArrayLike) -> Groups:
     names = [f"groups[{name!r}]" for name in groups]
     tables = [rows_of(mask, name, targets) for name, mask in zip(names, groups.values(), strict=True)]
     masks = [column(table.array(name)) for name, table in zip(names, tables, strict=True)]
+    masks = [_mask(mask, name) for name, mask in zip(names, masks, strict=True)]
     n = max(mask.size for mask in masks)
     for name, mask in zip(names, masks, strict=True):
         if mask.shape != (n,):
             raise ValueError(f"{name}: got shape {mask.shape}, wanted ({n},), one boolean per observation")
-    return Groups.of_masks(groups, (_mask(mask, name) for name, mask in zip(names, masks, strict=True)), n)
+    return Groups.of_masks(groups, masks, n)
 
 
 def _mask(array: Array, name: str) -> BoolArray:

@@ -164,6 +164,8 @@ def _advice(vector: FloatArray) -> str:
     """How to make probabilities of numbers that are none."""
     if vector.min() < -1e-6:
         share = float(np.mean((vector < 0.0) | (vector > 1.0)))
+        if vector.max() <= 0.0:
+            return "; pass np.exp of them if these are log-probabilities, scipy.special.expit if they are logits"
         return "; these look like logits: apply scipy.special.expit first" if share > 0.2 else ""
     if vector.min() < 0.0:
         return "; if this is a rounding error, pass numpy.clip(p, 0, 1)"

@@ -8,13 +8,13 @@ from typing import Any
 
 from numpy.linalg import norm
 
-from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, check_finite, own_errstate, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, pvalue_phrase
 from caltest._results.tables import STANDS_OUT, Bar, Page, Table, TabularResult, aligned, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Stored
-from caltest._validation import fraction, switch
+from caltest._validation import CalledWithData, fraction, switch
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
@@ -60,7 +60,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class PairedSKCETest(OwnErrstate):
+class PairedSKCETest(CalledWithData):
     """Test of the hypothesis that two models have the same calibration error, for the same outcomes.
 
     The difference of the unbiased estimators ``U_A - U_B`` is a U-statistic of the kernel ``h_A - h_B``. With its
@@ -206,8 +206,8 @@ class ComparedPair:
 
     @property
     def better(self) -> str:
-        """The model with the smaller estimate; the second one of equal ones."""
-        return self.first if self.estimate < 0.0 else self.second
+        """The model with the smaller estimate; empty if both are the same."""
+        return "" if self.estimate == 0.0 else self.first if self.estimate < 0.0 else self.second
 
 
 @dataclass(frozen=True, repr=False)

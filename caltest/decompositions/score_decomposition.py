@@ -28,7 +28,7 @@ class ScoreDecomposition(Stored):
     score
         Mean score of the predictions; the smaller the better.
     miscalibration
-        What recalibration would gain; at least 0, and above 0 for calibrated predictions too.
+        What recalibration would gain: with isotonic regression at least 0, and above 0 for calibrated predictions too.
     discrimination
         What recalibrated predictions gain over one prediction for all, the class frequencies.
     uncertainty

@@ -8,17 +8,17 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, OwnErrstate, are_chunks, check_finite, seed_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, are_chunks, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import ASSUMPTIONS
 from caltest._results.values import EffectSize
-from caltest._validation import switch
+from caltest._validation import CalledWithData, switch
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
 
 
-class Estimator(OwnErrstate, ABC):
+class Estimator(CalledWithData, ABC):
     """A calibration error estimated from predictions and targets.
 
     Call it with user data: ``estimator(predictions, targets)``. Subclasses are frozen dataclasses that only

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from inspect import signature
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -11,7 +12,16 @@ import scipy
 
 from caltest._basics.chunks import ChunkedPredictions, have_chunks
 from caltest._basics.jobs import Stream
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, OwnErrstate, check_memory, generator_apart
+from caltest._basics.numerics import (
+    Array,
+    ArrayLike,
+    BoolArray,
+    FloatArray,
+    OwnErrstate,
+    check_memory,
+    generator_apart,
+    index_of,
+)
 from caltest._basics.threads import threaded
 from caltest._validation import class_order, levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
@@ -70,6 +80,10 @@ class Predictions(OwnErrstate, ABC):
     notes: tuple[str, ...] = ()
     classes: tuple[Any, ...] | None = None
     """Names of the outcomes, if these are classes."""
+    _columns: tuple[Any, ...] | None = None
+    """Names of the columns of the data frame of probabilities, which name classes if the targets are such names."""
+    _indices: tuple[Any, ...] = ()
+    """Those of the pandas objects among the arguments."""
     redraws: ClassVar[str] = "targets redrawn from the predictions"
     """What the redraws of a test are, in words."""
     known_metrics: ClassVar[str] = "MMD(kernel)"
@@ -91,7 +105,15 @@ class Predictions(OwnErrstate, ABC):
         """Predictions; of dask arrays what tests make predictions of, chunk by chunk."""
         if have_chunks((*arguments, *named.values())):
             return ChunkedPredictions(cls, arguments, named)
-        return super().__new__(cls)
+        new = super().__new__(cls)
+        in_order = [named[name] for name in signature(cls.__init__).parameters if name in named] if named else []
+        new._indices = tuple(one for data in (*arguments, *in_order) if (one := index_of(data)) is not None)
+        return new
+
+    @property
+    def index(self) -> Any:
+        """Labels of the rows: those of the first pandas object with n rows that they were made of, or None."""
+        return next((one for one in self._indices if len(one) == len(self)), None)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -104,7 +126,7 @@ class Predictions(OwnErrstate, ABC):
         kind = type(self)
         new = object.__new__(kind)
         kept = (one for one in vars(self).items() if not isinstance(getattr(kind, one[0], None), cached_property))
-        vars(new).update(kept, _parameters=parameters)
+        vars(new).update(kept, _parameters=parameters, _indices=())
         return new
 
     def __len__(self) -> int:
@@ -171,10 +193,6 @@ class Predictions(OwnErrstate, ABC):
 
     def __repr__(self) -> str:
         return f"<{self.describe()}>"
-
-    def named_by_columns(self, targets: Array, classes: Sequence[Any] | None) -> Sequence[Any] | None:
-        """Names of classes: those given, or those of the columns of a data frame if targets are such names."""
-        return classes
 
     def with_classes(self, classes: Sequence[Any]) -> "Predictions":
         """The same predictions with names of their classes; ``TypeError`` for other outcomes than classes."""

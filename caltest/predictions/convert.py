@@ -7,7 +7,17 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, IntArray, Table, column, own_errstate, to_array
+from caltest._basics.numerics import (
+    Array,
+    ArrayLike,
+    BoolArray,
+    IntArray,
+    Table,
+    column,
+    index_of,
+    own_errstate,
+    to_array,
+)
 from caltest._basics.threads import progress_bars
 from caltest._results.report import EXCLUDED
 from caltest._validation import not_numbers, not_swapped, switch
@@ -209,9 +219,10 @@ def as_sample(
     names = f"{prefix}predictions", f"{prefix}targets"
     remarks: tuple[str, ...] = ()
     if _are_distributions(predictions):
-        kept, outcomes = _complete(Table.of(targets, names[1]), names[1], missing)
-        if isinstance(predictions, Predictions):
-            classes = predictions.named_by_columns(outcomes, classes)
+        observed = Table.of(targets, names[1])
+        predictions, remarks = _in_order_of(observed, predictions, names)
+        kept, outcomes = _complete(observed, names[1], missing)
+        classes = classes_of(_unused_names(predictions), outcomes, classes)
     else:
         table, observed = (Table.of(data, name) for data, name in zip((predictions, targets), names, strict=True))
         table, remarks = table.in_order_of(observed, *names)
@@ -277,13 +288,28 @@ def _complete(observed: Table, name: str, missing: Missing | None) -> tuple[IntA
     return kept, observed.take(places).array(name)
 
 
+def _in_order_of(observed: Table, predictions: Any, names: tuple[str, str]) -> tuple[Any, tuple[str, ...]]:
+    """Distributions in the order of targets with the same labels of rows, and notes if they were in another."""
+    index = index_of(predictions)
+    if index is None:
+        return predictions, ()
+    rows, notes = Table(np.arange(len(index)), index=index).in_order_of(observed, *names)
+    return predictions.take(rows.values) if notes else predictions, notes
+
+
+def _unused_names(predictions: Any) -> tuple[Any, ...] | None:
+    """Names of columns that predictions were made of, where their classes have no names."""
+    return predictions._columns if isinstance(predictions, Predictions) and predictions.classes is None else None
+
+
 def in_order_of_targets(
     predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None
 ) -> tuple[ArrayLike, Sequence[Any] | None]:
     """Predictions with their rows as ``as_sample`` matches them, and names of their classes."""
-    if _are_distributions(predictions):
-        return predictions, classes
     observed = Table.of(targets, "targets")
+    if _are_distributions(predictions):
+        classes = classes_of(_unused_names(predictions), observed.array("targets"), classes)
+        return _in_order_of(observed, predictions, ("predictions", "targets"))[0], classes
     table, _ = Table.of(predictions, "predictions").in_order_of(observed, "predictions", "targets")
     return table, classes_of(table.names, observed.array("targets"), classes)
 

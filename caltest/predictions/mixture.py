@@ -186,6 +186,11 @@ class Mixture(Predictions):
         return np.asarray(high)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
+        if isinstance(self.components[0], FinitePredictions):
+            raise TypeError(
+                f"predictions: got a {self.family}, which has no means and variances; pass the mean probabilities: "
+                "ct.Categorical(sum of each component's probabilities times its weight)"
+            )
         moments = [one.moments() for one in self.components]
         means = np.stack([mean for mean, _ in moments], axis=-1)
         is_vector = means.ndim > self.weights.ndim

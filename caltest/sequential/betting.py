@@ -9,9 +9,9 @@ from typing import Any, Generic, Literal, Self, TypeVar, cast, get_args
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, order_of, ranges, seed_of, to_array
+from caltest._basics.numerics import ArrayLike, FloatArray, order_of, ranges, seed_of, to_array
 from caltest._results.values import Stored
-from caltest._validation import one_of, switch
+from caltest._validation import CalledWithData, one_of, switch
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import check_product_kernel
@@ -108,7 +108,7 @@ def merging_factor(number: int) -> float:
 Result = TypeVar("Result", bound=Stored)
 
 
-class Betting(OwnErrstate, ABC, Generic[Result]):
+class Betting(CalledWithData, ABC, Generic[Result]):
     """Gamblers who bet against predictions as outcomes come in."""
 
     strategy: Strategy

@@ -164,3 +164,9 @@ def test_bad_input_of_paired():
         ct.PairedSKCETest()(S_PAIRED.p, np.full((40, 4), 0.25), S_PAIRED.y)
     with pytest.raises(TypeError, match="kernel"):
         ct.PairedSKCETest(0.5)
+
+
+def test_neither_of_two_equal_models_is_better():
+    p = np.linspace(0.1, 0.9, 20)
+    (row,) = ct.compare_pairs({"a": p, "b": p}, np.arange(20) % 2).rows
+    assert (row.better, row.pvalue) == ("", 1.0)

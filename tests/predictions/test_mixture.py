@@ -181,3 +181,9 @@ def test_weights_that_are_rounded_are_noted():
 def test_temperature_is_refused():
     with pytest.raises(TypeError, match="temperature: got Mixture predictions"):
         ct.Mixture(NORMALS).at_temperature(2.0)
+
+
+def test_mixtures_of_classes_are_predictions_of_their_mean_probabilities():
+    parts = [ct.Categorical([[0.2, 0.8], [0.5, 0.5]]), ct.Categorical([[0.6, 0.4], [0.1, 0.9]])]
+    with pytest.raises(TypeError, match=r"pass the mean probabilities: ct\.Categorical"):
+        ct.calibration_test(ct.Mixture(parts), [0, 1], n_resamples=9, rng=1)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, column, names_of_columns, to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, Table, column, to_array
 from caltest._validation import (
     class_labels,
     class_names,
@@ -27,8 +27,6 @@ class ClassProbabilities(FinitePredictions):
     """Distributions on the classes 0..k-1, given by an array of probabilities."""
 
     _array = Parameter(0, "Probabilities.")
-    _columns: tuple[Any, ...] | None = None
-    """Names of the columns of a data frame that the probabilities came in."""
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
         self._fill(probabilities, classes, copy=True)
@@ -41,10 +39,10 @@ class ClassProbabilities(FinitePredictions):
         return new
 
     def _fill(self, probabilities: ArrayLike, classes: Sequence[Any] | None, copy: bool) -> None:
-        array, note = self._checked(probabilities, copy)
-        self._parameters = (array,)
-        self._columns = names_of_columns(probabilities)
-        self.classes = class_names(in_order_of_columns(self._columns, classes), self.n_classes)
+        table = Table.of(probabilities, "probabilities")
+        array, note = self._checked(table, copy)
+        self._parameters, self._columns = (array,), table.names
+        self.classes = class_names(in_order_of_columns(table.names, classes), self.n_classes)
         self.notes = (note,) if note else ()
 
     @staticmethod
@@ -64,14 +62,11 @@ class ClassProbabilities(FinitePredictions):
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Labels 0..k-1, booleans for two classes, or names of ``classes``, as an (n,) integer array."""
         names: Sequence[Any] | None = self.classes
-        if self._columns is not None:
-            names = self.named_by_columns(column(to_array(targets, name)), names)
+        if names is None and self._columns is not None:
+            names = classes_of(self._columns, column(to_array(targets, name)), None)
         labels = class_labels(targets, self.n_classes, names, name)
         same_length(len(self), labels.shape[0], name)
         return labels
-
-    def named_by_columns(self, targets: Array, classes: Sequence[Any] | None) -> Sequence[Any] | None:
-        return classes if self.classes is not None else classes_of(self._columns, targets, classes)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-TV / median) x [y = y']``, the kernel of the 2019 paper; TV is ``|p - q|`` for two classes."""

@@ -119,9 +119,9 @@ class MultiLabel(OwnErrstate):
         if values.ndim == 1 and shape[1] == 1:
             values = values[:, None]
         if values.shape != shape:
-            advice = "" if values.ndim == 2 else ", or a set of names of labels for each row"
             raise ValueError(
-                f"targets: got shape {values.shape}, wanted {shape}, one column of 0 and 1 for each label{advice}"
+                f"targets: got shape {values.shape}, wanted {shape}, one column of 0 and 1 for each label, or a set of "
+                "names of labels for each row"
             )
         order: IntArray | None = class_order(table.names, self.names, "targets")
         observed = _as_numbers(values if order is None else values[:, order])

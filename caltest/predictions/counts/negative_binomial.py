@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, in_one_order
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows, same_length
 from caltest.predictions.base import Parameter
 from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, logs_from_tail, stirling_error
@@ -197,7 +197,8 @@ def _log_factor(counts: FloatArray, size: FloatArray) -> FloatArray:
 
 def _vectors(one: ArrayLike, name: str, other: ArrayLike, other_name: str) -> tuple[FloatArray, FloatArray]:
     """Two parameters as (n,) arrays, of which one can be a single number."""
-    first, second = to_array(one, name), to_array(other, other_name)
+    names = name, other_name
+    first, second = (table.array(name) for table, name in zip(in_one_order((one, other), names), names, strict=True))
     if first.ndim == 0 and second.ndim == 1:
         first = np.full(second.shape, first)
     if second.ndim == 0 and first.ndim == 1:

@@ -70,7 +70,13 @@ class Members(Predictions):
         return int(self.members.shape[-1]) if self._is_vector else 1
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        return real_targets(targets, len(self), name, self._dimension if self._is_vector else None)
+        array = to_array(targets, name)
+        if array.ndim and array.shape[0] == self.n_members != len(self):
+            raise ValueError(
+                f"{name}: got {array.shape[0]} values, wanted {len(self)}, one per prediction; there are as many "
+                "members as values: pass numpy.swapaxes(members, 0, 1) if the first axis is that of the members"
+            )
+        return real_targets(array, len(self), name, self._dimension if self._is_vector else None)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         """Raise unless ``other`` is an ensemble of the same kind of targets; the numbers of members can differ."""
