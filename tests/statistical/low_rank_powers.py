@@ -1,10 +1,11 @@
 """What low rank costs the default test in power: ``python -m tests.statistical.low_rank_powers``.
 
 Predictions are fixed, outcomes are drawn from a fault again and again, and the same outcomes are tested with kernels of
-low rank and with all pairs, against the same redraws.
+low rank and with all pairs, against the same redraws. With ``few``, kernels of cells for few classes beside them.
 """
 
 import sys
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -22,9 +23,9 @@ from .settings import dirichlet, spawn
 N, NULL, SETS, WRONG = 10_000, 199, 2, 100
 
 
-def of_classes(concentration, change):
+def of_classes(concentration, change, k=10):
     def make(rng):
-        p = dirichlet(rng, N, 10, concentration)
+        p = dirichlet(rng, N, k, concentration)
         return p, lambda r, s: drawn(r, change(p.probabilities, s))
 
     return make
@@ -34,9 +35,9 @@ def rotated(p, s):
     return (1.0 - s) * p + s * np.roll(p, 1, axis=1)
 
 
-def waving(p, s):
+def waving(p, s, frequency=4.0):
     """Claims of one class are off by a wave, at the cost of the next one."""
-    move = s * np.minimum(p[:, 0], p[:, 1]) * np.sin(4.0 * np.pi * p[:, 0])
+    move = s * np.minimum(p[:, 0], p[:, 1]) * np.sin(frequency * np.pi * p[:, 0])
     q = p.copy()
     q[:, 0], q[:, 1] = p[:, 0] + move, p[:, 1] - move
     return q
@@ -123,13 +124,23 @@ ALTERNATIVES = {
 }
 """Faults with a strength from which the search for one of middling power begins."""
 
+FEW = {
+    f"{k} classes, Dir({concentration:g}), a wave, sin({frequency:g} pi p)": (
+        of_classes(concentration, partial(waving, frequency=frequency), k),
+        0.3,
+    )
+    for k in (3, 4, 5)
+    for concentration, frequency in ((1.0, 4.0), (0.3, 8.0), (1.0, 12.0))
+}
+"""The same for few classes."""
+
 
 def resolved(predictions, rank):
-    """The omnibus with kernels of some rank, or of all pairs for None."""
-    many = 10**9 if rank is None else 500
+    """The omnibus with kernels of some rank, of cells, or of all pairs for None."""
+    many, few = (10**9 if rank is None else 500), 5 if rank == "cells" else 0
     made = components.LowRankSKCE
     with (
-        mock.patch.multiple(components, MANY_CLASSES=many, MANY_NUMBERS=many, MANY_IN_SUMS=10**9),
+        mock.patch.multiple(components, MANY_CLASSES=many, MANY_NUMBERS=many, MANY_IN_SUMS=10**9, KERNEL_CLASSES=few),
         mock.patch.object(components, "LowRankSKCE", lambda kernel, unbiased: made(kernel, rank or 64, unbiased)),
     ):
         return Omnibus().resolve(predictions, 1)
@@ -165,10 +176,11 @@ def middling(make, strength, key):
     return strength
 
 
-def main(ranks):
+def main(alternatives, ranks):
     """Print a row for each fault."""
-    print("| fault | strength | all pairs | " + " | ".join(f"rank {rank}" for rank in ranks) + " |", flush=True)
-    for number, (name, (make, start)) in enumerate(ALTERNATIVES.items()):
+    names = (one if isinstance(one, str) else f"rank {one}" for one in ranks)
+    print("| fault | strength | all pairs | " + " | ".join(names) + " |", flush=True)
+    for number, (name, (make, start)) in enumerate(alternatives.items()):
         strength = round(middling(make, start, (31, number)), 4)
         found = {rank: [] for rank in (None, *ranks)}
         for part in range(SETS):
@@ -182,4 +194,7 @@ def main(ranks):
 
 
 if __name__ == "__main__":
-    main([int(one) for one in sys.argv[1:]] or [64])
+    if sys.argv[1:] == ["few"]:
+        main(FEW, [64, "cells"])
+    else:
+        main(ALTERNATIVES, [int(one) for one in sys.argv[1:]] or [64])
