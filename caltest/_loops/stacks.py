@@ -11,7 +11,14 @@ from caltest._basics.numerics import Array, FloatArray
 def stack(values: FloatArray, batch: tuple[int, ...], ndim: int) -> FloatArray:
     """Contiguous (m, ...) of arrays whose dimensions before the last ``ndim`` broadcast to ``batch``."""
     rest = values.shape[-ndim:]
-    return np.ascontiguousarray(np.broadcast_to(values, (*batch, *rest))).reshape(-1, *rest)
+    return frozen(np.broadcast_to(values, (*batch, *rest))).reshape(-1, *rest)
+
+
+def frozen(values: FloatArray) -> FloatArray:
+    """A contiguous view that cannot be written to: loops that are given such ones are compiled once."""
+    view = np.ascontiguousarray(values, dtype=np.float64).view()
+    view.flags.writeable = False
+    return view
 
 
 def over_pairs(

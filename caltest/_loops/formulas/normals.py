@@ -33,20 +33,18 @@ def diagonal_tiles(rows: Moments, columns: Moments, squares: FloatArray, out: Fl
     (row_means, row_variances), (column_means, column_variances) = rows, columns
     for tile in range(out.shape[0]):
         for i in range(out.shape[1]):
-            line = out[tile, i]
-            # A loop compiles faster than the assignment of a number to an array.
-            for j in range(line.shape[0]):
-                line[j], squares[j] = 1.0, 0.0
+            # Loops and places compile faster than parts of arrays and assignments to them.
+            for j in range(out.shape[2]):
+                out[tile, i, j], squares[j] = 1.0, 0.0
             for a in range(row_means.shape[2]):
                 m, v = row_means[tile, i, a], 1.0 + row_variances[tile, i, a]
-                n, w = column_means[tile, a], column_variances[tile, a]
-                for j in range(line.shape[0]):
-                    precision = 1.0 / np.sqrt(min(v + w[j], LARGEST))
-                    x = precision * (m - n[j])
-                    line[j] *= precision
+                for j in range(out.shape[2]):
+                    precision = 1.0 / np.sqrt(min(v + column_variances[tile, a, j], LARGEST))
+                    x = precision * (m - column_means[tile, a, j])
+                    out[tile, i, j] *= precision
                     squares[j] += x * x
-            for j in range(line.shape[0]):
-                line[j] *= exp_of_negative(-0.5 * squares[j])
+            for j in range(out.shape[2]):
+                out[tile, i, j] *= exp_of_negative(-0.5 * squares[j])
 
 
 @jit
@@ -69,65 +67,57 @@ def mixture_tiles(rows: Components, columns: Components, out: FloatArray) -> Non
 
 
 @jit
-def full_tiles(rows: Moments, columns: Moments, out: FloatArray) -> None:
+def full_tiles(rows: Moments, columns: Moments, factor: FloatArray, work: FloatArray, out: FloatArray) -> None:
     """``|C|**-1/2 exp(-(m - m')' C**-1 (m - m') / 2)`` with ``C = I + S + S'``.
 
     Means (m, r, d) and (m, d, c), lower triangles of the covariance matrices row by row (m, r, t) and (m, t, c) with
-    t = d (d + 1) / 2. The Cholesky factors of all columns are computed at once, with the difference of the means as a
-    further row of the matrix.
+    t = d (d + 1) / 2. The Cholesky factors (t, c) of all columns are computed at once, with the difference of the means
+    as a further row of the matrix. Beside the factors ``work`` (d + 3, c) has room for these, and for determinants,
+    squares and inverse pivots.
     """
     (row_means, row_covariances), (column_means, column_covariances) = rows, columns
     d, c = row_means.shape[2], out.shape[2]
-    factor = np.empty((row_covariances.shape[2], c))
-    difference = np.empty((d, c))
-    determinant, square, inverse = np.empty(c), np.empty(c), np.empty(c)
+    determinant, square, inverse = d, d + 1, d + 2
     for tile in range(out.shape[0]):
         for i in range(out.shape[1]):
-            _fill(row_covariances[tile, i], column_covariances[tile], d, factor)
             for a in range(d):
-                m, n, line = row_means[tile, i, a], column_means[tile, a], difference[a]
+                m = row_means[tile, i, a]
                 for j in range(c):
-                    line[j] = m - n[j]
-            determinant[:] = 1.0
-            square[:] = 0.0
-            for k in range(d):
-                pivot, x = factor[_place(k, k)], difference[k]
-                for j in range(c):
-                    inverse[j] = 1.0 / np.sqrt(pivot[j])
-                    determinant[j] *= inverse[j]
-                    x[j] *= inverse[j]
-                    square[j] += x[j] * x[j]
-                for a in range(k + 1, d):
-                    below, rest = factor[_place(a, k)], difference[a]
+                    work[a, j] = m - column_means[tile, a, j]
+                for b in range(a + 1):
+                    place = _place(a, b)
+                    value = row_covariances[tile, i, place] + (1.0 if a == b else 0.0)
                     for j in range(c):
-                        below[j] *= inverse[j]
-                        rest[j] -= below[j] * x[j]
-                for a in range(k + 1, d):
-                    below = factor[_place(a, k)]
-                    for b in range(k + 1, a + 1):
-                        entry, other = factor[_place(a, b)], factor[_place(b, k)]
-                        for j in range(c):
-                            entry[j] -= below[j] * other[j]
-            line = out[tile, i]
+                        factor[place, j] = value + column_covariances[tile, place, j]
             for j in range(c):
-                line[j] = determinant[j] * exp_of_negative(-0.5 * square[j])
+                work[determinant, j], work[square, j] = 1.0, 0.0
+            for k in range(d):
+                pivot = _place(k, k)
+                for j in range(c):
+                    scale = 1.0 / np.sqrt(factor[pivot, j])
+                    x = work[k, j] * scale
+                    work[inverse, j], work[k, j] = scale, x
+                    work[determinant, j] *= scale
+                    work[square, j] += x * x
+                for a in range(k + 1, d):
+                    below = _place(a, k)
+                    for j in range(c):
+                        factor[below, j] *= work[inverse, j]
+                        work[a, j] -= factor[below, j] * work[k, j]
+                for a in range(k + 1, d):
+                    below = _place(a, k)
+                    for b in range(k + 1, a + 1):
+                        entry, other = _place(a, b), _place(b, k)
+                        for j in range(c):
+                            factor[entry, j] -= factor[below, j] * factor[other, j]
+            for j in range(c):
+                out[tile, i, j] = work[determinant, j] * exp_of_negative(-0.5 * work[square, j])
 
 
 @jit
 def _place(row: int, column: int) -> int:
     """Where an entry of the lower triangle is."""
     return row * (row + 1) // 2 + column
-
-
-@jit
-def _fill(one: FloatArray, others: FloatArray, d: int, out: FloatArray) -> None:
-    """``I + S + S'`` for one S and each of the others."""
-    for a in range(d):
-        for b in range(a + 1):
-            place = _place(a, b)
-            value, other, line = one[place] + (1.0 if a == b else 0.0), others[place], out[place]
-            for j in range(line.shape[0]):
-                line[j] = value + other[j]
 
 
 def scalar(rows: Moments, columns: Moments) -> FloatArray:
@@ -159,6 +149,8 @@ def mixture(rows: Components, columns: Components) -> FloatArray:
 
 def full(rows: Moments, columns: Moments) -> FloatArray:
     """``full_tiles`` of means (..., r, d) and covariances (..., r, d, d) with those of the columns: (..., r, c)."""
-    a, b = np.tril_indices(rows[0].shape[-1])
+    d, c = rows[0].shape[-1], columns[0].shape[-2]
+    a, b = np.tril_indices(d)
     (m, v), (n, w) = rows, columns
-    return over_pairs(full_tiles, (m, v[..., a, b]), (n, w[..., a, b]), 2)
+    work = np.empty((a.size, c)), np.empty((d + 3, c))
+    return over_pairs(full_tiles, (m, v[..., a, b]), (n, w[..., a, b]), 2, *work)

@@ -10,6 +10,7 @@ from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
 from caltest._loops.formulas.kernels import exponential
+from caltest._loops.stacks import frozen
 
 Side = tuple[FloatArray, FloatArray, FloatArray]
 """Targets (r, B) of rows or columns, and the means and precisions (r,) of their smoothed predictions."""
@@ -31,7 +32,8 @@ def smoothed_gaussian_sums(
     sums = np.zeros((n_tiles, n_redraws))
     # Arrays that are made here need no compiled code.
     work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws)
-    _add_smoothed_gaussians(tiles, precision, rows, columns, skip_lower, work, sums)
+    one, two = ((frozen(y), frozen(means), frozen(precisions)) for y, means, precisions in (rows, columns))
+    _add_smoothed_gaussians(frozen(tiles), precision, one, two, skip_lower, work, sums)
     return sums
 
 
@@ -110,7 +112,8 @@ def redrawn_expectation_sums(
     n_tiles, n_redraws = tiles.shape[0], targets.shape[2]
     sums = np.zeros((n_tiles, n_redraws))
     work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws), np.empty(n_redraws)
-    _add_expectations(tiles, (means, factors, heights), targets, False, work, sums)
+    law = frozen(means), frozen(factors), frozen(heights)
+    _add_expectations(frozen(tiles), law, frozen(targets), False, work, sums)
     return sums
 
 

@@ -23,6 +23,7 @@ from caltest._loops.formulas.kernels import (
     rational,
     write_kernel,
 )
+from caltest._loops.stacks import frozen
 
 CACHED = 2**13
 """Numbers of the columns that stay in the cache."""
@@ -61,37 +62,48 @@ def _write_values(settings: Settings, point: FloatArray, columns: FloatArray, ou
     write_kernel(kind, out, 1.0, np.bool_(False), shape)
 
 
-@jit
 def pair_sums(settings: Settings, row_points: Weighted, column_points: Weighted, out: FloatArray) -> None:
     """Write ``sum_ab u_a v_b f(|factors (x_ia - y_jb)|)`` to ``out`` (B, r, c).
 
     For rows (B, r, m, d) with weights u (m,), and columns (B, c, m', d) with weights v (m',).
     """
-    (rows, row_weights), (columns, column_weights) = row_points, column_points
+    rows, columns = ((frozen(points), frozen(weights)) for points, weights in (row_points, column_points))
+    (k, d), n_columns = columns[0].shape[2:], columns[0].shape[1]
+    width = min(n_columns, max(1, CACHED // (k * (d + 2))))
+    work = np.empty((d, k * width)), np.empty(k * width), np.empty(k * width)
+    _write_pair_sums(settings, rows, columns, width, work, out)
+
+
+@jit
+def _write_pair_sums(
+    settings: Settings,
+    row_points: Weighted,
+    column_points: Weighted,
+    width: int,
+    work: tuple[FloatArray, FloatArray, FloatArray],
+    out: FloatArray,
+) -> None:
+    (rows, row_weights), (columns, column_weights), (lines, values, sums) = row_points, column_points, work
     n_rows, m, d = rows.shape[1:]
     n_columns, k = columns.shape[1:3]
-    width = max(1, CACHED // (k * (d + 2)))
     for batch in range(rows.shape[0]):
         for start in range(0, n_columns, width):
             size = min(width, n_columns - start)
-            side_by_side = np.empty((d, k, size))
             for t in range(d):
                 for b in range(k):
                     for j in range(size):
-                        side_by_side[t, b, j] = columns[batch, start + j, b, t]
-            lines = side_by_side.reshape(d, k * size)
-            values, sums = np.empty(k * size), np.empty((k, size))
-            total = sums.reshape(k * size)
+                        lines[t, b * size + j] = columns[batch, start + j, b, t]
             for i in range(n_rows):
-                total[:] = 0.0
+                for q in range(k * size):
+                    sums[q] = 0.0
                 for a in range(m):
-                    _write_values(settings, rows[batch, i, a], lines, values)
-                    _add(row_weights[a], values, total)
+                    _write_values(settings, rows[batch, i, a], lines, values[: k * size])
+                    _add(row_weights[a], values[: k * size], sums)
                 for j in range(size):
                     out[batch, i, start + j] = 0.0
                 for b in range(k):
                     for j in range(size):
-                        out[batch, i, start + j] += column_weights[b] * sums[b, j]
+                        out[batch, i, start + j] += column_weights[b] * sums[b * size + j]
 
 
 def _adder(kind: int) -> Callable[..., None]:
@@ -163,29 +175,52 @@ def redrawn_sums(
     sums = np.zeros((n_tiles, n_redraws))
     # Arrays that are made here need no compiled code.
     work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws)
-    ADDERS[settings[0]](settings, tiles, (rows, columns), skip_lower, False, work, sums)
+    points = frozen(rows), frozen(columns)
+    ADDERS[settings[0]](settings, frozen(tiles), points, skip_lower, False, work, sums)
     return sums
 
 
-@jit
 def redrawn_member_sums(settings: Settings, tiles: FloatArray, members: FloatArray, columns: FloatArray) -> FloatArray:
     """``sum_ij tile[i, j] sum_a f(|factors (x_ia - z_j)|)`` for each tile (L, r, c) and redraw, (L, B).
 
     The points x (r, m, d) are the same for all redraws, the targets z (c, d, B) have a column for each.
     """
     n_tiles, n_redraws = tiles.shape[0], columns.shape[2]
-    sums, lines = np.zeros((n_tiles, n_redraws)), np.empty((n_tiles, n_redraws))
-    values, sum_of_members = np.empty(n_redraws), np.empty(n_redraws)
+    sums = np.zeros((n_tiles, n_redraws))
+    work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws), np.empty(n_redraws)
+    _add_redrawn_members(settings, frozen(tiles), frozen(members), frozen(columns), work, sums)
+    return sums
+
+
+@jit
+def _add_redrawn_members(
+    settings: Settings,
+    tiles: FloatArray,
+    members: FloatArray,
+    columns: FloatArray,
+    work: tuple[FloatArray, FloatArray, FloatArray],
+    sums: FloatArray,
+) -> None:
+    (lines, values, sum_of_members), (n_tiles, n_redraws) = work, sums.shape
     for i in range(tiles.shape[1]):
-        lines[:] = 0.0
+        for tile in range(n_tiles):
+            for b in range(n_redraws):
+                lines[tile, b] = 0.0
         for j in range(tiles.shape[2]):
-            sum_of_members[:] = 0.0
-            if (tiles[:, i, j] == 0.0).all():
+            counts = False
+            for tile in range(n_tiles):
+                counts = counts or tiles[tile, i, j] != 0.0
+            if not counts:
                 continue
+            for b in range(n_redraws):
+                sum_of_members[b] = 0.0
             for a in range(members.shape[1]):
                 _write_values(settings, members[i, a], columns[j], values)
                 _add(1.0, values, sum_of_members)
             for tile in range(n_tiles):
-                _add(tiles[tile, i, j], sum_of_members, lines[tile])
-        sums += lines
-    return sums
+                weight = tiles[tile, i, j]
+                for b in range(n_redraws):
+                    lines[tile, b] += weight * sum_of_members[b]
+        for tile in range(n_tiles):
+            for b in range(n_redraws):
+                sums[tile, b] += lines[tile, b]

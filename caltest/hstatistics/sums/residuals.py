@@ -30,7 +30,7 @@ FARTHEST = 8.0
 VALUES = 2**18
 """Numbers in the features of the redraws that are summed together."""
 
-MANY = 500
+MANY = 100
 """Vectors from which on features have single precision, and pairs i = j stay in, which hardly add to the variance."""
 
 ROWS = 2048

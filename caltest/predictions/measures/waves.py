@@ -6,7 +6,7 @@ from math import inf, pi, sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, ranges
+from caltest._basics.numerics import FloatArray, ranges, read_only
 from caltest._loops.pair_sums import waves
 from caltest.kernels.radial import RadialKernel
 
@@ -73,7 +73,7 @@ class Waves:
         for part in ranges(len(sums), max(8, IN_CACHE // self.size)):
             out = np.zeros((2 * self.size, part.stop - part.start))
             some = np.ascontiguousarray(phases[:, part])
-            share, fade = (np.ascontiguousarray(one[:, part]) for one in (weights, fades))
+            share, fade = (read_only(one[:, part], np.float64) for one in (weights, fades))
             waves.wave_sums(np.cos(some), np.sin(some), share, fade, np.empty((2, out.shape[1])), out)
             sums[part] = out.T
         return sums.reshape(*shape, sums.shape[1])

@@ -41,6 +41,7 @@ def test_vectors_see_the_same_as_all_pairs():
 
 @pytest.mark.parametrize("d", [1, 2])
 def test_sums_of_features(d, monkeypatch):
+    monkeypatch.setattr(hresiduals, "MANY", 1000)
     rng = np.random.default_rng(3)
     predictions = ct.Normal(rng.random(200), 0.1)
     scores = rng.normal(size=(7, 200) if d == 1 else (7, 200, d))
