@@ -31,8 +31,8 @@ CODES = (-9999.0, -999.0, -99999.0, 9999.0, 99999.0, 1e20, 9.969209968386869e36)
 """Numbers by which files say that a value is missing; the last one is that of NetCDF."""
 
 FAR, NEAR, ZERO, WIDTHS = 3.0, 1.0, 1.5, (0.3, 4.0)
-"""In predicted standard deviations: from where on the middle outcome makes one ask, within which it fits after a
-conversion, and 0 fits, and how wide the middle half then is, 1.35 if calibrated."""
+"""In predicted standard deviations: median distance from which on one asks, how far the middle outcome may be after a
+conversion, median distance of 0 up to which it fits, and how wide the middle half may be, 1.35 if calibrated."""
 
 SOME, OUTLYING = 1000, 4.0
 """Rows that are looked at, and predicted standard deviations beyond which a code is no value."""
@@ -45,11 +45,11 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     return (*in_another_unit(predictions, targets), *_codes(predictions, targets))
 
 
-def in_another_unit(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+def in_another_unit(predictions: Predictions, targets: Array, what: str = "outcomes") -> tuple[str, ...]:
     """Whether outcomes lie far from their predictions, and would fit them after a conversion."""
     rows = np.unique(np.linspace(0, len(predictions) - 1, SOME).astype(np.intp))
     some, y = predictions.take(rows), np.asarray(targets[rows], dtype=np.float64)
-    return converted(lambda values: some.standard_scores(values[None])[0], y)
+    return converted(lambda values: some.standard_scores(values[None])[0], y, what)
 
 
 def converted(
@@ -64,10 +64,10 @@ def converted(
 
     ``within`` is how far the median and the width of the middle half may be, together, from those of normal scores.
     """
-    if not abs(float(np.median(scores(y)))) > far:
+    if not np.median(np.abs(scores(y))) > far:
         return ()
     # Where 0 fits, so does every outcome that is divided by enough.
-    zero_fits = abs(float(np.median(scores(1e-9 * y)))) < ZERO
+    zero_fits = np.median(np.abs(scores(1e-9 * y))) < ZERO
     distances = {}
     for words, (factor, added) in conversions.items():
         if factor < 1.0 and zero_fits:
