@@ -1,7 +1,7 @@
 """Outcomes that look as if they had been read wrongly: in another unit, or as numbers that stand for missing values."""
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 
@@ -34,13 +34,22 @@ FAR, NEAR, ZERO, WIDTHS = 3.0, 1.0, 1.5, (0.3, 4.0)
 """In predicted standard deviations: median distance from which on one asks, how far the middle outcome may be after a
 conversion, median distance of 0 up to which it fits, and how wide the middle half may be, 1.35 if calibrated."""
 
+WRONG, RIGHT, FEWEST = 6.0, 2.5, 5
+"""Standard deviations by which outcomes of two classes disagree with wrong probabilities at least, with right ones at
+most, and the fewest events of which percentages can be told."""
+
 SOME, OUTLYING = 1000, 4.0
 """Rows that are looked at, and predicted standard deviations beyond which a code is no value."""
 
 
 def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
-    """What to ask about outcomes that are numbers: their unit, or codes among them."""
-    if predictions.discrete or not predictions.has_scale or not len(predictions):
+    """What to ask about outcomes: their unit, codes among them, and which of two classes the probabilities are of."""
+    if not len(predictions) or not predictions.has_scale:
+        return ()
+    finite = predictions.finite
+    if finite is not None and finite.n_classes == 2 and finite.probabilities_differ:
+        return _of_two_classes(finite.probabilities[:, 1], targets)
+    if predictions.discrete:
         return ()
     return (*in_another_unit(predictions, targets), *_codes(predictions, targets))
 
@@ -97,3 +106,25 @@ def _codes(predictions: Predictions, targets: Array) -> tuple[str, ...]:
             first = f"row {rows[0]}" + (", ..." if rows.size > 1 else "")
             notes.append(f"{rows.size} outcomes are {code:g} ({first}): if that says that they are missing, pass nan")
     return tuple(notes)
+
+
+def _of_two_classes(p: FloatArray, targets: Array) -> tuple[str, ...]:
+    """Whether outcomes disagree with probabilities, and would fit those of the other class, or percentages."""
+    if _disagreement(p, targets) < WRONG:
+        return ()
+    if _disagreement(1.0 - p, targets) < RIGHT:
+        return ("1 - p would fit the outcomes: are these the probabilities of the other class?",)
+    if targets.sum() >= FEWEST and _disagreement(p / 100.0, targets) < RIGHT:
+        return ("p / 100 would fit the outcomes: are these percentages?",)
+    return ()
+
+
+def _disagreement(p: FloatArray, targets: Array) -> float:
+    """The larger standardised sum of ``y - p``, and of that times the log-odds; infinite for impossible outcomes."""
+    inner = (p > 0.0) & (p < 1.0)
+    if (targets[~inner] != p[~inner]).any():
+        return inf
+    q, errors = p[inner], targets[inner] - p[inner]
+    odds, variances = np.log(q) - np.log1p(-q), q * (1.0 - q)
+    sums = [(float(one @ errors), float(np.square(one) @ variances)) for one in (np.ones_like(q), odds)]
+    return max((abs(one) / sqrt(variance) for one, variance in sums if variance > 0.0), default=0.0)
