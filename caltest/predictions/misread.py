@@ -7,6 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
+from caltest.predictions.ensembles.ensemble import Pool
 
 Conversions = dict[str, tuple[float, float]]
 """From outcomes to what they are in another unit: by a factor, to which a number is added."""
@@ -44,7 +45,8 @@ SOME, OUTLYING = 1000, 4.0
 
 def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     """What to ask about outcomes: their unit, codes among them, and which of two classes the probabilities are of."""
-    if not len(predictions) or not predictions.has_scale:
+    # Pools of members have the outcome among them.
+    if not len(predictions) or not predictions.has_scale or isinstance(predictions, Pool):
         return ()
     finite = predictions.finite
     if finite is not None and finite.n_classes == 2 and finite.probabilities_differ:
