@@ -169,7 +169,9 @@ def _advice(vector: FloatArray) -> str:
         return "; these look like logits: apply scipy.special.expit first" if share > 0.2 else ""
     if vector.min() < 0.0:
         return "; if this is a rounding error, pass numpy.clip(p, 0, 1)"
-    return "; if these are percentages, divide them by 100" if 2.0 < vector.max() <= 100.0 else ""
+    if 2.0 < vector.max() <= 100.0:
+        return "; if these are percentages, divide them by 100"
+    return "; if these are basis points, divide them by 10 000" if 100.0 < vector.max() <= 10_000.0 else ""
 
 
 def not_swapped(predictions: Array, targets: Array) -> None:

@@ -114,8 +114,8 @@ def of_data(data: Data, result: CalibrationTestResult) -> Section:
     facts["Impossible outcomes"] = f"{sample.impossible.size}"
     facts["Order in time"] = "known" if data.order is not None else "not given"
     facts["Not checkable"] = result.assumes
-    if result.notes:
-        facts["Notes"] = "; ".join(result.notes)
+    if notes := dict.fromkeys((*sample.remarks, *result.notes)):
+        facts["Notes"] = "; ".join(notes)
     return Section(f"{data.n} rows were read and {len(sample)} are used.", facts)
 
 

@@ -50,7 +50,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
     add(parser, "--n-resamples", default=999, help="redraws of each test (default: 999)")
-    add(parser, "--missing", "--normal", "--format", "--seed")
+    add(parser, "--missing", "--normal", "--members", "--format", "--seed")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -97,11 +97,11 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
     outcomes = outcomes_of(options)
     if isinstance(outcomes, str):
         sample, n, fields = read_one_file(
-            options.predictions, outcomes, beside, options.normal, options.missing, options.columns
+            options.predictions, outcomes, beside, options.family, options.missing, options.columns
         )
         fields = {name: kept(column, sample) for name, column in fields.items()}
     else:
-        sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing, options.columns)
+        sample, n = read_sample(options.predictions, outcomes, options.family, options.missing, options.columns)
     features = {} if options.features is None else read_columns(options.features, n, sample)
     columns = features | fields
     roles: dict[str, Any] = {

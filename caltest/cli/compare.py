@@ -27,7 +27,7 @@ def add_to(commands: Any) -> None:
     add(parser, "--outcome-column", "--columns")
     add(parser, "--n-resamples", default=999, help="redraws of the outcomes (default: 999)")
     parser.add_argument("--pairs", action="store_true", help="test which models differ from each other instead")
-    add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
+    add(parser, "--missing", "--normal", "--members", "--format", "--alpha", "--seed", "--fail-on-reject")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,8 +49,8 @@ def _read(options: argparse.Namespace) -> dict[str, Sample]:
     """Samples by the names of their models."""
     *paths, last = options.predictions
     if options.outcome_column is not None:
-        if paths or options.normal:
-            raise ValueError("--outcome-column: got several files or --normal, wanted one with a column for each model")
+        if paths or options.family:
+            raise ValueError("--outcome-column: got several files or numbers, wanted one with a column for each model")
         return read_models(last, options.outcome_column, options.missing, options.columns)
     if options.columns:
         raise ValueError("--columns: got it without --outcome-column, wanted both, with one file")
@@ -60,7 +60,7 @@ def _read(options: argparse.Namespace) -> dict[str, Sample]:
     check_different(options.predictions)
     outcomes = read_outcomes(last)
     pairs = zip(names, paths, strict=True)
-    return {name: read_sample(path, outcomes, options.normal, options.missing)[0] for name, path in pairs}
+    return {name: read_sample(path, outcomes, options.family, options.missing)[0].pooled() for name, path in pairs}
 
 
 def model_names(paths: list[Path]) -> list[str]:

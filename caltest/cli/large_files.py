@@ -50,7 +50,7 @@ class Files:
     predictions: Path
     outcomes: Path | str
     columns: Sequence[str]
-    normal: bool
+    family: str
     missing: Missing
 
     @property
@@ -145,21 +145,21 @@ class Survey:
             given, observed = next(files.parts(None))
             if given is None or observed is None:
                 raise ValueError(f"{files.predictions}: got no rows, wanted some in both files")
-            if not files.normal and not files.columns:
+            if not files.family and not files.columns:
                 check_columns(given)
         n, outcomes = 0, Outcomes(set(given.names or given.head or ()))
         for some, others in files.parts(_uncounted):
             n += 0 if some is None else len(some)
             if others is not None:
                 outcomes.add(others)
-        are_headers = headers(_as_if(given, n), _as_if(observed, outcomes.n), files.normal)
+        are_headers = headers(_as_if(given, n), _as_if(observed, outcomes.n), files.family)
         if observed.head is not None and not are_headers[1]:
             head = replace(
                 observed, values=np.array([observed.head], dtype=object), lines=np.array([observed.head_line])
             )
             outcomes.add(head)
         table = given.with_head(are_headers[0])
-        if files.normal or not 0 < len(outcomes.first) <= MOST:
+        if files.family or not 0 < len(outcomes.first) <= MOST:
             return cls(files, are_headers, table, outcomes, None, None)
         targets, is_text = outcomes.targets(observed, table), observed.values.dtype == object
         known = dict(zip(outcomes.first, targets.tolist(), strict=True)) if is_text else None
@@ -189,7 +189,7 @@ class Survey:
     def sample(self, given: Rows, observed: Rows) -> Sample:
         """A part as it is tested."""
         targets = targets_of(observed, self.table) if self.targets is None else self._known(observed)
-        return paired(given, observed, targets, self.files.normal, self.files.missing, None, self.classes)
+        return paired(given, observed, targets, self.files.family, self.files.missing, None, self.classes).pooled()
 
     def _known(self, observed: Rows) -> Array:
         assert self.targets is not None

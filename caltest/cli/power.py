@@ -56,7 +56,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Simulate and print."""
-    predictions, _ = read_predictions(options.predictions, normal=options.normal)
+    predictions, _ = read_predictions(options.predictions, family=options.family)
     generator = generators.Resampled(predictions, DEVIATIONS[options.deviation][1](options.strength))
     result = simulated_power(
         SimulatedTest(options.test, options.n_resamples, predictions),

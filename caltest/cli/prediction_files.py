@@ -26,11 +26,13 @@ from caltest._basics.files import (
 )
 from caltest._basics.numerics import Array, FloatArray, Table
 from caltest._validation import observation_weights, same_length
-from caltest.predictions import Normal, Predictions, Sample
+from caltest.predictions import Ensemble, Normal, Predictions, Sample
 from caltest.predictions.convert import Missing, as_predictions, as_sample
 
 MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"}
 """How files write missing outcomes, in small letters, unless a class has the name."""
+
+NUMBERS = "are two columns, mean and standard deviation, with --normal, or members with --members"
 
 OUTPUTS = (".csv", ".csv.gz", ".npy")
 
@@ -50,32 +52,33 @@ def read_outcomes(path: Path) -> Rows:
 def read_sample(
     predictions: Path,
     outcomes: Path | Rows | str,
-    normal: bool = False,
+    family: str = "",
     missing: Missing = "refuse",
     columns: Sequence[str] = (),
 ) -> tuple[Sample, int]:
     """Predictions and outcomes from files, and the number of rows, those of missing outcomes among them.
 
     Outcomes are a file, what was read of one, or the name of a column of the file of predictions. Predictions are in
-    all other columns, or in those that are named. Errors name the file, and the line where there is one.
+    all other columns, or in those that are named; of numbers if there is a ``family``, ``"normal"`` or ``"members"``.
+    Errors name the file, and the line where there is one.
     """
     if isinstance(outcomes, str):
-        sample, n, _ = read_one_file(predictions, outcomes, (), normal, missing, columns)
+        sample, n, _ = read_one_file(predictions, outcomes, (), family, missing, columns)
         return sample, n
     if isinstance(outcomes, Path):
         check_different([predictions, outcomes])
-    given = read_with_columns(predictions, (), columns)[0] if columns else _read(predictions, normal)
-    return _matched(given, read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes, normal, missing)
+    given = read_with_columns(predictions, (), columns)[0] if columns else _read(predictions, family)
+    return _matched(given, read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes, family, missing)
 
 
 def read_one_file(
-    path: Path, outcomes: str, others: Sequence[str], normal: bool, missing: Missing, columns: Sequence[str] = ()
+    path: Path, outcomes: str, others: Sequence[str], family: str, missing: Missing, columns: Sequence[str] = ()
 ) -> tuple[Sample, int, dict[str, Array]]:
     """The same from one file, with columns (n,) that are no predictions by their names."""
-    given, taken = _read_apart(path, [outcomes, *others], columns, are_checked=not normal)
+    given, taken = _read_apart(path, [outcomes, *others], columns, are_checked=not family)
     observed = replace(taken, values=taken.values[:, :1])
     found = {name: _column(column) for name, column in zip(others, taken.values.T[1:], strict=True)}
-    return *_matched(given, observed, normal, missing), found
+    return *_matched(given, observed, family, missing), found
 
 
 def _read_apart(path: Path, others: Sequence[str], columns: Sequence[str], are_checked: bool) -> tuple[Rows, Rows]:
@@ -93,7 +96,7 @@ def read_models(path: Path, outcomes: str, missing: Missing, columns: Sequence[s
     single = {
         name: replace(given, values=given.values[:, [j]], names=[name]) for j, name in enumerate(given.names or ())
     }
-    return {name: _matched(one, observed, False, missing)[0] for name, one in single.items()}
+    return {name: _matched(one, observed, "", missing)[0] for name, one in single.items()}
 
 
 @contextmanager
@@ -107,38 +110,38 @@ def columns_advised(are_named: bool) -> Iterator[None]:
         raise ValueError(f"{error}; or name the columns of predictions with --columns") from None
 
 
-def _matched(given: Rows, observed: Rows, normal: bool, missing: Missing) -> tuple[Sample, int]:
-    is_header, outcome_is_header = headers(given, observed, normal)
+def _matched(given: Rows, observed: Rows, family: str, missing: Missing) -> tuple[Sample, int]:
+    is_header, outcome_is_header = headers(given, observed, family)
     table, labels = given.with_head(is_header), observed.with_head(outcome_is_header)
     targets = targets_of(labels, table)
-    return paired(table, labels, targets, normal, missing, names_of(table)), len(targets)
+    return paired(table, labels, targets, family, missing, names_of(table)), len(targets)
 
 
 def paired(
     table: Rows,
     labels: Rows,
     targets: Array,
-    normal: bool,
+    family: str,
     missing: Missing,
     names: tuple[str, ...] | None = None,
     classes: Sequence[str] | None = None,
 ) -> Sample:
-    """Rows of predictions with the targets that labels became; errors say where in the files they are.
+    """Rows of predictions with the targets that labels became, not pooled; errors say where in the files they are.
 
     ``classes`` are names of classes if targets are such names; else these are ``names``, if targets are among them.
     """
     try:
-        if normal:
-            return as_sample(_normal(table), targets, missing=missing)
+        if family:
+            return as_sample(_of_numbers(table, family), targets, missing=missing, pooled=False)
         sample = as_sample(Table(table.values, names), targets, classes, missing=missing)
         return replace(sample, predictions=_named(sample.predictions, table.names))
     except ValueError as error:
         raise ValueError(_located(str(error), table, labels)) from None
 
 
-def _read(path: Path, normal: bool) -> Rows:
+def _read(path: Path, family: str) -> Rows:
     given = read_rows(path, numbers)
-    if not normal:
+    if not family:
         check_columns(given)
     return given
 
@@ -191,13 +194,13 @@ def _column(cells: Array) -> Array:
     return np.array([np.nan if absent else float(text) for text, absent in zip(texts, missing, strict=True)])
 
 
-def read_predictions(path: Path, normal: bool = False) -> tuple[Predictions, list[str] | None]:
+def read_predictions(path: Path, family: str = "") -> tuple[Predictions, list[str] | None]:
     """Predictions from a file, without outcomes, and the names of its columns, if it has some."""
-    given = _read(path, normal)
-    table = given.with_head(_is_header(given, normal))
+    given = _read(path, family)
+    table = given.with_head(_is_header(given, family))
     try:
-        if normal:
-            return _normal(table), table.names
+        if family:
+            return _of_numbers(table, family), table.names
         return _named(as_predictions(table.values), table.names), table.names
     except ValueError as error:
         raise ValueError(_located(str(error), table, None)) from None
@@ -268,12 +271,12 @@ def _same(path: Path, other: Path) -> bool:
     return os.path.realpath(path) == os.path.realpath(other)
 
 
-def headers(given: Rows, observed: Rows, normal: bool) -> tuple[bool, bool]:
+def headers(given: Rows, observed: Rows, family: str) -> tuple[bool, bool]:
     """Whether the first lines of predictions and of outcomes are headers: where they can be both, numbers of rows say.
 
     Those of both files are where pandas writes 0, 1, ... over columns without names.
     """
-    first, second = _can_be_header(given, normal), _outcomes_can_be_header(observed, given, normal)
+    first, second = _can_be_header(given, family), _outcomes_can_be_header(observed, given, family)
     n, m = len(given.values), len(observed.values)
     fitting = [(a, b) for a in first for b in second if n + _is_row(given, a) == m + _is_row(observed, b)]
     for rows, readings in ((given, first), (observed, second)):
@@ -287,8 +290,8 @@ def headers(given: Rows, observed: Rows, normal: bool) -> tuple[bool, bool]:
         )
     if len(fitting) == 1:
         return fitting[0]
-    header = _is_header(given, normal) or not is_number((observed.head or ["0"])[0])
-    if not header and not normal and _is_excluded(given, observed):
+    header = _is_header(given, family) or not is_number((observed.head or ["0"])[0])
+    if not header and not family and _is_excluded(given, observed):
         raise ValueError(
             f"{given.path}, line {given.head_line}: got {','.join(given.head or [])!r}, which can be a header or a "
             "certain prediction, of what did not occur; write names over the columns, or 1.0 for 1"
@@ -300,7 +303,7 @@ def _is_row(rows: Rows, is_header: bool) -> int:
     return int(rows.head is not None and not is_header)
 
 
-def _can_be_header(rows: Rows, normal: bool) -> list[bool]:
+def _can_be_header(rows: Rows, family: str) -> list[bool]:
     """The readings of the first line of predictions: as a header, as a row."""
     if rows.head is None or any(is_number(cell) and not cell.isdecimal() for cell in rows.head):
         return [False]
@@ -308,7 +311,7 @@ def _can_be_header(rows: Rows, normal: bool) -> list[bool]:
         return [True]
     if len(set(rows.head)) < len(rows.head):
         return [False]
-    return [True, False] if normal or _can_be_certain(rows.head) else [True]
+    return [True, False] if family or _can_be_certain(rows.head) else [True]
 
 
 def _can_be_certain(cells: list[str]) -> bool:
@@ -317,7 +320,7 @@ def _can_be_certain(cells: list[str]) -> bool:
     return numbers in ([0], [1]) or (len(numbers) > 1 and sum(numbers) == max(numbers) == 1)
 
 
-def _outcomes_can_be_header(rows: Rows, given: Rows, normal: bool) -> list[bool]:
+def _outcomes_can_be_header(rows: Rows, given: Rows, family: str) -> list[bool]:
     if rows.head is None:
         return [False]
     (cell,) = rows.head
@@ -328,12 +331,12 @@ def _outcomes_can_be_header(rows: Rows, given: Rows, normal: bool) -> list[bool]
         return [False]
     if not is_number(cell) or cell == "0":
         return [True, False]
-    return [cell.isdecimal() and not normal and int(cell) > max(2, given.values.shape[1])]
+    return [cell.isdecimal() and not family and int(cell) > max(2, given.values.shape[1])]
 
 
-def _is_header(rows: Rows, normal: bool) -> bool:
+def _is_header(rows: Rows, family: str) -> bool:
     """Whether the first line of predictions is a header, as far as they say: 0, 1, ... over fractions is one."""
-    is_header, *others = _can_be_header(rows, normal)
+    is_header, *others = _can_be_header(rows, family)
     if not others:
         return is_header
     counts = rows.head == [str(j) for j in range(len(rows.head or []))]
@@ -396,7 +399,10 @@ def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -
         )
 
 
-def _normal(table: Rows) -> Normal:
+def _of_numbers(table: Rows, family: str) -> Predictions:
+    """Predictions of numbers, ``"normal"`` or ``"members"`` of ensembles."""
+    if family == "members":
+        return Ensemble(table.values)
     if table.values.shape[1] != 2:
         raise ValueError(f"{table.path}: got {table.values.shape[1]} columns, wanted 2: mean and standard deviation")
     return Normal(table.values[:, 0], table.values[:, 1])
@@ -421,7 +427,7 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
     """An error about arrays as one about files, with lines beside rows."""
     name, _, rest = message.partition(": ")
     rows = outcomes if name == "targets" and outcomes is not None else predictions
-    if name not in ("targets", "predictions", "probabilities", "mean", "scale"):
+    if name not in ("targets", "predictions", "probabilities", "mean", "scale", "members"):
         return message
     rest = re.sub(r"\bcolumn (\d+)", lambda found: f"column {int(found[1]) + 1}", rest)
 
@@ -432,7 +438,7 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
         return f"{found[1]} {rows.row(row)}" + (f" ({rows.where(row)})" if rows.lines.size else "")
 
     rest = re.sub(r"\b(row|position) (\d+)", place, rest)
-    rest = re.sub("need their family: .*", "are two columns, mean and standard deviation, with --normal", rest)
+    rest = re.sub("need their family: .*", NUMBERS, rest)
     if name in ("mean", "scale"):
         rest = f"{name}: {rest}"
     return f"{rows.path}: {rest}".replace('pass missing="drop"', "pass --missing drop")

@@ -55,11 +55,11 @@ def run(options: argparse.Namespace) -> int:
     inputs = [path for path in (options.predictions, options.outcomes, options.apply) if path is not None]
     check_outputs({"--output": options.output, "--save": options.save}, inputs, options.force)
     outcomes = outcomes_of(options)
-    sample, _ = read_sample(options.predictions, outcomes, options.normal, options.missing)
+    sample, _ = read_sample(options.predictions, outcomes, options.family, options.missing)
     from caltest import recalibration as maps
 
     method, targets = method_for(options.method, sample.predictions), sample.as_given
-    others = None if options.apply is None else read_predictions(options.apply, options.normal)
+    others = None if options.apply is None else read_predictions(options.apply, options.family)
     report = maps.report(sample.predictions, targets, method, rng=options.seed, progress=in_terminal())
     if others is not None or options.save is not None:
         fitted = method.fit(sample.predictions, targets)

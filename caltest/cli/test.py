@@ -52,7 +52,7 @@ def add_to(commands: Any) -> None:
     )
     clusters = "the same, or two of them, a,b: rows that share a cluster are dependent"
     parser.add_argument("--clusters", metavar="NAME", type=names_of, help=clusters)
-    add(parser, "--missing", "--normal", "--format", "--alpha", "--seed", "--fail-on-reject")
+    add(parser, "--missing", "--normal", "--members", "--format", "--alpha", "--seed", "--fail-on-reject")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help=argparse.SUPPRESS)
 
 
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if found is not None:
         return _judged(options, replace(found[0], notes=(*found[0].notes, *found[1])))
     sample, weights, said, fields = _read(options)
-    sample = prepared(options.test, sample)
+    sample = prepared(options.test, sample.pooled())
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
     if options.groups is not None:
         of_groups = ct.GroupCalibrationTest(None if options.bandwidth is None else ct.estimators.Omnibus(kernel))
@@ -86,7 +86,7 @@ def _in_parts(options: argparse.Namespace) -> tuple[CalibrationTestResult, tuple
         return None
     if options.outcomes is None and options.outcome_column is None:
         return None
-    files = Files(options.predictions, outcomes_of(options), options.columns, options.normal, options.missing)
+    files = Files(options.predictions, outcomes_of(options), options.columns, options.family, options.missing)
     return tested_in_parts(files, options.bandwidth, options.seed, in_terminal())
 
 
@@ -133,7 +133,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     is_alone = options.test == "omnibus" and options.weights is None and None in (options.groups, options.clusters)
     if asked and not is_alone:
         raise ValueError("--groups, --clusters: got one with the other, --test or --weights, wanted it alone")
-    without_outcomes = options.outcomes is None and options.outcome_column is None and not options.normal
+    without_outcomes = options.outcomes is None and options.outcome_column is None and not options.family
     notes: tuple[str, ...] = ()
     if without_outcomes and are_samples(options.predictions):
         sample, n, fields = read_samples(options.predictions, options.missing, asked)
@@ -142,7 +142,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
         columns = [*asked, *named, *([str(options.weights)] if weights_column else [])]
         outcome = str(outcomes_of(options))
         sample, n, fields = read_one_file(
-            options.predictions, outcome, columns, options.normal, options.missing, options.columns
+            options.predictions, outcome, columns, options.family, options.missing, options.columns
         )
         fields |= {name: kept(fields[name], sample) for name in (*asked, *named)}
     elif asked:
@@ -152,7 +152,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
         )
     else:
         outcomes = outcomes_of(options)
-        sample, n = read_sample(options.predictions, outcomes, options.normal, options.missing, options.columns)
+        sample, n = read_sample(options.predictions, outcomes, options.family, options.missing, options.columns)
         fields = {}
     if options.features is not None and not features_column:
         fields = read_columns(options.features, n, sample)

@@ -191,9 +191,10 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
     -----
     Asymptotic in the number of clusters, which are independent. Of rare events that come in bursts, all of a cluster
     together, it rejects too many, since the variance is then larger than known and hardly seen in the data: up to 23 %
-    at the 5 % level if one cluster with an event is expected, 4 to 7 % if 8 are ("Rare events in clusters" in
-    ``docs/validity.md``). The result has a note where such clusters are few. Time O(n**2 (k + B)) by matrix products,
-    or O(n B) for binary predictions with an exponential kernel.
+    at the 5 % level if one cluster with an event is expected, 4 to 7 % if 8 are, and 8 to 19 % of large clusters in
+    which events are more likely together ("Rare events in clusters" in ``docs/validity.md``). The result has a note
+    where such clusters are few. Time O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an
+    exponential kernel.
 
     With two labels it rejects 0 to 2 % at the 5 % level of outcomes with crossed effects, 5 x 5 to 50 x 10 levels, but
     8 % of rare events in bursts ("Two crossed clusters" there). Asymptotic in the numbers of levels; sets of rows that
@@ -270,10 +271,11 @@ def _notes_of_bursts(clusters: Clusters, predictions: Predictions) -> tuple[str,
     few = min(zip(expected, [one.n_parts for one in clusters.partitions], strict=True))
     if few[0] >= min(FEW, RARE * few[1]):
         return ()
+    bound = "" if clusters.are_crossed else ", and named_tests.ClusterLikelihoodRatioTest holds for any dependence"
     return (
         f"rare outcomes: if those of a cluster come together, {few[0]:.2g} of {few[1]} clusters have one on average, "
         "and the test can reject up to 23 % of calibrated predictions at the 5 % level; tests of what "
-        "estimators.one_per_cluster keeps are exact",
+        f"estimators.one_per_cluster keeps are exact{bound}",
     )
 
 

@@ -86,6 +86,13 @@ class Sample:
         certain = finite is not None and bool((at_labels(finite.stored, finite.stored.argmax(axis=-1)) == 1.0).all())
         return (*self.remarks, *impossible_note(places.size, len(self), self.rows_at(places[:6]), certain))
 
+    def pooled(self) -> "Sample":
+        """The same as tests take it, with ensembles that have their targets among them."""
+        pools = self.predictions.pooled(self.targets)
+        if pools is self.predictions:
+            return self
+        return replace(self, predictions=pools, targets=pools.check_targets(self.targets))
+
     def followed_by(self, other: "Sample") -> "Sample":
         """These pairs and others of the same kind, in this order."""
         return Sample(self.predictions.followed_by(other.predictions), np.concatenate([self.targets, other.targets]))
@@ -243,8 +250,8 @@ def as_sample(
     elif copy:
         checked = checked.copy()
     remarks = (*remarks, *misread(converted, checked))
-    pools = converted.pooled(checked) if pooled else converted
-    return Sample(pools, checked if pools is converted else pools.check_targets(checked), kept, remarks)
+    sample = Sample(converted, checked, kept, remarks)
+    return sample.pooled() if pooled else sample
 
 
 def missing_note(count: int, n: int) -> str:

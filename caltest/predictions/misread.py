@@ -1,12 +1,13 @@
 """Outcomes that look as if they had been read wrongly: in another unit, or as numbers that stand for missing values."""
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
+from caltest.predictions.ensembles.ensemble import Pool
 
 Conversions = dict[str, tuple[float, float]]
 """From outcomes to what they are in another unit: by a factor, to which a number is added."""
@@ -31,25 +32,35 @@ CODES = (-9999.0, -999.0, -99999.0, 9999.0, 99999.0, 1e20, 9.969209968386869e36)
 """Numbers by which files say that a value is missing; the last one is that of NetCDF."""
 
 FAR, NEAR, ZERO, WIDTHS = 3.0, 1.0, 1.5, (0.3, 4.0)
-"""In predicted standard deviations: from where on the middle outcome makes one ask, within which it fits after a
-conversion, and 0 fits, and how wide the middle half then is, 1.35 if calibrated."""
+"""In predicted standard deviations: median distance from which on one asks, how far the middle outcome may be after a
+conversion, median distance of 0 up to which it fits, and how wide the middle half may be, 1.35 if calibrated."""
+
+WRONG, RIGHT, FEWEST = 6.0, 2.5, 5
+"""Standard deviations by which outcomes of two classes disagree with wrong probabilities at least, with right ones at
+most, and the fewest events of which percentages can be told."""
 
 SOME, OUTLYING = 1000, 4.0
 """Rows that are looked at, and predicted standard deviations beyond which a code is no value."""
 
 
 def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
-    """What to ask about outcomes that are numbers: their unit, or codes among them."""
-    if predictions.discrete or not predictions.has_scale or not len(predictions):
+    """What to ask about outcomes: their unit, codes among them, and which of two classes the probabilities are of."""
+    # Pools of members have the outcome among them.
+    if not len(predictions) or not predictions.has_scale or isinstance(predictions, Pool):
+        return ()
+    finite = predictions.finite
+    if finite is not None and finite.n_classes == 2 and finite.probabilities_differ:
+        return _of_two_classes(finite.probabilities[:, 1], targets)
+    if predictions.discrete:
         return ()
     return (*in_another_unit(predictions, targets), *_codes(predictions, targets))
 
 
-def in_another_unit(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+def in_another_unit(predictions: Predictions, targets: Array, what: str = "outcomes") -> tuple[str, ...]:
     """Whether outcomes lie far from their predictions, and would fit them after a conversion."""
     rows = np.unique(np.linspace(0, len(predictions) - 1, SOME).astype(np.intp))
     some, y = predictions.take(rows), np.asarray(targets[rows], dtype=np.float64)
-    return converted(lambda values: some.standard_scores(values[None])[0], y)
+    return converted(lambda values: some.standard_scores(values[None])[0], y, what)
 
 
 def converted(
@@ -64,10 +75,10 @@ def converted(
 
     ``within`` is how far the median and the width of the middle half may be, together, from those of normal scores.
     """
-    if not abs(float(np.median(scores(y)))) > far:
+    if not np.median(np.abs(scores(y))) > far:
         return ()
     # Where 0 fits, so does every outcome that is divided by enough.
-    zero_fits = abs(float(np.median(scores(1e-9 * y)))) < ZERO
+    zero_fits = np.median(np.abs(scores(1e-9 * y))) < ZERO
     distances = {}
     for words, (factor, added) in conversions.items():
         if factor < 1.0 and zero_fits:
@@ -97,3 +108,25 @@ def _codes(predictions: Predictions, targets: Array) -> tuple[str, ...]:
             first = f"row {rows[0]}" + (", ..." if rows.size > 1 else "")
             notes.append(f"{rows.size} outcomes are {code:g} ({first}): if that says that they are missing, pass nan")
     return tuple(notes)
+
+
+def _of_two_classes(p: FloatArray, targets: Array) -> tuple[str, ...]:
+    """Whether outcomes disagree with probabilities, and would fit those of the other class, or percentages."""
+    if _disagreement(p, targets) < WRONG:
+        return ()
+    if _disagreement(1.0 - p, targets) < RIGHT:
+        return ("1 - p would fit the outcomes: are these the probabilities of the other class?",)
+    if targets.sum() >= FEWEST and _disagreement(p / 100.0, targets) < RIGHT:
+        return ("p / 100 would fit the outcomes: are these percentages?",)
+    return ()
+
+
+def _disagreement(p: FloatArray, targets: Array) -> float:
+    """The larger standardised sum of ``y - p``, and of that times the log-odds; infinite for impossible outcomes."""
+    inner = (p > 0.0) & (p < 1.0)
+    if (targets[~inner] != p[~inner]).any():
+        return inf
+    q, errors = p[inner], targets[inner] - p[inner]
+    odds, variances = np.log(q) - np.log1p(-q), q * (1.0 - q)
+    sums = [(float(one @ errors), float(np.square(one) @ variances)) for one in (np.ones_like(q), odds)]
+    return max((abs(one) / sqrt(variance) for one, variance in sums if variance > 0.0), default=0.0)

@@ -364,3 +364,11 @@ def test_rows_needed_are_those_of_a_test_of_a_mean():
     assert rows_needed(1000, 0.5, 0.05, 0.8) == pytest.approx(1000 * (2.4865 / 1.6449) ** 2, rel=1e-3)
     assert rows_needed(1000, 0.0, 0.05, 0.8) is None
     assert rows_needed(1000, 0.01, 0.05, 0.8) is None
+
+
+def test_units_of_ensembles_are_asked_about():
+    rng = np.random.default_rng(4)
+    flow = np.exp(1.0 + 0.5 * rng.normal(size=(60, 1))) * np.exp(0.2 * rng.normal(size=(60, 6)))
+    audit = ct.audit(ct.Ensemble(flow[:, :5]), flow[:, 5] / 1000.0, n_resamples=19, rng=1)
+    asked = "outcomes multiplied by 1000 or so would fit the predictions: are both in the same unit?"
+    assert audit.models[0].sections["data"].facts["Notes"] == asked

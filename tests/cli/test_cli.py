@@ -183,6 +183,57 @@ def test_normal_predictions(files, capsys):
     assert "Normal, n = 3" in out
 
 
+@pytest.fixture
+def ensemble(tmp_path):
+    """A file of five members and the outcome, and these."""
+    rng = np.random.default_rng(3)
+    values = 50.0 + rng.normal(size=(40, 1)) + rng.normal(size=(40, 6))
+    path = tmp_path / "ensemble.csv"
+    np.savetxt(path, values, delimiter=",", header="a,b,c,d,e,outcome", comments="")
+    return str(path), values[:, :5], values[:, 5]
+
+
+def test_members(ensemble, capsys):
+    path, members, y = ensemble
+    common = path, "--members", "--outcome-column", "outcome", "--seed", "1"
+    status, out, _ = run(capsys, *common, "--format", "json")
+    expected = ct.calibration_test(ct.Ensemble(members), y, rng=1)
+    assert (status, json.loads(out)["pvalue"]) == (0, expected.pvalue)
+    assert json.loads(out)["predictions"] == expected.predictions
+
+
+@pytest.mark.parametrize("field", ["weather", "bayesian"])
+def test_audits_of_members(field, ensemble, capsys):
+    path, members, y = ensemble
+    common = "--members", "--outcome-column", "outcome", "--field", field, "--n-resamples", "19", "--seed", "1"
+    assert main(["audit", path, *common, "--format", "json"]) == 0
+    expected = ct.audit(ct.Ensemble(members), y, field=field, n_resamples=19, rng=1)
+    assert not expected.models[0].sections[field].failed
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(expected.to_dict()))
+
+
+def test_audits_of_members_ask_about_units(tmp_path, ensemble, capsys):
+    _, members, y = ensemble
+    path = tmp_path / "litres.csv"
+    np.savetxt(path, np.column_stack([members, y / 1000.0]), delimiter=",", header="a,b,c,d,e,y", comments="")
+    assert main(["audit", str(path), "--members", "--outcome-column", "y", "--n-resamples", "19", "--seed", "1"]) == 0
+    assert "are both in the same unit?" in " ".join(capsys.readouterr().out.split())
+
+
+def test_comparisons_of_members(tmp_path, ensemble, capsys):
+    _, members, y = ensemble
+    paths = [tmp_path / name for name in ("one.csv", "two.csv", "outcomes.csv")]
+    for path, values in zip(paths, (members, 50.0 + 3.0 * (members - 50.0), y), strict=True):
+        np.savetxt(path, values, delimiter=",")
+    arguments = *map(str, paths), "--members", "--n-resamples", "19", "--seed", "1", "--format", "json"
+    assert main(["compare", *arguments]) == 0
+    expected = ct.compare_models(
+        {"one": ct.Ensemble(members), "two": ct.Ensemble(50.0 + 3.0 * (members - 50.0))}, y, n_resamples=19, rng=1
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert [row["pvalue"] for row in found["rows"]] == [row.pvalue for row in expected.rows]
+
+
 @pytest.mark.parametrize(
     ("predictions", "outcomes", "arguments", "message"),
     [
@@ -197,7 +248,8 @@ def test_normal_predictions(files, capsys):
         (["a,b"], ["1"], [], "no rows after the header"),
         (ROWS, ["1", "0", "0", "1"], ["--normal", "--test", "mmce"], "Categorical or Bernoulli"),
         (["1", "2"], ["1", "2"], ["--normal"], "wanted 2: mean and standard deviation"),
-        (["1.5,1", "2,1"], ["1.2", "2.3"], [], "two columns, mean and standard deviation, with --normal$"),
+        (["1.5,1", "2,1"], ["1.2", "2.3"], [], "with --normal, or members with --members$"),
+        (["1.5,2", "1.5,inf"], ["1", "2"], ["--members"], r"predictions.csv: got inf at row 1 \(line 2\), column 2"),
         ([""], ["1"], [], "empty file"),
         (ROWS, ["1", "0", "0", "1"], ["--test", "ece", "--bandwidth", "1"], "the test ece, which takes none"),
     ],

@@ -244,3 +244,56 @@ def test_leave_one_out_transforms_make_a_pair():
     for bad, words in (([0.5, 1.2], "wanted probabilities"), ([0.5, np.nan], "values"), ([0.5], "2")):
         with pytest.raises(ValueError, match=words):
             loo_pit(bad)
+
+
+def posterior_of_two(n=80, m=39):
+    """Parameters of scales 1e6 and 1e-4, in posteriors that are right."""
+    rng = np.random.default_rng(12)
+    large, small = 1e6 * rng.normal(size=n), 1e-4 * rng.normal(size=n)
+    seen = small + 1e-4 * rng.normal(size=n)
+    centres = large + 1e5 * rng.normal(size=n)
+    draws = {
+        "mu": centres[:, None] + 1e5 * rng.normal(size=(n, m)),
+        "tau": 0.5 * seen[:, None] + 1e-4 * np.sqrt(0.5) * rng.normal(size=(n, m)),
+    }
+    return draws, {"mu": large, "tau": small}
+
+
+def notes_of(draws, truths):
+    return simulation_based_calibration(draws, truths, n_resamples=19, rng=1).notes
+
+
+def test_samplers_that_stand_still_and_units_are_asked_about():
+    draws, truths = posterior_of_two()
+    assert notes_of(draws, truths) == ()
+    still = draws | {"tau": np.where(np.arange(80)[:, None] < 7, draws["tau"][:, :1], draws["tau"])}
+    assert notes_of(still, truths) == ("tau: all draws of 7 of 80 simulations are equal: does the sampler move?",)
+    (note,) = notes_of(draws, truths | {"mu": truths["mu"] / 1000.0})
+    assert note == "truths of mu multiplied by 1000 or so would fit the predictions: are both in the same unit?"
+
+
+def test_discrete_parameters_may_have_equal_draws():
+    rng = np.random.default_rng(13)
+    truths = rng.integers(2, size=60)
+    assert (
+        notes_of(
+            {"k": np.repeat(truths[:, None], 30, axis=1), "x": rng.normal(size=(60, 30))},
+            {"k": truths, "x": rng.normal(size=60)},
+        )
+        == ()
+    )
+
+
+def test_single_draws_are_tested_by_their_ranks():
+    draws, truths = posterior_of_two()
+    result = simulation_based_calibration({k: v[:, :1] for k, v in draws.items()}, truths, n_resamples=19, rng=1)
+    assert result.joint_pvalue is None
+    assert result.pvalue == result.ranks_pvalue
+    assert result.notes == (
+        "only one draw of each simulation: wrong tails are hard to find, and parameters are not tested together",
+    )
+
+
+def test_chains_are_to_be_joined():
+    with pytest.raises(ValueError, match=r"join chains by draws.reshape\(n, -1, \*draws.shape\[3:\]\)"):
+        simulation_based_calibration({"mu": np.zeros((5, 4, 10))}, {"mu": np.arange(5.0)})

@@ -81,6 +81,36 @@ def test_codes(family):
     assert "are -9999 (row 7, ...)" in str(ct.calibration_test(predictions, y, n_resamples=19, rng=1))
 
 
+@pytest.mark.parametrize("centre", [0.01, 0.5])
+def test_probabilities_of_the_other_class(centre):
+    rng = np.random.default_rng(6)
+    p = rng.beta(2.0 * centre, 2.0 * (1.0 - centre), 2000)
+    y = (rng.random(2000) < p).astype(int)
+    words = "1 - p would fit the outcomes: are these the probabilities of the other class?"
+    assert as_sample(p, y).remarks == ()
+    assert as_sample(1.0 - p, y).remarks == (words,)
+    assert as_sample(np.column_stack([p, 1.0 - p]), y).remarks == (words,)
+    assert as_sample(0.6 - 0.5 * p, y).remarks == ()
+
+
+def test_percentages_below_one():
+    rng = np.random.default_rng(7)
+    rates = rng.uniform(0.0005, 0.009, 3000)
+    y = (rng.random(3000) < rates).astype(int)
+    words = "p / 100 would fit the outcomes: are these percentages?"
+    assert words in ct.calibration_test(100.0 * rates, y, n_resamples=19, rng=1).notes
+    assert as_sample(100.0 * rates[:500], np.zeros(500, dtype=int)).remarks == ()
+    assert as_sample(30.0 * rates, y).remarks == ()
+
+
+def test_quantiles_have_no_other_class():
+    rng = np.random.default_rng(8)
+    assert (
+        as_sample(ct.QuantileForecast([0.9], np.zeros((300, 1))), np.where(rng.random(300) < 0.1, -1.0, 1.0)).remarks
+        == ()
+    )
+
+
 def test_codes_that_can_be_values():
     rng = np.random.default_rng(4)
     debts = ct.Normal(np.full(N, -8000.0), np.full(N, 50.0))

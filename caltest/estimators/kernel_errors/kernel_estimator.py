@@ -70,7 +70,7 @@ class KernelEstimator(Estimator):
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         kernel, notes = self.kernel.resolve_with_notes(predictions)
-        return self._with(kernel=kernel, _notes=notes)
+        return self._with(kernel=kernel, _notes=(*notes, *_scale_notes(predictions)))
 
     def notes(self, n: int) -> tuple[str, ...]:
         return kernel_notes(self.kernel, n)
@@ -82,6 +82,24 @@ class KernelEstimator(Estimator):
         """The KCE as a share of its largest value; without the bias, where it is known."""
         bias = 0.0 if self.unbiased or mean is None else mean
         return share_of_bound(estimate - bias, self.kernel, predictions)
+
+
+UNEVEN = 30.0
+"""How many times as much one coordinate varies as another one where distances hardly depend on the other one."""
+
+
+def _scale_notes(predictions: Predictions) -> tuple[str, ...]:
+    """Whether vectors have coordinates whose predicted means vary on very different scales."""
+    if not predictions.has_scale or getattr(predictions, "dimension", 1) < 2:
+        return ()
+    scales = predictions.evenly_spaced(MEDIAN_OF).moments()[0].std(axis=0)
+    large, small = int(scales.argmax()), int(scales.argmin())
+    if not scales[large] > UNEVEN * scales[small] > 0.0:
+        return ()
+    return (
+        f"predicted means of coordinate {small} vary {scales[large] / scales[small]:.2g} times less than those of "
+        f"coordinate {large}: kernels of vectors hardly see errors of coordinate {small}; divide each by its scale",
+    )
 
 
 def kernel_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:

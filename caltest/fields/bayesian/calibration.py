@@ -20,6 +20,7 @@ from caltest.fields.bayesian.draws import Posteriors, posteriors_of
 from caltest.fields.bayesian.ranks import RankLaw, chosen, normal_scores, ranks_of, shape_of
 from caltest.fields.bayesian.result import ParameterRanks, SimulationBasedCalibrationResult
 from caltest.predictions import Ensemble
+from caltest.predictions.misread import in_another_unit
 
 KEPT = 20
 """Draws of each simulation that take part in the kernel test."""
@@ -144,7 +145,7 @@ def simulation_based_calibration(
         for name, own, found, adjusted in zip(names, ranks, statistics, step_down(statistics), strict=True)
     )
     of_ranks = min(row.adjusted for row in rows)
-    joint = _joint(pools, number, kernel) if len(kept.names) > 1 else None
+    joint = _joint(pools, number, kernel) if len(kept.names) > 1 and size > 2 else None
     return SimulationBasedCalibrationResult(
         rows=rows,
         n=n,
@@ -209,7 +210,19 @@ def _notes(thin: Any, step: int, given: Posteriors, m: int) -> tuple[str, ...]:
         notes += (f"draws are autocorrelated: one in {step} was kept, m = {m}; thin=1 keeps all",)
     elif thin != "auto" and (own := given.step()) > step:
         notes += (f"draws are autocorrelated over {own} draws, which thin={step} leaves: ranks may look too narrow",)
+    for j, name in enumerate(given.names):
+        notes += _notes_of(name, given.draws[..., j].reshape(len(given.truths), -1), given.truths[:, j])
     if m < 19:
-        draws = "one draw" if m == 1 else f"{m} draws"
-        notes += (f"only {draws} of each simulation: wrong tails are hard to find",)
+        number = "one draw" if m == 1 else f"{m} draws"
+        alone = ", and parameters are not tested together" * (m == 1 and len(given.names) > 1)
+        notes += (f"only {number} of each simulation: wrong tails are hard to find{alone}",)
     return notes
+
+
+def _notes_of(name: str, draws: FloatArray, truths: FloatArray) -> tuple[str, ...]:
+    """What to ask about one parameter: a sampler that stands still, or the unit of truths (n,)."""
+    n, m = draws.shape
+    still = int(((draws == draws[:, :1]).all(axis=1) & (draws[:, 0] != truths)).sum())
+    if still and m > 1:
+        return (f"{name}: all draws of {still} of {n} simulations are equal: does the sampler move?",)
+    return in_another_unit(Ensemble(draws), truths, f"truths of {name}") if m > 1 else ()

@@ -139,6 +139,8 @@ def _of_name(name: str, draws: Any, truths: ArrayLike) -> Posteriors:
         raise ValueError(
             f"{what}: got shape {values[:, 0].shape if values.ndim > 1 else values.shape} with truths of shape "
             f"{true.shape}, wanted (n, m, ...) numbers for truths (n, ...)"
+            + "; join chains by draws.reshape(n, -1, *draws.shape[3:])"
+            * (values[:, 0].ndim == true.ndim + 2)
         )
     index = list(np.ndindex(true.shape[1:]))
     names = tuple(f"{name}[{', '.join(map(str, one))}]" if one else str(name) for one in index)

@@ -60,13 +60,14 @@ class Members(Predictions):
 
     @property
     def target_bytes(self) -> int:
-        return 8 * self._dimension
+        return 8 * self.dimension
 
     def width(self, kernel: TargetKernel) -> int:
-        return super().width(kernel) + self.n_members * self._dimension
+        return super().width(kernel) + self.n_members * self.dimension
 
     @property
-    def _dimension(self) -> int:
+    def dimension(self) -> int:
+        """Length of the vectors, or 1 for numbers."""
         return int(self.members.shape[-1]) if self._is_vector else 1
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
@@ -76,7 +77,7 @@ class Members(Predictions):
                 f"{name}: got {array.shape[0]} values, wanted {len(self)}, one per prediction; there are as many "
                 "members as values: pass numpy.swapaxes(members, 0, 1) if the first axis is that of the members"
             )
-        return real_targets(array, len(self), name, self._dimension if self._is_vector else None)
+        return real_targets(array, len(self), name, self.dimension if self._is_vector else None)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         """Raise unless ``other`` is an ensemble of the same kind of targets; the numbers of members can differ."""
@@ -87,7 +88,7 @@ class Members(Predictions):
 
     @property
     def _kind(self) -> str:
-        return f"vectors of length {self._dimension}" if self._is_vector else "numbers"
+        return f"vectors of length {self.dimension}" if self._is_vector else "numbers"
 
     def transport_vectors(self) -> FloatArray | None:
         """Sorted members over sqrt(m), for scalar targets."""
@@ -182,7 +183,7 @@ class Members(Predictions):
         return ProductKernel(ExponentialKernel(metric, "median"), GaussianKernel(bandwidth="median"))
 
     def describe(self, n: int | None = None) -> str:
-        dimension = f", d = {self._dimension}" if self._is_vector else ""
+        dimension = f", d = {self.dimension}" if self._is_vector else ""
         return f"{self.family}, n = {len(self) if n is None else n}, {self._number}{dimension}"
 
     @property

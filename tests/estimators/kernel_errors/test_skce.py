@@ -77,3 +77,23 @@ def test_few_large_blocks_with_many_eigenvalues():
     limit = (chi - blocks) @ eigenvalues / blocks
     assert stats.ks_2samp(scaled, limit).statistic < 0.06
     assert np.var(scaled) == pytest.approx(2 * np.sum(eigenvalues**2) / blocks, rel=0.15)
+
+
+@pytest.mark.parametrize("kind", [ct.MvNormal, ct.Ensemble])
+def test_coordinates_of_other_scales_are_told(kind):
+    """Errors of the second coordinate, three times as large as predicted, are seen in units alike."""
+    rng = np.random.default_rng(5)
+    centres = rng.normal(size=(150, 2))
+    y = centres + rng.normal(size=(150, 2)) * [1.0, 3.0]
+
+    def result(scales):
+        if kind is ct.Ensemble:
+            predictions = ct.Ensemble((centres[:, None] + np.random.default_rng(6).normal(size=(150, 9, 2))) * scales)
+        else:
+            predictions = ct.MvNormal(centres * scales, np.tile(np.square(scales), (150, 1)))
+        return ct.MonteCarloTest(ct.SKCE(), 199)(predictions, y * scales, rng=1)
+
+    alike, uneven = result(np.array([1.0, 1.0])), result(np.array([1e6, 1.0]))
+    assert (alike.pvalue, alike.notes) == (0.005, ())
+    assert uneven.pvalue > 0.05
+    assert "times less than those of coordinate 0: kernels of vectors hardly see errors of coordinate 1" in str(uneven)
