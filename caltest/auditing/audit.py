@@ -24,9 +24,9 @@ from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows
 from caltest.default_test import calibration_test
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
-from caltest.fields.survival import Censored, censored_pit_values
+from caltest.fields.survival import Censored, censored_pit_values, in_rows_of
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import as_predictions, as_sample
+from caltest.predictions.convert import as_sample
 
 USE, REPAIR = "use as it is", "recalibrate"
 REFUSE, UNKNOWN = "do not use as it is", "not enough data to tell"
@@ -272,11 +272,11 @@ def audit(
         for name, one in models.items():
             survival = None
             if isinstance(targets, Censored):
-                survival = as_predictions(one), targets
+                survival = in_rows_of(targets, one), targets
                 sample = as_sample(*censored_pit_values(*survival, rng=generator_apart(seed)))
             else:
                 sample = as_sample(one, targets, classes)
-            order = order_of(None if isinstance(targets, Censored) else targets, one)
+            order = order_of(targets, one)
             data = _data(sample, order, features, groups, time, clusters, number, seed, names, survival)
             audits.append(_audited(str(name), data, field))
     return Audit(tuple(audits), seed, str(title))

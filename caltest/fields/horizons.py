@@ -21,9 +21,8 @@ from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
 from caltest._validation.arrays import refuse_rows, same_length
-from caltest.fields.survival import Censored, ranges_of, rounding
+from caltest.fields.survival import Censored, in_rows_of, ranges_of, rounding
 from caltest.named_tests import OmnibusTest
-from caltest.predictions.convert import as_predictions
 
 FEWEST = 5
 """Events that a group of one-calibration has at least, and expected ones of a bin of A-calibration."""
@@ -475,9 +474,7 @@ def _exact(predictions: ArrayLike, targets: Censored, risk: FloatArray, n_resamp
 
 
 def _risks(predictions: ArrayLike, targets: Censored, horizon: float) -> FloatArray:
-    if not isinstance(targets, Censored):
-        raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
-    laws = as_predictions(predictions)
+    laws = in_rows_of(targets, predictions)
     if horizon > laws.longest:
         raise ValueError(f"horizon: got {horizon:g}, wanted at most {laws.longest:g}, the last time of the curves")
     reached = Censored(np.full(len(targets), horizon), np.arange(len(targets)) == 0)

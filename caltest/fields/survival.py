@@ -10,10 +10,13 @@ from caltest._basics.numerics import (
     ArrayLike,
     FloatArray,
     OwnErrstate,
+    Table,
     column,
     generator_of,
+    in_one_order,
+    index_of,
+    order_of,
     own_errstate,
-    to_array,
 )
 from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
 from caltest.predictions import Predictions
@@ -52,10 +55,11 @@ class Censored(OwnErrstate):
     event: ArrayLike
 
     def __post_init__(self) -> None:
-        time = finite_array(real_array(self.time, "time", 1), "time")
+        times, events = in_one_order((self.time, self.event), ("time", "event"))
+        time = finite_array(real_array(times, "time", 1), "time")
         refuse_rows(time <= 0, time, "time", "positive times")
         wanted = "1 where the event was seen, 0 where it was not; competing risks are not covered"
-        event = column(to_array(self.event, "event"))
+        event = column(events.array("event"))
         if event.dtype.kind in "US":
             raise ValueError(f"event: got text such as {str(event.flat[0])!r}, wanted {wanted}")
         event = finite_array(real_array(event, "event", 1), "event")
@@ -66,6 +70,12 @@ class Censored(OwnErrstate):
             raise ValueError("event has no 1: all times are censored, so they say nothing about when events happen")
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "event", event.astype(bool))
+        object.__setattr__(self, "_index", events.index if times.index is None else times.index)
+
+    @property
+    def index(self) -> Any:
+        """Labels of the rows, if they were made of pandas objects, else None."""
+        return vars(self)["_index"]
 
     def __len__(self) -> int:
         return len(np.asarray(self.time))
@@ -134,6 +144,7 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
         laws, hypothesis = as_predictions(np.full(len(u), 0.5)), "F(Y) is uniform"
     residuals = Residuals(laws, law, hypothesis, (0.25, 0.5, 1.0))
     residuals.notes = (*laws.notes, *rounding(targets, low, high))
+    residuals._indices = () if targets.index is None else (targets.index,)
     return residuals, u
 
 
@@ -150,11 +161,22 @@ def rounding(targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str,
     )
 
 
-def ranges_of(predictions: ArrayLike, targets: Censored) -> tuple[Predictions | None, FloatArray, FloatArray]:
-    """Distributions, None if only probabilities are given, and ends (n,) of ``F(T)``, equal where it is known."""
+def in_rows_of(targets: Censored, predictions: ArrayLike) -> Predictions:
+    """Predictions with their rows in the order of the times, where both have the same labels of pandas objects."""
     laws = as_predictions(predictions)
     if not isinstance(targets, Censored):
         raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
+    table = Table(np.arange(len(laws)), index=index_of(predictions))
+    rows, notes = table.in_order_of(order_of(targets, None), "predictions", "targets")
+    if notes:
+        laws = laws.take(rows.values)
+        laws.notes = (*laws.notes, *notes)
+    return laws
+
+
+def ranges_of(predictions: ArrayLike, targets: Censored) -> tuple[Predictions | None, FloatArray, FloatArray]:
+    """Distributions, None if only probabilities are given, and ends (n,) of ``F(T)``, equal where it is known."""
+    laws = in_rows_of(targets, predictions)
     same_length(len(laws), len(targets))
     time, seen = np.asarray(targets.time), np.asarray(targets.event)
     found = laws.transforms(time, seen)
