@@ -173,6 +173,8 @@ class Audit(Stored):
         }
         if file.suffix not in forms:
             raise ValueError(f"path: got {file.name!r}, wanted a name that ends with {', '.join(forms)}")
+        if mode == "x" and file.exists():
+            raise FileExistsError(f"path: {str(file)!r} exists; pass force=True to write over it")
         text = forms[file.suffix]()
         with file.open(mode, encoding="utf-8") as out:
             out.write(text)
