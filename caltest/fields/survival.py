@@ -46,9 +46,12 @@ class Censored(OwnErrstate):
 
     Examples
     --------
-    >>> from caltest.fields import Censored
-    >>> len(Censored([2.0, 3.5, 1.0], [True, False, True]))
-    3
+    >>> import caltest as ct
+    >>> times = ct.Censored([2.0, 3.5, 1.0], [True, False, True])
+    >>> len(times), times.n_censored
+    (3, 1)
+    >>> ct.calibration_test(ct.LogNormal([0.0, 1.0, 0.5], 1.0), times, n_resamples=99, rng=1).pvalue
+    0.34
     """
 
     time: ArrayLike
