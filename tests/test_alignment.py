@@ -123,7 +123,7 @@ def test_indices_that_share_some_labels_only_warn():
         (lambda: statistic_of(FRAME.set_axis(["a", "a", "b"], axis=1), NAMES), "classes: got .'a', 'a', 'b'"),
         (lambda: slices(FEATURES.set_axis(["x", "x"], axis=1)), "features: got several columns named 'x'"),
         (lambda: groups(pd.DataFrame([[True, True]] * N, columns=["u", "u"])), "groups: got columns named .'u', 'u'"),
-        (lambda: statistic_of(P, pd.Series(NAMES, dtype="category")), "wanted labels 0..2; pass classes="),
+        (lambda: statistic_of(P, pd.Series(NAMES, dtype="category")), "order of the columns: classes=model.classes_"),
         (lambda: statistic_of(FRAME, pl.Series([None, *NAMES[1:]])), "targets: got a missing value at position 0"),
         (lambda: groups(pd.Series([None, *GROUPS[1:]], dtype="string")), "groups: got a missing value"),
         (

@@ -10,7 +10,7 @@ class CalledWithData(OwnErrstate):
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         """The object, unless it is given two columns in place of settings."""
-        if len(arguments) > 1 and all(hasattr(one, "__len__") and not isinstance(one, str) for one in arguments[:2]):
+        if len(arguments) == 2 and all(hasattr(one, "__len__") and not isinstance(one, str) for one in arguments):
             name = cls.__name__
             raise TypeError(
                 f"{name}: got data in place of settings; make it first and then call it with them, "
