@@ -222,3 +222,39 @@ def test_forecasts_of_weather_are_matched_by_their_index(kind):
     found = ct.fields.weather.rank_histogram(kind(members, INDEX), series(y), n_resamples=9, rng=1)
     wanted = ct.fields.weather.rank_histogram(kind(members[SHUFFLED]), y[SHUFFLED], n_resamples=9, rng=1)
     assert found.rows == wanted.rows
+
+
+OF_TWO = np.arange(N) // 4, np.arange(N) % 7
+
+
+@pytest.mark.parametrize(
+    ("made", "labelled", "plain"),
+    [
+        (ct.ClusterSKCETest, lambda: series(OF_TWO[0]), lambda: OF_TWO[0]),
+        (ct.ClusterSKCETest, lambda: (series(OF_TWO[0]), series(OF_TWO[1])), lambda: OF_TWO),
+        (ct.named_tests.ClusterLikelihoodRatioTest, lambda: series(OF_TWO[0]), lambda: OF_TWO[0]),
+        (lambda w: ct.OmnibusTest(n_resamples=19, weights=w), lambda: series(WEIGHTS), lambda: WEIGHTS),
+        (lambda x: ct.OmnibusTest(None, 19, features=x), lambda: {"x": series(X)}, lambda: {"x": X}),
+        (lambda x: ct.OmnibusTest(None, 19, features=x), lambda: FEATURES.iloc[SHUFFLED], lambda: FEATURES),
+        (
+            lambda w: ct.MonteCarloTest(ct.estimators.WeightedSKCE(ct.Categorical(P).default_kernel(), w), 19),
+            lambda: series(WEIGHTS),
+            lambda: WEIGHTS,
+        ),
+        (
+            lambda c: ct.estimators.ClusterSKCE(ct.Categorical(P).default_kernel(), c),
+            lambda: series(OF_TWO[0]),
+            lambda: OF_TWO[0],
+        ),
+    ],
+)
+def test_settings_of_rows_are_matched_by_their_index(made, labelled, plain):
+    test = made(labelled())
+    found = test(FRAME, pd.Series(NAMES, INDEX), rng=1)
+    wanted = made(plain())(P, LABELS, rng=1)
+    in_another_order = made(labelled())(P, LABELS, rng=1)
+    assert getattr(found, "statistic", found) == getattr(wanted, "statistic", wanted)
+    assert getattr(found, "statistic", found) != getattr(in_another_order, "statistic", in_another_order)
+    assert getattr(found, "test", "") == getattr(wanted, "test", "")
+    again = test(P, LABELS, rng=1)
+    assert getattr(again, "statistic", again) == getattr(in_another_order, "statistic", in_another_order)
