@@ -14,7 +14,7 @@ OF_ROWS = "clusters", "weights", "features"
 class CalledWithData(OwnErrstate):
     """Base of what is called with data: ``TypeError`` if it is made of them, ``ECE(p, y)`` for ``ECE()(p, y)``."""
 
-    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
         """The object, unless it is given two columns in place of settings."""
         if len(arguments) == 2 and all(hasattr(one, "__len__") and not isinstance(one, str) for one in arguments):
             name = cls.__name__
