@@ -33,8 +33,8 @@ from caltest.label_test import labels_tested
 from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Categorical, MultiLabel, Sample
-from caltest.predictions.censored import Censored, censored_pit_values
-from caltest.predictions.convert import Missing, as_predictions, as_sample
+from caltest.predictions.censored import Censored, censored_pit_values, in_rows_of
+from caltest.predictions.convert import Missing, as_sample
 
 
 @own_errstate
@@ -232,7 +232,7 @@ def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progres
 def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[str, Any]) -> CalibrationTestResult:
     """The test of integral transforms, of which those of censored times are drawn."""
     seed = seed_of(rng)
-    laws = as_predictions(predictions)
+    laws = in_rows_of(targets, predictions)
     pair = censored_pit_values(laws, targets, rng=generator_apart(seed))
     result = calibration_test(*pair, **settings, rng=seed)
     beyond = int(np.count_nonzero(np.asarray(targets.time) > laws.longest))

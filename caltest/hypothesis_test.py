@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.chunks import accumulate, evenly_spaced_rows
-from caltest._basics.numerics import ArrayLike, are_chunks, check_finite, seed_of
+from caltest._basics.numerics import ArrayLike, are_chunks, check_finite, order_of, seed_of
 from caltest._basics.threads import one_blas_thread, progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.values import EffectSize
@@ -29,19 +29,17 @@ WITH_PRODUCTS = 200
 
 
 class _Named(CalledWithData):
-    """Keeps the arguments of tests; a base, so that the signature of a test is that of what it is made of."""
+    """What tests are made of; a base, so that the signature of a test is that of what it is made of."""
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
-        """A test that keeps its arguments for ``repr``; a named one that is given a pair is that pair, without a name.
+        """A test; a named one that is given a pair is that pair, without a name.
 
         A pair is what ``dataclasses.replace`` gives: with another null a named test is another test.
         """
         made: Any = cls.__init__
         if made is not CalibrationTest.__init__ and named.keys() == {"estimator", "null"}:
             return CalibrationTest(**named)
-        test = super().__new__(cls, *arguments)
-        object.__setattr__(test, "_arguments", (arguments, named))
-        return test
+        return super().__new__(cls, *arguments, **named)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -132,7 +130,8 @@ class CalibrationTest(_Named):
         shown = switch("progress", progress)
         if are_chunks(predictions) or are_chunks(targets):
             return self._on_chunks(predictions, targets, classes, rng)
-        return self.on(as_sample(predictions, targets, classes), rng=rng, progress=shown)
+        test = self.in_order_of(order_of(targets, predictions))
+        return test.on(as_sample(predictions, targets, classes), rng=rng, progress=shown)
 
     def on(self, sample: Sample, *, rng: Any = None, progress: bool = False) -> CalibrationTestResult:
         """Test a sample that is already checked; raises what a call raises for too few observations."""

@@ -129,14 +129,14 @@ def _are_linear(x: Array, y: Array) -> bool:
 def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
     """Names and values, in the order of targets where both have the same index of pandas."""
     order = order_of(targets, None)
-    features = _in_order(features, order, "features")
+    features = in_rows_of(features, order, "features")
     if isinstance(features, Mapping) or hasattr(features, "columns"):
         names = list(features if isinstance(features, Mapping) else getattr(features, "column_names", features.columns))
         texts = [str(name) for name in names]
         if len(set(texts)) < len(texts):
             twice = next(name for name, text in zip(names, texts, strict=True) if texts.count(text) > 1)
             raise ValueError(f"features: got several columns named {twice!r}, wanted names that are all different")
-        return [(name, plain(_in_order(features[name], order, f"features[{name!r}]"))) for name in names]
+        return [(name, plain(in_rows_of(features[name], order, f"features[{name!r}]"))) for name in names]
     if isinstance(features, np.ndarray) and features.dtype.names:
         return [(name, plain(features[name])) for name in features.dtype.names]
     try:
@@ -185,7 +185,7 @@ def _in_utc(moment: date) -> np.datetime64:
     return np.datetime64(moment, "s")
 
 
-def _in_order(data: Any, order: Table, name: str) -> Any:
+def in_rows_of(data: Any, order: Table, name: str) -> Any:
     """What has an index of pandas with its rows in the order of the targets; all else as it is."""
     index: Any = getattr(data, "index", None)
     if order.index is None or not (hasattr(data, "iloc") and hasattr(index, "get_indexer")):

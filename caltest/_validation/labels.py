@@ -43,7 +43,7 @@ def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: s
     if array.dtype.kind in "US":
         raise ValueError(
             f"{name}: got text such as {str(array[0])!r}, wanted labels 0..{k - 1}; "
-            f"pass classes=[...], the class names in the order of the columns{_sorted_names(array, k)}"
+            f"pass classes=[...], the class names in the order of the columns{_examples(array, k)}"
         )
     if array.dtype.kind == "b" and k > 2:
         raise ValueError(
@@ -74,10 +74,11 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
     return values.astype(np.intp)
 
 
-def _sorted_names(array: Array, k: int) -> str:
-    """An example, if the names that occur are as many as there are classes."""
+def _examples(array: Array, k: int) -> str:
+    """What to pass: names that a model has, or those that occur, if they are as many as there are classes."""
     names = np.unique(array).tolist()
-    return f": classes={names!r} if these are sorted" if len(names) == k <= SHOWN else ""
+    occurring = f", classes={names!r} if these are sorted" if len(names) == k <= SHOWN else ""
+    return f": classes=model.classes_ of scikit-learn{occurring}"
 
 
 def whole_counts(data: ArrayLike, name: str = "targets") -> IntArray:

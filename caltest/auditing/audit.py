@@ -25,8 +25,8 @@ from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Secti
 from caltest.default_test import calibration_test
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.censored import Censored, censored_pit_values
-from caltest.predictions.convert import as_predictions, as_sample
+from caltest.predictions.censored import Censored, censored_pit_values, in_rows_of
+from caltest.predictions.convert import as_sample
 
 USE, REPAIR = "use as it is", "recalibrate"
 REFUSE, UNKNOWN = "do not use as it is", "not enough data to tell"
@@ -173,6 +173,8 @@ class Audit(Stored):
         }
         if file.suffix not in forms:
             raise ValueError(f"path: got {file.name!r}, wanted a name that ends with {', '.join(forms)}")
+        if mode == "x" and file.exists():
+            raise FileExistsError(f"path: {str(file)!r} exists; pass force=True to write over it")
         text = forms[file.suffix]()
         with file.open(mode, encoding="utf-8") as out:
             out.write(text)
@@ -272,11 +274,11 @@ def audit(
         for name, one in models.items():
             survival = None
             if isinstance(targets, Censored):
-                survival = as_predictions(one), targets
+                survival = in_rows_of(targets, one), targets
                 sample = as_sample(*censored_pit_values(*survival, rng=generator_apart(seed)))
             else:
                 sample = as_sample(one, targets, classes)
-            order = order_of(None if isinstance(targets, Censored) else targets, one)
+            order = order_of(targets, one)
             data = _data(sample, order, features, groups, time, clusters, number, seed, names, survival)
             audits.append(_audited(str(name), data, field))
     return Audit(tuple(audits), seed, str(title))

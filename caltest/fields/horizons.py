@@ -22,8 +22,7 @@ from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
 from caltest._validation.arrays import refuse_rows, same_length
 from caltest.named_tests import OmnibusTest
-from caltest.predictions.censored import Censored, notes_on_times, ranges_of
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.censored import Censored, in_rows_of, notes_on_times, ranges_of
 
 FEWEST = 5
 """Events that a group of one-calibration has at least, and expected ones of a bin of A-calibration."""
@@ -475,9 +474,7 @@ def _exact(predictions: ArrayLike, targets: Censored, risk: FloatArray, n_resamp
 
 
 def _risks(predictions: ArrayLike, targets: Censored, horizon: float) -> FloatArray:
-    if not isinstance(targets, Censored):
-        raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
-    laws = as_predictions(predictions)
+    laws = in_rows_of(targets, predictions)
     if horizon > laws.longest:
         raise ValueError(f"horizon: got {horizon:g}, wanted at most {laws.longest:g}, the last time of the curves")
     reached = Censored(np.full(len(targets), horizon), np.arange(len(targets)) == 0)

@@ -106,8 +106,11 @@ class Predictions(OwnErrstate, ABC):
         if have_chunks((*arguments, *named.values())):
             return ChunkedPredictions(cls, arguments, named)
         new = super().__new__(cls)
-        in_order = [named[name] for name in signature(cls.__init__).parameters if name in named] if named else []
-        new._indices = tuple(one for data in (*arguments, *in_order) if (one := index_of(data)) is not None)
+        labelled = {name: index for name, data in named.items() if (index := index_of(data)) is not None}
+        if labelled:
+            labelled = {name: labelled[name] for name in signature(cls.__init__).parameters if name in labelled}
+        indices = (*map(index_of, arguments), *labelled.values())
+        new._indices = tuple(index for index in indices if index is not None)
         return new
 
     @property

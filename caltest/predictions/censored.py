@@ -11,10 +11,13 @@ from caltest._basics.numerics import (
     ArrayLike,
     FloatArray,
     OwnErrstate,
+    Table,
     column,
     generator_of,
+    in_one_order,
+    index_of,
+    order_of,
     own_errstate,
-    to_array,
 )
 from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
 from caltest.predictions import Predictions
@@ -50,20 +53,24 @@ class Censored(OwnErrstate):
 
     Examples
     --------
-    >>> from caltest.fields import Censored
-    >>> len(Censored([2.0, 3.5, 1.0], [True, False, True]))
-    3
+    >>> import caltest as ct
+    >>> times = ct.Censored([2.0, 3.5, 1.0], [True, False, True])
+    >>> len(times), times.n_censored
+    (3, 1)
+    >>> ct.calibration_test(ct.LogNormal([0.0, 1.0, 0.5], 1.0), times, n_resamples=99, rng=1).pvalue
+    0.34
     """
 
     time: ArrayLike
     event: ArrayLike
 
     def __post_init__(self) -> None:
-        time = finite_array(real_array(self.time, "time", 1), "time")
+        times, events = in_one_order((self.time, self.event), ("time", "event"))
+        time = finite_array(real_array(times, "time", 1), "time")
         refuse_rows(time < 0, time, "time", "positive times")
         refuse_rows(time == 0, time, "time", "positive times; in whole units, 0 is within the first: pass 0.5")
         wanted = "1 where the event was seen, 0 where it was not; competing risks are not covered"
-        event = column(to_array(self.event, "event"))
+        event = column(events.array("event"))
         if event.dtype.kind in "US":
             first = str(event.flat[0])
             advice = f"if {first!r} is the event, pass event == {first!r}"
@@ -76,6 +83,12 @@ class Censored(OwnErrstate):
             raise ValueError(f"time has {len(time)} rows but event has {len(event)}; give one of each per subject")
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "event", event.astype(bool))
+        object.__setattr__(self, "_index", events.index if times.index is None else times.index)
+
+    @property
+    def index(self) -> Any:
+        """Labels of the rows, if they were made of pandas objects, else None."""
+        return vars(self)["_index"]
 
     def __len__(self) -> int:
         return len(np.asarray(self.time))
@@ -145,6 +158,7 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
         laws, hypothesis = as_predictions(np.full(len(u), 0.5)), "F(Y) is uniform"
     residuals = Residuals(laws, law, hypothesis, (0.25, 0.5, 1.0))
     residuals.notes = (*laws.notes, *notes)
+    residuals._indices = () if targets.index is None else (targets.index,)
     return residuals, u
 
 
@@ -182,11 +196,22 @@ def rounding(targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str,
     )
 
 
-def ranges_of(predictions: ArrayLike, targets: Censored) -> tuple[Predictions | None, FloatArray, FloatArray]:
-    """Distributions, None if only probabilities are given, and ends (n,) of ``F(T)``, equal where it is known."""
+def in_rows_of(targets: Censored, predictions: ArrayLike) -> Predictions:
+    """Predictions with their rows in the order of the times, where both have the same labels of pandas objects."""
     laws = as_predictions(predictions)
     if not isinstance(targets, Censored):
         raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
+    table = Table(np.arange(len(laws)), index=index_of(predictions))
+    rows, notes = table.in_order_of(order_of(targets, None), "predictions", "targets")
+    if notes:
+        laws = laws.take(rows.values)
+        laws.notes = (*laws.notes, *notes)
+    return laws
+
+
+def ranges_of(predictions: ArrayLike, targets: Censored) -> tuple[Predictions | None, FloatArray, FloatArray]:
+    """Distributions, None if only probabilities are given, and ends (n,) of ``F(T)``, equal where it is known."""
+    laws = in_rows_of(targets, predictions)
     same_length(len(laws), len(targets))
     time, seen = np.asarray(targets.time), np.asarray(targets.event)
     found = laws.transforms(time, seen)

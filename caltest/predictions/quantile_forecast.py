@@ -61,6 +61,8 @@ class QuantileForecast(FinitePredictions):
     <QuantileForecast, n = 2, 3 levels>
     >>> forecast.check_targets([0.2, 5.0])
     array([2, 3])
+    >>> ct.calibration_test(forecast, [0.2, 5.0], n_resamples=99, rng=1).pvalue
+    0.06
     """
 
     family = "QuantileForecast"

@@ -55,7 +55,7 @@ def test_files_are_written_by_their_ending(audit, tmp_path):
     for ending, begins in ((".html", "<!DOCTYPE html>"), (".json", "{"), (".xml", "<?xml"), (".txt", "<script>")):
         path = audit.save(tmp_path / f"audit{ending}")
         assert path.read_text().startswith(begins)
-    with pytest.raises(FileExistsError):
+    with pytest.raises(FileExistsError, match=r"exists; pass force=True"):
         audit.save(tmp_path / "audit.html")
     audit.save(tmp_path / "audit.html", force=True)
     with pytest.raises(ValueError, match=r"wanted a name that ends with \.html, \.json, \.xml, \.txt"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, to_array
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, Table, index_of, order_of, to_array
 from caltest._validation import one_of, whole_number
 from caltest.predictions import Ensemble
 from caltest.predictions.misread import codes_among, in_another_unit
@@ -101,6 +101,9 @@ def _positional(predictions: ArrayLike, targets: ArrayLike) -> Read:
         raise TypeError(f"predictions: got {family} predictions, wanted members, as an array or ct.Ensemble")
     given = getattr(predictions, "members", predictions)
     members, outcomes = _numbers(given, "predictions"), _numbers(targets, "targets")
+    if (index := index_of(predictions)) is not None:
+        table = Table(np.arange(len(index)), index=index)
+        members = members[table.in_order_of(order_of(targets, None), "predictions", "targets")[0].values]
     if members.ndim not in (2, 3) or 0 in members.shape:
         raise ValueError(
             f"predictions: got shape {members.shape}, wanted (n, m) for m members at n dates, (n, m, d) for d "

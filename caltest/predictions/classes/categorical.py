@@ -99,6 +99,9 @@ class Categorical(ClassProbabilities):
     >>> import caltest as ct
     >>> ct.Categorical([[0.2, 0.8], [0.5, 0.5]])
     <Categorical, n = 2, 2 classes>
+    >>> p = ct.Categorical([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]], classes=["cat", "dog"])
+    >>> ct.calibration_test(p, ["dog", "cat", "cat"], n_resamples=99, rng=1).pvalue
+    1.0
     """
 
     family = "Categorical"
@@ -188,8 +191,11 @@ class Bernoulli(ClassProbabilities):
     Examples
     --------
     >>> import caltest as ct
-    >>> ct.Bernoulli([0.2, 0.5, 1.0])
+    >>> p = ct.Bernoulli([0.2, 0.5, 1.0], classes=["no", "yes"])
+    >>> p
     <Bernoulli, n = 3>
+    >>> ct.calibration_test(p, ["no", "no", "yes"], n_resamples=99, rng=1).pvalue
+    0.61
     """
 
     family = "Bernoulli"

@@ -45,6 +45,8 @@ class MultiLabel(OwnErrstate):
     >>> p = ct.MultiLabel([[0.9, 0.2, 0.7], [0.1, 0.1, 0.3]], names=["dog", "cat", "indoors"])
     >>> p, p.label("cat")
     (<MultiLabel, n = 2, 3 labels>, <Bernoulli (label cat), n = 2>)
+    >>> ct.calibration_test(p, [{"dog"}, {"cat", "indoors"}], n_resamples=99, rng=1).pvalue
+    0.39
     """
 
     def __init__(

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, in_one_order
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, in_one_order, index_of
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows, same_length
 from caltest.predictions.base import Parameter
 from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, logs_from_tail, stirling_error
@@ -76,6 +76,7 @@ class NegativeBinomial(CountPredictions):
             (n,) array-like or one number for all, above 0: the ``alpha`` of statsmodels, 1 / ``size`` in R. Of order
             1e-9 or less it makes no difference to a Poisson distribution, which has dispersion 0.
         """
+        indices = tuple(one for one in (index_of(mean), index_of(dispersion)) if one is not None)
         mean, dispersion = _vectors(mean, "mean", dispersion, "dispersion")
         refuse_rows(mean < 0.0, mean, "mean", "expected counts of at least 0")
         # Smaller numbers have no finite reciprocal.
@@ -83,6 +84,7 @@ class NegativeBinomial(CountPredictions):
         refuse_rows(dispersion <= 1e-300, dispersion, "dispersion", wanted)
         new = object.__new__(cls)
         new._fill(mean, 1.0 / dispersion, "mean")
+        new._indices = indices
         return new
 
     def _fill(self, mean: FloatArray, size: FloatArray, name: str) -> None:

@@ -50,6 +50,8 @@ class Poisson(CountPredictions):
     >>> predictions = ct.Poisson([0.5, 4.0, 11.0])
     >>> predictions
     <Poisson, n = 3>
+    >>> ct.calibration_test(predictions, [0, 4, 30], n_resamples=99, rng=1).pvalue
+    0.01
     >>> predictions.expected_kernel(ct.GaussianKernel(bandwidth=2.0), predictions.check_targets([0, 4, 30])).round(4)
     array([[0.9245, 0.2394, 0.    ],
            [0.2699, 0.708 , 0.    ],

@@ -47,8 +47,11 @@ class Normal(LocationScale):
     Examples
     --------
     >>> import caltest as ct
-    >>> ct.Normal([0.0, 1.0], 0.5)
-    <Normal, n = 2>
+    >>> predicted = ct.Normal([0.0, 1.0, 3.0, 2.0], 0.5)
+    >>> predicted
+    <Normal, n = 4>
+    >>> ct.calibration_test(predicted, [0.3, 0.8, 3.6, 1.9], n_resamples=99, rng=1).pvalue
+    0.93
     """
 
     family = "Normal"

@@ -196,5 +196,5 @@ def test_point_predictions_are_refused_in_favour_of_a_test_that_takes_them(test,
 
 @pytest.mark.parametrize("predictions", [ct.Bernoulli([0.3]), ct.Categorical([[0.2, 0.8]])], ids=repr)
 def test_predictions_of_classes_are_refused_in_favour_of_a_test_that_takes_them(predictions):
-    with pytest.raises(TypeError, match=r"got .*, wanted such as Normal, .*; calibration_test takes all"):
+    with pytest.raises(TypeError, match=r"got .*, wanted such as Normal or Gamma; calibration_test takes all"):
         ct.PITTest()(predictions, [1])
