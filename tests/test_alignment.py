@@ -258,3 +258,22 @@ def test_settings_of_rows_are_matched_by_their_index(made, labelled, plain):
     assert getattr(found, "test", "") == getattr(wanted, "test", "")
     again = test(P, LABELS, rng=1)
     assert getattr(again, "statistic", again) == getattr(in_another_order, "statistic", in_another_order)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        lambda a, b, y: [row.pvalue for row in ct.compare_models({"a": a, "b": b}, y, **SETTINGS).rows],
+        lambda a, b, y: [row.pvalue for row in ct.compare_pairs({"a": a, "b": b}, y).rows],
+        lambda a, b, y: ct.PairedSKCETest()(a, b, y).pvalue,
+        lambda a, b, y: [one.result.pvalue for one in ct.audit({"a": a, "b": b}, y, **SETTINGS).models],
+    ],
+    ids=["models", "pairs", "paired test", "audit"],
+)
+def test_models_are_matched_by_their_index_where_outcomes_have_none(found):
+    first, second = ct.Normal(X, 1.0), ct.Normal(X + 0.5, 1.0)
+    y = X + RNG.normal(size=N)
+    labelled = ct.Normal(pd.Series(X, INDEX), 1.0), ct.Normal(series(X + 0.5), 1.0)
+    assert found(*labelled, y) == found(first, second, y)
+    frame = pd.DataFrame({"a": P[:, 0]}, INDEX), series(0.9 * P[:, 0])
+    assert found(*frame, LABELS == 0) == found(P[:, 0], 0.9 * P[:, 0], LABELS == 0)

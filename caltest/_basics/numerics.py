@@ -309,6 +309,12 @@ def order_of(targets: Any, predictions: Any) -> Table:
     return Table(np.empty(0), index=next((one for one in indices if one is not None), None))
 
 
+def labelled_as(targets: Any, models: Iterable[Any]) -> Any:
+    """Targets of several models with labels of rows: their own, else those of the first model that has some."""
+    index = next((one for one in map(index_of, (targets, *models)) if one is not None), None)
+    return targets if index is index_of(targets) else Table(Table.of(targets, "targets").values, index=index)
+
+
 def to_array(data: ArrayLike, name: str) -> Array:
     """Any array-like as a numpy array without missing values, by position."""
     return Table.of(data, name).array(name)

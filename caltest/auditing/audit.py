@@ -10,7 +10,16 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, Table, generator_apart, order_of, own_errstate, seed_of
+from caltest._basics.numerics import (
+    Array,
+    ArrayLike,
+    Table,
+    generator_apart,
+    labelled_as,
+    order_of,
+    own_errstate,
+    seed_of,
+)
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
@@ -270,6 +279,8 @@ def audit(
     names = [f"{name}={name}" for name, value in known.items() if value is not None]
     names += [] if field is None else [f'field="{field}"']
     audits = []
+    if not isinstance(targets, Censored):
+        targets = labelled_as(targets, models.values())
     with progress_bars(shown):
         for name, one in models.items():
             survival = None

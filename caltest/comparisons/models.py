@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
+from caltest._basics.numerics import ArrayLike, labelled_as, own_errstate, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, pvalue_phrase, remarks
 from caltest._results.tables import STANDS_OUT, Bar, Page, Table, TabularResult, aligned
@@ -335,6 +335,7 @@ def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike, classes: Seq
     if not models:
         raise ValueError('models: got none, wanted at least one {"name": predictions}')
     samples: dict[str, Sample] = {}
+    targets = labelled_as(targets, models.values())
     for name, predictions in models.items():
         if not isinstance(name, str):
             raise TypeError(f"models: got the name {name!r}, wanted names that are strings")

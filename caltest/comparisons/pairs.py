@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.linalg import norm
 
-from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, own_errstate, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, labelled_as, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, pvalue_phrase
@@ -138,6 +138,7 @@ class PairedSKCETest(CalledWithData):
         """
         shown = switch("progress", progress)
         seed_of(rng)
+        targets = labelled_as(targets, (predictions, other_predictions))
         sample, other = as_sample(predictions, targets, classes), as_sample(other_predictions, targets, classes)
         sample.predictions.check_compatible(other.predictions, "other_predictions")
         with progress_bars(shown):

@@ -411,3 +411,11 @@ def test_pictures():
     for draw in (ct.plots.clinical_curve, ct.plots.decision_curve):
         with pytest.raises(TypeError, match="result: got 3"):
             draw(3)
+
+
+def test_a_decision_curve_says_what_its_columns_are():
+    p = np.linspace(0.05, 0.6, 60)
+    found = clinical.decision_curve(p, np.arange(60) % 3 == 0, thresholds=(0.1, 0.3), n_resamples=19, rng=1)
+    row = found.rows[0]
+    assert row.loss == pytest.approx(row.recalibrated - row.model)
+    assert "loss: how much more the recalibrated risks have than those of the model" in str(found)

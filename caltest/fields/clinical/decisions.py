@@ -122,7 +122,10 @@ class DecisionCurve(TabularResult, Stored):
         return rows
 
     def remarks(self) -> list[str]:
-        return ["net benefit in treated events per 1000 cases, after cases treated in vain; treating nobody has 0"]
+        return [
+            "net benefit in treated events per 1000 cases, after cases treated in vain; treating nobody has 0",
+            "loss: how much more the recalibrated risks have than those of the model",
+        ]
 
     def summary(self, alpha: float = 0.05) -> Page:
         found = {
