@@ -24,7 +24,7 @@ def _not_real(array: Array, name: str) -> ValueError:
     if array.dtype.kind in "US" and array.size:
         first = str(array.flat[0])
         advice = "; take the % off and divide by 100" if first.endswith("%") else ""
-        return ValueError(f"{name}: got text such as {first!r}, wanted real numbers{advice}")
+        return ValueError(f"{name}: got values of type {array.dtype}, such as {first!r}, wanted real numbers{advice}")
     advice = "; divide by the unit, such as numpy.timedelta64(1, 'D')" if array.dtype.kind == "m" else ""
     return ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers{advice}")
 
