@@ -151,7 +151,7 @@ BAD_VECTORS = {
     "text": (P1.astype(str), "wanted real numbers"),
     "percentages in text": (
         np.array([f"{one:.1f}%" for one in 100 * P1]),
-        "real numbers; take the % off and divide by 100",
+        "real numbers; take the % off ... and divide by 100",
     ),
     "basis points": (
         1e4 * P1,
@@ -324,7 +324,7 @@ CONSTRUCTORS = {
     "Normal, inf mean": (lambda: ct.Normal([0, np.inf], 1), "mean: got inf at row 1 ... wanted finite numbers"),
     "Normal, a number as mean": (lambda: ct.Normal(0, 1), "mean: got shape (), wanted 1 dimension"),
     "Normal, empty": (lambda: ct.Normal([], []), "mean: got no values (shape (0,)), wanted at least one observation"),
-    "Normal, text": (lambda: ct.Normal(["a"], 1), "mean: got text such as 'a', wanted real numbers"),
+    "Normal, text": (lambda: ct.Normal(["a"], 1), "mean: got values of type ... wanted real numbers"),
 }
 
 
@@ -339,7 +339,7 @@ BAD_REAL_TARGETS = {
     "None": (put(TARGETS, None), "targets: got a missing value at position 4"),
     "row": (TARGETS[None], "targets: got shape (1, 40), wanted 1 dimension"),
     "too few": (TARGETS[:-1], "targets: got 39 values, wanted 40, one per prediction"),
-    "text": (["a"] * N, "targets: got text such as 'a', wanted real numbers"),
+    "text": (["a"] * N, "targets: got values of type ... wanted real numbers"),
     "complex": (TARGETS + 0j, "targets: got values of type complex128, wanted real numbers"),
     "empty": ([], "targets: got no values (shape (0,)), wanted at least one observation"),
 }

@@ -32,6 +32,7 @@ NUMBERS = {
     "n_bins": 15,
     "min_size": 10,
     "order": 1.0,
+    "temperature": 0.01,
     "block_size": 2,
     "rank": 64,
     "max_degree": 4,

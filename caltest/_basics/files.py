@@ -136,7 +136,8 @@ def numbers(name: str, cells: Cells, lines: list[int]) -> Array:
                 values[i, j] = number(cell)
             except ValueError:
                 got = f"{cell!r}" if cell else "an empty cell"
-                raise ValueError(f"{name}, line {lines[i]}: got {got} in column {j + 1}, wanted a number") from None
+                wanted = "a number" + "; take the % off and divide by 100" * cell.endswith("%")
+                raise ValueError(f"{name}, line {lines[i]}: got {got} in column {j + 1}, wanted {wanted}") from None
     return values
 
 

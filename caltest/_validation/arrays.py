@@ -21,11 +21,9 @@ def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
 
 def _not_real(array: Array, name: str) -> ValueError:
     """What to say about other types."""
-    if array.dtype.kind in "US" and array.size:
-        first = str(array.flat[0])
-        advice = "; take the % off and divide by 100" if first.endswith("%") else ""
-        return ValueError(f"{name}: got text such as {first!r}, wanted real numbers{advice}")
     advice = "; divide by the unit, such as numpy.timedelta64(1, 'D')" if array.dtype.kind == "m" else ""
+    if array.dtype.kind in "US" and array.size and str(first := array.flat[0]).endswith("%"):
+        advice = f"; take the % off {str(first)!r} and divide by 100"
     return ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers{advice}")
 
 

@@ -30,11 +30,7 @@ def add_to(commands: Any) -> None:
         run,
         "test",
         "test predictions in a file",
-        (
-            "network.csv labels.csv",
-            "network.csv labels.csv --test ece --format json --seed 1",
-            "samples_arc_easy.jsonl --clusters prompt_hash",
-        ),
+        ("network.csv labels.csv --test ece --format json --seed 1", "samples_arc_easy.jsonl --clusters prompt_hash"),
         "Test whether the predictions in a file are calibrated. JSON lines of answers of language models, with\n"
         "log-likelihoods of choices and the right one, as lm-evaluation-harness logs them, are one file.",
         f"tests:\n{names_help()}",

@@ -248,6 +248,7 @@ def test_comparisons_of_members(tmp_path, ensemble, capsys):
         (["a,b"], ["1"], [], "no rows after the header"),
         (ROWS, ["1", "0", "0", "1"], ["--normal", "--test", "mmce"], "Categorical or Bernoulli"),
         (["1", "2"], ["1", "2"], ["--normal"], "wanted 2: mean and standard deviation"),
+        (["p", "3.1%"], ["1"], [], "got '3.1%' in column 1, wanted a number; take the % off and divide by 100"),
         (["1.5,1", "2,1"], ["1.2", "2.3"], [], "with --normal, or members with --members$"),
         (["1.5,2", "1.5,inf"], ["1", "2"], ["--members"], r"predictions.csv: got inf at row 1 \(line 2\), column 2"),
         ([""], ["1"], [], "empty file"),

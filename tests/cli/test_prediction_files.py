@@ -380,7 +380,7 @@ def test_a_first_line_of_whole_numbers_can_be_a_certain_prediction(cells, certai
 )
 def test_first_lines_that_can_be_headers(cells, readings):
     rows = prediction_files.Rows("p.csv", cells, None, np.empty((0, 2)), np.empty(0))
-    assert prediction_files._can_be_header(rows, "") == readings
+    assert prediction_files._can_be_header(rows, family="") == readings
 
 
 @table("use", USES)
