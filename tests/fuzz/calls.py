@@ -290,6 +290,7 @@ ARGUMENTS = {
     "off_diagonal": choice(0.0, 100.0, 1e-3),
     "on": choice("log-odds", "scores"),
     "order": choice(1.0, 2.0, 1.5, 10.0),
+    "temperature": choice(0.01, 1.0, 1e-5, 1e5),
     "over_classes": choice("sum", "max", "mean"),
     "part": choice(0, 1, 10**6),
     "population_variance": choice(True, False),
