@@ -179,7 +179,8 @@ def classes_of(names: tuple[Any, ...] | None, targets: Array, classes: Sequence[
 def in_order_of_columns(names: tuple[Any, ...] | None, classes: Sequence[Any] | None) -> Sequence[Any] | None:
     """Names of classes as given; ``ValueError`` if they are those of the columns in another order."""
     text = [str(name) for name in names or ()]
-    given = [str(name) for name in classes] if isinstance(classes, Iterable) and getattr(classes, "ndim", 1) else []
+    is_listed = isinstance(classes, Iterable) and getattr(classes, "shape", None) != ()
+    given = [str(name) for name in classes] if is_listed and classes is not None else []
     if given != text and sorted(given) == sorted(text):
         raise ValueError(
             f"classes: got {given!r}, wanted them in the order of the columns of the predictions, which are named "
