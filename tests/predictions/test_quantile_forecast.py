@@ -59,7 +59,7 @@ def test_bad_input(levels, values, message):
         (TARGETS[:3], "targets: got 3 values, wanted 15, one per prediction"),
         (put(TARGETS, np.nan, 2), "targets: got nan at row 2"),
         (np.stack([TARGETS, TARGETS], axis=1), "targets: got shape (15, 2), wanted 1 dimension"),
-        (["a"] * N, "targets: got text such as 'a', wanted real numbers"),
+        (["a"] * N, "targets: got values of type <U1, wanted real numbers"),
     ],
 )
 def test_bad_targets(targets, message):

@@ -147,7 +147,7 @@ BAD = {
     "shape": (MEAN[:2], np.eye(D), "covariance: got shape \\(3, 3\\), wanted \\(2,\\) variances"),
     "nan": (MEAN[:2], [1.0, np.nan], "covariance: got nan at row 1"),
     "mean": ([1.0, 2.0], 1.0, "mean: got shape \\(2,\\), wanted 2 dimensions"),
-    "text": (MEAN[:2], ["a", "b"], "covariance: got text such as"),
+    "text": (MEAN[:2], ["a", "b"], "covariance: got values of type"),
 }
 
 
