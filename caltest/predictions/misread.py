@@ -39,8 +39,8 @@ WRONG, RIGHT, FEWEST = 6.0, 2.5, 5
 """Standard deviations by which outcomes of two classes disagree with wrong probabilities at least, with right ones at
 most, and the fewest events of which percentages can be told."""
 
-SOME, OUTLYING = 1000, 4.0
-"""Rows that are looked at, and predicted standard deviations beyond which a code is no value."""
+SOME, SOME_OF_TWO, OUTLYING = 1000, 10_000, 4.0
+"""Rows that are looked at, of two classes, and predicted standard deviations beyond which a code is no value."""
 
 
 def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
@@ -50,7 +50,8 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
         return ()
     finite = predictions.finite
     if finite is not None and finite.n_classes == 2 and finite.probabilities_differ:
-        return _of_two_classes(finite.probabilities[:, 1], targets)
+        rows = np.unique(np.linspace(0, len(finite) - 1, SOME_OF_TWO).astype(np.intp))
+        return _of_two_classes(finite.take(rows).probabilities[:, 1], targets[rows])
     if predictions.discrete:
         return ()
     return (*in_another_unit(predictions, targets), *_codes(predictions, targets))

@@ -146,10 +146,10 @@ def imports(modules):
 
 
 def first_test(predictions, labels):
-    import caltest as ct
+    from caltest import calibration_test
 
     def call():
-        result = ct.calibration_test(predictions, labels, rng=1)
+        result = calibration_test(predictions, labels, rng=1)
         return {"estimate": result.estimate, "pvalue": result.pvalue, "draws": 999}
 
     return call
