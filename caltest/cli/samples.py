@@ -74,7 +74,7 @@ def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tu
         sample = replace(sample, predictions=sample.predictions.with_classes(names))
     rows = slice(None) if sample.rows is None else sample.rows
     found = {name: np.array([one.fields[j] for one in questions])[rows] for j, name in enumerate(fields)}
-    return replace(sample, remarks=(*sample.remarks, *_remarks(questions))), len(questions), found
+    return replace(sample, matched=(*sample.matched, *_remarks(questions))), len(questions), found
 
 
 def are_samples(path: Path) -> bool:

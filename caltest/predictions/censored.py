@@ -22,7 +22,7 @@ from caltest._basics.numerics import (
 from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions
-from caltest.predictions.misread import OF_TIMES, SOME, converted
+from caltest.predictions.misread import OF_TIMES, converted, some_of
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
 from caltest.predictions.standard_scores import FARTHEST
 
@@ -164,7 +164,7 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
 
 def notes_on_times(laws: Predictions | None, targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str, ...]:
     """What to ask about times: their unit, and whether they are rounded."""
-    rows, seen = np.unique(np.linspace(0, len(targets) - 1, SOME).astype(np.intp)), np.asarray(targets.event)
+    rows, seen = some_of(len(targets)), np.asarray(targets.event)
     if laws is None or not seen.any() or abs(float(np.median(_scores(low[seen])))) <= MISPLACED:
         return rounding(targets, low, high)
     some, subjects = laws.take(rows), targets.take(rows)

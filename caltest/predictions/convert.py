@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -42,11 +43,18 @@ class Sample:
     predictions: Predictions
     targets: Array = field(repr=False)
     rows: IntArray | None = field(default=None, repr=False)
-    remarks: tuple[str, ...] = ()
-    """What was done to the rows when they were matched, and what to ask about the outcomes."""
+    matched: tuple[str, ...] = ()
+    """What was done to the rows when they were matched."""
+    as_read: tuple[Predictions, Array] | None = field(default=None, repr=False)
+    """All of both as they came, about which there may be something to ask."""
 
     def __len__(self) -> int:
         return len(self.predictions)
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What was done to the rows, and what to ask about the outcomes."""
+        return self.matched if self.as_read is None else (*self.matched, *misread(*self.as_read))
 
     @property
     def as_given(self) -> Array:
@@ -100,7 +108,7 @@ class Sample:
     def take(self, index: Any) -> "Sample":
         """The pairs at a slice or an integer array of any shape."""
         rows = None if self.rows is None else self.rows[index]
-        return Sample(self.predictions.take(index), self.targets[index], rows, self.remarks)
+        return Sample(self.predictions.take(index), self.targets[index], rows, self.matched, self.as_read)
 
     def without(self, left_out: BoolArray) -> "Sample":
         """The others, with their rows."""
@@ -249,8 +257,7 @@ def as_sample(
         converted, checked = converted.take(kept), checked[kept]
     elif copy:
         checked = checked.copy()
-    remarks = (*remarks, *misread(converted, checked))
-    sample = Sample(converted, checked, kept, remarks)
+    sample = Sample(converted, checked, kept, remarks, (converted, checked))
     return sample.pooled() if pooled else sample
 
 

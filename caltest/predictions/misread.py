@@ -5,7 +5,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.ensembles.ensemble import Pool
 
@@ -50,16 +50,22 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
         return ()
     finite = predictions.finite
     if finite is not None and finite.n_classes == 2 and finite.probabilities_differ:
-        rows = np.unique(np.linspace(0, len(finite) - 1, SOME_OF_TWO).astype(np.intp))
+        rows = some_of(len(finite), SOME_OF_TWO)
         return _of_two_classes(finite.take(rows).probabilities[:, 1], targets[rows])
     if predictions.discrete:
         return ()
     return (*in_another_unit(predictions, targets), *_codes(predictions, targets))
 
 
+def some_of(n: int, most: int = SOME) -> IntArray:
+    """Evenly spaced rows of n, or all."""
+    number = min(n, most)
+    return np.arange(number) * n // max(1, number)
+
+
 def in_another_unit(predictions: Predictions, targets: Array, what: str = "outcomes") -> tuple[str, ...]:
     """Whether outcomes lie far from their predictions, and would fit them after a conversion."""
-    rows = np.unique(np.linspace(0, len(predictions) - 1, SOME).astype(np.intp))
+    rows = some_of(len(predictions))
     some, y = predictions.take(rows), np.asarray(targets[rows], dtype=np.float64)
     return converted(lambda values: some.standard_scores(values[None])[0], y, what)
 
