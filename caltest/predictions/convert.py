@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -51,7 +50,7 @@ class Sample:
     def __len__(self) -> int:
         return len(self.predictions)
 
-    @cached_property
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What was done to the rows, and what to ask about the outcomes."""
         return self.matched if self.as_read is None else (*self.matched, *misread(*self.as_read))
