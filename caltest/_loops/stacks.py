@@ -51,3 +51,37 @@ def assign(values: Array, out: Array) -> None:
     """Write values (n,) to ``out``."""
     for i in range(values.shape[0]):
         out[i] = values[i]
+
+
+@jit
+def clear(lines: FloatArray) -> None:
+    """Write zeros to (L, B); a loop compiles faster than the assignment of a number to an array."""
+    for one in range(lines.shape[0]):
+        for b in range(lines.shape[1]):
+            lines[one, b] = 0.0
+
+
+@jit
+def add_weighted(tiles: FloatArray, i: int, j: int, values: FloatArray, lines: FloatArray) -> None:
+    """Add ``tiles[l, i, j] values[b]`` to lines (L, B)."""
+    for one in range(lines.shape[0]):
+        weight = tiles[one, i, j]
+        for b in range(lines.shape[1]):
+            lines[one, b] += weight * values[b]
+
+
+@jit
+def add_lines(lines: FloatArray, sums: FloatArray) -> None:
+    """Add lines (L, B) to sums."""
+    for one in range(lines.shape[0]):
+        for b in range(lines.shape[1]):
+            sums[one, b] += lines[one, b]
+
+
+@jit
+def is_used(tiles: FloatArray, i: int, j: int) -> bool:
+    """Whether one of the tiles has a number other than 0 at a place."""
+    found = False
+    for one in range(tiles.shape[0]):
+        found = found or tiles[one, i, j] != 0.0
+    return found

@@ -178,9 +178,9 @@ def classes_of(names: tuple[Any, ...] | None, targets: Array, classes: Sequence[
 
 def in_order_of_columns(names: tuple[Any, ...] | None, classes: Sequence[Any] | None) -> Sequence[Any] | None:
     """Names of classes as given; ``ValueError`` if they are those of the columns in another order."""
-    text = [str(name) for name in names or ()]
-    is_listed = isinstance(classes, Iterable) and getattr(classes, "shape", None) != ()
-    given = [str(name) for name in classes] if is_listed and classes is not None else []
+    if names is None or not isinstance(classes, Iterable) or getattr(classes, "shape", None) == ():
+        return classes
+    text, given = [str(name) for name in names], [str(name) for name in classes]
     if given != text and sorted(given) == sorted(text):
         raise ValueError(
             f"classes: got {given!r}, wanted them in the order of the columns of the predictions, which are named "

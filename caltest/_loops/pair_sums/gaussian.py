@@ -10,7 +10,7 @@ from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
 from caltest._loops.formulas.kernels import exponential
-from caltest._loops.stacks import frozen
+from caltest._loops.stacks import add_lines, add_weighted, clear, frozen, is_used
 
 Side = tuple[FloatArray, FloatArray, FloatArray]
 """Targets (r, B) of rows or columns, and the means and precisions (r,) of their smoothed predictions."""
@@ -49,12 +49,10 @@ def _add_smoothed_gaussians(
 ) -> None:
     (y_rows, row_means, row_precisions), (y_columns, column_means, column_precisions) = rows, columns
     lines, values = work
-    n_tiles, n_redraws = sums.shape
+    n_redraws = sums.shape[1]
     for i in range(tiles.shape[1]):
         m, r = row_means[i], row_precisions[i]
-        for tile in range(n_tiles):
-            for b in range(n_redraws):
-                lines[tile, b] = 0.0
+        clear(lines)
         for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
             n, s = column_means[j], column_precisions[j]
             one, two = r / precision, s / precision
@@ -66,13 +64,8 @@ def _add_smoothed_gaussians(
                     - one * exp_of_negative(-0.5 * e * e)
                     - two * exp_of_negative(-0.5 * f * f)
                 )
-            for tile in range(n_tiles):
-                weight = tiles[tile, i, j]
-                for b in range(n_redraws):
-                    lines[tile, b] += weight * values[b]
-        for tile in range(n_tiles):
-            for b in range(n_redraws):
-                sums[tile, b] += lines[tile, b]
+            add_weighted(tiles, i, j, values, lines)
+        add_lines(lines, sums)
 
 
 @jit
@@ -112,28 +105,28 @@ def redrawn_expectation_sums(
     n_tiles, n_redraws = tiles.shape[0], targets.shape[2]
     sums = np.zeros((n_tiles, n_redraws))
     work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws), np.empty(n_redraws)
-    law = frozen(means), frozen(factors), frozen(heights)
-    _add_expectations(frozen(tiles), law, frozen(targets), False, work, sums)
+    law = frozen(means), frozen(factors)
+    _add_expectations(frozen(tiles * heights[:, None]), law, frozen(targets), False, work, sums)
     return sums
 
 
 @jit
 def _add_expectations(
-    tiles: FloatArray, law: Side, targets: FloatArray, square: bool, work: Side, sums: FloatArray
+    tiles: FloatArray,
+    law: tuple[FloatArray, FloatArray],
+    targets: FloatArray,
+    square: bool,
+    work: Side,
+    sums: FloatArray,
 ) -> None:
     """``square`` is False: with a constant ``exponential`` becomes a part of this loop, which is slower then."""
-    (means, factors, heights), (lines, values, coordinate) = law, work
-    n_tiles, n_redraws = sums.shape
+    (means, factors), (lines, values, coordinate) = law, work
+    n_redraws = sums.shape[1]
     is_full = factors.shape[1] > 1
     for i in range(tiles.shape[1]):
-        for tile in range(n_tiles):
-            for b in range(n_redraws):
-                lines[tile, b] = 0.0
+        clear(lines)
         for j in range(tiles.shape[2]):
-            counts = False
-            for tile in range(n_tiles):
-                counts = counts or tiles[tile, i, j] != 0.0
-            if not counts:
+            if not is_used(tiles, i, j):
                 continue
             for b in range(n_redraws):
                 values[b] = 0.0
@@ -153,10 +146,5 @@ def _add_expectations(
                 for b in range(n_redraws):
                     values[b] += coordinate[b] * coordinate[b]
             exponential(values, 0.5, square, 1.0)
-            for tile in range(n_tiles):
-                weight = heights[i] * tiles[tile, i, j]
-                for b in range(n_redraws):
-                    lines[tile, b] += weight * values[b]
-        for tile in range(n_tiles):
-            for b in range(n_redraws):
-                sums[tile, b] += lines[tile, b]
+            add_weighted(tiles, i, j, values, lines)
+        add_lines(lines, sums)

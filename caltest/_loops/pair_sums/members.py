@@ -23,7 +23,7 @@ from caltest._loops.formulas.kernels import (
     rational,
     write_kernel,
 )
-from caltest._loops.stacks import frozen
+from caltest._loops.stacks import add_lines, add_weighted, clear, frozen, is_used
 
 CACHED = 2**13
 """Numbers of the columns that stay in the cache."""
@@ -121,11 +121,9 @@ def _adder(kind: int) -> Callable[..., None]:
     ) -> None:
         """``square`` is False: with a constant the function becomes a part of this loop, which is slower then."""
         (_, shape, root, factors), (rows, columns), (lines, values) = settings, points, work
-        n_tiles, n_redraws = sums.shape
+        n_redraws = sums.shape[1]
         for i in range(tiles.shape[1]):
-            for tile in range(n_tiles):
-                for b in range(n_redraws):
-                    lines[tile, b] = 0.0
+            clear(lines)
             for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
                 for t in range(rows.shape[1]):
                     c = factors[t]
@@ -148,13 +146,8 @@ def _adder(kind: int) -> Callable[..., None]:
                     matern_5(values, 1.0, square, shape)
                 elif kind == RATIONAL:
                     rational(values, 1.0, square, shape)
-                for tile in range(n_tiles):
-                    weight = tiles[tile, i, j]
-                    for b in range(n_redraws):
-                        lines[tile, b] += weight * values[b]
-            for tile in range(n_tiles):
-                for b in range(n_redraws):
-                    sums[tile, b] += lines[tile, b]
+                add_weighted(tiles, i, j, values, lines)
+            add_lines(lines, sums)
 
     return add_redrawn
 
@@ -201,26 +194,16 @@ def _add_redrawn_members(
     work: tuple[FloatArray, FloatArray, FloatArray],
     sums: FloatArray,
 ) -> None:
-    (lines, values, sum_of_members), (n_tiles, n_redraws) = work, sums.shape
+    lines, values, sum_of_members = work
     for i in range(tiles.shape[1]):
-        for tile in range(n_tiles):
-            for b in range(n_redraws):
-                lines[tile, b] = 0.0
+        clear(lines)
         for j in range(tiles.shape[2]):
-            counts = False
-            for tile in range(n_tiles):
-                counts = counts or tiles[tile, i, j] != 0.0
-            if not counts:
+            if not is_used(tiles, i, j):
                 continue
-            for b in range(n_redraws):
+            for b in range(values.shape[0]):
                 sum_of_members[b] = 0.0
             for a in range(members.shape[1]):
                 _write_values(settings, members[i, a], columns[j], values)
                 _add(1.0, values, sum_of_members)
-            for tile in range(n_tiles):
-                weight = tiles[tile, i, j]
-                for b in range(n_redraws):
-                    lines[tile, b] += weight * sum_of_members[b]
-        for tile in range(n_tiles):
-            for b in range(n_redraws):
-                sums[tile, b] += lines[tile, b]
+            add_weighted(tiles, i, j, sum_of_members, lines)
+        add_lines(lines, sums)

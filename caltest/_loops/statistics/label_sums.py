@@ -76,28 +76,8 @@ def add_by_group(
                     sums[groups[i], b, t] += table[e, t]
 
 
-def add_of_chosen(
-    codes: Array,
-    starts: IntArray,
-    places: IntArray,
-    p: FloatArray,
-    ranks: FloatArray,
-    share: float,
-    begin: int,
-    end: int,
-    sums: Array,
-) -> None:
-    """Add what faults of chosen classes see to ``sums`` (B, S, 3 + 3 S), where the label of a row is one of these.
-
-    For a label with the place s: three cosines of its rank, the probabilities p (n, S) of the chosen classes, and the
-    logarithms ``log(1 + share p_a / p_s)`` and ``log(1 + share (p_a / p_s - 1))`` for each of them. Entries of other
-    classes have the place -1; ranks (n, S) that are not finite have cosines of 0.
-    """
-    _add_of_chosen(codes, starts, places, p, ranks, share, begin, end, np.empty(sums.shape[1:]), sums)
-
-
 @jit
-def _add_of_chosen(
+def add_of_chosen(
     codes: Array,
     starts: IntArray,
     places: IntArray,
@@ -109,6 +89,12 @@ def _add_of_chosen(
     line: FloatArray,
     sums: Array,
 ) -> None:
+    """Add what faults of chosen classes see to ``sums`` (B, S, 3 + 3 S), where the label of a row is one of these.
+
+    For a label with the place s: three cosines of its rank, the probabilities p (n, S) of the chosen classes, and the
+    logarithms ``log(1 + share p_a / p_s)`` and ``log(1 + share (p_a / p_s - 1))`` for each of them. Entries of other
+    classes have the place -1; ranks (n, S) that are not finite have cosines of 0. ``line`` (S, 3 + 3 S) is work space.
+    """
     size = p.shape[1]
     for i in range(codes.shape[0]):
         top, some = starts[i], False

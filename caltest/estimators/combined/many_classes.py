@@ -325,7 +325,8 @@ class ManyClasses(OfRows[ClassSums]):
             add_entries(codes, starts, of_labels, *columns, total.labels)
             add_by_class(codes, starts, classes, of_classes, *columns, total.by_class)
             add_by_group(codes, starts, groups, hits_and_logs, *columns, total.tops)
-            add_of_chosen(codes, starts, of_entries, chosen, ranks, PAIR_SHARE, *columns, total.chosen)
+            work = np.empty(total.chosen.shape[1:])
+            add_of_chosen(codes, starts, of_entries, chosen, ranks, PAIR_SHARE, *columns, work, total.chosen)
 
         parts = list(ranges(codes.shape[1], -(-codes.shape[1] // SLICES)))
         for _ in threaded(add, parts, len(parts), "labels", work=50.0 * codes.size):
