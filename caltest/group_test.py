@@ -142,6 +142,8 @@ class GroupCalibrationTest(CalledWithData):
         self, sample: Sample, groups: ArrayLike, *, rng: Any = None, progress: bool = False
     ) -> GroupCalibrationTestResult:
         """Test a sample that is already checked."""
+        if (test := self.in_order_of(sample.order)) is not self:
+            return test.on(sample, groups, rng=rng, progress=progress)
         groups, seed = as_groups(groups), seed_of(rng)
         same_length(len(sample), groups.n, "groups")
         refuse_outcomes([("groups", groups.codes)], sample.targets, "{}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.chunks import accumulate, evenly_spaced_rows
-from caltest._basics.numerics import ArrayLike, are_chunks, check_finite, order_of, seed_of
+from caltest._basics.numerics import ArrayLike, are_chunks, check_finite, seed_of
 from caltest._basics.threads import one_blas_thread, progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.values import EffectSize
@@ -130,11 +130,12 @@ class CalibrationTest(_Named):
         shown = switch("progress", progress)
         if are_chunks(predictions) or are_chunks(targets):
             return self._on_chunks(predictions, targets, classes, rng)
-        test = self.in_order_of(order_of(targets, predictions))
-        return test.on(as_sample(predictions, targets, classes), rng=rng, progress=shown)
+        return self.on(as_sample(predictions, targets, classes), rng=rng, progress=shown)
 
     def on(self, sample: Sample, *, rng: Any = None, progress: bool = False) -> CalibrationTestResult:
         """Test a sample that is already checked; raises what a call raises for too few observations."""
+        if (test := self.in_order_of(sample.order)) is not self:
+            return test.on(sample, rng=rng, progress=progress)
         self.estimator.check(sample.predictions)
         self.null.check_size(self.estimator, len(sample))
         has_products = isinstance(self.estimator, JointEstimator) and len(sample) >= WITH_PRODUCTS

@@ -277,3 +277,35 @@ def test_models_are_matched_by_their_index_where_outcomes_have_none(found):
     assert found(*labelled, y) == found(first, second, y)
     frame = pd.DataFrame({"a": P[:, 0]}, INDEX), series(0.9 * P[:, 0])
     assert found(*frame, LABELS == 0) == found(P[:, 0], 0.9 * P[:, 0], LABELS == 0)
+
+
+def weighted(data):
+    return ct.estimators.WeightedSKCE(ct.Categorical(P).default_kernel(), data)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        lambda p, y, w: ct.compare_models({"a": p}, y, estimator=weighted(w), **SETTINGS).rows[0].estimate,
+        lambda p, y, w: (
+            ct.compare_models({"a": p}, y, test=ct.MonteCarloTest(weighted(w), 19), **SETTINGS).rows[0].pvalue
+        ),
+        lambda p, y, w: ct.GroupCalibrationTest(weighted(w), 19)(p, y, np.arange(N) % 2, rng=1).groups[0].estimate,
+        lambda p, y, w: ct.noise_floor(p, weighted(w), n_resamples=19, rng=1).mean,
+    ],
+    ids=["estimator of models", "test of models", "groups", "noise floor"],
+)
+def test_settings_of_rows_are_matched_wherever_a_test_or_an_estimator_is_given(found):
+    labels = pd.Series(NAMES, INDEX)
+    assert found(FRAME, labels, series(WEIGHTS)) == found(FRAME, labels, WEIGHTS)
+    assert found(FRAME, labels, series(WEIGHTS)) != found(FRAME, labels, series(WEIGHTS).to_numpy())
+
+
+def test_mixtures_have_the_index_of_their_components():
+    y = X + RNG.normal(size=N)
+    labelled = ct.Mixture([ct.Normal(pd.Series(X + shift, INDEX), 0.5) for shift in (-1.0, 1.0)])
+    plain = ct.Mixture([ct.Normal(X + shift, 0.5) for shift in (-1.0, 1.0)])
+    assert ct.SKCE(plain.default_kernel())(labelled, series(y)) == pytest.approx(
+        ct.SKCE(plain.default_kernel())(plain.take(series(np.arange(N)).to_numpy()), series(y).to_numpy()), rel=1e-9
+    )
+    assert labelled.take(slice(0, 5)).index is None

@@ -244,6 +244,7 @@ def _estimated(
     estimator: Estimator, sample: Sample, n_resamples: int, level: float, rng: Any, progress: bool
 ) -> tuple[float, ConfidenceInterval | None, float, float]:
     """The estimate, its jackknife interval where it has one and h varies, and mean and quantile of the noise floor."""
+    estimator = estimator.in_order_of(sample.order)
     floor = noise_floor(sample.predictions, estimator, n_resamples=n_resamples, rng=rng, progress=progress)
     resolved, interval = estimator.resolve(sample.predictions, floor.seed), None
     if isinstance(resolved, SKCE) and resolved.unbiased and len(sample) >= 3:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, are_chunks, check_finite, order_of, seed_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, are_chunks, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import ASSUMPTIONS
@@ -60,7 +60,8 @@ class Estimator(CalledWithData, ABC):
                 f"estimator: got dask arrays for {type(self).__name__}, wanted arrays in memory, or a test of "
                 "BlockSKCE or LowRankSKCE, whose result has the estimate"
             )
-        sample, estimator = as_sample(predictions, targets, classes), self.in_order_of(order_of(targets, predictions))
+        sample = as_sample(predictions, targets, classes)
+        estimator = self.in_order_of(sample.order)
         estimator.check(sample.predictions)
         with progress_bars(shown):
             estimate = estimator.resolve(sample.predictions, seed).estimate(sample)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, own_errstate, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, order_of, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.values import Stored
 from caltest._validation import switch
@@ -102,6 +102,7 @@ def noise_floor(
         raise TypeError(f"estimator: got {type(estimator).__name__}, wanted an estimator such as ECE() or SKCE(kernel)")
     null, shown = ConditionalMonteCarlo(n_resamples), switch("progress", progress)
     checked = as_predictions(predictions).redrawable
+    estimator = estimator.in_order_of(order_of(None, predictions))
     estimator.check(checked)
     with progress_bars(shown):
         seed = seed_of(rng)

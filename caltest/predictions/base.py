@@ -115,8 +115,12 @@ class Predictions(OwnErrstate, ABC):
 
     @property
     def index(self) -> Any:
-        """Labels of the rows: those of the first pandas object with n rows that they were made of, or None."""
-        return next((one for one in self._indices if len(one) == len(self)), None)
+        """Labels of the rows: those of the first pandas object with n rows that they were made of, or None.
+
+        Predictions that are made of others have theirs.
+        """
+        parts = (one.index for one in self._parameters if isinstance(one, Predictions))
+        return next((one for one in (*self._indices, *parts) if one is not None and len(one) == len(self)), None)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from caltest._basics.numerics import (
     Table,
     column,
     index_of,
+    order_of,
     own_errstate,
     to_array,
 )
@@ -34,6 +35,8 @@ from caltest.predictions.misread import misread
 from caltest.predictions.mixture import Mixture
 from caltest.predictions.numbers.continuous import Continuous
 
+NO_ORDER = Table(np.empty(0))
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -46,6 +49,8 @@ class Sample:
     """What was done to the rows when they were matched."""
     as_read: tuple[Predictions, Array] | None = field(default=None, repr=False)
     """All of both as they came, about which there may be something to ask."""
+    order: Table = field(default=NO_ORDER, repr=False)
+    """Labels of the rows of the call, without values: settings of rows that have labels too are matched by them."""
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -230,7 +235,7 @@ def as_sample(
         raise TypeError("targets: got predictions; the arguments are swapped, pass the predictions first")
     if missing not in (None, *get_args(Missing)):
         raise ValueError(f'missing: got {missing!r}, wanted "refuse" or "drop"')
-    names = f"{prefix}predictions", f"{prefix}targets"
+    names, order = (f"{prefix}predictions", f"{prefix}targets"), order_of(targets, predictions)
     remarks: tuple[str, ...] = ()
     if _are_distributions(predictions):
         observed = Table.of(targets, names[1])
@@ -256,7 +261,7 @@ def as_sample(
         converted, checked = converted.take(kept), checked[kept]
     elif copy:
         checked = checked.copy()
-    sample = Sample(converted, checked, kept, remarks, (converted, checked))
+    sample = Sample(converted, checked, kept, remarks, (converted, checked), order)
     return sample.pooled() if pooled else sample
 
 
