@@ -39,6 +39,7 @@ s_p: score, KCCSD                     ``Unnormalised``              ``caltest.pr
 """
 
 import ast as _ast
+import sys as _sys
 from importlib import import_module as _import_module
 from pkgutil import get_data as _get_data
 from typing import Any as _Any
@@ -73,4 +74,5 @@ def __getattr__(name: str) -> _Any:
     parts = [] if name[0] == "_" else [part for part, home in _HOMES.items() if home == "caltest"]
     homes = [part for part in parts if name in getattr(_import_module(f"caltest.{part}"), "__all__", ())]
     hint = f"; it is ct.{homes[0]}.{name}" if homes else ""
-    raise AttributeError(f"module 'caltest' has no attribute {name!r}{hint}")
+    message = f"module 'caltest' has no attribute {name!r}{hint}"
+    raise AttributeError(message, name=name, obj=_sys.modules[__name__])

@@ -75,6 +75,15 @@ def test_no_module_hides_a_name_of_the_front_door():
         assert is_module == (home == "caltest"), name
 
 
+def test_a_name_that_is_not_there_is_looked_for():
+    """In submodules, whose place the error says; and Python suggests one that is spelt alike."""
+    with pytest.raises(AttributeError, match=r"; it is ct\.nulls\.HotellingNull$"):
+        caltest.HotellingNull  # noqa: B018
+    with pytest.raises(AttributeError) as raised:
+        caltest.calibratoin_test  # noqa: B018
+    assert (raised.value.name, raised.value.obj) == ("calibratoin_test", caltest)
+
+
 def test_imports_go_downward_only():
     for layer, path in modules():
         assert layer in RANK, f"{path} has no layer"
