@@ -39,7 +39,7 @@ class ThresholdDecisionError(RedrawnEstimator):
     relaxation; here ``w`` is the unit vector of a class. Decisions between more actions are not looked at.
 
     Biased: positive for calibrated models too, see ``result.effect_size``. ``MonteCarloTest(ThresholdDecisionError())``
-    is exact. Time O(n k**2) for each redraw: 0.1 s for 50 000 predictions of 10 classes.
+    is exact. Time O(n k**2) for each redraw: 0.2 s for 50 000 predictions of 10 classes.
 
     Source: Zhao et al. 2021, on decision calibration for a bounded number of actions.
 
