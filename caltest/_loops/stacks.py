@@ -54,28 +54,12 @@ def assign(values: Array, out: Array) -> None:
 
 
 @jit
-def clear(lines: FloatArray) -> None:
-    """Write zeros to (L, B); a loop compiles faster than the assignment of a number to an array."""
-    for one in range(lines.shape[0]):
-        for b in range(lines.shape[1]):
-            lines[one, b] = 0.0
-
-
-@jit
-def add_weighted(tiles: FloatArray, i: int, j: int, values: FloatArray, lines: FloatArray) -> None:
-    """Add ``tiles[l, i, j] values[b]`` to lines (L, B)."""
-    for one in range(lines.shape[0]):
+def add_weighted(tiles: FloatArray, i: int, j: int, values: FloatArray, sums: FloatArray) -> None:
+    """Add ``tiles[l, i, j] values[b]`` to sums (L, B)."""
+    for one in range(sums.shape[0]):
         weight = tiles[one, i, j]
-        for b in range(lines.shape[1]):
-            lines[one, b] += weight * values[b]
-
-
-@jit
-def add_lines(lines: FloatArray, sums: FloatArray) -> None:
-    """Add lines (L, B) to sums."""
-    for one in range(lines.shape[0]):
-        for b in range(lines.shape[1]):
-            sums[one, b] += lines[one, b]
+        for b in range(sums.shape[1]):
+            sums[one, b] += weight * values[b]
 
 
 @jit

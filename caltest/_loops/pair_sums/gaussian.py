@@ -10,7 +10,7 @@ from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
 from caltest._loops.formulas.kernels import exponential
-from caltest._loops.stacks import add_lines, add_weighted, clear, frozen, is_used
+from caltest._loops.stacks import add_weighted, frozen, is_used
 
 Side = tuple[FloatArray, FloatArray, FloatArray]
 """Targets (r, B) of rows or columns, and the means and precisions (r,) of their smoothed predictions."""
@@ -30,10 +30,10 @@ def smoothed_gaussian_sums(
     """
     n_tiles, n_redraws = tiles.shape[0], rows[0].shape[1]
     sums = np.zeros((n_tiles, n_redraws))
-    # Arrays that are made here need no compiled code.
-    work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws)
+    # An array that is made here needs no compiled code.
+    values = np.empty(n_redraws)
     one, two = ((frozen(y), frozen(means), frozen(precisions)) for y, means, precisions in (rows, columns))
-    _add_smoothed_gaussians(frozen(tiles), precision, one, two, skip_lower, work, sums)
+    _add_smoothed_gaussians(frozen(tiles), precision, one, two, skip_lower, values, sums)
     return sums
 
 
@@ -44,15 +44,13 @@ def _add_smoothed_gaussians(
     rows: Side,
     columns: Side,
     skip_lower: bool,
-    work: tuple[FloatArray, FloatArray],
+    values: FloatArray,
     sums: FloatArray,
 ) -> None:
     (y_rows, row_means, row_precisions), (y_columns, column_means, column_precisions) = rows, columns
-    lines, values = work
     n_redraws = sums.shape[1]
     for i in range(tiles.shape[1]):
         m, r = row_means[i], row_precisions[i]
-        clear(lines)
         for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
             n, s = column_means[j], column_precisions[j]
             one, two = r / precision, s / precision
@@ -64,8 +62,7 @@ def _add_smoothed_gaussians(
                     - one * exp_of_negative(-0.5 * e * e)
                     - two * exp_of_negative(-0.5 * f * f)
                 )
-            add_weighted(tiles, i, j, values, lines)
-        add_lines(lines, sums)
+            add_weighted(tiles, i, j, values, sums)
 
 
 @jit
@@ -104,7 +101,7 @@ def redrawn_expectation_sums(
     """
     n_tiles, n_redraws = tiles.shape[0], targets.shape[2]
     sums = np.zeros((n_tiles, n_redraws))
-    work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws), np.empty(n_redraws)
+    work = np.empty(n_redraws), np.empty(n_redraws)
     law = frozen(means), frozen(factors)
     _add_expectations(frozen(tiles * heights[:, None]), law, frozen(targets), False, work, sums)
     return sums
@@ -116,15 +113,14 @@ def _add_expectations(
     law: tuple[FloatArray, FloatArray],
     targets: FloatArray,
     square: bool,
-    work: Side,
+    work: tuple[FloatArray, FloatArray],
     sums: FloatArray,
 ) -> None:
     """``square`` is False: with a constant ``exponential`` becomes a part of this loop, which is slower then."""
-    (means, factors), (lines, values, coordinate) = law, work
+    (means, factors), (values, coordinate) = law, work
     n_redraws = sums.shape[1]
     is_full = factors.shape[1] > 1
     for i in range(tiles.shape[1]):
-        clear(lines)
         for j in range(tiles.shape[2]):
             if not is_used(tiles, i, j):
                 continue
@@ -146,5 +142,4 @@ def _add_expectations(
                 for b in range(n_redraws):
                     values[b] += coordinate[b] * coordinate[b]
             exponential(values, 0.5, square, 1.0)
-            add_weighted(tiles, i, j, values, lines)
-        add_lines(lines, sums)
+            add_weighted(tiles, i, j, values, sums)

@@ -23,7 +23,7 @@ from caltest._loops.formulas.kernels import (
     rational,
     write_kernel,
 )
-from caltest._loops.stacks import add_lines, add_weighted, clear, frozen, is_used
+from caltest._loops.stacks import add_weighted, frozen, is_used
 
 CACHED = 2**13
 """Numbers of the columns that stay in the cache."""
@@ -116,14 +116,13 @@ def _adder(kind: int) -> Callable[..., None]:
         points: Weighted,
         skip_lower: bool,
         square: bool,
-        work: Weighted,
+        values: FloatArray,
         sums: FloatArray,
     ) -> None:
         """``square`` is False: with a constant the function becomes a part of this loop, which is slower then."""
-        (_, shape, root, factors), (rows, columns), (lines, values) = settings, points, work
+        (_, shape, root, factors), (rows, columns) = settings, points
         n_redraws = sums.shape[1]
         for i in range(tiles.shape[1]):
-            clear(lines)
             for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
                 for t in range(rows.shape[1]):
                     c = factors[t]
@@ -146,8 +145,7 @@ def _adder(kind: int) -> Callable[..., None]:
                     matern_5(values, 1.0, square, shape)
                 elif kind == RATIONAL:
                     rational(values, 1.0, square, shape)
-                add_weighted(tiles, i, j, values, lines)
-            add_lines(lines, sums)
+                add_weighted(tiles, i, j, values, sums)
 
     return add_redrawn
 
@@ -166,10 +164,10 @@ def redrawn_sums(
         raise ValueError("kind: got a number without a branch in add_redrawn, wanted one with a formula there")
     n_tiles, n_redraws = tiles.shape[0], rows.shape[2]
     sums = np.zeros((n_tiles, n_redraws))
-    # Arrays that are made here need no compiled code.
-    work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws)
+    # An array that is made here needs no compiled code.
+    values = np.empty(n_redraws)
     points = frozen(rows), frozen(columns)
-    ADDERS[settings[0]](settings, frozen(tiles), points, skip_lower, False, work, sums)
+    ADDERS[settings[0]](settings, frozen(tiles), points, skip_lower, False, values, sums)
     return sums
 
 
@@ -180,7 +178,7 @@ def redrawn_member_sums(settings: Settings, tiles: FloatArray, members: FloatArr
     """
     n_tiles, n_redraws = tiles.shape[0], columns.shape[2]
     sums = np.zeros((n_tiles, n_redraws))
-    work = np.empty((n_tiles, n_redraws)), np.empty(n_redraws), np.empty(n_redraws)
+    work = np.empty(n_redraws), np.empty(n_redraws)
     _add_redrawn_members(settings, frozen(tiles), frozen(members), frozen(columns), work, sums)
     return sums
 
@@ -191,12 +189,11 @@ def _add_redrawn_members(
     tiles: FloatArray,
     members: FloatArray,
     columns: FloatArray,
-    work: tuple[FloatArray, FloatArray, FloatArray],
+    work: tuple[FloatArray, FloatArray],
     sums: FloatArray,
 ) -> None:
-    lines, values, sum_of_members = work
+    values, sum_of_members = work
     for i in range(tiles.shape[1]):
-        clear(lines)
         for j in range(tiles.shape[2]):
             if not is_used(tiles, i, j):
                 continue
@@ -205,5 +202,4 @@ def _add_redrawn_members(
             for a in range(members.shape[1]):
                 _write_values(settings, members[i, a], columns[j], values)
                 _add(1.0, values, sum_of_members)
-            add_weighted(tiles, i, j, sum_of_members, lines)
-        add_lines(lines, sums)
+            add_weighted(tiles, i, j, sum_of_members, sums)
