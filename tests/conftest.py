@@ -30,16 +30,19 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Tests marked ``full``, and cells of grids that are left out by ``every(k)``, wait for ``--full``."""
+    """Tests marked ``full``, and cells of grids that are left out by ``every(k)``, wait for ``--full``.
+
+    With ``--own`` all cells are taken: those that are left out could be the ones of the file.
+    """
     if not config.getoption("--full"):
-        cells = Counter()
+        cells = None if config.getoption("--own") else Counter()
         waits = {item: _waits(item, cells) for item in items}
         config.hook.pytest_deselected(items=[item for item in items if waits[item]])
         items[:] = [item for item in items if not waits[item]]
 
 
 def _waits(item, cells):
-    if every := item.get_closest_marker("every"):
+    if cells is not None and (every := item.get_closest_marker("every")):
         function = item.path, item.originalname
         cells[function] += 1
         if (cells[function] - 1) % every.args[0]:

@@ -348,6 +348,7 @@ CALLS = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("case", CALLS.values(), ids=CALLS)
 def test_arrays_stay_as_they_are(case):
     call, *arrays = case

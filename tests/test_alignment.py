@@ -140,6 +140,7 @@ def test_what_could_be_meant_otherwise_is_an_error(call, match):
 COUNTS = RNG.poisson(4.0, N)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("made", "y"),
     [
@@ -227,6 +228,7 @@ def test_forecasts_of_weather_are_matched_by_their_index(kind):
 OF_TWO = np.arange(N) // 4, np.arange(N) % 7
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("made", "labelled", "plain"),
     [

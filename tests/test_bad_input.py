@@ -472,6 +472,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("value", [0, -1, 1.5, 2.0, True, "9", np.nan], ids=repr)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_bad_whole_numbers(name, value):

@@ -167,6 +167,7 @@ def test_h_is_symmetric_and_positive_semi_definite(case):
         assert tile.max() <= product.prediction_kernel.bound * sample.predictions.weight**2
 
 
+@pytest.mark.every(4)
 def test_h_is_bounded(case):
     sample, kernel = case
     bound = h_bound(kernel, sample.predictions)
@@ -191,6 +192,7 @@ def parts_of_law(law, y):
     return law.cdf(y), np.exp(np.stack([law.log_density(one) for one in y]))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("maker", LAWS, ids=lambda maker: maker.__name__)
 def test_laws_of_numbers_agree_with_themselves(maker):
     """Quantiles invert the distribution function, whose slope is the density; draws and moments are theirs."""
@@ -241,6 +243,7 @@ def drawn(predictions, rows, number, seed):
     return targets.reshape(len(rows), number, *targets.shape[1:])
 
 
+@pytest.mark.every(4)
 def test_expected_kernels_against_monte_carlo(centred_case, replications):
     sample, kernel = centred_case
     p, y = sample.predictions.law, sample.targets
@@ -342,6 +345,7 @@ def test_deviations_against_pairs(case, replications):
             assert deviation[i, j] == pytest.approx(slow, abs=1e-15)
 
 
+@pytest.mark.every(4)
 def test_stacks_equal_their_members(case):
     sample, kernel = case
     index = np.array([[0, 4, 9], [3, 3, 1]])
@@ -367,6 +371,7 @@ def by_rule(predictions, kernel):
     return any(law._closed_form(term) is None for law in laws for term in terms)
 
 
+@pytest.mark.every(3)
 def test_data_in_chunks_give_the_estimate_of_all(some_case):
     sample, kernel = some_case
     for estimator in estimators(sample, kernel):
@@ -383,6 +388,7 @@ def test_data_in_chunks_give_the_estimate_of_all(some_case):
             assert found == pytest.approx(estimator.estimate(sample), rel=1e-11, abs=error), estimator
 
 
+@pytest.mark.every(4)
 def test_redraws_do_not_depend_on_the_tiles(some_case, monkeypatch):
     sample, kernel = some_case
     redraws = sample.predictions.redraw(5, 2)
@@ -436,6 +442,7 @@ NAMED = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "predictions", [*(maker().predictions for maker in FAMILIES.values()), *NAMED.values()], ids=repr
 )
@@ -479,6 +486,7 @@ PAIRS = (
 """Means over pairs of observations, unless they are biased."""
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("maker", "kernel"), first_of_each(CASES), ids=lambda part: getattr(part, "__name__", ""))
 def test_fewest_observations(maker, kernel):
     sample = maker()
@@ -491,6 +499,7 @@ def test_fewest_observations(maker, kernel):
                 estimator.check(sample.predictions.take(slice(0, fewest - 1)))
 
 
+@pytest.mark.every(4)
 def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
     sample, kernel = case
     unbiased, biased = (ct.SKCE(kernel, flag)(sample.predictions, sample.targets) for flag in (True, False))
@@ -532,6 +541,7 @@ def run(name, **options):
     return make()(data.predictions, data.targets, **options)
 
 
+@pytest.mark.every(4)
 @each_test
 def test_the_rng_of_a_call_decides_every_number(name):
     """In fresh objects, and where the report says how to reproduce what was found without a seed."""
@@ -543,6 +553,7 @@ def test_the_rng_of_a_call_decides_every_number(name):
     assert again.to_dict() == result.to_dict(), f"{name}: got other numbers for the same rng, {wanted}"
 
 
+@pytest.mark.every(4)
 @each_test
 def test_data_drawn_with_the_seed_of_a_test_share_no_numbers_with_it(name):
     """Nulls take children of their generator only."""
@@ -646,6 +657,7 @@ REPORTS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_report_is_reproduced_as_it_says(name):
     result = REPORTS[name](None)

@@ -485,6 +485,7 @@ def numbers_of(result):
     return {key: value for key, value in result.to_dict().items() if key != "version"}
 
 
+@pytest.mark.every(4)
 @each([*TESTS, *NULLS, *NEW_TESTS, *NEW_NULLS])
 def test_the_same_seed_gives_the_same_numbers(name):
     test, sample = made(name)
@@ -499,6 +500,7 @@ def test_the_same_seed_gives_the_same_numbers(name):
     assert set(test.citations) == set(first.citations)
 
 
+@pytest.mark.every(4)
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 @each([*TESTS, *NEW_TESTS, *NEW_NULLS])
@@ -575,6 +577,7 @@ def values_of(predictions):
     return values
 
 
+@pytest.mark.every(3)
 @each(MAPS)
 def test_maps(name, tmp_path):
     make, kind = MAPS[name]
@@ -598,6 +601,7 @@ def test_maps(name, tmp_path):
     assert np.isfinite(values_of(answer)).all()
 
 
+@pytest.mark.every(3)
 @each(MAPS)
 def test_maps_of_certain_predictions_and_of_one_outcome(name):
     make, kind = MAPS[name]
@@ -611,6 +615,7 @@ def test_maps_of_certain_predictions_and_of_one_outcome(name):
         assert "got" in words if words else np.isfinite(values_of(answer)).all(), words
 
 
+@pytest.mark.every(3)
 @each([name for name, (_, kind) in MAPS.items() if kind != "numbers"])
 def test_maps_do_not_make_the_data_they_are_fitted_to_less_likely(name):
     """Of overconfident predictions, in the Brier score; the identity leaves it as it is."""
@@ -662,6 +667,7 @@ def rejected(generator, n, rng):
     return test(predictions, targets, rng=rng).pvalue <= 0.05
 
 
+@pytest.mark.every(3)
 @each([*GENERATORS, *DISTORTIONS])
 def test_generators_say_whether_they_are_calibrated(name, replications):
     """At 5 % at most the 99.9 % quantile of a binomial count is rejected if they are, most larger data sets if not."""

@@ -115,6 +115,7 @@ def test_settings_of_one_prediction_are_refused(setting):
         ct.calibration_test(ct.MultiLabel(p), y, **setting)
 
 
+@pytest.mark.every(2)
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("rare", [False, True])
 def test_size_of_dependent_labels(rare):

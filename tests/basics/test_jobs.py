@@ -38,6 +38,7 @@ def assert_same(one, other):
     assert (one.estimate, one.statistic) == pytest.approx((other.estimate, other.statistic), rel=1e-12)
 
 
+@pytest.mark.every(2)
 @each_test
 def test_threads_of_joblib(test):
     alone = result_of(test, 150)
@@ -104,6 +105,7 @@ def test_streams_are_independent_and_of_bounded_length():
     assert [generator.random() for generator, _ in again] == firsts[:2]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("n_jobs", [1, 2, 5, 50])
 @pytest.mark.parametrize("at_most", [0, 1, 3, 7, 100])
 @pytest.mark.parametrize("n", [1, 2, 10, 31])

@@ -37,6 +37,7 @@ COMPUTATIONS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("compute", COMPUTATIONS.values(), ids=COMPUTATIONS)
 def test_results_do_not_depend_on_the_number_of_threads(compute, monkeypatch):
     monkeypatch.setattr("caltest.hstatistics.sums.features.ROWS", 300)

@@ -50,6 +50,7 @@ def test_prints_json(files, capsys):
 OF_CLASSES = [name for name in TESTS if name != "pit"]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", OF_CLASSES)
 def test_every_test_runs(name, files, capsys):
     rng = np.random.default_rng(1)
@@ -472,6 +473,7 @@ def test_power_of_a_file(models, capsys):
     assert command(capsys, *arguments, "--format", "markdown")[1].startswith("| test | data | n |")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", OF_CLASSES)
 def test_power_of_every_test(name, models, capsys):
     paths, _, _ = models
@@ -553,6 +555,7 @@ class TestRecalibrate:
     def files(self, folder):
         return str(folder / "p.csv"), str(folder / "y.csv")
 
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("method", recalibrate.METHODS)
     def test_report_and_map(self, method, rows, capsys):
         folder, p, y = rows

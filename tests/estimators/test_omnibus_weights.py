@@ -51,6 +51,7 @@ def test_equal_weights_are_none_and_only_ratios_matter(maker):
     assert any(f"as much as {w.sum() ** 2 / (w @ w):.3g} observations" in note for note in weighted.notes)
 
 
+@pytest.mark.every(4)
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("maker", MAKERS)
 def test_rows_of_weight_0_are_left_out(maker):
@@ -95,6 +96,7 @@ def expected_values(component, p, y, w):
     return [[np.average(np.square(one).mean(axis=1), weights=w) - 1.0 for one in z]]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("maker", MAKERS)
 def test_every_component_is_a_weighted_mean(maker):
     sample = sample_of(maker)
@@ -267,6 +269,7 @@ def test_groups_of_weighted_observations():
         ct.GroupCalibrationTest(ct.estimators.Omnibus(weights=np.append(w, 1.0)), 9)(p, y, groups, rng=1)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("maker", MAKERS)
 def test_likelihood_ratios_of_groups_are_those_of_their_members(maker):
     sample = sample_of(maker)

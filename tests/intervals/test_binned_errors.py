@@ -227,6 +227,7 @@ def test_one_sided_intervals():
     assert levels == sorted(levels)
 
 
+@pytest.mark.every(2)
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("noise", [0.0, 0.1, 0.5])

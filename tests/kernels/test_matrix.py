@@ -145,6 +145,7 @@ def test_operator_bounds_of_many_classes_leave_out_what_takes_too_long():
     assert kernel.squared_diameter <= min(operator_bounds(kernel.matrix).values())
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("k", [2, 3, 6])
 @pytest.mark.parametrize("seed", range(20))
 def test_the_bound_that_is_used_is_at_most_the_operator_bounds(k, seed):

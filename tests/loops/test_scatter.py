@@ -4,6 +4,7 @@ import pytest
 from caltest._loops.pair_sums import redraws
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n", [5, redraws.ROWS + 1, 2 * redraws.ROWS])
 @pytest.mark.parametrize(("k", "label_type"), [(2, np.uint8), (3, np.int32), (300, np.int32)])
 def test_changes_by_class(n, k, label_type):

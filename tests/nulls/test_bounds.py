@@ -93,6 +93,7 @@ _, P, Y, NORMAL, TARGETS = samples(N, 3)
 FINITE = [case for case in CASES if case[0]().predictions.law.finite is not None]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("maker", "kernel"), CASES[::3], ids=lambda part: getattr(part, "__name__", ""))
 def test_terms_are_means_of_h(maker, kernel, monkeypatch):
     sample, estimator = maker(), ct.estimators.CrossSKCE(kernel)

@@ -49,6 +49,7 @@ DRAWN = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("function", DRAWN)
 def test_models_share_axes_and_one_legend_below_them(function):
     ax = new_axes()
@@ -66,6 +67,7 @@ def test_models_share_axes_and_one_legend_below_them(function):
     assert styles[0] == len(styles) - 1 == len(NAMES)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("function", DRAWN)
 def test_colour_is_that_of_the_caller(function):
     ax = DRAWN[function](ax=new_axes(), label="mine", color="#123456")

@@ -102,6 +102,7 @@ def test_predictions_with_windows_that_share_nothing():
     assert low.distance(ct.kernels.Wasserstein1(), high) == pytest.approx(np.array([[1499.5], [1498.0]]), rel=1e-12)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.describe_for_targets())
 def test_long_windows_by_fourier_transforms(kernel, monkeypatch):
     predictions = ct.Poisson([0.0, 20.0, 700.0])

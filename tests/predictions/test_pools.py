@@ -40,6 +40,7 @@ TESTS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", TESTS)
 def test_tests_are_those_of_the_pools(name):
     """The same p-value as for outcomes pooled by hand; the estimate is that of the members."""
@@ -184,6 +185,7 @@ class TestRanks:
 class TestResiduals:
     """Sizes of errors are those of the members, not of the pools, which hold the outcome too."""
 
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("m", [2, 4, 10, 50])
     @pytest.mark.parametrize("d", [1, 3])
     def test_spread_is_unbiased_for_perfect_ensembles_and_near_that_of_others(self, m, d):

@@ -105,6 +105,7 @@ def check(method, scores, labels, others):
     return True
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", [*BINARY, TemperatureScaling(), VectorScaling()], ids=repr)
 def test_probabilities_of_two_outcomes(method):
     for name, scores in PROBABILITIES.items():
@@ -117,6 +118,7 @@ def test_probabilities_of_two_outcomes(method):
         assert check(method, UNIT[:n], HALF[:n], UNIT)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", [*BINARY, TemperatureScaling(), VectorScaling()], ids=repr)
 def test_log_odds(method):
     method = replace(method, input="logits")

@@ -246,6 +246,7 @@ def named_tests(base=ct.CalibrationTest):
             yield child
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", sorted(named_tests(), key=lambda kind: kind.__name__), ids=lambda kind: kind.__name__)
 def test_every_named_test_has_one(kind):
     bare = (*BINARY, ct.LikelihoodRatioTest, ct.OmnibusTest, ct.PITTest, ct.QuantileCalibrationTest)

@@ -116,6 +116,7 @@ def test_plug_in():
     assert ct.risk.DirichletErrorFunction(0.1).plug_in(x, y) == pytest.approx(np.mean(included), rel=1e-9)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("n_classes", [2, 3, 200])
 @pytest.mark.parametrize("bandwidth", [*BANDWIDTHS, 1e-9, 1e9])
 def test_finite_for_exact_predictions(n_classes, bandwidth):

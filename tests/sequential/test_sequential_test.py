@@ -30,6 +30,7 @@ def families():
     yield ct.Laplace(rng.normal(size=n), rng.uniform(0.5, 1.5, n))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("predictions", families(), ids=lambda p: p.family)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_batches_do_not_matter(predictions, strategy):
@@ -202,6 +203,7 @@ INTERRUPTED = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("family", INTERRUPTED)
 @pytest.mark.parametrize("start", [5, 30, 60])
 @pytest.mark.usefixtures("without_findings")

@@ -109,6 +109,7 @@ def test_equal_slices_count_once_and_small_ones_take_no_part():
         ct.find_slices(p[:20], rng.random(20) < p[:20], {"x": x[:20]}, rng=1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize(

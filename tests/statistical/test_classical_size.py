@@ -58,6 +58,7 @@ def textbook_pvalues(estimator, make, rng, simulations, redraws=20):
     return np.array(pvalues)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", BINARY)
 def test_monte_carlo_keeps_its_level(name, replications):
     """At most the 99.5 % quantile of a binomial count, over all settings."""
@@ -71,6 +72,7 @@ def test_monte_carlo_keeps_its_level(name, replications):
         assert np.count_nonzero(np.array(pvalues) <= alpha) <= stats.binom.ppf(0.995, len(pvalues), alpha)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("n", "concentration"), SETTINGS)
 @pytest.mark.parametrize("name", LARGEST)
 def test_laws_of_textbooks(name, n, concentration, replications):
@@ -110,6 +112,7 @@ def poisson(rng, n):
     return ct.Poisson(rng.gamma(1.0, 3.0, n))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("make", [normal, poisson])
 @pytest.mark.parametrize("statistic", ["KS", "CvM", "AD"])
 def test_integral_transforms_have_their_laws(make, statistic, replications):

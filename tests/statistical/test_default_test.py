@@ -104,6 +104,7 @@ POWERS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", thinned(POWERS, [name for name in POWERS if name != "bias of vectors"]))
 def test_power_of_the_default_test(name, replications):
     """At 5 %, no less than the bar up to the error of the simulation."""

@@ -11,6 +11,7 @@ from .settings import band, spawn
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("model", MODELS, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("name", TESTS)
 def test_calibrated_forecasts_are_rejected_at_the_level(name, model, replications):

@@ -48,6 +48,7 @@ def test_tests_of_margins_have_their_size(name, n, replications):
 RARE = [name for name in HARD if not name.startswith(("Dir", "Normal", "Laplace"))]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("setting", RARE)
 def test_intervals_cover_calibrated_predictions_of_rare_events(setting, replications):
     number, rng, covered = replications(60, 2000), spawn(64, RARE.index(setting)), 0

@@ -11,6 +11,7 @@ from .settings import COARSE, FINE, band, calibrated, rejections, spawn
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("concentration", thinned([0.05, 1.0], [0.05]))
 def test_size_in_blocks(concentration, replications, monkeypatch):
     for name, value in (("WORTH", 0), ("ALL_PAIRS", 50), ("LARGEST_BLOCK", 30), ("SMALLEST_BLOCK", 20)):

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.statistical
 IDS = [f"{one.family}: {one.fault}" for one in PLANTED]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("planted", PLANTED, ids=IDS)
 def test_words_are_right(planted, replications):
     n_seeds, n = replications((1, 1000), (4, 2000))
@@ -49,6 +50,7 @@ def test_calibrated_data_have_no_findings(replications):
     assert np.mean(np.array(gains) > 0.0) <= 0.03
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("planted", PLANTED[::9], ids=IDS[::9])
 def test_words_depend_on_nothing_but_the_data(planted):
     predictions, targets = planted.make(np.random.default_rng([1, 300]), 300)

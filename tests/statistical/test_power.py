@@ -59,6 +59,7 @@ POWERS = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("name", "n", "skce", "ece"), POWERS)
 def test_powers_are_those_of_numpy_alone(name, n, skce, ece, replications):
     """Within 3.5 standard errors of a difference; the other simulation has at least 500 data sets."""

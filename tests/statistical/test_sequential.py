@@ -32,6 +32,7 @@ def dependent(rng):
     return ct.Bernoulli(p), y
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("make", [classes, numbers, dependent])
 def test_evidence_of_calibrated_models(strategy, make, replications):

@@ -56,6 +56,7 @@ def test_monte_carlo_test_has_its_size(n, k, concentration, replications):
             assert low <= np.count_nonzero(pvalues <= alpha)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "estimator",
     [

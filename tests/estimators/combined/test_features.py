@@ -75,6 +75,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("name", FAMILIES)
 def test_all_families(name):

@@ -86,6 +86,7 @@ def assert_close(result, expected, rounding=1e-9):
     assert [one.words for one in result.findings] == [one.words for one in expected.findings]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", thinned(ALL, KEPT))
 def test_results_do_not_depend_on_chunks_or_their_order(name, monkeypatch):
     whole, rounding = updated(accumulator(name), name, 0, N).result(), 1e-4 if name in BY_QUADRATURE else 1e-9
@@ -108,6 +109,7 @@ def test_results_do_not_depend_on_chunks_or_their_order(name, monkeypatch):
         assert_close(updated(one, name, 20, N).result(), replace(whole, findings=()), rounding)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ALL)
 def test_numbers_are_those_of_the_components(name, monkeypatch):
     """Whose features are those of all predictions: exactly but for grids between whose nodes kernels are joined."""
@@ -121,6 +123,7 @@ def test_numbers_are_those_of_the_components(name, monkeypatch):
     np.testing.assert_allclose(omnibus.of_rows.values(sums)[:, 0], expected, rtol=2e-3, atol=2e-6)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", thinned(ALL, KEPT))
 def test_accumulators_go_to_other_machines(name, without_findings):
     one = pickle.loads(pickle.dumps(updated(accumulator(name), name, 0, 50)))
@@ -165,6 +168,7 @@ def test_numbers_of_rows_and_redraws():
     assert ((out > 0.0) & (out < 1.0)).all()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["normal", "laplace", "log-normal", "poisson", "negative binomial", "ensemble"])
 def test_many_predictions_in_memory_have_the_redraws_of_chunks(name, monkeypatch, without_findings):
     monkeypatch.setattr("caltest.estimators.combined.components.MANY_IN_SUMS", 50)

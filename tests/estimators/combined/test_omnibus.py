@@ -68,6 +68,7 @@ def samples():
     ]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("maker", samples())
 def test_the_combination_treats_all_columns_alike(maker):
     """The columns in another order have the same statistics in that order: this is what makes the test exact."""
@@ -136,6 +137,7 @@ def test_words_for_classes(kind, words):
     assert f"Why            {result.finding}" in str(result)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("shift", "scale", "words"),
     [
@@ -206,6 +208,7 @@ def test_results_are_ready_for_json():
     assert {"name", "statistic", "pvalue", "adjusted", "words"} == set(entries["components"][0])
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("maker", samples())
 def test_values_do_not_depend_on_the_parts(maker, monkeypatch):
     sample = maker()
@@ -260,6 +263,7 @@ def odd(kind):
     return p, y
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["constant", "tied", "scales", "outlier", "d above n", "vector outlier"])
 def test_odd_numbers_have_values_that_are_finite_and_do_not_depend_on_parts(kind, monkeypatch):
     p, y = odd(kind)

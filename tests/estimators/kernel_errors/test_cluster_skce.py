@@ -19,6 +19,7 @@ def h_matrix(kernel, predictions, y):
     )
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("maker", "kernel"), CASES[::3])
 def test_mean_over_pairs_in_different_clusters(maker, kernel):
     sample = maker()
@@ -112,6 +113,7 @@ def as_three(p):
     return np.column_stack([p / 2, 1 - p, p / 2])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("family", rare(1))
 @pytest.mark.parametrize("crossed", [False, True])
 def test_rare_outcomes_that_can_come_in_bursts_are_told(family, crossed):

@@ -15,6 +15,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("n_tiles", [1, 3])
 @pytest.mark.parametrize("skip_lower", [False, True])

@@ -80,6 +80,7 @@ def test_several_kernels(k, bases, label_type, n_kernels):
             assert ours == pytest.approx(slow_sums(tile, np.eye(k), base, labels, i, j), rel=1e-12, abs=1e-13)
 
 
+@pytest.mark.every(2)
 @settings
 def test_any_target_kernel(k, bases, label_type):
     base, labels = redraws(k, bases, label_type)
@@ -150,6 +151,7 @@ def test_no_sum_depends_on_the_other_redraws():
     assert np.array_equal(tables_by_label(values, labels)[3:5], tables_by_label(values, labels[3:5]))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("place", [*PLACES, (5, 5, 9, 9), (2, 2, 1, 1)])
 @pytest.mark.parametrize(("k", "label_type"), [(3, np.uint8), (300, np.uint16), (40, np.int64)])
 def test_tables_of_the_kernel_of_labels(place, k, label_type):

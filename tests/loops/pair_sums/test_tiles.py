@@ -21,6 +21,7 @@ def by_broadcasting(kind, rows, columns):
     return OF_TWO[kind](rows[..., :, None, :], columns[..., None, :, :]).sum(axis=-1)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", OF_TWO)
 @pytest.mark.parametrize("d", [*range(1, 10), 63, 64, 65, 66, 130])
 def test_against_broadcasting(kind, d):

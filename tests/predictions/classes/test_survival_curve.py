@@ -78,6 +78,7 @@ def test_samples_are_in_their_intervals():
     assert set(curves.sample(1)[intervals < 3]) == {1.0, 2.0, 5.0}
 
 
+@pytest.mark.every(2)
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("name", SETTINGS)

@@ -59,6 +59,7 @@ def weighted_only(predictions, i):
     return predictions.faults(weights)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", [*FINITE, *COUNTS])
 def test_ratios_have_mean_one(name, replications):
     predictions = (FINITE | COUNTS)[name]

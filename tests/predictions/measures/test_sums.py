@@ -41,6 +41,7 @@ def forced(monkeypatch, way):
     monkeypatch.setattr(measure_sums, "NANOSECONDS_PAIR", {"waves": np.inf, "pairs": 0.0}[way])
 
 
+@pytest.mark.every(3)
 @kernels
 @pytest.mark.parametrize("way", ["waves", "pairs"])
 def test_against_arrays_of_all_pairs(kernel, way, monkeypatch):
