@@ -1,5 +1,6 @@
 """Labels, names of classes and counts."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ SOFT = (
     "where clusters are the numbers of the items"
 )
 """What to do with labels that are no outcomes but shares of them."""
+
+OCCURRED = {"yes": "no", "y": "n", "true": "false", "positive": "negative", "pos": "neg"}
+"""What says that an event occurred, and that it did not, in lower case."""
 
 LARGEST_COUNT = 2.0**53
 """From here on not every whole number is a floating point number."""
@@ -72,6 +76,15 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
         i = int(np.argmax(outside))
         raise ValueError(f"{name}: got label {values[i]:.6g} at row {i}, wanted labels 0..{k - 1}")
     return values.astype(np.intp)
+
+
+def said_to_occur(words: Iterable[Any]) -> list[bool] | None:
+    """Whether words such as yes and no, in any case, say that an event occurred; None for other words."""
+    lower = [str(word).lower() for word in words]
+    for yes, no in OCCURRED.items():
+        if lower and set(lower) <= {yes, no}:
+            return [word == yes for word in lower]
+    return None
 
 
 def _examples(array: Array, k: int) -> str:
@@ -151,7 +164,8 @@ def classes_of(names: tuple[Any, ...] | None, targets: Array, classes: Sequence[
     """Names of classes: those given, or those of the columns if the targets are such names.
 
     Columns named by numbers are those of classes if the targets cannot be labels 0..k-1; ``ValueError`` if they can be
-    both and that makes a difference, or if given names have another order than the columns.
+    both and that makes a difference, or if given names have another order than the columns. So it is with numbers at
+    the ends of names, and with yes and no, or true and false, for the labels 1 and 0.
     """
     if names is None or len(names) < 2:
         return classes
@@ -160,17 +174,23 @@ def classes_of(names: tuple[Any, ...] | None, targets: Array, classes: Sequence[
     text, targets = [str(name) for name in names], column(targets)
     if targets.dtype.kind == "U":
         return text if np.isin(targets, text).any() else None
-    if targets.dtype.kind == "b" and sorted(text) == ["False", "True"]:
-        return [name == "True" for name in text]
-    numbers = _numbers(text)
+    said = said_to_occur(text)
+    if targets.dtype.kind == "b" and said in ([True, False], [False, True]):
+        return said
+    numbers = [int(one) for one in said] if said else _numbers(text)
     if targets.dtype.kind not in "biuf" or numbers is None or targets.ndim != 1:
         return None
     by_name = bool(np.isin(targets, numbers).all())
     by_place = bool(((targets >= 0) & (targets < len(numbers)) & (targets == np.floor(targets))).all())
     if by_name and by_place and (np.array(numbers)[targets.astype(np.intp)] != targets).any():
+        if said:
+            raise ValueError(
+                f"targets: got labels 0 and 1 for columns of the predictions with the names {' and '.join(text)}, so "
+                f"that 1 can mean {text[said.index(True)]} or the second column; wanted these names, or booleans"
+            )
         raise ValueError(
             f"targets: got labels that are names of the columns of the predictions ({', '.join(text)}) as well as "
-            f"their places 0..{len(numbers) - 1}; name the columns by words, or pass classes=[{', '.join(text)}] if "
+            f"their places 0..{len(numbers) - 1}; name the columns by words, or pass classes={numbers} if "
             f"labels are names, classes=range({len(numbers)}) and predictions.to_numpy() if they are places"
         )
     return numbers if by_name and not by_place else None
@@ -190,8 +210,12 @@ def in_order_of_columns(names: tuple[Any, ...] | None, classes: Sequence[Any] | 
 
 
 def _numbers(names: list[str]) -> list[float] | None:
+    """Names as numbers, or the whole numbers at their ends if all have the same words before these."""
     try:
         numbers = [float(name) for name in names]
     except ValueError:
-        return None
+        ends = [re.fullmatch(r"(.*?)(\d+)", name) for name in names]
+        found = [(end[1], int(end[2])) for end in ends if end is not None]
+        are_alike = len(found) == len(names) and len({before for before, _ in found}) == 1
+        return [number for _, number in found] if are_alike else None
     return [int(number) if number.is_integer() else number for number in numbers]

@@ -26,11 +26,14 @@ from caltest._basics.files import (
 )
 from caltest._basics.numerics import Array, FloatArray, Table
 from caltest._validation import observation_weights, same_length
+from caltest._validation.labels import said_to_occur
 from caltest.predictions import Ensemble, Normal, Predictions, Sample
 from caltest.predictions.convert import Missing, as_predictions, as_sample
 
 MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"}
 """How files write missing outcomes, in small letters, unless a class has the name."""
+
+TRUE_FALSE = {"true", "false"}
 
 NUMBERS = "are two columns, mean and standard deviation, with --normal, or members with --members"
 
@@ -327,7 +330,7 @@ def _outcomes_can_be_header(rows: Rows, given: Rows, family: str) -> list[bool]:
     if cell != "0" and cell in (given.names or given.head or []):
         # The name of a class can be that of the column too.
         return [False] if is_number(cell) else [False, True]
-    if cell.lower() in MISSING or cell.lower() in ("true", "false"):
+    if cell.lower() in MISSING | TRUE_FALSE:
         return [False]
     if not is_number(cell) or cell == "0":
         return [True, False]
@@ -369,12 +372,22 @@ def targets_of(rows: Rows, predictions: Rows) -> Array:
         lines = (rows.lines if rows.lines.size else np.arange(len(values)))[present].tolist()
         targets = np.full(len(values), np.nan)
         targets[present] = [number(cell) for (cell,) in decimals(rows.path, cells, lines)]
-    elif all(cell.lower() in ("true", "false") for (cell,) in cells):
-        targets[present] = [cell.lower() == "true" for (cell,) in cells]
+    elif (booleans := _booleans(values[present].tolist(), predictions)) is not None:
+        targets[present] = booleans
     else:
         targets[present] = values[present]
         _check_names(rows, values, present, predictions)
     return targets
+
+
+def _booleans(words: list[str], predictions: Rows) -> list[bool] | None:
+    """Outcomes in words such as yes and no, if no columns are named after them; None for others.
+
+    For several columns they are true and false, or the columns have such names.
+    """
+    names = predictions.names or ()
+    is_clear = predictions.values.shape[1] == 1 or said_to_occur(names) or {one.lower() for one in words} <= TRUE_FALSE
+    return said_to_occur(words) if is_clear and not set(words).intersection(names) else None
 
 
 def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -> None:
@@ -389,7 +402,7 @@ def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -
     if predictions.values.shape[1] == 1:
         raise ValueError(
             f"{rows.path}: got names such as {values[present][0]!r} for one column of predictions, wanted outcomes 0 "
-            f"and 1, or in {predictions.path} a column for each outcome, named after it"
+            f"and 1, no and yes or false and true, or in {predictions.path} a column for each outcome, named after it"
         )
     unknown = next((i for i in np.flatnonzero(present).tolist() if values[i] not in names), None)
     if unknown is not None:

@@ -268,7 +268,7 @@ BAD = {
     "names for one column": (
         ["p", *(f"{p:.3f}" for p in BINARY)],
         NAMED,
-        "for one column of predictions, wanted outcomes 0 and 1, or in ... a column for each outcome, named after it",
+        "for one column of predictions, wanted outcomes 0 and 1, no and yes or false and true, or in ... a column",
     ),
     "infinity": ([*ROWS[:3], "0.5,inf,0.5", *ROWS[4:]], LABELS, "p.csv: got inf at row 3 (line 4), column 2"),
     "one column of decimal commas": (ROWS, [f"{y},0" for y in Y], "numbers with decimal commas need a header"),
@@ -374,6 +374,27 @@ def test_missing_outcomes_of_every_command(tmp_path, capsys):
         assert "pass --missing drop" in capsys.readouterr().err
         assert main([*arguments, "--missing", "drop", "--seed", "1"]) == 0
     assert "1 of 30 outcomes was missing" in capsys.readouterr().out
+
+
+def test_words_for_an_event(run):
+    """Alone or with columns of their names, in any order; numbers of columns are not guessed."""
+    binary, event = [f"{p:.3f}" for p in BINARY], Y == 1
+    pairs = [f"{p},{1 - float(p):.3f}" for p in binary]
+    found = [
+        run(["risk", *binary], ["died", *np.where(event, "yes", "no")]),
+        run(["risk", *binary], list(np.where(event, "Yes", "No"))),
+        run(binary, ["died", *np.where(event, "1", "0")]),
+        run(["true,false", *pairs], ["died", *np.where(event, "true", "false")]),
+        run(["true,false", *pairs], ["died", *np.where(event, "True", "False")]),
+    ]
+    assert [status for status, *_ in found] == [0] * 5
+    alone, *others = (json.loads(out)["pvalue"] for _, out, _ in found)
+    assert others[:2] == [alone, alone]
+    rows = np.array([[float(cell) for cell in row.split(",")] for row in pairs])
+    assert others[2] == others[3] == ct.calibration_test(rows, np.where(event, 0, 1), rng=1).pvalue
+    status, _, err = run(["true,false", *pairs], ["died", *np.where(event, "1", "0")])
+    assert status == 2
+    assert "so that 1 can mean true or the second column; wanted these names, or booleans" in err
 
 
 def test_a_class_may_be_called_none(run):

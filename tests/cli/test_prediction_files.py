@@ -76,7 +76,7 @@ def test_columns_named_by_numbers():
     assert error(pd.DataFrame(P[:, :1], columns=["p"]), Y == 0) == error(P[:, 0], Y == 0)
 
 
-@pytest.mark.parametrize("columns", [[1, 2, 3], [2, 0, 1], ["1", "2", "3"]])
+@pytest.mark.parametrize("columns", [[1, 2, 3], [2, 0, 1], ["1", "2", "3"], ["p_1", "p_2", "p_3"]])
 def test_labels_that_are_names_as_well_as_places(columns):
     y = np.where(Y == 0, 1, 2)
     with pytest.raises(ValueError, match=r"names of the columns of the predictions .* as well as their places 0\.\.2"):
@@ -84,9 +84,24 @@ def test_labels_that_are_names_as_well_as_places(columns):
     assert error(pd.DataFrame(P, columns=columns).to_numpy(), y, classes=[1, 2, 3]) == error(P, y - 1)
 
 
-def test_booleans_that_are_names():
-    two = pd.DataFrame({True: P1, False: 1.0 - P1})
-    assert error(two, Y1 == 1) == pytest.approx(error(np.stack([1.0 - P1, P1], axis=1), Y1), rel=1e-9)
+@pytest.mark.parametrize(("yes", "no"), [(True, False), ("yes", "no"), ("true", "false"), ("Pos", "Neg")])
+def test_booleans_that_are_names(yes, no):
+    two, wanted = pd.DataFrame({yes: P1, no: 1.0 - P1}), error(np.stack([1.0 - P1, P1], axis=1), Y1)
+    assert error(two, Y1 == 1) == pytest.approx(wanted, rel=1e-9)
+    in_order = two.iloc[:, ::-1]
+    assert error(in_order, Y1) == error(in_order, Y1 == 1) == pytest.approx(wanted, rel=1e-9)
+    with pytest.raises(ValueError, match=f"1 can mean {yes} or the second column; wanted these names, or booleans"):
+        error(two, Y1)
+
+
+@pytest.mark.parametrize(("yes", "no"), [("yes", "no"), ("Y", "N"), ("TRUE", "False"), ("positive", "negative")])
+def test_words_for_an_event(yes, no):
+    words = np.where(Y1 == 1, yes, no)
+    assert error(P1, words) == error(P1, Y1)
+    with pytest.raises(ValueError, match=r"targets: got text such as '(dead|alive)', wanted labels"):
+        error(P1, np.where(Y1 == 1, "dead", "alive"))
+    with pytest.raises(ValueError, match="targets: got text such as"):
+        error(np.stack([P1, 1.0 - P1], axis=1), words)
 
 
 # Labels of rows.

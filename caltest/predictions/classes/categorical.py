@@ -16,7 +16,7 @@ from caltest._validation import (
     probability_vector,
     same_length,
 )
-from caltest._validation.labels import classes_of, in_order_of_columns
+from caltest._validation.labels import classes_of, in_order_of_columns, said_to_occur
 from caltest.kernels import DeltaKernel, ExponentialKernel, ProductKernel, TotalVariation
 from caltest.predictions.base import Parameter, Predictions, require_family, require_same_classes
 from caltest.predictions.classes.finite import FinitePredictions
@@ -186,7 +186,8 @@ class Bernoulli(ClassProbabilities):
         (n,) array-like with values in [0, 1] (``ValueError`` otherwise). Values that exceed 1 by at most 1e-6, as
         maxima of float32 rows can, are taken as 1 (``notes`` and the results say so).
     classes
-        Names of the outcomes 0 and 1, if the targets are not 0/1 or booleans.
+        Names of the outcomes 0 and 1, if the targets are not 0/1, booleans, or yes and no, true and false, positive and
+        negative in words.
 
     Examples
     --------
@@ -208,6 +209,14 @@ class Bernoulli(ClassProbabilities):
     @staticmethod
     def _checked(probabilities: ArrayLike, copy: bool) -> tuple[FloatArray, str]:
         return probability_vector(probabilities, copy=copy)
+
+    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
+        """Labels 0 and 1, booleans, words such as yes and no, or names of ``classes``, as an (n,) integer array."""
+        said = column(to_array(targets, name))
+        if self.classes is None and said.dtype.kind == "U" and said.ndim == 1:
+            booleans = said_to_occur(said.tolist())
+            targets = said if booleans is None else np.array(booleans)
+        return super().check_targets(targets, name)
 
     @classmethod
     def reduced(cls, p: FloatArray, notion: str, notes: tuple[str, ...]) -> Self:

@@ -1,0 +1,48 @@
+"""The power that a result states for errors that just matter, beside the rate of whole tests that reject.
+
+``python -m tests.statistical.stated_power`` prints the table of ``docs/validity.md``; about a quarter of an hour.
+"""
+
+import numpy as np
+
+import caltest as ct
+from caltest.estimators.combined.findings import pvalues_only
+
+SETS, STATED, SIZES = 400, 3, (100, 400, 1600)
+LAWS = {
+    "two classes": lambda rng, n: ct.Bernoulli(rng.beta(0.5, 0.5, n)),
+    "rare events": lambda rng, n: ct.Bernoulli(rng.beta(1, 30, n)),
+    "4 classes": lambda rng, n: ct.Categorical(rng.dirichlet(np.full(4, 0.4), n)),
+    "5 ordered classes": lambda rng, n: ct.Ordinal(rng.dirichlet(np.full(5, 0.8), n)),
+    "normal": lambda rng, n: ct.Normal(rng.normal(size=n), rng.uniform(0.5, 1.5, n)),
+    "gamma": lambda rng, n: ct.Gamma(rng.uniform(1, 5, n), rng.uniform(0.5, 2, n)),
+    "Poisson": lambda rng, n: ct.Poisson(rng.gamma(3, 2, n)),
+    "vectors of 2": lambda rng, n: ct.MvNormal(rng.normal(size=(n, 2)), np.ones((n, 2))),
+}
+
+
+def stated(law):
+    """The power at the 5 % level by a few results for calibrated data, those that reject nothing."""
+    results = (ct.calibration_test(law, law.sample(seed), rng=seed) for seed in range(STATED + 3))
+    return [one.detectable.power(0.05) for one in results if one.detectable is not None][:STATED]
+
+
+def simulated(law, sets=SETS):
+    """The rate of whole tests with p-values of at most 0.05 for outcomes of the same error."""
+    _, wrong = law.slightly_wrong(12345, sets)
+    with pvalues_only():
+        return np.mean([ct.OmnibusTest(n_resamples=199)(law, y, rng=i).pvalue <= 0.05 for i, y in enumerate(wrong)])
+
+
+def main():
+    """Print the table."""
+    rng = np.random.default_rng(7)
+    for name, make in LAWS.items():
+        for n in SIZES:
+            law = make(rng, n)
+            powers = ", ".join(f"{100 * one:.0f}" for one in stated(law))
+            print(f"| {name} | {n} | {powers} | {100 * simulated(law):.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
