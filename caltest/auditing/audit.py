@@ -255,8 +255,10 @@ def audit(
     The decision is "use as it is" if the error is too small to matter, or if calibration is not rejected and a
     deviation that matters would have been found with a probability of 0.8. It is "recalibrate" if calibration is
     rejected and a map that is fitted to one half of the rows lowers the log score of the other half, "do not use as it
-    is" if it does not and the error matters, and else "not enough data to tell". Assumes what the sections say,
-    independent outcomes above all. Cost: about five runs of ``calibration_test``.
+    is" if it does not and the error matters, and else "not enough data to tell". Where the default test does not
+    reject, the reason names groups, slices and times in which calibration is rejected, each section with its own
+    level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
+    ``calibration_test``.
 
     Examples
     --------
@@ -387,6 +389,9 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         except (ValueError, TypeError, ImportError, MemoryError) as error:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
     decision, reason = _decision(result, sections["recalibration"].gain)
+    elsewhere = [one.rejected for one in sections.values() if one.rejected]
+    if elsewhere and result.pvalue > LEVEL:
+        reason += f". Looked at apart, with a level of 5 % for each section, it is rejected {', and '.join(elsewhere)}"
     return ModelAudit(name, decision, reason, result, sections)
 
 

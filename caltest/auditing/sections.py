@@ -22,6 +22,9 @@ from caltest.predictions.censored import Censored
 PANELS = 12
 """Classes or groups that are shown; the others are counted."""
 
+FEW = 3
+"""Names of groups and slices in the reason of a decision."""
+
 NEEDED_POWER = 0.8
 """Probability with which a deviation that matters should be found."""
 
@@ -41,6 +44,8 @@ class Section:
         Names with texts, and a table, the header first.
     gain
         Of recalibration: by how much the log score of held-out data falls.
+    rejected
+        Where calibration is rejected by this section, in words, if it is: what the default test can miss.
 
     Examples
     --------
@@ -56,6 +61,7 @@ class Section:
     rows: tuple[tuple[str, ...], ...] = ()
     failed: bool = False
     gain: float | None = None
+    rejected: str = ""
     pictures: tuple[Picture, ...] = field(default=(), repr=False, compare=False)
 
     not_stored = ("pictures",)
@@ -211,7 +217,13 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
         "them, so that the probability to reject any calibrated group is at most 5 %."
     )
     answer += f" The {rest} groups with the largest p-values are not shown." if rest > 0 else ""
-    return Section(answer, {}, tuple(rows))
+    where = f"in {len(rejected)} of {len(found.groups)} groups ({_first(rejected)})" if rejected else ""
+    return Section(answer, {}, tuple(rows), rejected=where)
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first few of some names."""
+    return ", ".join(names[:FEW]) + (", ..." if len(names) > FEW else "")
 
 
 def of_slices(data: Data, result: CalibrationTestResult) -> Section:
@@ -229,7 +241,9 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
         "Explains": "how many other slices are no longer rejected when predictions are corrected in this one and those "
         "above",
     }
-    return Section(answer, facts, tuple(map(tuple, found.table()[: 1 + PANELS])))
+    some = [one.name for one in found.rejected(LEVEL)]
+    where = f"in {len(some)} of {found.n_slices} slices ({_first(some)})" if some else ""
+    return Section(answer, facts, tuple(map(tuple, found.table()[: 1 + PANELS])), rejected=where)
 
 
 def of_time(data: Data, result: CalibrationTestResult) -> Section:
@@ -252,7 +266,8 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     if serial is not None:
         answer += f" Apart from that, {serial.words}."
     words = "evidence against calibration after each observation"
-    return Section(answer, pictures=drawn(found.plot, words, (6.5, 3.2)))
+    where = "" if first is None else f"in the order of time, after {first} of {found.n} observations"
+    return Section(answer, rejected=where, pictures=drawn(found.plot, words, (6.5, 3.2)))
 
 
 def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:

@@ -116,6 +116,22 @@ def test_reasons_to_refuse_are_errors_that_matter_or_have_no_margin():
     assert "For predictions of this kind there is no margin" in _decision(narrow, None)[1]
 
 
+def test_a_group_that_is_rejected_is_named_where_the_default_test_rejects_nothing():
+    p, y = calibrated(1_500, 3)
+    groups = np.repeat(["north", "south", "west"], [1200, 150, 150])
+    y = np.where((groups == "west") & (np.arange(y.size) % 3 == 0), 1, y)
+    audit = ct.audit(p, y, groups=groups, time=np.arange(y.size), n_resamples=39, rng=1)
+    model = audit.models[0]
+    assert model.result.pvalue > 0.05
+    assert model.decision == "not enough data to tell"
+    assert (
+        ". Looked at apart, with a level of 5 % for each section, it is rejected in 1 of 3 groups (west)"
+        in model.reason
+    )
+    assert model.reason[1:] in audit.to_html()
+    assert "Looked at apart" not in ct.audit(p, y, n_resamples=39, rng=1).models[0].reason
+
+
 def test_several_models_are_columns():
     p, y = calibrated(60)
     models = {"right": p, "sure": p**0.2, "swapped": 1.0 - p}
