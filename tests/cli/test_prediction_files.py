@@ -98,7 +98,9 @@ def test_booleans_that_are_names(yes, no):
 def test_words_for_an_event(yes, no):
     words = np.where(Y1 == 1, yes, no)
     assert error(P1, words) == error(P1, Y1)
-    with pytest.raises(ValueError, match=r"targets: got text such as '(dead|alive)', wanted labels"):
+    with pytest.raises(
+        ValueError, match=r"targets: got text such as '(dead|alive)', wanted labels 0 and 1; pass targets =="
+    ):
         error(P1, np.where(Y1 == 1, "dead", "alive"))
     with pytest.raises(ValueError, match="targets: got text such as"):
         error(np.stack([P1, 1.0 - P1], axis=1), words)

@@ -214,8 +214,13 @@ class Bernoulli(ClassProbabilities):
         """Labels 0 and 1, booleans, words such as yes and no, or names of ``classes``, as an (n,) integer array."""
         said = column(to_array(targets, name))
         if self.classes is None and said.dtype.kind == "U" and said.ndim == 1:
-            booleans = said_to_occur(said.tolist())
-            targets = said if booleans is None else np.array(booleans)
+            booleans, first = said_to_occur(said.tolist()), str(said[0])
+            if booleans is None:
+                raise ValueError(
+                    f"{name}: got text such as {first!r}, wanted labels 0 and 1; pass {name} == {first!r} if predictions "
+                    "are the probabilities of it, or classes=[...], the names of 0 and 1"
+                )
+            targets = np.array(booleans)
         return super().check_targets(targets, name)
 
     @classmethod
