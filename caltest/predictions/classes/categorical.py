@@ -217,8 +217,8 @@ class Bernoulli(ClassProbabilities):
             booleans, first = said_to_occur(said.tolist()), str(said[0])
             if booleans is None:
                 raise ValueError(
-                    f"{name}: got text such as {first!r}, wanted labels 0 and 1; pass {name} == {first!r} if predictions "
-                    "are the probabilities of it, or classes=[...], the names of 0 and 1"
+                    f"{name}: got text such as {first!r}, wanted labels 0 and 1; pass {name} == {first!r} if "
+                    "predictions are the probabilities of it, or classes=[...], the names of 0 and 1"
                 )
             targets = np.array(booleans)
         return super().check_targets(targets, name)
