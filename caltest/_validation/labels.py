@@ -45,10 +45,10 @@ def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: s
     if classes is not None:
         return _labels_from_classes(array, list(classes), name)
     if array.dtype.kind in "US":
-        raise ValueError(
-            f"{name}: got text such as {str(array[0])!r}, wanted labels 0..{k - 1}; "
-            f"pass classes=[...], the class names in the order of the columns{_examples(array, k)}"
-        )
+        advice = f"pass classes=[...], the class names in the order of the columns{_examples(array, k)}"
+        if all(str(value).strip().isdecimal() for value in array):
+            advice = f"these are numbers as text, pass [int(label) for label in {name}]"
+        raise ValueError(f"{name}: got text such as {str(array[0])!r}, wanted labels 0..{k - 1}; {advice}")
     if array.dtype.kind == "b" and k > 2:
         raise ValueError(
             f"{name}: got booleans for {k} classes, wanted labels 0..{k - 1}; if they say whether the top prediction "

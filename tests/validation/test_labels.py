@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import caltest as ct
 from caltest._validation.labels import class_labels, class_order, whole_counts
 
 
@@ -44,3 +45,11 @@ def test_places_of_classes_in_another_order():
     assert class_order(None, (1, 0), "p").tolist() == [1, 0]
     assert class_order(("a", "b"), ("a", "b"), "p") is None
     assert class_order(None, ("a", "b"), "p") is None
+
+
+@pytest.mark.parametrize(("k", "labels"), [(2, ["0", "1"]), (3, ["2", "0", "1"])])
+def test_numbers_as_text_are_no_names(k, labels):
+    with pytest.raises(ValueError, match=r"got text such as '.', .* these are numbers as text, pass .int\(label\) for"):
+        class_labels(labels, k, None)
+    with pytest.raises(ValueError, match=r"these are numbers as text, pass .int\(label\) for label in targets."):
+        ct.Bernoulli([0.2, 0.4]).check_targets(["0", "1"])
