@@ -213,7 +213,8 @@ class Bernoulli(ClassProbabilities):
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Labels 0 and 1, booleans, words such as yes and no, or names of ``classes``, as an (n,) integer array."""
         said = column(to_array(targets, name))
-        if self.classes is None and said.dtype.kind == "U" and said.ndim == 1 and not said[0].strip().isdecimal():
+        is_text = said.dtype.kind == "U" and said.ndim == 1 and said.size > 0
+        if self.classes is None and is_text and not said[0].strip().isdecimal():
             booleans, first = said_to_occur(said.tolist()), str(said[0])
             if booleans is None:
                 raise ValueError(
