@@ -391,7 +391,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     decision, reason = _decision(result, sections["recalibration"].gain)
     elsewhere = [one.rejected for one in sections.values() if one.rejected]
     if elsewhere and result.pvalue > LEVEL:
-        reason += f". Looked at apart, with a level of 5 % for each section, it is rejected {', and '.join(elsewhere)}"
+        reason += f". But it is rejected {', and '.join(elsewhere)}; each section has a level of 5 % of its own"
     return ModelAudit(name, decision, reason, result, sections)
 
 

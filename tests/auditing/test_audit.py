@@ -129,7 +129,7 @@ def test_a_group_that_is_rejected_is_named_where_the_default_test_rejects_nothin
         in model.reason
     )
     assert model.reason[1:] in audit.to_html()
-    assert "Looked at apart" not in ct.audit(p, y, n_resamples=39, rng=1).models[0].reason
+    assert "But it is rejected" not in ct.audit(p, y, n_resamples=39, rng=1).models[0].reason
 
 
 def test_several_models_are_columns():
