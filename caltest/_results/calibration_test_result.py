@@ -242,10 +242,11 @@ class CalibrationTestResult(TabularResult, Stored):
 
     def bars(self) -> list[Bar]:
         """Observed frequencies beside claimed ones, for ``plots.forest``."""
+        what = "claimed", "frequency"
         return [
-            Bar(one.name, one.observed, one.interval.ends, one.claimed, "claimed", "frequency", _apart(one))
+            Bar(one.name, one.observed, own, one.claimed, *what, own.excludes(one.claimed))
             for one in self.measures
-            if one.interval is not None and one.observed is not None
+            if (own := one.interval) is not None and one.observed is not None
         ]
 
     def plot(self, **settings: Any) -> Any:
@@ -276,8 +277,3 @@ class CalibrationTestResult(TabularResult, Stored):
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)
         return f"<{self.test}: {p} ({self.pvalue_kind}), n = {self.n}>"
-
-
-def _apart(measure: Measure) -> bool:
-    """Whether what is claimed is outside of the interval."""
-    return measure.interval is not None and not measure.interval.low <= measure.claimed <= measure.interval.high

@@ -124,7 +124,7 @@ class MultiLabelTestResult(CalibrationTestResult):
     def bars(self) -> list[Bar]:
         """Observed rates beside claimed ones, for ``plots.forest``."""
         return [
-            Bar(one.name, one.observed, one.interval.ends, one.claimed, "claimed", "rate", one.adjusted <= STANDS_OUT)
+            Bar(one.name, one.observed, one.interval, one.claimed, "claimed", "rate", one.adjusted <= STANDS_OUT)
             for one in self.labels
         ]
 

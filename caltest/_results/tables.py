@@ -1,7 +1,7 @@
 """Tables as text, markdown, LaTeX, HTML and data frames, and pages of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import import_module
 from textwrap import wrap
@@ -58,11 +58,11 @@ STANDS_OUT = 0.05
 
 
 class Bar(NamedTuple):
-    """A line of a forest plot: an estimate with the ends of its interval, and what it should be."""
+    """A line of a forest plot: an estimate with its interval, if it has one, and what it should be."""
 
     name: str
     estimate: float
-    ends: tuple[float, float] | None
+    interval: Iterable[float] | None
     reference: float | None
     of_reference: str
     unit: str

@@ -54,6 +54,10 @@ class ConfidenceInterval:
         """Both ends."""
         return self.low, self.high
 
+    def excludes(self, value: float) -> bool:
+        """Whether a value is outside."""
+        return not self.low <= value <= self.high
+
     def root(self) -> Self:
         """The interval for the square root of the quantity: for the KCE, if it is for the SKCE.
 

@@ -124,11 +124,11 @@ class ModelComparison(TabularResult, Stored):
 
     def bars(self) -> list[Bar]:
         """Estimated errors with their intervals, beside what calibrated predictions give, for ``plots.forest``."""
-        bars = []
-        for one in self.rows:
-            ends, is_wrong = None if one.interval is None else one.interval.ends, one.pvalue_holm <= STANDS_OUT
-            bars.append(Bar(one.name, one.shown, ends, one.noise_floor, "mean if calibrated", "error", is_wrong))
-        return bars
+        what = "mean if calibrated", "error"
+        return [
+            Bar(one.name, one.shown, one.interval, one.noise_floor, *what, one.pvalue_holm <= STANDS_OUT)
+            for one in self.rows
+        ]
 
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} %"

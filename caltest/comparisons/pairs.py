@@ -243,7 +243,7 @@ class PairComparison(TabularResult, Stored):
         """Differences of errors with their intervals, for ``plots.forest``."""
         words, unit = "no difference", "difference of squared errors"
         return [
-            Bar(one.name, one.estimate, one.interval.ends, 0.0, words, unit, one.pvalue_holm <= STANDS_OUT)
+            Bar(one.name, one.estimate, one.interval, 0.0, words, unit, one.pvalue_holm <= STANDS_OUT)
             for one in self.rows
         ]
 

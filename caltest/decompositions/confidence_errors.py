@@ -58,7 +58,7 @@ class ConfidenceErrors(Stored):
         """The errors with their intervals, if these were asked for, for ``plots.forest``."""
         intervals, calibrated = self.intervals or {}, self.calibrated or {}
         return [
-            Bar(name, one.estimate, one.ends, calibrated[name], "mean if calibrated", "probability", False)
+            Bar(name, one.estimate, one, calibrated[name], "mean if calibrated", "probability", False)
             for name, one in intervals.items()
             if one.estimate is not None
         ]

@@ -120,17 +120,11 @@ class SurvivalCalibration(TabularResult, Stored):
 
     def bars(self) -> list[Bar]:
         """Observed shares beside predicted ones, for ``plots.forest``."""
+        what = "predicted", "share of events"
         return [
-            Bar(
-                one.name,
-                one.observed,
-                None if one.interval is None else one.interval.ends,
-                one.predicted,
-                "predicted",
-                "share of events",
-                one.interval is not None and not one.interval.low <= one.predicted <= one.interval.high,
-            )
+            Bar(one.name, one.observed, own, one.predicted, *what, own is not None and own.excludes(one.predicted))
             for one in self.rows
+            for own in [one.interval]
         ]
 
     def table(self) -> Table:

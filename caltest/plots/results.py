@@ -44,8 +44,8 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
         colour, marker = (OUTSIDE, "D") if bar.stands_out else (INSIDE, "o")
         if bar.reference is not None:
             ax.plot([bar.reference] * 2, [y - 0.32, y + 0.32], color=DARK, linewidth=2.0, label=plain(bar.of_reference))
-        if bar.ends is not None:
-            ax.plot(list(bar.ends), [y, y], color=colour, linewidth=1.6, zorder=2, label="interval")
+        if bar.interval is not None:
+            ax.plot(list(bar.interval), [y, y], color=colour, linewidth=1.6, zorder=2, label="interval")
         ax.plot([bar.estimate], [y], marker, color=colour, markersize=6, linestyle="none", zorder=3)
     # Names as large as there is room for them.
     width, height = inches_of(ax)

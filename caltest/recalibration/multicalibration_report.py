@@ -128,7 +128,7 @@ class MulticalibrationReport(TabularResult, Stored):
         """Differences of what is observed and claimed, before and after, for ``plots.forest``."""
         unit = "observed minus claimed"
         return [
-            Bar(f"{one.name}, {when}", _estimate(error), error.ends, 0.0, "no difference", unit, pvalue <= self.alpha)
+            Bar(f"{one.name}, {when}", _estimate(error), error, 0.0, "no difference", unit, pvalue <= self.alpha)
             for one in self.rows
             for when, error, pvalue in (
                 ("before", one.before, one.pvalue_before),

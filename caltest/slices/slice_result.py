@@ -116,7 +116,7 @@ class SliceSearchResult(TabularResult, Stored):
             Bar(
                 one.name,
                 one.observed - one.claimed,
-                None if one.interval is None else one.interval.ends,
+                one.interval,
                 0.0,
                 "no difference",
                 "observed minus claimed" + ("" if one.unit == "share" else ", in predicted standard deviations"),

@@ -65,7 +65,7 @@ class PowerResult(Stored):
     def bars(self) -> list[Bar]:
         """Rates of rejection at the levels, with their intervals, for ``plots.forest``."""
         rates = zip(self.alphas, self.rates, self.intervals, strict=True)
-        return [Bar(f"{100 * a:g} % level", rate, one.ends, a, "level", self.quantity, False) for a, rate, one in rates]
+        return [Bar(f"{100 * a:g} % level", rate, one, a, "level", self.quantity, False) for a, rate, one in rates]
 
     @property
     def n_simulations(self) -> int:

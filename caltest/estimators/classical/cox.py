@@ -125,7 +125,7 @@ class CoxCalibrationResult(Stored):
             ("slope", 1.0, self.slope, self.slope_interval),
         )
         return [
-            Bar(name, value, one.ends, right, "if calibrated", "coefficient", not one.low <= right <= one.high)
+            Bar(name, value, one, right, "if calibrated", "coefficient", one.excludes(right))
             for name, right, value, one in rows
         ]
 

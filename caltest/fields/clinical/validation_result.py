@@ -151,10 +151,9 @@ class ClinicalValidation(TabularResult, Stored):
     def bars(self) -> list[Bar]:
         """O:E ratio and slope with their intervals beside 1, for ``plots.forest``."""
         return [
-            Bar(one.name, one.value, None if one.interval is None else one.interval.ends, 1.0, "if calibrated", "", out)
+            Bar(one.name, one.value, one.interval, 1.0, "if calibrated", "", one.pvalue <= 1.0 - self.confidence_level)
             for one in self.rows
             if one.ideal == 1.0
-            for out in [one.pvalue <= 1.0 - self.confidence_level]
         ]
 
     def table(self) -> Table:

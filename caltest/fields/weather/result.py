@@ -188,15 +188,7 @@ class VerificationResult(TabularResult, Stored):
     def bars(self) -> list[Bar]:
         """Estimates of parts beside what they are if calibrated, for ``plots.forest``."""
         return [
-            Bar(
-                _name(row, part),
-                part.estimate,
-                None if part.interval is None else part.interval.ends,
-                0.0,
-                "calibrated",
-                part.unit,
-                False,
-            )
+            Bar(_name(row, part), part.estimate, part.interval, 0.0, "calibrated", part.unit, False)
             for row in self.rows
             for part in row.parts
             if part.estimate is not None
