@@ -12,7 +12,7 @@ from scipy.special import expit
 import caltest as ct
 from caltest.fields import clinical
 from caltest.fields.clinical.concordance import interval_of_concordance
-from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, log_odds, logistic_fits, spline_basis
+from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, logistic_fits, spline_basis
 from caltest.fields.clinical.sample_size import _newcombe_size
 
 
@@ -71,7 +71,7 @@ def test_many_logistic_regressions_are_single_ones():
 
     rng = np.random.default_rng(1)
     p = rng.uniform(0.01, 0.99, 200)
-    design = spline_basis(log_odds(p), np.quantile(log_odds(p), [0.1, 0.5, 0.9]))
+    design = spline_basis(special.logit(p), np.quantile(special.logit(p), [0.1, 0.5, 0.9]))
     outcomes = np.vstack([rng.random((3, 200)) < p, rng.random((3, 200)) < p[::-1], rng.random((2, 200)) < 0.5])
     offset = 0.3 * rng.normal(size=200)
     found = logistic_fits(design, outcomes.astype(float), np.array([0.0, 1.0, 0.0]), offset)
@@ -328,9 +328,9 @@ def test_sample_sizes_give_intervals_of_the_widths():
     n, z = 1500, stats.norm.ppf(0.975)
     p = rng.choice(risks, n)
     outcomes = (rng.random((300, n)) < p).astype(float)
-    slopes = logistic_fits(np.column_stack([np.ones(n), log_odds(p)]), outcomes, np.array([0.0, 1.0]), np.zeros(n))[
-        :, 1
-    ]
+    slopes = logistic_fits(
+        np.column_stack([np.ones(n), special.logit(p)]), outcomes, np.array([0.0, 1.0]), np.zeros(n)
+    )[:, 1]
     ratios = np.log(outcomes.sum(axis=1) / p.sum())
     assert np.sqrt(n / found.slope) * slopes.std() == pytest.approx(0.5 / (2 * z), rel=0.15)
     assert np.sqrt(n / found.oe_ratio) * ratios.std() == pytest.approx(np.arcsinh(0.2) / z, rel=0.15)
@@ -389,7 +389,7 @@ def test_intervals_cover_where_nearly_all_risks_are_near_0_or_1(replications):
         rng = np.random.default_rng(seed)
         odds = 12.0 * rng.normal(size=300)
         p = expit(odds).clip(1e-6, 1.0 - 1e-6)
-        true = expit(0.25 * log_odds(p))
+        true = expit(0.25 * special.logit(p))
         found = clinical.validate(p, (rng.random(300) < true).astype(int), n_resamples=39, rng=rng)
         low, high = found.row("E50").interval
         missed += not low <= np.median(np.abs(true - p)) <= high

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest._loops.statistics.logistic import maximise, selected_ratios
@@ -34,7 +35,7 @@ class LogOdds:
         kept = (p > 0.0) & (p < 1.0)
         if not kept.any():
             return cls(kept, 1.0, np.eye(0), np.empty((0, 0)), np.empty(0))
-        x = _log_odds(p[kept])
+        x = scipy.special.logit(p[kept])
         scale = max(float(np.abs(x).max()), 1e-300)
         powers = np.vander(x / scale, min(degree + 1, np.unique(x).size), increasing=True)
         weighted = np.sqrt(p[kept] * (1.0 - p[kept]))[:, None] * powers
@@ -53,7 +54,7 @@ class LogOdds:
 
     def columns(self, p: FloatArray) -> FloatArray:
         """The design (m, q) of other predictions (m,)."""
-        powers = np.vander(_log_odds(p) / self.scale, self.rank, increasing=True)
+        powers = np.vander(scipy.special.logit(p) / self.scale, self.rank, increasing=True)
         return np.asarray(np.linalg.solve(self.triangle.T, powers.T).T)
 
     def ratios(self, outcomes: Array, threshold: float) -> tuple[FloatArray, IntArray]:
@@ -68,7 +69,3 @@ class LogOdds:
         coefficients = self.start[:n_columns].copy()
         maximise(self.design, np.ascontiguousarray(outcomes[self.kept]), coefficients, n_columns)
         return coefficients
-
-
-def _log_odds(p: FloatArray) -> FloatArray:
-    return np.asarray(np.log(p) - np.log1p(-p))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
 
@@ -18,11 +19,6 @@ EVENTS = {5: 100.0, 4: 50.0}
 
 SPAN, DEGREE, POINTS = 0.75, 2, 200
 """Of loess: share of the data in a neighbourhood, degree, and between how many points curves are joined by lines."""
-
-
-def log_odds(p: FloatArray) -> FloatArray:
-    """``log(p / (1 - p))``."""
-    return np.asarray(np.log(p) - np.log1p(-p))
 
 
 def logistic_fits(design: FloatArray, outcomes: Array, start: FloatArray, offset: FloatArray) -> FloatArray:
@@ -92,7 +88,7 @@ class SplineCurve:
     def of(cls, p: FloatArray, grid: FloatArray) -> "SplineCurve":
         """For predictions (n,) and a grid between 0 and 1; predictions of 0 and 1 keep their values."""
         kept = (p > 0.0) & (p < 1.0)
-        x, at = log_odds(p[kept]), log_odds(grid)
+        x, at = scipy.special.logit(p[kept]), scipy.special.logit(grid)
         expected = float(min(p.sum(), (1.0 - p).sum()))
         number = next((k for k, least in EVENTS.items() if expected >= least), 3)
         knots = np.unique(np.quantile(x, QUANTILES[number])) if x.size else np.empty(0)
@@ -103,7 +99,7 @@ class SplineCurve:
     def __call__(self, p: FloatArray, outcomes: Array) -> tuple[FloatArray, FloatArray]:
         """Curves at the predictions (B, n) and on the grid (B, m) for outcomes (B, n)."""
         inner = outcomes if self.kept.all() else outcomes[:, self.kept]
-        x, q = log_odds(p[self.kept]), self.design.shape[1]
+        x, q = scipy.special.logit(p[self.kept]), self.design.shape[1]
         if not x.size:
             return np.tile(p, (len(outcomes), 1)), np.tile(np.nan, (len(outcomes), len(self.at)))
         start = np.zeros(q)

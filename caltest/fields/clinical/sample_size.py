@@ -13,7 +13,6 @@ from caltest._results.values import Stored
 from caltest._validation import fraction, positive_number
 from caltest.estimators.classical.base import probability_of_one
 from caltest.fields.clinical.concordance import newcombe_variance
-from caltest.fields.clinical.curves import log_odds
 from caltest.predictions.convert import as_predictions
 
 MOST = 10**12
@@ -118,7 +117,7 @@ def validation_size(
     inner = p[(p > 0.0) & (p < 1.0)]
     if np.unique(inner).size < 2:
         raise ValueError("predictions: got one value beside 0 and 1, wanted several; with one there is no slope")
-    f, x, v = float(p.mean()), log_odds(inner), inner * (1.0 - inner)
+    f, x, v = float(p.mean()), scipy.special.logit(inner), inner * (1.0 - inner)
     # Predictions of 0 and 1 have no log-odds; a constant that is added to these changes nothing.
     i_a, i_ab, i_b = (float((v * (x - x.mean()) ** k).sum()) / p.size for k in range(3))
     slope = i_a / ((widths[1] / (2.0 * z)) ** 2 * (i_a * i_b - i_ab**2))

@@ -25,7 +25,7 @@ from caltest.estimators.classical.base import probability_of_one
 from caltest.estimators.classical.cox import cox_calibration
 from caltest.estimators.combined.measures import clopper_pearson
 from caltest.fields.clinical.concordance import concordance, interval_of_concordance
-from caltest.fields.clinical.curves import LoessCurve, SplineCurve, log_odds, logistic_fits
+from caltest.fields.clinical.curves import LoessCurve, SplineCurve, logistic_fits
 from caltest.fields.clinical.validation_result import CalibrationCurve, ClinicalMeasure, ClinicalValidation
 from caltest.named_tests import OmnibusTest
 from caltest.predictions import Bernoulli
@@ -188,7 +188,7 @@ def _grid(p: FloatArray) -> FloatArray:
 
 def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
     kept = (p > 0.0) & (p < 1.0)
-    x, errors = log_odds(p[kept]), _errors_of(p, curve)
+    x, errors = scipy.special.logit(p[kept]), _errors_of(p, curve)
     _, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
     middle_ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[inverse]
     design, nothing = np.column_stack([np.ones(x.size), x]), np.zeros(x.size)
@@ -231,7 +231,7 @@ def _intervals(
     found = {NAMES[0]: ConfidenceInterval(low / mean, high / mean, level, "Clopper and Pearson")}
     kept = (p > 0.0) & (p < 1.0)
     if np.isfinite(observed[1]):
-        a, x = float(observed[1]), log_odds(p[kept])
+        a, x = float(observed[1]), scipy.special.logit(p[kept])
         risks = 1.0 / (1.0 + np.exp(-(a + x)))
         error = float(1.0 / np.sqrt(risks @ (1.0 - risks)))
         found[NAMES[1]] = ConfidenceInterval(a - z * error, a + z * error, level, "normal limit")
@@ -303,7 +303,7 @@ def _intervals_of_errors(
     reach = float(np.quantile(np.abs((others - line) / deviation).max(axis=1), level, method="higher"))
     # Curves are smooth functions of the log-odds; risks of 0 and 1 keep their values.
     kept, least, most = (p > 0.0) & (p < 1.0), np.zeros(p.size), np.zeros(p.size)
-    x, at, risks = log_odds(p[kept]), log_odds(grid), p[kept]
+    x, at, risks = scipy.special.logit(p[kept]), scipy.special.logit(grid), p[kept]
     low, high = (np.interp(x, at, np.clip(line + sign * reach * deviation, 0.0, 1.0)) for sign in (-1.0, 1.0))
     least[kept] = np.maximum(0.0, np.maximum(low - risks, risks - high))
     most[kept] = np.maximum(np.abs(risks - low), np.abs(risks - high))
