@@ -11,7 +11,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, che
 from caltest._basics.threads import progress_bars, threaded
 from caltest._validation import at_least, fraction, one_of, switch, whole_number
 from caltest.hstatistics.variances.jackknife import jackknife_error
-from caltest.predictions import Predictions, Sample, classwise, top_label
+from caltest.predictions import Sample, classwise, top_label
 from caltest.predictions.convert import as_sample
 from caltest.risk.base import SMALLEST, BilinearForm, ErrorFunction, Fits, risk_terms
 from caltest.risk.data import CalibrationData, points_of
@@ -231,7 +231,7 @@ NOTIONS = ("canonical", "top_label", "classwise")
 
 def problems_of(sample: Sample, notion: str) -> list[tuple[str, Sample]]:
     """Names and data of the problems that a notion consists of."""
-    predictions, labels = sample.predictions, sample.targets
+    predictions = sample.predictions
     is_binary = predictions.to_array().ndim == 1
     if notion == "canonical":
         return [("binary outcome" if is_binary else "all classes", sample)]
@@ -240,13 +240,8 @@ def problems_of(sample: Sample, notion: str) -> list[tuple[str, Sample]]:
             f"notion: got {notion!r} for binary predictions, wanted 'canonical'; they need no reduction to one outcome"
         )
     if notion == "top_label":
-        return [("top label", Sample(*top_label(predictions, names_of(predictions, labels))))]
-    return [(law.notion, Sample(law, y)) for law, y in classwise(predictions, names_of(predictions, labels))]
-
-
-def names_of(predictions: Predictions, labels: Any) -> Any:
-    """Labels as the predictions name them."""
-    return labels if predictions.classes is None else np.array(predictions.classes)[labels]
+        return [("top label", Sample(*top_label(predictions, sample.as_given)))]
+    return [(law.notion, Sample(law, y)) for law, y in classwise(predictions, sample.as_given)]
 
 
 @dataclass(frozen=True, eq=False)
