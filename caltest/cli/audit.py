@@ -75,7 +75,9 @@ def run(options: argparse.Namespace) -> int:
         progress=in_terminal(),
     )
     if options.output is not None:
-        found.save(options.output, force=options.force, fail_on=_criterion(options.fail_on))
+        # A suite that cannot fail is of no use for continuous integration.
+        criterion = "reject" if options.fail_on == "never" else options.fail_on
+        found.save(options.output, force=options.force, fail_on=criterion)
     show(options.format, found.summary, found.to_dict(), found.table())
     return int(not found.passed(options.fail_on))
 
@@ -119,8 +121,3 @@ def _events(column: Array) -> Array:
     if wrong is not None:
         raise ValueError(f"--event-column: got {column[wrong]} at row {wrong}, wanted 0 or 1")
     return np.array([values[one] for one in written])
-
-
-def _criterion(fail_on: str) -> str:
-    """What fails in a file for continuous integration, where a suite that cannot fail is of no use."""
-    return "reject" if fail_on == "never" else fail_on

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import caltest as ct
-from caltest._basics.files import holds_objects, is_number, name_of, read_objects
+from caltest._basics.files import is_number, name_of, read_objects
 from caltest._basics.numerics import Array, FloatArray
 from caltest._validation import RENORMALISED_TOLERANCE, SUM_TOLERANCE
 from caltest.cli.named import prepared
@@ -75,11 +75,6 @@ def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tu
     rows = slice(None) if sample.rows is None else sample.rows
     found = {name: np.array([one.fields[j] for one in questions])[rows] for j, name in enumerate(fields)}
     return replace(sample, matched=(*sample.matched, *_remarks(questions))), len(questions), found
-
-
-def are_samples(path: Path) -> bool:
-    """Whether it can be a file of JSON lines, or a folder."""
-    return path.is_dir() or holds_objects(path)
 
 
 def _files(path: Path) -> dict[str, Path]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import caltest as ct
+from caltest._basics.files import holds_objects
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
@@ -18,7 +19,7 @@ from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, names_of, outcomes_of, show
 from caltest.cli.prediction_files import check_different, kept, read_columns, read_one_file, read_sample, read_weights
-from caltest.cli.samples import are_samples, ece_note, read_samples
+from caltest.cli.samples import ece_note, read_samples
 from caltest.default_test import weighted
 from caltest.predictions import Sample
 
@@ -131,7 +132,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
         raise ValueError("--groups, --clusters: got one with the other, --test or --weights, wanted it alone")
     without_outcomes = options.outcomes is None and options.outcome_column is None and not options.family
     notes: tuple[str, ...] = ()
-    if without_outcomes and are_samples(options.predictions):
+    if without_outcomes and (options.predictions.is_dir() or holds_objects(options.predictions)):
         sample, n, fields = read_samples(options.predictions, options.missing, asked)
         notes = (ece_note(sample, options.seed),)
     elif options.outcome_column is not None:
