@@ -130,17 +130,12 @@ def _quantile(noise: Noise, n_resamples: int, level: float, generator: np.random
 def _largest(estimator: ECE | ClasswiseECE, law: FinitePredictions) -> float:
     """The largest error that there can be."""
     if isinstance(estimator, ECE):
-        corners = _alike(law, np.eye(law.n_classes)[:2])
+        corners = law.with_rows(np.eye(law.n_classes)[:2])
         return float(corners.distance(estimator.metric, corners)[0, 1])
     # Deviations of the k classes sum to at most 2, and so do their powers; the mean of order q is at least that of 1.
     k, share = law.n_classes, 1.0 / estimator.order
     total = float(k ** (1.0 - share) * 2.0**share)
     return total / k if estimator.aggregate == "mean" else total
-
-
-def _alike(law: FinitePredictions, probabilities: FloatArray) -> FinitePredictions:
-    """Predictions of the same number of classes with other probabilities (m, k); binary ones stay binary."""
-    return Bernoulli(probabilities[:, 1]) if law.to_array().ndim == 1 else Categorical(probabilities)
 
 
 @dataclass(frozen=True)
@@ -160,7 +155,7 @@ def _noise_in_bins(estimator: ECE | ClasswiseECE, law: FinitePredictions, labels
     """Predictions of the frequencies of bins, with the same bins."""
     if isinstance(estimator, ECE):
         f, given = _frequencies(law, labels, estimator.binning)
-        binned = _alike(law, f)
+        binned = law.with_rows(f)
         resampled = ECE(given, estimator.metric, estimator.order)
         return binned, lambda draws: resampled.estimates(binned, draws)
     p = law.probabilities

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from inspect import signature
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from caltest.predictions.classes.finite import FinitePredictions
     from caltest.predictions.faults import Faults
 
+F = TypeVar("F", bound="Predictions")
 
 DRAW = 10.0
 """Nanoseconds that a redrawn target takes, at least."""
@@ -412,6 +413,9 @@ class Predictions(OwnErrstate, ABC):
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, n, c) and targets (B, c), or (B, c, d): (L, B)."""
+        return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
+
+    def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         return np.stack([np.einsum("lij,ij->l", weights, self.expected_kernel(kernel, y)) for y in targets], axis=1)
 
     def energy_distances(self, other: Self) -> FloatArray:
@@ -656,10 +660,11 @@ def assumed(predictions: Predictions) -> tuple[str, ...]:
     return (*predictions.notes, f"assumes {assumption}") if assumption else predictions.notes
 
 
-def require_family(predictions: Predictions, family: type, name: str) -> None:
-    """Raise ``TypeError`` unless predictions belong to a family."""
+def require_family(predictions: Predictions, family: type[F], name: str) -> F:
+    """The predictions; ``TypeError`` unless they belong to a family."""
     if not isinstance(predictions, family):
         raise TypeError(f"{name}: got {predictions.family} predictions, wanted {family.__name__} predictions")
+    return predictions
 
 
 def require_same_classes(classes: Sequence[Any] | None, wanted: Sequence[Any] | None, name: str) -> None:

@@ -116,8 +116,7 @@ class Mixture(Predictions):
         return np.asarray((excluded | (self.weights == 0.0)).all(axis=-1))
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, Mixture, name)
-        assert isinstance(other, Mixture)
+        other = require_family(other, Mixture, name)
         self.components[0].check_compatible(other.components[0], name)
 
     def prepared(self, kernel: TargetKernel) -> Self:

@@ -139,8 +139,8 @@ class QuantileForecast(FinitePredictions):
         return SHIFTED, np.searchsorted(ndtri(self.levels), z, side="left")
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, QuantileForecast, name)
-        if isinstance(other, QuantileForecast) and not np.array_equal(other._levels, self._levels):
+        other = require_family(other, QuantileForecast, name)
+        if not np.array_equal(other._levels, self._levels):
             raise ValueError(
                 f"{name}: got quantiles at the levels {other._levels.tolist()}, wanted {self._levels.tolist()} as in "
                 "the predictions"

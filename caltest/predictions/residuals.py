@@ -176,8 +176,7 @@ class Residuals(Predictions):
         return self.law.impossible(targets)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, Residuals, name)
-        assert isinstance(other, Residuals)
+        other = require_family(other, Residuals, name)
         self.predictions.check_compatible(other.predictions, name)
         self.law.check_compatible(other.law, name)
 

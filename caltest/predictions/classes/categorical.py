@@ -144,13 +144,12 @@ class Categorical(ClassProbabilities):
         return int(self._array.shape[-1])
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, type(self), name)
+        other = require_family(other, type(self), name)
         if not isinstance(self, type(other)):
             raise TypeError(f"{name}: got {other.family} predictions, wanted {self.family} predictions")
-        if isinstance(other, Categorical) and other.n_classes != self.n_classes:
+        if other.n_classes != self.n_classes:
             raise ValueError(f"{name}: got {other.n_classes} classes, wanted {self.n_classes} as in the predictions")
-        if isinstance(other, Categorical):
-            require_same_classes(other.classes, self.classes, name)
+        require_same_classes(other.classes, self.classes, name)
 
     def probability_vectors(self) -> FloatArray:
         return self.probabilities
@@ -260,9 +259,7 @@ class Bernoulli(ClassProbabilities):
         return f"{one_class} occurs" if c == 1 else f"another class than {one_class.removeprefix('class ')} occurs"
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, Bernoulli, name)
-        if isinstance(other, Bernoulli):
-            require_same_classes(other.classes, self.classes, name)
+        require_same_classes(require_family(other, Bernoulli, name).classes, self.classes, name)
 
     def probability_vectors(self) -> FloatArray:
         """The numbers 2 p, as the total variation distance is half the distance of vectors (1 - p, p)."""

@@ -170,12 +170,9 @@ class Members(Predictions):
         columns = other._point_masses(other_targets) - other._measures
         return weighted_sum(kernel, lambda term: kernel_sums(term, rows, columns, self._is_vector))
 
-    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
-
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         sums = mixture_sums(kernel, self._measures, np.ascontiguousarray(weights), targets)
-        return super().expectation_sums(kernel, weights, targets) if sums is None else sums
+        return super()._expectation_sums(kernel, weights, targets) if sums is None else sums
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-d / median) x Gaussian`` with d the 2-Wasserstein distance, the energy distance for vectors."""

@@ -12,7 +12,7 @@ import numpy as np
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, in_one_order
 from caltest._validation import real_array, real_targets, refuse_rows
 from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
-from caltest.predictions.base import ClosedFormMissing, Drawer, Predictions, weighted_sum
+from caltest.predictions.base import ClosedFormMissing, Drawer, Predictions
 from caltest.predictions.measures import law_sums
 from caltest.predictions.numbers.quantile_rule import LEVEL_WEIGHTS
 
@@ -188,14 +188,11 @@ class Univariate(Predictions):
             return formulas[1](other)
         return self._by_rule(kernel, lambda place: law_sums.expected_of_pairs(kernel, place, other._place))
 
-    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
-
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         sums = None
         if self._closed_form(kernel) is None:
             sums = self._by_rule(kernel, lambda place: law_sums.sums_of_targets(kernel, place, weights, targets))
-        return super().expectation_sums(kernel, weights, targets) if sums is None else sums
+        return super()._expectation_sums(kernel, weights, targets) if sums is None else sums
 
     @property
     def _place(self) -> law_sums.Place:

@@ -22,7 +22,7 @@ from caltest.kernels import (
     Wasserstein,
 )
 from caltest.predictions.alternatives import Alternatives
-from caltest.predictions.base import Drawer, Parameter, Predictions, require_family, weighted_sum
+from caltest.predictions.base import Drawer, Parameter, Predictions, require_family
 from caltest.predictions.claims import Checks, of_vectors
 from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
 
@@ -218,8 +218,7 @@ class MvNormal(Predictions):
         return np.asarray(((values <= smallest) & (components > rounding)).any(axis=-1))
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, MvNormal, name)
-        assert isinstance(other, MvNormal)
+        other = require_family(other, MvNormal, name)
         if other.dimension != self.dimension:
             raise ValueError(
                 f"{name}: got vectors of length {other.dimension}, wanted {self.dimension} as in the predictions"
@@ -285,9 +284,6 @@ class MvNormal(Predictions):
         if left._kind == FULL:
             return normals.full(left._in_units_of(widths), right._in_units_of(widths))
         return normals.diagonal(left._in_units_of(widths), right._in_units_of(widths))
-
-    def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
-        return weighted_sum(kernel, lambda term: self._expectation_sums(term, weights, targets))
 
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         widths = self._widths(kernel)

@@ -111,8 +111,7 @@ class Unnormalised(Predictions):
         return 1 if self._points.ndim == 1 else int(self._points.shape[1])
 
     def check_compatible(self, other: Predictions, name: str) -> None:
-        require_family(other, Unnormalised, name)
-        assert isinstance(other, Unnormalised)
+        other = require_family(other, Unnormalised, name)
         if other._score is not self._score or not np.array_equal(other._points, self._points):
             raise ValueError(f"{name}: got another score function or other points, wanted the same for all predictions")
 
