@@ -12,8 +12,8 @@ from math import inf
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, OwnErrstate, to_array
-from caltest._validation import finite_array, whole_number
+from caltest._basics.numerics import Array, FloatArray, IntArray, to_array
+from caltest._validation import Settings, finite_array, instance_of, optional, whole
 
 __all__ = ["Binning", "EdgeBinning", "MedianVarianceBinning", "QuantileBinning", "UniformBinning"]
 
@@ -21,7 +21,7 @@ LARGEST = 2**62
 """Whole numbers up to this are safe to add."""
 
 
-class Binning(OwnErrstate, ABC):
+class Binning(Settings, ABC):
     """A rule that puts points of [0, 1]^d into bins."""
 
     @abstractmethod
@@ -33,14 +33,15 @@ class Binning(OwnErrstate, ABC):
         """The rule in a few words."""
 
 
+a_binning = instance_of(Binning, "a binning such as UniformBinning(10)")
+
+
 @dataclass(frozen=True)
 class _NumberedBinning(Binning):
     """Bins of which the number is given."""
 
     n_bins: int = 15
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
+    _checks = {"n_bins": whole(1)}
 
 
 @dataclass(frozen=True)
@@ -188,11 +189,7 @@ class MedianVarianceBinning(Binning):
 
     min_size: int = 10
     max_bins: int | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "min_size", whole_number("min_size", self.min_size, 1, inf))
-        if self.max_bins is not None:
-            object.__setattr__(self, "max_bins", whole_number("max_bins", self.max_bins, 1))
+    _checks = {"min_size": whole(1, inf), "max_bins": optional(whole(1))}
 
     def assign(self, points: FloatArray) -> IntArray:
         """Number of the bin of each point. Time O(n d log n)."""

@@ -12,9 +12,10 @@ from caltest._basics.numerics import ArrayLike, are_chunks, check_finite, seed_o
 from caltest._basics.threads import one_blas_thread, progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.values import EffectSize
-from caltest._validation import CalledWithData, switch
+from caltest._validation import CalledWithData, instance_of, switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import BlockSKCE, Estimator
+from caltest.estimators.base import an_estimator
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.nulls import Null, Outcome
 from caltest.predictions import Predictions, Sample
@@ -73,6 +74,7 @@ class CalibrationTest(_Named):
 
     estimator: Estimator
     null: Null[Any]
+    _checks = {"estimator": an_estimator, "null": instance_of(Null, "a null such as ConditionalMonteCarlo()")}
 
     def __repr__(self) -> str:
         arguments, named = vars(self)["_arguments"]
@@ -88,10 +90,7 @@ class CalibrationTest(_Named):
         return hash((self.estimator, self.null))
 
     def __post_init__(self) -> None:
-        if not isinstance(self.estimator, Estimator):
-            raise TypeError(f"estimator: got {self.estimator!r}, wanted an estimator such as SKCE(kernel)")
-        if not isinstance(self.null, Null):
-            raise TypeError(f"null: got {self.null!r}, wanted a null such as ConditionalMonteCarlo()")
+        super().__post_init__()
         self.null.check_estimator(self.estimator)
         self.null.check_clusters(self.estimator)
 

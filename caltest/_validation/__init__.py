@@ -30,14 +30,19 @@ from caltest._validation.probabilities import (
     probability_vector as probability_vector,
 )
 from caltest._validation.settings import (
+    Settings as Settings,
     at_least as at_least,
+    choice as choice,
     fraction as fraction,
+    instance_of as instance_of,
     levels as levels,
     number_of_observations as number_of_observations,
     one_of as one_of,
+    optional as optional,
     positive_number as positive_number,
     positive_numbers as positive_numbers,
     real_number as real_number,
     switch as switch,
+    whole as whole,
     whole_number as whole_number,
 )

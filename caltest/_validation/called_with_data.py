@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any, Self
 
-from caltest._basics.numerics import OwnErrstate, Table, index_of
+from caltest._basics.numerics import Table, index_of
 from caltest._validation.columns import in_rows_of
+from caltest._validation.settings import Settings
 
 OF_ROWS = "clusters", "weights", "features"
 """Settings that belong to the rows of the data."""
 
 
-class CalledWithData(OwnErrstate):
+class CalledWithData(Settings):
     """Base of what is called with data: ``TypeError`` if it is made of them, ``ECE(p, y)`` for ``ECE()(p, y)``."""
 
     def __new__(cls, *arguments: Any, **named: Any) -> Self:

@@ -1,13 +1,33 @@
 """Single numbers and switches."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import inf, nan
-from typing import Any
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, to_array
+from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate, to_array
+
+Check = Callable[[str, Any], Any]
+"""What is kept of a value that is given for a setting of a name; errors say what was wanted."""
+
+
+class Settings(OwnErrstate):
+    """Base of frozen dataclasses whose settings are checked when they are made."""
+
+    _checks: ClassVar[Mapping[str, Check]] = {}
+    """Checks of settings by their names; classes have those of their bases, too."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        of_all = (vars(kind).get("_checks", {}) for kind in reversed(cls.__mro__))
+        cls._checks = {name: check for some in of_all for name, check in some.items()}
+
+    def __post_init__(self) -> None:
+        for name, check in self._checks.items():
+            object.__setattr__(self, name, check(name, getattr(self, name)))
 
 
 def real_number(value: Any) -> float:
@@ -36,11 +56,33 @@ def positive_numbers(name: str, values: Any) -> tuple[float, ...]:
     return tuple(positive_number(name, value) for value in values)
 
 
-def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Raise ``ValueError`` unless a text is one of some."""
+def one_of(name: str, value: Any, choices: Sequence[str]) -> str:
+    """One of some texts."""
     if not isinstance(value, str) or value not in choices:
         *others, last = (f'"{choice}"' for choice in choices)
         raise ValueError(f"{name}: got {value!r}, wanted {', '.join(others)} or {last}")
+    return value
+
+
+def choice(choices: Any) -> Check:
+    """The check of a text that is one of a tuple, or of a ``Literal``."""
+    return partial(one_of, choices=get_args(choices) or choices)
+
+
+def instance_of(kind: type, wanted: str) -> Check:
+    """A check that raises ``TypeError`` for anything else."""
+
+    def check(name: str, value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise TypeError(f"{name}: got {value!r}, wanted {wanted}")
+        return value
+
+    return check
+
+
+def optional(check: Check) -> Check:
+    """A check of what can be None."""
+    return lambda name, value: None if value is None else check(name, value)
 
 
 MOST = 10_000_000
@@ -61,6 +103,11 @@ def whole_number(name: str, value: Any, minimum: int, maximum: float = MOST) -> 
     if number > maximum:
         raise ValueError(f"{name}: got {value!r}, wanted at most {maximum}")
     return number
+
+
+def whole(minimum: int, maximum: float = MOST) -> Check:
+    """The check of an integer."""
+    return partial(whole_number, minimum=minimum, maximum=maximum)
 
 
 def number_of_observations(n: Any) -> int:

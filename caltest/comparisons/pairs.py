@@ -14,13 +14,13 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, pvalue_phrase
 from caltest._results.tables import STANDS_OUT, Bar, Page, Table, TabularResult, aligned, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Stored
-from caltest._validation import CalledWithData, fraction, switch
+from caltest._validation import CalledWithData, fraction, optional, switch
 from caltest.comparisons.models import check_same_kind, samples_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife, row_sums
 from caltest.kernels import PairKernel
-from caltest.kernels.product import check_pair_kernel
+from caltest.kernels.product import a_pair_kernel
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 
@@ -105,10 +105,7 @@ class PairedSKCETest(CalledWithData):
     kernel: PairKernel | None = None
 
     citations = ("bounliphone2016", "efron1981", "widmann2019")
-
-    def __post_init__(self) -> None:
-        if self.kernel is not None:
-            check_pair_kernel(self.kernel)
+    _checks = {"kernel": optional(a_pair_kernel)}
 
     def __call__(
         self,

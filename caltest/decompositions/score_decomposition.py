@@ -10,9 +10,9 @@ from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._results.tables import Bar
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, one_of, whole_number
-from caltest.binning import Binning
+from caltest.binning import Binning, a_binning
 from caltest.decompositions.parts import PARTS, Parts, calibrated_means, intervals_of, table
-from caltest.estimators.binned_errors import binned_predictions, checked_binning
+from caltest.estimators.binned_errors import binned_predictions
 from caltest.predictions.classes.finite import Score
 from caltest.predictions.convert import as_sample
 
@@ -180,7 +180,7 @@ def score_decomposition(
             'score is infinite; wanted score="brier", or probabilities above 0'
         )
     if binning is not None:
-        checked_binning(binning)
+        a_binning("binning", binning)
     elif law.n_classes != 2:
         raise TypeError(
             f"predictions: got {law.n_classes} classes, wanted two for isotonic regression: use top_label, classwise "

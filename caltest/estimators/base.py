@@ -13,7 +13,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import ASSUMPTIONS
 from caltest._results.values import EffectSize
-from caltest._validation import CalledWithData, switch
+from caltest._validation import CalledWithData, instance_of, switch
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
 
@@ -143,6 +143,9 @@ class Estimator(CalledWithData, ABC):
     @abstractmethod
     def describe(self, predictions: Predictions) -> str:
         """What is estimated, in one line."""
+
+
+an_estimator = instance_of(Estimator, "an estimator such as SKCE(kernel)")
 
 
 class RedrawnEstimator(Estimator):

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges, read_only
 from caltest._loops.statistics import binned
 from caltest._results.values import EffectSize
-from caltest._validation import at_least, one_of
-from caltest.binning import Binning, QuantileBinning, UniformBinning
+from caltest._validation import at_least, choice, instance_of
+from caltest.binning import Binning, QuantileBinning, UniformBinning, a_binning
 from caltest.estimators.base import Estimator, RedrawnEstimator
 from caltest.kernels import Euclidean, TotalVariation, VectorMetric
 from caltest.predictions import Bernoulli, Predictions, Sample
@@ -19,6 +19,17 @@ from caltest.predictions.classes.finite import FinitePredictions, of_classes
 
 TARGETS_AT_ONCE = 64
 """Targets counted together, a cache line of one-byte labels an observation; the estimates do not depend on it."""
+
+
+def order_of_mean(name: str, order: Any) -> float:
+    """An order q of a mean of powers."""
+    if isinstance(order, (bool, np.bool_)) or not isinstance(order, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}: got {order!r}, wanted a number of at least 1")
+    if not order >= 1.0:
+        raise ValueError(
+            f"{name}: got {order!r}, wanted a number of at least 1; math.inf for the largest error of a bin"
+        )
+    return float(order)
 
 
 @dataclass(frozen=True)
@@ -70,12 +81,11 @@ class ECE(Estimator):
     binning: Binning = field(default_factory=UniformBinning)
     metric: VectorMetric = field(default_factory=TotalVariation)
     order: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", order_of_mean(self.order))
-        checked_binning(self.binning)
-        if not isinstance(self.metric, VectorMetric):
-            raise TypeError(f"metric: got {self.metric!r}, wanted a distance of vectors, such as TotalVariation()")
+    _checks = {
+        "order": order_of_mean,
+        "binning": a_binning,
+        "metric": instance_of(VectorMetric, "a distance of vectors, such as TotalVariation()"),
+    }
 
     def check(self, predictions: Predictions) -> None:
         binned_predictions(predictions).take(slice(1)).embedding(self.metric)
@@ -197,10 +207,7 @@ class ClasswiseECE(RedrawnEstimator):
     binning: Binning = field(default_factory=UniformBinning)
     order: float = 1.0
     aggregate: Aggregate = "mean"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", ECE(self.binning, order=self.order).order)
-        one_of("aggregate", self.aggregate, get_args(Aggregate))
+    _checks = {"order": order_of_mean, "binning": a_binning, "aggregate": choice(Aggregate)}
 
     def check(self, predictions: Predictions) -> None:
         binned_predictions(predictions)
@@ -263,9 +270,7 @@ class DebiasedSquaredECE(RedrawnEstimator):
     citations = ("kumar2019",)
 
     binning: Binning = field(default_factory=QuantileBinning)
-
-    def __post_init__(self) -> None:
-        checked_binning(self.binning)
+    _checks = {"binning": a_binning}
 
     def check(self, predictions: Predictions) -> None:
         binned_predictions(predictions)
@@ -319,23 +324,6 @@ def _totals(
     for rows in ranges(targets.shape[0], TARGETS_AT_ONCE):
         totals[rows] = errors(bounds, order, np.ascontiguousarray(targets[rows].T, dtype=kind))
     return totals
-
-
-def checked_binning(binning: Any) -> None:
-    """Raise ``TypeError`` unless it is one."""
-    if not isinstance(binning, Binning):
-        raise TypeError(f"binning: got {binning!r}, wanted a binning such as UniformBinning(10)")
-
-
-def order_of_mean(order: Any) -> float:
-    """Check an order q of a mean of powers."""
-    if isinstance(order, (bool, np.bool_)) or not isinstance(order, (int, float, np.integer, np.floating)):
-        raise TypeError(f"order: got {order!r}, wanted a number of at least 1")
-    if not order >= 1.0:
-        raise ValueError(
-            f"order: got {order!r}, wanted a number of at least 1; math.inf for the largest error of a bin"
-        )
-    return float(order)
 
 
 def binned_predictions(predictions: Predictions) -> FinitePredictions:

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, OwnErrstate, to_array
-from caltest._validation import probability_matrix, real_array, real_number
+from caltest._basics.numerics import Array, to_array
+from caltest._validation import Settings, instance_of, probability_matrix, real_array, real_number
 from caltest.predictions import Predictions
 
 
-class Generator(OwnErrstate, ABC):
+class Generator(Settings, ABC):
     """A joint distribution of predictions and targets."""
 
     @property
@@ -57,7 +57,7 @@ def probabilities_of_classes(name: str, values: Any) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class Distortion(OwnErrstate, ABC):
+class Distortion(Settings, ABC):
     """A rule that turns predictions P_X into laws of the targets; at strength 0 they are the predictions themselves.
 
     Subclasses are frozen dataclasses, whose first field is the strength s, a number between ends that each of them
@@ -73,6 +73,7 @@ class Distortion(OwnErrstate, ABC):
     """Whether the least is not one of them."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         strength = number_within("strength", self.strength, self.least, self.most, open_low=self.is_open)
         object.__setattr__(self, "strength", strength)
 
@@ -91,3 +92,6 @@ class Distortion(OwnErrstate, ABC):
     def with_strength(self, strength: float) -> Self:
         """The same distortion with another strength."""
         return replace(self, strength=strength)
+
+
+a_distortion = instance_of(Distortion, "a distortion such as Tempering(-0.4)")

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
 from caltest._basics.numerics import Array, ArrayLike, generator_of
-from caltest._validation import number_of_observations
-from caltest.generators.base import Distortion, Generator
+from caltest._validation import instance_of, number_of_observations
+from caltest.generators.base import Distortion, Generator, a_distortion
 from caltest.generators.distortions import Tempering
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions
@@ -59,11 +59,7 @@ class Distorted(_WithDistortion):
 
     source: Generator
     distortion: Distortion
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.source, Generator):
-            raise TypeError(f"source: got {self.source!r}, wanted a generator such as GaussianModel()")
-        check_distortion(self.distortion)
+    _checks = {"source": instance_of(Generator, "a generator such as GaussianModel()"), "distortion": a_distortion}
 
     @property
     def description(self) -> str:
@@ -104,10 +100,7 @@ class Resampled(_WithDistortion):
 
     predictions: ArrayLike = field(repr=False)
     distortion: Distortion = NONE
-
-    def __post_init__(self) -> None:
-        check_distortion(self.distortion)
-        object.__setattr__(self, "predictions", as_predictions(self.predictions))
+    _checks = {"distortion": a_distortion, "predictions": lambda _, predictions: as_predictions(predictions)}
 
     @property
     def description(self) -> str:
@@ -120,9 +113,3 @@ class Resampled(_WithDistortion):
             predictions = predictions.take(generator.integers(len(predictions), size=n))
         predictions = predictions.held_out(generator)
         return predictions, self.distortion.sample(predictions, generator)
-
-
-def check_distortion(distortion: Any) -> None:
-    """Raise ``TypeError`` unless it is one."""
-    if not isinstance(distortion, Distortion):
-        raise TypeError(f"distortion: got {distortion!r}, wanted a distortion such as Tempering(-0.4)")

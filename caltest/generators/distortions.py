@@ -65,10 +65,7 @@ class Contamination(ClassDistortion):
     """
 
     fixed: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "fixed", probabilities_of_classes("fixed", self.fixed))
+    _checks = {"fixed": probabilities_of_classes}
 
     @property
     def description(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, FloatArray, generator_of
-from caltest._validation import number_of_observations, switch, whole_number
+from caltest._validation import number_of_observations, switch, whole, whole_number
 from caltest.generators.base import Generator, number_within, positive_numbers, probabilities_of_classes
 from caltest.generators.distorted import Distorted
 from caltest.generators.distortions import Rotation, Tempering, Wave
@@ -237,10 +237,7 @@ class GaussianModel(Generator):
 
     dimension: int = 1
     calibrated: bool = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dimension", whole_number("dimension", self.dimension, 1))
-        object.__setattr__(self, "calibrated", switch("calibrated", self.calibrated))
+    _checks = {"dimension": whole(1), "calibrated": switch}
 
     @property
     def is_calibrated(self) -> bool:

@@ -21,9 +21,7 @@ class RegressionProblem(Generator):
 
     is_calibrated = True
     noise: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", positive_number("noise", self.noise))
+    _checks = {"noise": positive_number}
 
     @abstractmethod
     def inputs(self, n: int, rng: Any = None) -> FloatArray:

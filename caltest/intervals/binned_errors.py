@@ -11,9 +11,9 @@ import scipy
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, generator_apart, own_errstate, ranges
 from caltest._results.values import ConfidenceInterval, Side, checked_side, within
 from caltest._validation import at_least, fraction, whole_number
-from caltest.binning import Binning, QuantileBinning
+from caltest.binning import Binning, QuantileBinning, a_binning
 from caltest.estimators import ECE, ClasswiseECE
-from caltest.estimators.binned_errors import binned_predictions, bins_of, checked_binning
+from caltest.estimators.binned_errors import binned_predictions, bins_of
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample
@@ -240,7 +240,7 @@ def binned_error_interval(
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
     binning = QuantileBinning() if binning is None else binning
-    checked_binning(binning)
+    a_binning("binning", binning)
     sample = as_sample(predictions, targets, classes)
     law = binned_predictions(sample.predictions)
     at_least(len(sample), 2, "the binned error")

@@ -15,7 +15,7 @@ from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife_of
 from caltest.kernels import PairKernel
-from caltest.kernels.product import check_pair_kernel
+from caltest.kernels.product import a_pair_kernel
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 
@@ -105,7 +105,7 @@ def skce_interval(
     sample = as_sample(predictions, targets, classes)
     if kernel is None:
         kernel = default_kernel(sample.predictions)[0]
-    check_pair_kernel(kernel)
+    a_pair_kernel("kernel", kernel)
     found = jackknife_interval(kernel.resolve(sample.predictions), sample, level, side, rng)
     if found is None:
         raise ValueError(

@@ -3,10 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from caltest._basics.numerics import FloatArray, OwnErrstate
 from caltest._loops.formulas.kernels import EXPONENTIAL
+from caltest._validation import instance_of
 from caltest.kernels.base import Predicted, PredictionKernel, TargetKernel
 from caltest.kernels.matrix import MatrixKernel, rank_on_residuals
 from caltest.kernels.metrics.vector_metrics import Euclidean, TotalVariation
@@ -88,8 +89,15 @@ class PairKernel(OwnErrstate, ABC):
         return " + ".join(formulas)
 
     def __add__(self, other: "PairKernel") -> "SumOfProducts":
-        check_pair_kernel(other)
+        a_pair_kernel("kernel", other)
         return SumOfProducts((*self.products, *other.products))
+
+
+a_pair_kernel = instance_of(
+    PairKernel,
+    "a ProductKernel(prediction_kernel, target_kernel), e.g. "
+    "ProductKernel(ExponentialKernel(TotalVariation()), DeltaKernel())",
+)
 
 
 @dataclass(frozen=True)
@@ -205,17 +213,9 @@ class SumOfProducts(PairKernel):
         return type(self)(tuple(term.resolve(predictions) for term in self.terms))
 
 
-def check_product_kernel(kernel: object) -> None:
-    """Raise ``TypeError`` unless ``kernel`` is a single ``ProductKernel``."""
-    check_pair_kernel(kernel)
+def a_product_kernel(name: str, kernel: Any) -> ProductKernel:
+    """A single one, no sum."""
+    kernel = a_pair_kernel(name, kernel)
     if not isinstance(kernel, ProductKernel):
-        raise TypeError("kernel: got a sum of product kernels, wanted a single ProductKernel for landmarks")
-
-
-def check_pair_kernel(kernel: object) -> None:
-    """Raise ``TypeError`` unless ``kernel`` is a ``ProductKernel`` or a sum of them."""
-    if not isinstance(kernel, PairKernel):
-        raise TypeError(
-            f"kernel: got {kernel!r}, wanted a ProductKernel(prediction_kernel, target_kernel), e.g. "
-            "ProductKernel(ExponentialKernel(TotalVariation()), DeltaKernel())"
-        )
+        raise TypeError(f"{name}: got a sum of product kernels, wanted a single ProductKernel for landmarks")
+    return kernel

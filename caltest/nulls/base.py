@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, IntArray, OwnErrstate, resampling_pvalue
+from caltest._basics.numerics import FloatArray, IntArray, resampling_pvalue
 from caltest._results.calibration_test_result import ComponentResult, PValueKind
 from caltest._results.measures import Detectable, Measure
 from caltest._results.values import Finding, impossible
-from caltest._validation import whole_number
+from caltest._validation import Settings, whole
 from caltest.estimators import SKCE, Estimator
 from caltest.predictions import Predictions, Sample
 
@@ -50,7 +50,7 @@ class Outcome:
         return float(self.null_distribution.mean())
 
 
-class Null(OwnErrstate, ABC, Generic[E]):
+class Null(Settings, ABC, Generic[E]):
     """The distribution of an estimator under the null hypothesis that the predictions are calibrated.
 
     Subclasses are frozen dataclasses. They own the scale of the statistic and name the estimators they are for.
@@ -162,12 +162,10 @@ class ResamplingNull(Null[E]):
     """A null that compares the statistic with ``n_resamples`` values of it."""
 
     n_resamples: int = 999
+    _checks = {"n_resamples": whole(1)}
 
     uses_random_numbers = True
     statistic_name = "the estimate"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
 
     @abstractmethod
     def resample(self, estimator: E, sample: Sample, rng: np.random.Generator) -> Resampled:

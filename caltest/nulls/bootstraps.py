@@ -104,13 +104,10 @@ class ArconesGineBootstrap(ResamplingNull[SKCE]):
     citations = ("arcones1992", "widmann2019")
 
     known_variance: bool = True
+    _checks = {"known_variance": switch}
 
     pvalue_kind = "resampling"
     statistic_name = "n SKCE"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "known_variance", switch("known_variance", self.known_variance))
 
     def check_estimator(self, estimator: Estimator) -> None:
         self._check_unbiased(estimator)

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.jobs import Stream, run, streams
 from caltest._basics.numerics import FloatArray
-from caltest._validation import whole_number
+from caltest._validation import whole
 from caltest.estimators import SKCE, BlockSKCE, CrossSKCE, Estimator, LogLikelihoodRatio
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.scores import log_ratios_of
@@ -232,12 +232,10 @@ class ImportanceSampling(LikelihoodRatioNull):
     citations = ("harrison2012",)
 
     n_resamples: int = 999
+    _checks = {"n_resamples": whole(1)}
 
     pvalue_kind = "exact"
     uses_random_numbers = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 1))
 
     def outcome(self, estimator: LogLikelihoodRatio, sample: Sample, rng: np.random.Generator) -> Outcome:
         alternatives = sample.predictions.law.alternatives()

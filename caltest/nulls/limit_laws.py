@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest._laws import pearson3_tail
 from caltest._results.calibration_test_result import PValueKind
-from caltest._validation import at_least, one_of, switch, whole_number
+from caltest._validation import at_least, choice, switch, whole
 from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator, HasTextbookLaw
 from caltest.hstatistics.variances.moments import standard_deviations, third_moment
 from caltest.hstatistics.variances.null_variance import has_formula, variance_of_blocks
@@ -95,13 +95,10 @@ class NormalNull(SummableNull[BlockSKCE]):
 
     population_variance: bool = False
     known_variance: bool = True
+    _checks = {"population_variance": switch, "known_variance": switch}
 
     pvalue_kind = "asymptotic"
     statistic_name = "z"
-
-    def __post_init__(self) -> None:
-        for name in ("population_variance", "known_variance"):
-            object.__setattr__(self, name, switch(name, getattr(self, name)))
 
     def draws_for(self, estimator: BlockSKCE, predictions: Predictions) -> bool:
         return self.known_variance and not has_formula(estimator.kernel, predictions)
@@ -194,14 +191,12 @@ class HotellingNull(Null[UCME]):
     citations = ("widmann2021",)
 
     distribution: Literal["F", "chi2"] = "F"
+    _checks = {"distribution": choice(("F", "chi2"))}
 
     pvalue_kind = "asymptotic"
     statistic_name = "Hotelling T^2"
     requires = UCME
     wanted = "a mean of vectors: UCME(kernel, test_predictions, test_targets)"
-
-    def __post_init__(self) -> None:
-        one_of("distribution", self.distribution, ("F", "chi2"))
 
     def check_size(self, estimator: UCME, n: int) -> None:
         count = len(estimator.locations)
@@ -300,13 +295,11 @@ class PearsonNull(Null[SKCE]):
     citations = ("kaziaoual1995",)
 
     n_resamples: int = 999
+    _checks = {"n_resamples": whole(2)}
 
     pvalue_kind = "asymptotic"
     statistic_name = "estimate / standard deviation if calibrated"
     uses_random_numbers = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 2))
 
     def check_estimator(self, estimator: Estimator) -> None:
         if not (isinstance(estimator, SKCE) and estimator.unbiased and estimator.kernel.is_product):

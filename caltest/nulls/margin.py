@@ -26,9 +26,7 @@ class MarginNull(Null[SKCE]):
     margin: float
 
     pvalue_kind = "asymptotic"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "margin", positive_number("margin", self.margin))
+    _checks = {"margin": positive_number}
 
     def draws_for(self, estimator: SKCE, predictions: Predictions) -> bool:
         return not has_formula(estimator.kernel, predictions)
@@ -194,9 +192,7 @@ class BinnedEquivalenceBound(Null[ECE]):
     pvalue_kind = "bound"
     question = "equivalence"
     statistic_name = "margin - estimate"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "margin", fraction("margin", self.margin))
+    _checks = {"margin": fraction}
 
     def check_estimator(self, estimator: Estimator) -> None:
         if not (

@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
 from caltest._basics.numerics import Array, FloatArray, IntArray, at_least_as_large, check_memory
 from caltest._results.measures import matters
-from caltest._validation import whole_number
+from caltest._validation import optional, whole
 from caltest.estimators import UCME, Estimator, LowRankSKCE
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.findings import are_pvalues_enough
@@ -71,13 +71,9 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
 
     n_resamples: int = 999
     stop_after: int | None = None
+    _checks = {"stop_after": optional(whole(1))}
 
     pvalue_kind = "exact"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.stop_after is not None:
-            object.__setattr__(self, "stop_after", whole_number("stop_after", self.stop_after, 1))
 
     @property
     def citations(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -11,10 +11,9 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
 from caltest._validation import fraction, switch, whole_number
-from caltest.binning import Binning, UniformBinning
+from caltest.binning import Binning, UniformBinning, a_binning
 from caltest.decompositions.score_decomposition import score_decomposition
 from caltest.estimators import CalibrationBelt
-from caltest.estimators.binned_errors import checked_binning
 from caltest.estimators.classical.belt import belt
 from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.named_tests import MonteCarloTest
@@ -128,7 +127,7 @@ def reliability_diagram(
     """
     probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
     binning = UniformBinning() if binning is None else binning
-    checked_binning(binning)
+    a_binning("binning", binning)
     rank = rank_of_ends(n_resamples, confidence_level)
     title = title_of(result, len(probabilities))
     with progress_bars(switch("progress", progress)):

@@ -9,8 +9,7 @@ import numpy as np
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import fraction, whole_number
-from caltest.binning import Binning, UniformBinning
-from caltest.estimators.binned_errors import checked_binning
+from caltest.binning import Binning, UniformBinning, a_binning
 from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, legend, plain, redrawn, set_title, title_of
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
@@ -84,7 +83,7 @@ def simplex_map(
     if law.n_classes != 3:
         raise ValueError(f"predictions: got {law.n_classes} classes, wanted three, for which there is a triangle")
     binning = UniformBinning(5) if binning is None else binning
-    checked_binning(binning)
+    a_binning("binning", binning)
     title = title_of(result, len(sample))
     level = fraction("confidence_level", confidence_level)
     number, least = whole_number("n_resamples", n_resamples, 1), whole_number("min_size", min_size, 1, inf)

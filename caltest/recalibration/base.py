@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, OwnErrstate
-from caltest._validation import class_order, one_of, real_array
+from caltest._validation import Settings, choice, class_order, real_array
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions, in_order_of_targets
 from caltest.recalibration.shared.inputs import SCALES, Scores, labels_of, log_probabilities, read_scores
@@ -31,7 +31,7 @@ SHOWN = 4
 
 
 @dataclass(frozen=True)
-class Calibrator(OwnErrstate, ABC):
+class Calibrator(Settings, ABC):
     """Settings of a recalibration method; ``fit`` estimates the map that makes predictions agree with targets."""
 
     @abstractmethod
@@ -198,9 +198,7 @@ class ProbabilityCalibrator(Calibrator):
 
     binary: ClassVar[bool] = False
     """Whether the method works on numbers (n,) of class 1 only; else on (n, k), with binary predictions as k = 2."""
-
-    def __post_init__(self) -> None:
-        one_of("input", self.input, SCALES)
+    _checks = {"input": choice(SCALES)}
 
     def fit(
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None

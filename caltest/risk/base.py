@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, OwnErrstate
-from caltest._validation import at_least, positive_number
+from caltest._validation import Settings, at_least, positive_number
 from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.predictions.convert import as_predictions, as_sample
 from caltest.risk.data import CalibrationData, points_of
@@ -116,7 +116,7 @@ def _form(given: FloatArray | tuple[FloatArray, FloatArray], n: int) -> Bilinear
     return form
 
 
-class ErrorFunction(OwnErrstate, ABC):
+class ErrorFunction(Settings, ABC):
     """A way to estimate ``h(x, x') = <x - E(Y | x), x' - E(Y | x')>`` from data, with one setting or several to try.
 
     The squared calibration error is the mean of h(x, x). With several settings it is a family for

@@ -10,7 +10,7 @@ import scipy
 
 from caltest._basics.numerics import FloatArray, ranges, read_only
 from caltest._loops.statistics.class_shares import class_shares, shares_on_line
-from caltest._validation import positive_number, whole_number
+from caltest._validation import optional, positive_number, whole
 from caltest.binning import quantile_ranks
 from caltest.risk.base import BilinearForm, ErrorFunction, Fits, positive_settings, settings
 from caltest.risk.data import CalibrationData
@@ -48,10 +48,7 @@ class BinnedErrorFunction(ErrorFunction):
     name: ClassVar[str] = "binning"
     parameter: ClassVar[str] = "bins"
     n_bins: Any = N_BINS
-
-    def __post_init__(self) -> None:
-        numbers = settings("n_bins", self.n_bins, lambda name, one: whole_number(name, one, 1), "positive whole number")
-        object.__setattr__(self, "n_bins", numbers)
+    _checks = {"n_bins": lambda name, values: settings(name, values, whole(1), "positive whole number")}
 
     def grid(self, dimension: int) -> tuple[float, ...]:
         """Numbers of bins; ``TypeError`` for probabilities of several classes."""
@@ -179,9 +176,7 @@ class DirichletErrorFunction(ErrorFunction):
     name: ClassVar[str] = "Dirichlet density"
     parameter: ClassVar[str] = "bandwidth"
     bandwidth: Any = BANDWIDTHS
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bandwidth", positive_settings("bandwidth", self.bandwidth))
+    _checks = {"bandwidth": positive_settings}
 
     def grid(self, dimension: int) -> tuple[float, ...]:
         return tuple(self.bandwidth)
@@ -253,12 +248,7 @@ class _RidgeErrorFunction(ErrorFunction):
     regularisation: Any = None
     gamma: float = 1.0
     max_rank: int = MAX_RANK
-
-    def __post_init__(self) -> None:
-        if self.regularisation is not None:
-            object.__setattr__(self, "regularisation", positive_settings("regularisation", self.regularisation))
-        object.__setattr__(self, "gamma", positive_number("gamma", self.gamma))
-        object.__setattr__(self, "max_rank", whole_number("max_rank", self.max_rank, 1))
+    _checks = {"regularisation": optional(positive_settings), "gamma": positive_number, "max_rank": whole(1)}
 
     def grid(self, dimension: int) -> tuple[float, ...]:
         if self.regularisation is not None:

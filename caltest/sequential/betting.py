@@ -14,7 +14,7 @@ from caltest._results.values import Stored
 from caltest._validation import CalledWithData, one_of, switch
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
-from caltest.kernels.product import check_product_kernel
+from caltest.kernels.product import a_product_kernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import assumed, named_one
 from caltest.predictions.convert import as_sample
@@ -118,7 +118,7 @@ class Betting(CalledWithData, ABC, Generic[Result]):
     def __post_init__(self) -> None:
         one_of("strategy", self.strategy, get_args(Strategy))
         if self.kernel is not None:
-            check_product_kernel(self.kernel)
+            a_product_kernel("kernel", self.kernel)
         self._state = self._empty()
         self._batches: list[Batch] = []
 

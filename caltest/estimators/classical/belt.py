@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest._results.values import EffectSize
-from caltest._validation import fraction, whole_number
+from caltest._validation import fraction, whole
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.estimators.classical.logistic import GAIN, LogOdds
 from caltest.predictions import Predictions
@@ -61,13 +61,7 @@ class CalibrationBelt(BinaryStatistic):
 
     max_degree: int = HIGHEST
     selection: float = 0.95
-
-    def __post_init__(self) -> None:
-        degree = whole_number("max_degree", self.max_degree, 1)
-        if degree > HIGHEST:
-            raise ValueError(f"max_degree: got {degree}, wanted at most {HIGHEST}")
-        object.__setattr__(self, "max_degree", degree)
-        object.__setattr__(self, "selection", fraction("selection", self.selection))
+    _checks = {"max_degree": whole(1, HIGHEST), "selection": fraction}
 
     @property
     def threshold(self) -> float:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self, get_args
+from typing import Self
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.statistics.isotonic import pooled_means
-from caltest._validation import one_of
+from caltest._validation import choice
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.predictions import Predictions
 from caltest.predictions.classes.finite import Score, outcome_scores
@@ -76,9 +76,7 @@ class CORPMiscalibration(BinaryStatistic):
     effect_unit = "score gained by recalibration, above its mean"
 
     score: Score = "brier"
-
-    def __post_init__(self) -> None:
-        one_of("score", self.score, get_args(Score))
+    _checks = {"score": choice(Score)}
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         groups = IsotonicGroups.of(p)

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest._laws import absolute_maximum_tail, range_tail
 from caltest._results.values import EffectSize
-from caltest._validation import one_of
+from caltest._validation import choice
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
 from caltest.predictions import Predictions, Sample
@@ -59,9 +59,7 @@ class ECCE(BinaryStatistic):
     citations = ("arrieta2022",)
 
     statistic: Kind = "MAD"
-
-    def __post_init__(self) -> None:
-        one_of("statistic", self.statistic, get_args(Kind))
+    _checks = {"statistic": choice(Kind)}
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         order = np.argsort(p, kind="stable")

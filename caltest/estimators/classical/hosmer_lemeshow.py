@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.values import EffectSize
-from caltest._validation import whole_number
+from caltest._validation import whole
 from caltest.binning import QuantileBinning
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import (
@@ -65,11 +65,9 @@ class HosmerLemeshow(BinaryStatistic):
     citations = ("hosmer1980",)
 
     n_bins: int = 10
+    _checks = {"n_bins": whole(1)}
 
     textbook_statistic = "chi-squared if calibrated"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         groups = self._groups(p)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import log, pi, sqrt
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest._laws import anderson_darling_tail, cramer_von_mises_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
-from caltest._validation import one_of
+from caltest._validation import choice
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import TransformStatistic, in_parts, root_per_observation
 from caltest.estimators.classical.pointwise import POINTWISE, tail
@@ -98,9 +98,7 @@ class PIT(TransformStatistic):
     citations = ("anderson1954", "dawid1984")
 
     statistic: Statistic = "KS"
-
-    def __post_init__(self) -> None:
-        one_of("statistic", self.statistic, get_args(Statistic))
+    _checks = {"statistic": choice(Statistic)}
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         distance = DISTANCES[self.statistic]

@@ -64,7 +64,7 @@ class SoftBinnedECE(BinaryStatistic):
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
         object.__setattr__(self, "temperature", positive_number("temperature", self.temperature))
-        object.__setattr__(self, "order", positive_number("order", order_of_mean(self.order)))
+        object.__setattr__(self, "order", positive_number("order", order_of_mean("order", self.order)))
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         from scipy.special import softmax

@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, IntArray, read_only
 from caltest._loops.statistics.binned import debiased_squares, sums_of_bins
 from caltest._results.values import EffectSize
-from caltest._validation import at_least, whole_number
+from caltest._validation import at_least, optional, whole
 from caltest.binning import UniformBinning
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.classical.base import in_parts, root_per_observation
@@ -69,10 +69,7 @@ class TCal(RedrawnEstimator):
     citations = ("lee2023",)
 
     n_bins: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.n_bins is not None:
-            object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
+    _checks = {"n_bins": optional(whole(1))}
 
     def check(self, predictions: Predictions) -> None:
         at_least(len(predictions), 1, "TCal")

@@ -49,7 +49,7 @@ from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, ke
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.kernels import ProductKernel
-from caltest.kernels.product import check_product_kernel
+from caltest.kernels.product import a_product_kernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.bandwidth import MEDIAN_OF
 
@@ -165,7 +165,7 @@ class Omnibus(JointEstimator):
 
     def __post_init__(self) -> None:
         if self.kernel is not None:
-            check_product_kernel(self.kernel)
+            a_product_kernel("kernel", self.kernel)
         object.__setattr__(self, "features", as_features(self.features))
         if self.weights is not None:
             weights = _normalised(observation_weights(self.weights))

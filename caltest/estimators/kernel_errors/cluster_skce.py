@@ -83,10 +83,7 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
     clusters: ArrayLike = field(repr=False)
     is_clustered = True
     assumptions = ASSUMPTIONS
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "clusters", as_clusters(self.clusters))
+    _checks = {"clusters": lambda _, labels: as_clusters(labels)}
 
     def check(self, predictions: Predictions) -> None:
         same_length(len(predictions), len(self.clusters), "clusters")

@@ -66,10 +66,7 @@ class FeatureSKCE(KernelEstimator, RedrawnEstimator):
 
     kernel: PairKernel
     features: Any = field(repr=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "features", as_features(self.features))
+    _checks = {"features": lambda _, features: as_features(features)}
 
     def check(self, predictions: Predictions) -> None:
         at_least(len(predictions), 2, "the unbiased SKCE")

@@ -10,7 +10,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, observation_weights, same_length
 from caltest._validation.groups import as_groups
-from caltest.estimators.base import Estimator, RedrawnEstimator
+from caltest.estimators.base import Estimator, RedrawnEstimator, an_estimator
 from caltest.estimators.combined.joint import JointEstimator, standardised
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.redraws.of_all_families import factored_pair_sums, redrawn_means
@@ -60,10 +60,7 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
 
     kernel: PairKernel
     weights: ArrayLike = field(repr=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "weights", observation_weights(self.weights))
+    _checks = {"weights": lambda _, weights: observation_weights(weights)}
 
     def check(self, predictions: Predictions) -> None:
         same_length(len(predictions), len(self.weights), "weights")
@@ -143,10 +140,7 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
 
     kernel: PairKernel
     groups: ArrayLike = field(repr=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "groups", as_groups(self.groups))
+    _checks = {"groups": lambda _, groups: as_groups(groups)}
 
     def check(self, predictions: Predictions) -> None:
         same_length(len(predictions), self.groups.n, "groups")
@@ -200,11 +194,7 @@ class GroupMaximum(JointEstimator):
     estimator: Estimator
     groups: ArrayLike = field(repr=False)
     statistic_name = "largest error of a group in units of its standard deviation"
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.estimator, Estimator):
-            raise TypeError(f"estimator: got {self.estimator!r}, wanted an estimator such as SKCE(kernel)")
-        object.__setattr__(self, "groups", as_groups(self.groups))
+    _checks = {"estimator": an_estimator, "groups": lambda _, groups: as_groups(groups)}
 
     def check(self, predictions: Predictions) -> None:
         same_length(len(predictions), self.groups.n, "groups")

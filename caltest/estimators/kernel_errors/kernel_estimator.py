@@ -13,7 +13,7 @@ from caltest._results.values import EffectSize
 from caltest.estimators.base import Estimator
 from caltest.hstatistics.bound import h_bound
 from caltest.kernels import PairKernel, PredictionKernel, ProductKernel, TargetKernel
-from caltest.kernels.product import check_pair_kernel
+from caltest.kernels.product import a_pair_kernel
 from caltest.predictions import Predictions
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth
 from caltest.predictions.base import Unbounded
@@ -64,9 +64,7 @@ class KernelEstimator(Estimator):
     kernel: PairKernel
     unbiased: bool = True
     _notes: ClassVar[tuple[str, ...]] = ()
-
-    def __post_init__(self) -> None:
-        check_pair_kernel(self.kernel)
+    _checks = {"kernel": a_pair_kernel}
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         kernel, notes = self.kernel.resolve_with_notes(predictions)
@@ -180,5 +178,5 @@ def shared_kernel(kernel: PairKernel | None, predictions: Sequence[Predictions])
     pooled = reduce(lambda one, other: one.followed_by(other), of_equal_size(predictions))
     if kernel is None:
         return default_kernel(pooled)[0]
-    check_pair_kernel(kernel)
+    a_pair_kernel("kernel", kernel)
     return kernel.resolve(pooled)

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from caltest._basics.numerics import Array, FloatArray, generator_apart
-from caltest._validation import at_least, switch, whole_number
+from caltest._validation import at_least, switch, whole
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.sums.features import Features, FeatureSums
 from caltest.kernels import ProductKernel
-from caltest.kernels.product import check_product_kernel
+from caltest.kernels.product import a_product_kernel
 from caltest.predictions import Predictions
 
 
@@ -65,11 +65,7 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator):
     rank: int = 64
     unbiased: bool = True
     _features: Features | None = field(default=None, init=False, repr=False, hash=False)
-
-    def __post_init__(self) -> None:
-        check_product_kernel(self.kernel)
-        object.__setattr__(self, "rank", whole_number("rank", self.rank, 1))
-        object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
+    _checks = {"kernel": a_product_kernel, "rank": whole(1), "unbiased": switch}
 
     def check(self, predictions: Predictions) -> None:
         self._check_number(len(predictions))

@@ -12,7 +12,7 @@ from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.redraws.of_all_families import redrawn_means
 from caltest.hstatistics.variances.moments import standard_deviations
 from caltest.kernels import ProductKernel
-from caltest.kernels.product import check_product_kernel
+from caltest.kernels.product import a_product_kernel
 from caltest.predictions import Predictions
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -65,8 +65,10 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     _deviations: FloatArray | None = field(default=None, init=False, repr=False, compare=False)
     statistic_name = "largest SKCE in units of its standard deviation"
 
+    _checks = {"kernel": a_product_kernel}
+
     def __post_init__(self) -> None:
-        check_product_kernel(self.kernel)
+        super().__post_init__()
         if not self.kernel.prediction_kernel.has_bandwidth:
             raise TypeError(
                 f"kernel: got {self.kernel.prediction_kernel!r} for the predictions, wanted a kernel of a distance, "

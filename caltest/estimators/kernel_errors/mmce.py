@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest._results.values import EffectSize
-from caltest._validation import at_least, switch
+from caltest._validation import at_least, instance_of, switch
 from caltest.estimators.base import Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import median_notes, share_of_largest
 from caltest.estimators.kernel_errors.skce import SKCE
@@ -54,14 +54,12 @@ class MMCE(Estimator):
 
     kernel: PredictionKernel = field(default_factory=lambda: ExponentialKernel(Euclidean(), bandwidth=0.2))
     unbiased: bool = True
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.kernel, PredictionKernel):
-            raise TypeError(
-                f"kernel: got {self.kernel!r}, wanted a kernel of predictions, "
-                "e.g. ExponentialKernel(Euclidean(), bandwidth=0.2)"
-            )
-        object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
+    _checks = {
+        "kernel": instance_of(
+            PredictionKernel, "a kernel of predictions, e.g. ExponentialKernel(Euclidean(), bandwidth=0.2)"
+        ),
+        "unbiased": switch,
+    }
 
     def check(self, predictions: Predictions) -> None:
         of_classes(predictions)

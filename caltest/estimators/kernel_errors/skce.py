@@ -50,10 +50,7 @@ class SKCE(KernelEstimator):
 
     kernel: PairKernel = FAMILY_KERNEL
     unbiased: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
+    _checks = {"unbiased": switch}
 
     def check(self, predictions: Predictions) -> None:
         at_least(len(predictions), 2 if self.unbiased else 1, self._name())

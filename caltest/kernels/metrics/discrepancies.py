@@ -7,6 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, check_finite, warn
 from caltest._loops.transport import transport_costs
+from caltest._validation import instance_of
 from caltest.kernels.base import KernelWarning, TargetKernel
 from caltest.kernels.functions import GaussianKernel
 from caltest.kernels.metrics.vector_metrics import Metric, VectorMetric, Wasserstein
@@ -41,10 +42,7 @@ class MMD(Metric):
     symbol = "MMD"
     label = "maximum mean discrepancy"
     squared_negative_definite = True
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.kernel, TargetKernel):
-            raise TypeError(f"kernel: got {self.kernel!r}, wanted a kernel of targets such as GaussianKernel()")
+    _checks = {"kernel": instance_of(TargetKernel, "a kernel of targets such as GaussianKernel()")}
 
     def resolve(self, predictions: Any) -> Self:
         resolved = self.kernel.resolve_for_targets(predictions)
@@ -144,10 +142,7 @@ class MixtureWasserstein(Metric):
 
     symbol = "MW2"
     label = "mixture Wasserstein"
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.of_components, Metric):
-            raise TypeError(f"of_components: got {self.of_components!r}, wanted a metric such as Wasserstein()")
+    _checks = {"of_components": instance_of(Metric, "a metric such as Wasserstein()")}
 
     def resolve(self, predictions: Any) -> Self:
         warn(

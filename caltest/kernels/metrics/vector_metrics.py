@@ -6,15 +6,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, OwnErrstate
+from caltest._basics.numerics import FloatArray
 from caltest._loops.pair_sums.tiles import (
     CITYBLOCK as CITYBLOCK,
     SQUARED_EUCLIDEAN as SQUARED_EUCLIDEAN,
     sum_over_coordinates,
 )
+from caltest._validation import Settings
 
 
-class Metric(OwnErrstate, ABC):
+class Metric(Settings, ABC):
     """A distance between predicted distributions.
 
     ``negative_definite`` and ``squared_negative_definite`` say whether the distance d, respectively d**2, is

@@ -8,7 +8,7 @@ from scipy.special import expit, log_expit
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.statistics.logistic import maximise
-from caltest._validation import one_of
+from caltest._validation import choice
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.shared.storage import LARGEST, require
 
@@ -110,10 +110,7 @@ class Platt(ProbabilityCalibrator):
     on: str = "log-odds"
 
     binary: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("on", self.on, ON)
+    _checks = {"on": choice(ON)}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> PlattMap:
         values = log_odds(scores, self.input) if self.on == "log-odds" else scores

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit, gammaln, softmax
 
 from caltest._basics.numerics import FloatArray, IntArray
-from caltest._validation import one_of, positive_number, switch, whole_number
+from caltest._validation import choice, positive_number, switch, whole
 from caltest.binning import quantile_ranks
 from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
@@ -92,11 +92,7 @@ class HistogramBinning(ProbabilityCalibrator):
     bins: str = "quantile"
 
     binary: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
-        one_of("bins", self.bins, BINS)
+    _checks = {"n_bins": whole(1), "bins": choice(BINS)}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> StepMap:
         p = probabilities_of(scores, self.input)
@@ -166,10 +162,7 @@ class BBQ(ProbabilityCalibrator):
     spread: float = 10.0
 
     binary: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "spread", positive_number("spread", self.spread))
+    _checks = {"spread": positive_number}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> StepMap:
         values, numbers, counts = np.unique(
@@ -258,10 +251,7 @@ class Isotonic(ProbabilityCalibrator):
     interpolate: bool = False
 
     binary: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "interpolate", switch("interpolate", self.interpolate))
+    _checks = {"interpolate": switch}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> ProbabilityMap:
         groups = IsotonicGroups.of(scores)

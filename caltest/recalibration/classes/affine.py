@@ -68,6 +68,13 @@ class VectorScaling(ProbabilityCalibrator):
         return AffineMap(self.input, k, weights=found[:k], intercept=found[k:])
 
 
+def _strength(name: str, value: Any) -> float:
+    number = real_number(value)
+    if not 0.0 <= number < np.inf:
+        raise ValueError(f"{name}: got {value!r}, wanted a number of at least 0")
+    return number
+
+
 @dataclass(frozen=True)
 class MatrixScaling(ProbabilityCalibrator):
     """Matrix scaling: ``softmax(W z + b)`` with regularised off-diagonal weights and intercepts.
@@ -99,11 +106,7 @@ class MatrixScaling(ProbabilityCalibrator):
 
     off_diagonal: float = 100.0
     intercept: float = 100.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "off_diagonal", _strength("off_diagonal", self.off_diagonal))
-        object.__setattr__(self, "intercept", _strength("intercept", self.intercept))
+    _checks = {"off_diagonal": _strength, "intercept": _strength}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> AffineMap:
         k = scores.shape[1]
@@ -186,10 +189,3 @@ def _affine(logits: FloatArray, weights: FloatArray, intercept: FloatArray) -> F
 
 def _logits(scores: FloatArray, scale: str) -> FloatArray:
     return log_probabilities(scores, scale, CLIP)
-
-
-def _strength(name: str, value: Any) -> float:
-    number = real_number(value)
-    if not 0.0 <= number < np.inf:
-        raise ValueError(f"{name}: got {value!r}, wanted a number of at least 0")
-    return number

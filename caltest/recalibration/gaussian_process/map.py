@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import softmax
 
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_of, ranges
-from caltest._validation import switch, whole_number
+from caltest._validation import switch, whole, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.classes.temperature import LARGEST as LARGEST_SLOPE, SMALLEST
 from caltest.recalibration.gaussian_process.fit import PART, best_of_scales, inputs_of, prior_of
@@ -199,12 +199,7 @@ class GPCalibrator(ProbabilityCalibrator):
     n_inducing: int = 10
     max_iterations: int = 1000
     keep_class: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole_number("n_inducing", self.n_inducing, 1)
-        whole_number("max_iterations", self.max_iterations, 1)
-        object.__setattr__(self, "keep_class", switch("keep_class", self.keep_class))
+    _checks = {"n_inducing": whole(1), "max_iterations": whole(1), "keep_class": switch}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> GPMap:
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
