@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray
 from caltest._validation.groups import Groups
 from caltest.predictions import Sample
-from caltest.predictions.faults.fault import cosines
+from caltest.predictions.faults.places import cosines
 from caltest.slices.errors import NumberErrors, logits, normal_scores
 from caltest.slices.step_down import AT_ONCE, adjusted_by_redraws
 

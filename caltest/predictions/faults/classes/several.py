@@ -10,7 +10,8 @@ from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, LabelFaults, Labels, Seen, remaining
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
-from caltest.predictions.faults.fault import Fit, Rows, count, percent
+from caltest.predictions.faults.fault import Rows
+from caltest.predictions.faults.sizes import Fit, count, percent
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""

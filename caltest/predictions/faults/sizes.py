@@ -1,0 +1,61 @@
+"""Sizes of faults, with their intervals, in words."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import copysign, isfinite
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The parameter t of largest likelihood, a 95 % interval of it, and whether the interval ends where t does."""
+
+    t: float
+    low: float
+    high: float
+    is_open_below: bool = False
+    is_open_above: bool = False
+
+
+def about(number: float, digits: int = 2) -> str:
+    """A number to so many digits, without an exponent unless it is very large or small."""
+    if not isfinite(number):
+        return f"{number:g}"
+    if abs(number) < 1e-100:
+        return "0"
+    if 1e-4 <= abs(number) < 1e6:
+        text = f"{float(f'{number:.{digits - 1}e}'):f}"
+        return text.rstrip("0").rstrip(".")
+    return f"{number:.{digits - 1}e}"
+
+
+def count(number: float) -> str:
+    """A count, or an expected one, without digits that nobody needs."""
+    return f"{number:.0f}" if number >= 100.0 else f"{number:.1f}".removesuffix(".0")
+
+
+def percent(share: float, digits: int = 2) -> str:
+    """A share in percent, such as ``36 %``."""
+    return f"{about(100.0 * share, digits)} %"
+
+
+def sized(fit: Fit, size: Callable[[float], float], text: Callable[[float, int], str] = about) -> str:
+    """A size with its interval, such as ``0.25 (0.2 to 0.31)``, with two digits or more.
+
+    The digits tell the three numbers apart, and from the size of no fault if that is outside the interval.
+    """
+    low, high = sorted((size(fit.low), size(fit.high)))
+    no_fault = size(0.0)
+    for digits in (2, 3, 4):
+        at, ends = text(size(fit.t), digits), [text(low, digits), text(high, digits)]
+        is_told_apart = low <= no_fault <= high or text(no_fault, digits) not in ends
+        if (len({at, *ends}) == 3 and is_told_apart) or fit.is_open_below or fit.is_open_above:
+            break
+    if fit.is_open_above:
+        return f"{at} (at least {ends[0]})"
+    return f"{at} (at most {ends[1]})" if fit.is_open_below else f"{at} ({ends[0]} to {ends[1]})"
+
+
+def sized_shift(fit: Fit, factor: float = 1.0) -> str:
+    """The size of a shift in its own direction, with its interval, which has a negative end if it contains 0."""
+    along = copysign(factor, fit.t)
+    return sized(fit, lambda t: along * t)
