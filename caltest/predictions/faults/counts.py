@@ -144,14 +144,12 @@ class Factor(OfPatterns[Counts]):
     """Means that are exp(t s) times as large, with the signs s of a pattern."""
 
     kind = "factor"
+    is_factor = True
     range = (-8.0, 8.0)
 
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
         law = seen.view.law.with_mean(seen.view.mean * np.exp(t * self.patterns[sibling].signs))
         return float(seen.view.weights @ seen.log_ratio(law))
-
-    def size(self, seen: Counts, sibling: int, t: float) -> float:
-        return exp(self.patterns[sibling].sign * t)
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         one = self.patterns[sibling]
@@ -178,6 +176,7 @@ class Spread(Fault[Counts]):
     """Larger or smaller dispersion: negative binomial counts of another size."""
 
     kind = "dispersion"
+    is_factor = True
 
     def __init__(self, view: CountView) -> None:
         # Of Poisson counts the dispersion can only be larger: its logarithm is t.
@@ -191,9 +190,6 @@ class Spread(Fault[Counts]):
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
         law = seen.view.law.with_dispersion(self._dispersions(seen, t))
         return float(seen.view.weights @ seen.log_ratio(law))
-
-    def size(self, seen: Counts, sibling: int, t: float) -> float:
-        return exp(t)
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         view, w = seen.view, seen.view.weights

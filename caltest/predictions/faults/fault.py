@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from math import exp
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -49,6 +50,8 @@ class Fault(ABC, Generic[S]):
     n_siblings: int = 1
     n_choices: int | None = None
     """How many of the siblings are different ones, for the penalty; by default all."""
+    is_factor: ClassVar[bool] = False
+    """Whether t is the logarithm of what is printed."""
 
     @abstractmethod
     def log_ratio(self, seen: S, sibling: int, t: float) -> float:
@@ -64,7 +67,7 @@ class Fault(ABC, Generic[S]):
 
     def size(self, seen: S, sibling: int, t: float) -> float:
         """What is printed for t: a factor, a share, a number of standard deviations."""
-        return t
+        return exp(t) if self.is_factor else t
 
     def sized(self, seen: S, sibling: int, fit: Fit, text: Callable[[float, int], str] = about) -> str:
         """The size with its interval in words."""
@@ -88,6 +91,10 @@ class OfPatterns(Fault[S]):
 
     def __init__(self, patterns: Sequence[Pattern], kind: str = "") -> None:
         self.patterns, self.n_siblings, self.kind = patterns, len(patterns), kind or self.kind
+
+    def size(self, seen: S, sibling: int, t: float) -> float:
+        """That of the place that is named."""
+        return super().size(seen, sibling, self.patterns[sibling].sign * t)
 
     def place(self, sibling: int) -> str:
         return self.patterns[sibling].where.strip().removeprefix("in ")

@@ -132,15 +132,13 @@ class Factor(Fault[Scores]):
     """Positive outcomes that are all exp(t) times as large."""
 
     kind = "factor"
+    is_factor = True
     range = (-12.0, 12.0)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = seen.law.log_density(seen.targets[0] * exp(-t)) - t - seen.law.log_density(seen.targets[0])
         return float(seen.weights @ np.where(np.isnan(logs), -np.inf, logs))
-
-    def size(self, seen: Scores, sibling: int, t: float) -> float:
-        return exp(t)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         return f"outcomes are {self.sized(seen, sibling, fit)} times as large as predicted"

@@ -167,13 +167,11 @@ class LatentScale(OfScores):
     """``F = Phi(Phi^-1(F_c) exp(-t s))``: errors larger or smaller than predicted."""
 
     kind = "scale"
+    is_factor = True
     range = (-3.0, 3.0)
 
     def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
         return np.asarray(scores * np.exp(-t * self.patterns[sibling].signs))
-
-    def size(self, seen: Labels, sibling: int, t: float) -> float:
-        return exp(self.patterns[sibling].sign * t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return scale_in_words(self.patterns[sibling], fit)
@@ -229,15 +227,11 @@ class OneSide(LatentScale):
     """Errors above, or below, the median that are larger or smaller than predicted."""
 
     def __init__(self, latent: Latent) -> None:
-        super().__init__(latent, latent.everywhere, "scale of one side")
-        self.n_siblings = 2
+        super().__init__(latent, 2 * latent.everywhere, "scale of one side")
 
     def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
         side = 1.0 if sibling == 0 else -1.0
         return np.where(side * scores > 0.0, scores * exp(-t), scores)
-
-    def size(self, seen: Labels, sibling: int, t: float) -> float:
-        return exp(t)
 
     def place(self, sibling: int) -> str:
         return ("above", "below")[sibling]

@@ -61,6 +61,7 @@ class Temperature(ClassFault):
     """``Q_c ~ p_c**(1/T)`` with T = exp(t): predictions that are over- or underconfident."""
 
     kind = "temperature"
+    is_factor = True
     range = (-3.0, 3.0)
 
     def __init__(self, view: ClassView, n_siblings: int = 1) -> None:
@@ -77,9 +78,6 @@ class Temperature(ClassFault):
             self._norms[sibling] = self.view.log_norms(rows)
         logs = float(self.view.weights[rows] @ np.log(seen.probabilities[rows]))
         return logs * (exp(-t) - 1.0) - self._norms[sibling](t)
-
-    def size(self, seen: Labels, sibling: int, t: float) -> float:
-        return exp(t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return f"predictions are {self._words_of(seen, sibling, fit)}"
@@ -151,6 +149,7 @@ class Frequency(OfEachClass):
     """``Q_c ~ p_c exp(t)``: a class that occurs more often, or less, than predicted."""
 
     kind = "frequency"
+    is_factor = True
     range = (-12.0, 12.0)
 
     def apart(self, seen: Labels, sibling: int, other: int) -> bool:
@@ -164,9 +163,6 @@ class Frequency(OfEachClass):
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         norms = np.log1p(self.view.column(sibling) * np.expm1(t))
         return float(t * seen.counts[sibling] - self.view.weights @ norms)
-
-    def size(self, seen: Labels, sibling: int, t: float) -> float:
-        return exp(t)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return f"{self.counted(seen, sibling)}: its odds are {self.sized(seen, sibling, fit)} times those predicted"
