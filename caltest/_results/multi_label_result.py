@@ -1,13 +1,12 @@
 """The result of a test of several labels."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent, shares_of
-from caltest._results.report import at_level, format_pvalue, pvalues_of
+from caltest._results.report import at_level, first_of, format_pvalue, pvalues_of
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
@@ -105,7 +104,7 @@ class MultiLabelTestResult(CalibrationTestResult):
         """What the p-values say at a level, in words."""
         rejected, level = self.rejected(alpha), at_level(alpha)
         if rejected:
-            words = _listed(rejected, LISTED, ", ")
+            words = first_of(rejected, LISTED, ", ")
             return f"reject calibration {level} for {len(rejected)} of {len(self.labels)} labels: {words}"
         if self.smallest > alpha:
             enough = ceil((1 + (self.n_resamples or 0)) * self.smallest / alpha - 1 - 1e-9)
@@ -119,7 +118,7 @@ class MultiLabelTestResult(CalibrationTestResult):
         """The worst labels in words, with claimed and observed rates, if the test rejects at a level, else None."""
         rejected = len(self.rejected(alpha))
         found = [str(one) + (f" ({one.finding})" if one.finding else "") for one in self.labels[:rejected]]
-        return _listed(found, NAMED, "; ") if found else None
+        return first_of(found, NAMED, "; ") if found else None
 
     def bars(self) -> list[Bar]:
         """Observed rates beside claimed ones, for ``plots.forest``."""
@@ -165,9 +164,3 @@ class MultiLabelTestResult(CalibrationTestResult):
             pvalues = [format_pvalue(p) if p else "0" for p in (one.pvalue, one.adjusted)]
             rows.append([one.name, str(one.n), *shares_of(one.claimed, one.observed, one.interval), *pvalues])
         return rows
-
-
-def _listed(parts: Sequence[str], most: int, separator: str) -> str:
-    """The first of some words, and how many others there are."""
-    rest = len(parts) - most
-    return separator.join(parts[:most]) + (f"{separator}and {rest} other{'s' if rest > 1 else ''}" if rest > 0 else "")

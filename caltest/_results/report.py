@@ -248,9 +248,14 @@ def _features(result: Any, alpha: float) -> str | None:
         return (
             f"no error that depends on one or two of them is clear (smallest adjusted {pvalue_phrase(min(adjusted))})"
         )
-    shown = [f"{one.name}: {one.words or 'wrong'} (adjusted {pvalue_phrase(one.adjusted)})" for one in found[:MOST]]
-    rest = len(found) - len(shown)
-    return "; ".join(shown) + (f"; and {rest} other{'s' if rest > 1 else ''}" if rest else "")
+    words = [f"{one.name}: {one.words or 'wrong'} (adjusted {pvalue_phrase(one.adjusted)})" for one in found]
+    return first_of(words, MOST, "; ")
+
+
+def first_of(parts: Sequence[str], most: int, separator: str) -> str:
+    """The first of some words, and how many others there are."""
+    rest = len(parts) - most
+    return separator.join(parts[:most]) + (f"{separator}and {rest} other{'s' if rest > 1 else ''}" if rest > 0 else "")
 
 
 def pvalues_of(result: Any) -> dict[str, str]:

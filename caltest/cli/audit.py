@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.files import read_rows, texts
 from caltest._basics.numerics import Array
 from caltest._basics.threads import in_terminal
 from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
 from caltest.cli.options import add, command, names_of, outcomes_of, show
-from caltest.cli.prediction_files import check_outputs, kept, names_in, read_columns, read_one_file, read_sample
+from caltest.cli.prediction_files import check_outputs, kept, read_columns, read_one_file, read_sample
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored
 
@@ -87,7 +88,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
     given = {option: getattr(options, option) for option in ("groups", "time", "clusters", "event_column")}
     asked = {option: name if option == "clusters" else [name] for option, name in given.items() if name is not None}
     taken = [name for names in asked.values() for name in names]
-    known = () if options.features is None else names_in(options.features)
+    known = () if options.features is None else read_rows(options.features, texts).with_head(True).names or ()
     beside = [name for name in dict.fromkeys(taken) if name not in known]
     if beside and options.outcome_column is None:
         option = next(option for option, names in asked.items() if beside[0] in names)

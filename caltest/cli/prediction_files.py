@@ -166,11 +166,6 @@ def read_weights(path: Path, n: int) -> FloatArray:
     return weights
 
 
-def names_in(path: Path) -> list[str]:
-    """Names in the first line of a file."""
-    return read_rows(path, texts).with_head(True).names or []
-
-
 def read_columns(path: Path, n: int, sample: Sample) -> dict[str, Array]:
     """Columns of n rows by the names in the first line: numbers where all cells are, missing ones NaN, else text.
 

@@ -62,10 +62,10 @@ class ScoreDecomposition(Stored):
     def bars(self) -> list[Bar]:
         """The parts, with their intervals if these were asked for, for ``plots.forest``."""
         intervals, calibrated = self.intervals or {}, self.calibrated or {}
-        ends = {name: one.ends for name, one in intervals.items()}
         words = "mean if calibrated"
         return [
-            Bar(one, getattr(self, one), ends.get(one), calibrated.get(one), words, self.name, False) for one in PARTS
+            Bar(one, getattr(self, one), intervals.get(one), calibrated.get(one), words, self.name, False)
+            for one in PARTS
         ]
 
     def summary(self) -> str:
