@@ -249,7 +249,7 @@ def known_estimators(sample, kernel):
         ct.estimators.ClusterSKCE(kernel, np.arange(N) // 3),
     ]
     if isinstance(kernel, ct.ProductKernel):
-        made.append(ct.LowRankSKCE(kernel, rank=5).resolve(sample.predictions))
+        made.append(ct.LowRankSKCE(kernel, rank=5).resolve(sample.predictions, 1))
         made += [
             ct.estimators.MaxSKCE(kernel).resolve(sample.predictions),
             ct.estimators.Omnibus(kernel).resolve(sample.predictions),
