@@ -30,6 +30,7 @@ from contracts import CASES as KERNELS, estimators, first_of_each, made_tests
 from fuzz.calls import CALLS, DATA, SPECIAL, Case, arguments, use_of, values_of
 from golden.seeds import MEMBERS, N, _u as U, _v as V, _w as W
 from public import PUBLIC
+from samples import TV
 
 import caltest as ct
 from caltest.cli import TESTS, main
@@ -44,6 +45,8 @@ ZERO, SAME = 1e-11, 1e-12
 """Numbers that are 0 but for rounding, and relative differences of those that are one."""
 ENOUGH = 3
 """Samples with which a public object is used."""
+EVERYWHERE = {"weights", "missing"}
+"""Arguments that are tried with all samples, the second with outcomes that are missing."""
 
 # --- data ----------------------------------------------------------------------------------------------------------
 
@@ -54,8 +57,8 @@ _labels = (W[:, None] > np.cumsum(_q, axis=1)).sum(axis=1)
 _amounts = np.where(W < 0.2, 0.0, 3.0 * V + W)
 
 SAMPLES = {
-    "binary": (ct.Bernoulli(np.round(0.02 + 0.9 * U, 2)), (V < 0.25 + 0.6 * U).astype(int)),
-    "classes": (ct.Categorical(_p), _labels),
+    "binary": (ct.Bernoulli(np.round(0.02 + 0.9 * U, 2)), (V < 0.25 + 0.6 * U).astype(float)),
+    "classes": (ct.Categorical(_p), _labels.astype(float)),
     "ordered": (ct.Ordinal(_p), _labels),
     "numbers": (ct.Normal(U, 0.1 + 0.1 * V), U + 0.7 * (W - 0.4)),
     "counts": (ct.Poisson(1.0 + 5.0 * U), np.floor(1.0 + 4.0 * U + 6.0 * W).astype(int)),
@@ -69,9 +72,17 @@ SAMPLES = {
 WEIGHTS = np.where(np.arange(N) % 7 == 3, 0.0, 0.3 + W)
 
 ORDINARY = {
-    "bins": [3, 5],
+    "BinnedErrorFunction.n_bins": [3, 5],
+    "DebiasedBinnedErrorFunction.n_bins": [3, 5],
+    "DirichletErrorFunction.bandwidth": [0.1, 0.5],
+    "DistributionFreeSKCETest.estimator": [ct.SKCE(TV), ct.BlockSKCE(TV, 3)],
+    "distribution_free_interval.estimator": [ct.SKCE(TV), ct.SKCE(TV, unbiased=False), ct.BlockSKCE(TV, 3)],
+    "sample_size.n_simulations": [20],
+    "sample_size.n_max": [200],
+    "sample_size.test": [ct.MonteCarloTest(ct.estimators.ExcessBrierScore(), 19)],
     "clusters": [np.arange(N) // 3],
     "distortion": [ct.generators.Tempering(0.5), ct.generators.Bias(0.3), ct.generators.LabelNoise(0.2)],
+    "dry": [0.2],
     "edges": [[0.0, 0.3, 0.5, 1.0]],
     "estimator": [ct.ECE(ct.binning.QuantileBinning(4)), ct.estimators.ExcessBrierScore(), ct.estimators.PIT()],
     "features": [{"x": np.cos(np.arange(N)), "site": [f"s{i % 3}" for i in range(N)]}],
@@ -79,6 +90,7 @@ ORDINARY = {
     "groups": [np.arange(N) % 3, [f"g{i}" for i in np.arange(N) // 20]],
     "horizon": [2],
     "limits": [np.full(N, 9.0)],
+    "min_variance": [0.5],
     "n": [9],
     "n_resamples": [19],
     "n_simulations": [2],
@@ -106,19 +118,31 @@ COMMANDS = [
     "audit numbers numbers_y --normal --n-resamples 19 --format json",
     "compare binary square binary_y --n-resamples 19",
     "compare binary square binary_y --n-resamples 19 --pairs --format json",
-    "power classes --strength 0.5 --simulations 20 --n-resamples 19 --n 9",
     "power binary --deviation label-noise --strength 0.5 --simulations 20 --n-resamples 19 --format json",
     "recalibrate classes classes_y",
     "recalibrate binary binary_y --method beta --apply square --output new.csv --format json",
 ]
 """Commands with the samples as files."""
-ALWAYS = {"n_resamples", "n_simulations", "n_max", "rng", "max_iterations", "bins", "regularisation", "horizon"}
+ALWAYS = {
+    "n_resamples",
+    "n_simulations",
+    "n_max",
+    "rng",
+    "max_iterations",
+    "regularisation",
+    "horizon",
+    "dry",
+    "min_variance",
+}
 """Arguments that are given although they have defaults."""
 OF_DATA = {"other": "predictions", "rows": "targets", "columns": "targets", "other_targets": "targets"}
 
 
 class Ordinary(Case):
-    """With three groups."""
+    """With three groups, and nine observations of generators."""
+
+    def one_of(self, *values):
+        return 9 if repr(values) == "(1, 2, 9)" else super().one_of(*values)
 
     def groups(self):
         return np.arange(self.n) % 3
@@ -154,6 +178,8 @@ def is_usual(value):
 
 def options(callable_, name, case):
     """Ordinary values of an argument; None if none are known."""
+    if (own := f"{callable_.__name__}.{name}") in ORDINARY:
+        return ORDINARY[own]
     if name in ORDINARY and (callable_, name) not in SPECIAL:
         return ORDINARY[name]
     make = values_of(callable_, name)
@@ -176,7 +202,7 @@ def settings(callable_, case):
             continue
         if name := one.name if one.name in DATA else OF_DATA.get(one.name):
             given[one.name] = case.targets if name == "targets" else case.predictions
-        elif one.default is one.empty or one.name in ALWAYS:
+        elif one.default is one.empty or one.name in ALWAYS or f"{callable_.__name__}.{one.name}" in ORDINARY:
             values = options(callable_, one.name, case)
             if values is None and one.default is one.empty:
                 return None
@@ -278,24 +304,38 @@ def fails(found):
 
 
 def of_call(thing):
-    """A call with the samples that it takes, and with each value of each argument for the first of them."""
-    taken = []
+    """A call with the samples that it takes, and with other values of its arguments for the first of them."""
+    taken, depth = [], 2 if inspect.isfunction(thing) else 1
     for kind, data in SAMPLES.items():
-        case = case_of(*data)
-        if len(taken) == ENOUGH and not inspect.isfunction(thing):
+        if (len(taken) == ENOUGH and depth == 1) or (kind != "binary" and not takes_data(thing)):
             break
-        with pvalues_only() if taken and not inspect.isfunction(thing) else nullcontext():
-            found = list(said(partial(used, thing, case), case))
+        case = case_of(*data)
+        with pvalues_only() if taken and depth == 1 else nullcontext():
+            found = list(said(partial(used, thing, case), case, depth=depth))
         taken += [] if fails(found) else [kind]
         yield kind, found
-    with pvalues_only():
-        for one in arguments(thing):
-            if one.name not in {*DATA, *OF_DATA, "progress", "rng", "n_resamples"}:
-                for kind in taken[:1] or SAMPLES:
-                    case = case_of(*SAMPLES[kind])
-                    for i, value in enumerate(options(thing, one.name, case) or ()):
-                        call = partial(used, thing, case, **{one.name: value})
-                        yield f"{kind} {one.name} {i}", list(said(call, case, depth=0))
+    for one in arguments(thing):
+        if one.name not in {*DATA, *OF_DATA, "progress", "rng", "n_resamples"}:
+            some = taken if one.name in EVERYWHERE else taken[:1] or SAMPLES
+            for kind in some if takes_data(thing) else ["binary"]:
+                yield from of_argument(thing, one, kind)
+
+
+def takes_data(thing):
+    return not inspect.isfunction(thing) or any(one.name in DATA for one in arguments(thing))
+
+
+def of_argument(thing, one, kind):
+    """A call with all ordinary values of an argument but its default."""
+    predictions, targets = SAMPLES[kind]
+    if one.name == "missing" and kind != "times":
+        targets = np.where(np.arange(N) % 9 == 4, np.nan, targets.T).T
+    case = case_of(predictions, targets)
+    for i, value in enumerate(options(thing, one.name, case) or ()):
+        if not isinstance(value, (int, float, str)) or value != one.default:
+            with pvalues_only():
+                found = list(said(partial(used, thing, case, **{one.name: value}), case, depth=0))
+            yield f"{kind} {one.name} {i}", found
 
 
 def of_family(sample):
