@@ -196,11 +196,29 @@ def texts_of(figure):
     return [(text.get_text(), text.get_window_extent()) for text in found if text.get_visible() and text.get_text()]
 
 
+def data_of(ax):
+    """Sums of the places of lines, areas, points, bars and texts, in which each counts differently."""
+    kinds = [
+        [line.get_xydata() for line in ax.lines],
+        [path.vertices for one in ax.collections for path in one.get_paths()],
+        [one.get_offsets() for one in ax.collections],
+        [one.get_patch_transform().transform(one.get_path().vertices) for one in ax.patches],
+        [text.get_position() for text in ax.texts],
+    ]
+    return [weighted(np.concatenate([np.ravel(one) for one in places])) if places else 0.0 for places in kinds]
+
+
+def weighted(values):
+    values = np.ma.filled(values, 0.0).astype(float)
+    return float((1.0 + np.arange(values.size) * 0.6180339887498949 % 1.0) @ np.where(np.isfinite(values), values, 9.0))
+
+
 def structure(figure):
     axes = axes_in(figure)
     return {
         "texts": sorted(text for text, _ in texts_of(figure)),
         "lines": [len(ax.lines) for ax in axes],
+        "data": [data_of(ax) for ax in axes],
         "limits": [[float(end) for end in (*ax.get_xlim(), *ax.get_ylim())] for ax in axes],
     }
 
@@ -227,6 +245,7 @@ def test_nothing_is_cut_or_overprinted_and_all_is_as_it_was(name):
         assert difference.mean() < 1.0
         assert found["texts"] == stored["texts"]
     assert found["lines"] == stored["lines"]
+    np.testing.assert_allclose(found["data"], stored["data"], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(found["limits"], stored["limits"], rtol=1e-6, atol=1e-9)
 
 
