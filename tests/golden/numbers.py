@@ -54,6 +54,8 @@ _p = np.stack([0.1 + U, 0.1 + V, 0.2 + 0.5 * (1.0 - U)], axis=1)
 _p /= _p.sum(axis=1, keepdims=True)
 _q = np.sqrt(_p) / np.sqrt(_p).sum(axis=1, keepdims=True)
 _labels = (W[:, None] > np.cumsum(_q, axis=1)).sum(axis=1)
+MANY = 300
+_many = np.arange(MANY) * 0.6180339887498949 % 1.0
 _amounts = np.where(W < 0.2, 0.0, 3.0 * V + W)
 
 SAMPLES = {
@@ -66,8 +68,9 @@ SAMPLES = {
     "members": (ct.Ensemble(MEMBERS[:, :7]), U + 0.9 * (W - 0.5)),
     "amounts": (ct.Gamma(0.5 + U, 1.0), _amounts),
     "times": (ct.Gamma(1.0 + U, 1.0), ct.Censored(0.05 + 4.0 * W, V < 0.7)),
+    "many": (ct.Bernoulli(0.02 + 0.9 * _many), (np.arange(MANY) * 0.7548776662466927 % 1.0 < 0.2 + 0.6 * _many)),
 }
-"""Predictions and outcomes, without random numbers of ours, that disagree."""
+"""Predictions and outcomes, without random numbers of ours, that disagree; the last are for functions only."""
 
 WEIGHTS = np.where(np.arange(N) % 7 == 3, 0.0, 0.3 + W)
 
@@ -88,11 +91,11 @@ ORDINARY = {
     "features": [{"x": np.cos(np.arange(N)), "site": [f"s{i % 3}" for i in range(N)]}],
     "generator": [ct.generators.Resampled(ct.Categorical(_p), ct.generators.LabelNoise(0.3))],
     "groups": [np.arange(N) % 3, [f"g{i}" for i in np.arange(N) // 20]],
-    "horizon": [2],
+    "horizon": [2, 1, 18],
     "limits": [np.full(N, 9.0)],
     "min_variance": [0.5],
     "n": [9],
-    "n_resamples": [19],
+    "n_resamples": [19, 9],
     "n_simulations": [2],
     "null": [ct.nulls.ConditionalMonteCarlo(19)],
     "notion": ["canonical", "top_label", "classwise"],
@@ -181,7 +184,7 @@ def options(callable_, name, case):
     if (own := f"{callable_.__name__}.{name}") in ORDINARY:
         return ORDINARY[own]
     if name in ORDINARY and (callable_, name) not in SPECIAL:
-        return ORDINARY[name]
+        return [resized(value, case.n) for value in ORDINARY[name]]
     make = values_of(callable_, name)
     if make is None:
         return None
@@ -192,6 +195,14 @@ def options(callable_, name, case):
         values.append(make(case))
     case.choices = First()
     return values
+
+
+def resized(value, n):
+    """For n rows, if it is for N."""
+    if isinstance(value, dict):
+        return {name: resized(column, n) for name, column in value.items()}
+    has_rows = isinstance(value, (list, np.ndarray)) and len(value) == N
+    return np.resize(value, (n, *np.shape(value)[1:])) if has_rows and n != N else value
 
 
 def settings(callable_, case):
@@ -317,7 +328,7 @@ def of_call(thing):
         taken += [] if fails(found) else [kind]
         yield kind, found
     for one in arguments(thing):
-        if one.name not in {*DATA, *OF_DATA, "progress", "rng", "n_resamples"}:
+        if one.name not in {*DATA, *OF_DATA, "progress", "rng"}:
             some = taken if one.name in EVERYWHERE else taken[:1] or SAMPLES
             for kind in some if takes_data(thing) else ["binary"]:
                 yield from of_argument(thing, one, kind)
@@ -331,7 +342,7 @@ def of_argument(thing, one, kind):
     """A call with all ordinary values of an argument but its default."""
     predictions, targets = SAMPLES[kind]
     if one.name == "missing" and kind != "times":
-        targets = np.where(np.arange(N) % 9 == 4, np.nan, targets.T).T
+        targets = np.where(np.arange(len(targets)) % 9 == 4, np.nan, targets.T).T
     case = case_of(predictions, targets)
     for i, value in enumerate(options(thing, one.name, case) or ()):
         if not isinstance(value, (int, float, str)) or value != one.default:
