@@ -28,7 +28,7 @@ LONGEST = 400
 SKIPPED = re.compile(r"_basics/(types|warnings|jit|jobs|threads|progress)|__main__|__init__|make_digits")
 """Files of the machinery, without arithmetic."""
 SPEED = re.compile(
-    r"work=|chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|PREPARED|FEW\b"
+    r"work ?=|chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|PREPARED|FEW\b"
 )
 """Lines that decide what is done at once and how much is shown, not what comes out."""
 
