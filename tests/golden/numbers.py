@@ -91,7 +91,7 @@ ORDINARY = {
     "features": [{"x": np.cos(np.arange(N)), "site": [f"s{i % 3}" for i in range(N)]}],
     "generator": [ct.generators.Resampled(ct.Categorical(_p), ct.generators.LabelNoise(0.3))],
     "groups": [np.arange(N) % 3, [f"g{i}" for i in np.arange(N) // 20]],
-    "horizon": [2, 1, 18],
+    "horizon": [1, 2, 18],
     "limits": [np.full(N, 9.0)],
     "min_variance": [0.5],
     "n": [9],
