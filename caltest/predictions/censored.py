@@ -117,7 +117,8 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     ``u = F(time)`` where the event was seen; where it was censored, u is drawn uniformly from ``(F(time), 1)``. If the
     time of the event is independent of that of censoring given the prediction, u is exactly uniform given the
     prediction for calibrated predictions, for any share of censored rows, so that tests of u stay exact. Where curves
-    do not say what F(time) is, after their last time or at a step, it is drawn from what it can be. Rounded times are
+    do not say what F(time) is, after their last time or at a step, it is drawn from what it can be, and so is the rank
+    of the event among the members of an ensemble, where u is uniform but for a small error. Rounded times are
     not known like this: a note says so where at most half of the times of 20 events or more are different.
 
     Parameters
@@ -165,7 +166,7 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
 def notes_on_times(laws: Predictions | None, targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str, ...]:
     """What to ask about times: their unit, and whether they are rounded."""
     rows, seen = some_of(len(targets)), np.asarray(targets.event)
-    if laws is None or not seen.any() or abs(float(np.median(_scores(low[seen])))) <= MISPLACED:
+    if laws is None or not seen.any() or abs(float(np.median(_scores((low + high)[seen] / 2.0)))) <= MISPLACED:
         return rounding(targets, low, high)
     some, subjects = laws.take(rows), targets.take(rows)
     # As if drawn between the levels that a censored time leaves, evenly.

@@ -24,6 +24,30 @@ def test_uniformity_has_its_level(censoring):
     assert low <= 100 * rejections(60, censoring, n_sets=100) <= high
 
 
+@pytest.mark.parametrize("n_members", [2, 9])
+def test_ranks_among_few_members_are_uniform_and_the_seed_decides_them(n_members):
+    rng = np.random.default_rng(1)
+    scales = rng.gamma(2.0, 1.0, 20_000)
+    members, times = scales[:, None] * rng.exponential(size=(20_000, n_members)), scales * rng.exponential(size=20_000)
+    ends = 2.0 * rng.exponential(size=20_000)
+    seen = ct.Censored(np.minimum(times, ends), times <= ends)
+    u, again, other = (ct.fields.censored_pit_values(ct.Ensemble(members), seen, rng=seed)[1] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(u, again)
+    assert (u != other).all()
+    assert stats.kstest(u, "uniform").pvalue > 0.005
+    some = ct.Ensemble(members[:50]), seen.take(np.arange(50))
+    assert len({ct.calibration_test(*some, n_resamples=19, rng=1).statistic for _ in range(3)}) == 1
+
+
+def test_ties_with_members_are_ranks_at_random():
+    """Of five members two are at the time: the event has rank 2, 3 or 4 of 6 if it was seen, else 4 to 6."""
+    members = np.tile([1.0, 2.0, 2.0, 3.0, 4.0], (4_000, 1))
+    for event, low, high in ((1, 1, 4), (0, 3, 6)):
+        times = ct.Censored(np.full(4_000, 2.0), np.full(4_000, event))
+        u = 6.0 * ct.fields.censored_pit_values(ct.Ensemble(members), times, rng=1)[1]
+        assert (low < u.min() < low + 0.05, high - 0.05 < u.max() < high) == (True, True)
+
+
 def test_wrong_scale_is_found():
     assert rejections(200, 0.0, 2.0, 100) > 0.5
 

@@ -241,6 +241,14 @@ class Ensemble(Members):
         """
         return Pool(np.concatenate([self.members, self.check_targets(targets)[:, None]], axis=1))
 
+    def transforms(self, times: FloatArray, seen: BoolArray) -> tuple[FloatArray, FloatArray] | None:
+        """Ranks of the event in its pool, over m + 1: that of the time, ties at random, or any that is later."""
+        if self._is_vector:
+            return None
+        below, up_to = (count.sum(axis=1) for count in (self.members < times[:, None], self.members <= times[:, None]))
+        size = self.n_members + 1.0
+        return np.where(seen, below, up_to) / size, np.where(seen, (up_to + 1.0) / size, 1.0)
+
     @property
     def redrawable(self) -> Predictions:
         """The m members as pools of m - 1 of them and an outcome; ``ValueError`` for a single member."""
