@@ -176,6 +176,8 @@ def test_named_dimensions():
     result = weather.rank_histogram(predictions, targets, rng=1)
     assert [row.name for row in result.rows] == ["6 h", "24 h"]
     assert [bool(row.lowest) for row in result.rows] == [True, False]  # 24 h are two steps of time
+    with pytest.raises(ValueError, match="got 2 dates, wanted at least 4 for a horizon of 2"):
+        weather.rank_histogram(predictions.isel(time=slice(0, 2)), targets.isel(time=slice(0, 2)), rng=1)
     order = predictions.transpose("member", "station", "time", "lead").isel(time=slice(None, None, -1))
     again = weather.rank_histogram(
         order, targets.transpose("station", "lead", "time").isel(time=slice(None, None, -1)), rng=1

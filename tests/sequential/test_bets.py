@@ -109,6 +109,17 @@ def test_bets_wait_until_predictions_differ():
     assert (factors[:, 2 * FIRST :] != 0.0).all()
 
 
+def test_parts_of_a_stream_change_nothing(monkeypatch):
+    """Also if no part begins with the first observation."""
+    p = np.concatenate([np.full(FIRST + 10, 0.3), np.linspace(0.1, 0.9, 100)])
+    sample = Sample(ct.Bernoulli(p), (np.arange(len(p)) % 3 == 0).astype(int))
+    whole = KernelBets(None, sample.predictions).log_factors(sample)[0]
+    monkeypatch.setattr("caltest.sequential.bets.ROWS", 16)
+    parts = KernelBets(None, sample.predictions).log_factors(sample)[0]
+    assert (parts[:, -60:] != 0.0).all()
+    np.testing.assert_allclose(parts, whole, rtol=1e-9, atol=1e-12)
+
+
 def test_draws_of_predictions_are_refused():
     with pytest.raises(TypeError, match="wanted the distributions themselves for bets on a kernel"):
         ct.SequentialCalibrationTest().update(ct.Normal([0.0, 1.0], 1.0).to_ensemble(5, rng=1), [0.0, 1.0])

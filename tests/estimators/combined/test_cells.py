@@ -110,6 +110,14 @@ def test_passes_over_redraws_change_nothing(monkeypatch):
     np.testing.assert_array_equal(few.drawn(predictions, targets, 600, SEED), whole)
 
 
+def test_parts_of_the_cells_change_nothing(monkeypatch):
+    predictions = ct.Categorical(np.random.default_rng(5).dirichlet(np.ones(4), 300))
+    few, targets = in_chunks(predictions.default_kernel().resolve(predictions), predictions), predictions.redraw(3)
+    whole = few.drawn(predictions, targets, 5, SEED)
+    monkeypatch.setattr("caltest.estimators.combined.cells.ROWS", 40)
+    np.testing.assert_array_equal(few.drawn(predictions, targets, 5, SEED), whole)
+
+
 def test_sums_of_probabilities_do_not_depend_on_the_order():
     predictions = ct.Categorical(np.random.default_rng(5).dirichlet(np.ones(4), 300))
     few = in_chunks(predictions.default_kernel().resolve(predictions), predictions)
