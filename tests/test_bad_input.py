@@ -224,7 +224,7 @@ BAD_OUTCOMES = {
     "nan": (put(Y1, np.nan), "got nan at row 4 (1 in all), wanted finite numbers"),
     "None": (put(Y1, None), "got a missing value at position 4 ... drop those rows"),
     "one-hot": (np.eye(2)[Y1], "got one-hot rows of shape (40, 2) ... pass targets.argmax(axis=1)"),
-    "names": (np.array(["paid", "late"])[Y1], "wanted labels 0 and 1; pass ... == 'paid' if predictions"),
+    "names": (np.array(["paid", "late"])[Y1], "wanted labels 0..1; pass ... == 'paid' if predictions"),
     "too few": (Y1[:-5], "got 35 values, wanted 40, one per prediction"),
 }
 

@@ -25,8 +25,13 @@ LARGEST_COUNT = 2.0**53
 """From here on not every whole number is a floating point number."""
 
 
-def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: str = "targets") -> IntArray:
-    """Labels 0..k-1 as an (n,) integer array, which can be the data; with ``classes`` they are looked up there."""
+def class_labels(
+    data: ArrayLike, k: int, classes: Sequence[Any] | None, name: str = "targets", one_column: bool = False
+) -> IntArray:
+    """Labels 0..k-1 as an (n,) integer array, which can be the data; with ``classes`` they are looked up there.
+
+    For ``one_column`` of probabilities of the label 1 they may be words such as yes and no.
+    """
     array = column(to_array(data, name))
     if array.size == 0:
         raise ValueError(f"{name}: got no values (shape {array.shape}), wanted at least one observation")
@@ -45,10 +50,13 @@ def class_labels(data: ArrayLike, k: int, classes: Sequence[Any] | None, name: s
     if classes is not None:
         return _labels_from_classes(array, list(classes), name)
     if array.dtype.kind in "US":
-        advice = f"pass classes=[...], the class names in the order of the columns{_examples(array, k)}"
-        if all(str(value).strip().isdecimal() for value in array):
-            advice = f"these are numbers as text, pass [int(label) for label in {name}]"
-        raise ValueError(f"{name}: got text such as {str(array[0])!r}, wanted labels 0..{k - 1}; {advice}")
+        said = said_to_occur(array.tolist()) if one_column else None
+        if said is None:
+            raise ValueError(
+                f"{name}: got text such as {str(array[0])!r}, wanted labels 0..{k - 1}; "
+                + _advice_on_text(array, k, name, one_column)
+            )
+        array = np.array(said)
     if array.dtype.kind == "b" and k > 2:
         raise ValueError(
             f"{name}: got booleans for {k} classes, wanted labels 0..{k - 1}; if they say whether the top prediction "
@@ -87,11 +95,17 @@ def said_to_occur(words: Iterable[Any]) -> list[bool] | None:
     return None
 
 
-def _examples(array: Array, k: int) -> str:
-    """What to pass: names that a model has, or those that occur, if they are as many as there are classes."""
+def _advice_on_text(array: Array, k: int, name: str, one_column: bool) -> str:
+    """What to pass in place of text: names that a model has, or those that occur, if they are as many as classes."""
+    if all(str(value).strip().isdecimal() for value in array):
+        return f"these are numbers as text, pass [int(label) for label in {name}]"
+    if one_column:
+        event = f"pass {name} == {str(array[0])!r} if predictions are the probabilities of it"
+        return f"{event}, or classes=[...], the names of 0 and 1"
     names = np.unique(array).tolist()
     occurring = f", classes={names!r} if these are sorted" if len(names) == k <= SHOWN else ""
-    return f": classes=model.classes_ of scikit-learn{occurring}"
+    order = "the class names in the order of the columns: classes=model.classes_ of scikit-learn"
+    return f"pass classes=[...], {order}{occurring}"
 
 
 def whole_counts(data: ArrayLike, name: str = "targets") -> IntArray:

@@ -10,7 +10,7 @@ from caltest._basics.numerics import Array
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import format_pvalue
 from caltest.auditing.pictures import drawn
-from caltest.auditing.sections import Data, Make, Section
+from caltest.auditing.sections import LEVEL, Data, Make, Section
 from caltest.predictions import Ensemble
 
 
@@ -47,7 +47,7 @@ def of_forecasts(data: Data, result: CalibrationTestResult) -> Section:
     rows = np.arange(len(data.sample)) if data.order is None else data.order
     found = weather.rank_histogram(members[rows], np.asarray(data.sample.targets)[rows], **data.settings)
     words = "rank histogram of the outcomes, with the band of calibrated ensembles"
-    return _of_result(found, words, lambda ax: found.plot(axes=[ax]))
+    return _of_result(found, "the rank histogram", words, lambda ax: found.plot(axes=[ax]))
 
 
 def of_posteriors(data: Data, result: CalibrationTestResult) -> Section:
@@ -56,7 +56,8 @@ def of_posteriors(data: Data, result: CalibrationTestResult) -> Section:
 
     draws, truths = Ensemble(_members(data)), np.asarray(data.sample.targets)
     found = bayesian.simulation_based_calibration(draws, truths, **data.settings)
-    return _of_result(found, "ranks of the true parameters among the draws, with the band of exact posteriors")
+    words = "ranks of the true parameters among the draws, with the band of exact posteriors"
+    return _of_result(found, "the ranks of the parameters", words)
 
 
 def of_survival(data: Data, result: CalibrationTestResult) -> Section:
@@ -70,7 +71,7 @@ def of_survival(data: Data, result: CalibrationTestResult) -> Section:
     at = min(time, laws.longest)
     groups = max(2, min(10, int(np.count_nonzero(targets.event)) // 20))
     observed = fields.one_calibration(laws, targets, at, n_groups=groups, **data.settings)
-    section = _of_result(observed, "observed and predicted risks in groups")
+    section = _of_result(observed, "the risks in groups", "observed and predicted risks in groups")
     for name, test in (("D-calibration", fields.d_calibration), ("A-calibration", fields.a_calibration)):
         found = test(laws, targets, **data.settings)
         exact = f"p {format_pvalue(found.pvalue)} (exact)" if name[0] == "D" else ""
@@ -91,13 +92,14 @@ def _members(data: Data) -> Array:
     return np.asarray(members[others].reshape(len(y), -1, *members.shape[2:]))
 
 
-def _of_result(found: Any, words: str, draw: Callable[..., Any] | None = None) -> Section:
-    """The verdict, the table and the picture of a result."""
+def _of_result(found: Any, looked_at: str, words: str, draw: Callable[..., Any] | None = None) -> Section:
+    """The verdict, the table and the picture of a result, and what it looked at if that is rejected."""
     pictures = drawn(found.plot if draw is None else draw, words)
     facts = {"P-values": "; ".join(found.remarks())} if found.remarks() else {}
     verdict, why = found.verdict(), getattr(found, "why", lambda: None)()
     answer = f"{verdict[0].upper()}{verdict[1:]}{'' if why is None else ': ' + why}."
-    return Section(answer, facts, tuple(map(tuple, found.table())), pictures=pictures)
+    rejected = f"by {looked_at}" if found.pvalue <= LEVEL else ""
+    return Section(answer, facts, tuple(map(tuple, found.table())), rejected=rejected, pictures=pictures)
 
 
 FIELDS: dict[str, tuple[str, Make]] = {

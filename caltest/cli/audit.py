@@ -9,6 +9,7 @@ import numpy as np
 from caltest._basics.files import read_rows, texts
 from caltest._basics.numerics import Array
 from caltest._basics.threads import in_terminal
+from caltest._validation.labels import said_to_occur
 from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
 from caltest.cli.options import add, command, names_of, outcomes_of, show
@@ -115,10 +116,13 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
 
 
 def _events(column: Array) -> Array:
-    """Whether each time is that of an event; ``ValueError`` for other values than 0 and 1, or true and false."""
-    values = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
-    written = [str(one).strip().lower() for one in column.tolist()]
+    """Whether each time is that of an event; ``ValueError`` for other values than 0 and 1, or words for them."""
+    written = [str(one).strip() for one in column.tolist()]
+    said = said_to_occur(written)
+    if said is not None:
+        return np.array(said)
+    values = {"0": False, "0.0": False, "1": True, "1.0": True}
     wrong = next((i for i, one in enumerate(written) if one not in values), None)
     if wrong is not None:
-        raise ValueError(f"--event-column: got {column[wrong]} at row {wrong}, wanted 0 or 1")
+        raise ValueError(f"--event-column: got {column[wrong]} at row {wrong}, wanted 0 or 1, or no or yes")
     return np.array([values[one] for one in written])

@@ -20,6 +20,7 @@ from caltest._basics.numerics import (
     own_errstate,
 )
 from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
+from caltest._validation.labels import said_to_occur
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions
 from caltest.predictions.misread import OF_TIMES, converted, some_of
@@ -43,8 +44,8 @@ class Censored(OwnErrstate):
     time
         (n,) array-like of positive times, in the unit of the predictions.
     event
-        (n,) array-like of booleans, or of 0 and 1: whether the event was seen. One kind of event; competing risks are
-        not covered, as a competing event does not censor independently.
+        (n,) array-like of booleans, of 0 and 1, or of words such as yes and no: whether the event was seen. One kind of
+        event; competing risks are not covered, as a competing event does not censor independently.
 
     Raises
     ------
@@ -72,9 +73,11 @@ class Censored(OwnErrstate):
         wanted = "1 where the event was seen, 0 where it was not; competing risks are not covered"
         event = column(events.array("event"))
         if event.dtype.kind in "US":
-            first = str(event.flat[0])
-            advice = f"if {first!r} is the event, pass event == {first!r}"
-            raise ValueError(f"event: got text such as {first!r}, wanted {wanted}; {advice}")
+            first, said = str(event.flat[0]), said_to_occur(event.ravel().tolist())
+            if said is None:
+                advice = f"if {first!r} is the event, pass event == {first!r}"
+                raise ValueError(f"event: got text such as {first!r}, wanted {wanted}; {advice}")
+            event = np.reshape(said, event.shape)
         event = finite_array(real_array(event, "event", 1), "event")
         if set(np.unique(event)) == {1.0, 2.0}:
             raise ValueError(f"event: got 1 and 2, wanted {wanted}; if 2 is the event, as in R, pass event == 2")

@@ -256,6 +256,10 @@ def test_sections_of_a_field(monkeypatch):
         assert words in section.pictures[0].alternative
         assert section.pictures[0].svg.startswith("<svg")
         assert "narrow" in str(section) or "too close" in str(section)
+        assert (
+            section.rejected
+            == {"weather": "by the rank histogram", "bayesian": "by the ranks of the parameters"}[field]
+        )
     assert (
         ct.audit(np.full(9, 0.5), np.arange(9) % 2, field="weather", n_resamples=9).models[0].sections["weather"].failed
     )

@@ -98,8 +98,11 @@ def test_booleans_that_are_names(yes, no):
 def test_words_for_an_event(yes, no):
     words = np.where(Y1 == 1, yes, no)
     assert error(P1, words) == error(P1, Y1)
+    fits = [ct.recalibration.Platt().fit(P1, labels)(P1) for labels in (words, Y1)]
+    np.testing.assert_array_equal(*fits)
+    assert ct.Censored(P1 + 0.1, words).event.tolist() == (Y1 == 1).tolist()
     with pytest.raises(
-        ValueError, match=r"targets: got text such as '(dead|alive)', wanted labels 0 and 1; pass targets =="
+        ValueError, match=r"targets: got text such as '(dead|alive)', wanted labels 0..1; pass targets =="
     ):
         error(P1, np.where(Y1 == 1, "dead", "alive"))
     with pytest.raises(ValueError, match="targets: got text such as"):

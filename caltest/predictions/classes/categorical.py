@@ -16,7 +16,7 @@ from caltest._validation import (
     probability_vector,
     same_length,
 )
-from caltest._validation.labels import classes_of, in_order_of_columns, said_to_occur
+from caltest._validation.labels import classes_of, in_order_of_columns
 from caltest.kernels import DeltaKernel, ExponentialKernel, ProductKernel, TotalVariation
 from caltest.predictions.base import Parameter, Predictions, require_family, require_same_classes
 from caltest.predictions.classes.finite import FinitePredictions
@@ -60,11 +60,11 @@ class ClassProbabilities(FinitePredictions):
         return self._like(checked)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Labels 0..k-1, booleans for two classes, or names of ``classes``, as an (n,) integer array."""
+        """Labels 0..k-1, booleans or words such as yes and no for two, or names of ``classes``, as integers (n,)."""
         names: Sequence[Any] | None = self.classes
         if names is None and self._columns is not None:
             names = classes_of(self._columns, column(to_array(targets, name)), None)
-        labels = class_labels(targets, self.n_classes, names, name)
+        labels = class_labels(targets, self.n_classes, names, name, one_column=self._array.ndim == 1)
         same_length(len(self), labels.shape[0], name)
         return labels
 
@@ -208,20 +208,6 @@ class Bernoulli(ClassProbabilities):
     @staticmethod
     def _checked(probabilities: ArrayLike, copy: bool) -> tuple[FloatArray, str]:
         return probability_vector(probabilities, copy=copy)
-
-    def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        """Labels 0 and 1, booleans, words such as yes and no, or names of ``classes``, as an (n,) integer array."""
-        said = column(to_array(targets, name))
-        is_text = said.dtype.kind == "U" and said.ndim == 1 and said.size > 0
-        if self.classes is None and is_text and not said[0].strip().isdecimal():
-            booleans, first = said_to_occur(said.tolist()), str(said[0])
-            if booleans is None:
-                raise ValueError(
-                    f"{name}: got text such as {first!r}, wanted labels 0 and 1; pass {name} == {first!r} if "
-                    "predictions are the probabilities of it, or classes=[...], the names of 0 and 1"
-                )
-            targets = np.array(booleans)
-        return super().check_targets(targets, name)
 
     @classmethod
     def reduced(cls, p: FloatArray, notion: str, notes: tuple[str, ...]) -> Self:

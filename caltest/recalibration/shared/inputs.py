@@ -90,7 +90,7 @@ def labels_of(scores: Scores, targets: ArrayLike, classes: Sequence[Any] | None)
     if scores.source is not None:
         return scores.source.check_targets(array)
     not_swapped(scores.values, array)
-    labels = class_labels(array, scores.n_classes, classes)
+    labels = class_labels(array, scores.n_classes, classes, one_column=scores.values.ndim == 1)
     same_length(scores.values.shape[0], labels.shape[0])
     return labels
 
