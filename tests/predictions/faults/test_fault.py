@@ -153,3 +153,29 @@ def test_shifts_are_positive_in_their_direction():
     assert sized_shift(Fit(-0.3, -0.4, -0.2)) == "0.3 (0.2 to 0.4)"
     assert sized_shift(Fit(-0.1, -0.4, 0.2)) == "0.1 (-0.2 to 0.4)"
     assert sized_shift(Fit(0.3, 0.2, 0.4), 2.0) == "0.6 (0.4 to 0.8)"
+
+
+CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
+
+
+@pytest.mark.parametrize("family", ["ordered", "quantiles", "normal"])
+@pytest.mark.parametrize("half", [-1, 1])
+@pytest.mark.parametrize("shift", [-0.6, 0.6])
+def test_shifts_of_one_half_have_the_sign_of_the_error(family, half, shift):
+    rng = np.random.default_rng(3)
+    mean = rng.normal(size=800)
+    y = mean + np.where(half * mean > 0, shift, 0.0) + rng.normal(size=800)
+    if family == "ordered":
+        below = stats.norm.cdf(np.column_stack([np.full(800, -np.inf), CUTS - mean[:, None], np.full(800, np.inf)]))
+        law, y = ct.Ordinal(np.diff(below, axis=1)), np.searchsorted(CUTS, y)
+    else:
+        law = (
+            ct.Normal(mean, 1.0)
+            if family == "normal"
+            else ct.QuantileForecast(LEVELS, mean[:, None] + stats.norm.ppf(LEVELS))
+        )
+    found = ct.calibration_test(law, y, n_resamples=19, rng=1).finding
+    assert found.kind == "local shift"
+    assert found.estimate == pytest.approx(shift, abs=0.2)
+    assert found.interval.low < found.estimate < found.interval.high
+    assert ("lower" in found.words or "below what" in found.words) == (shift < 0)
