@@ -48,6 +48,11 @@ def test_ties_with_members_are_ranks_at_random():
         assert (low < u.min() < low + 0.05, high - 0.05 < u.max() < high) == (True, True)
 
 
+def test_vectors_have_no_times():
+    with pytest.raises(TypeError, match="got an Ensemble of vectors, wanted one of numbers for censored times"):
+        censored_pit_values(ct.Ensemble(np.zeros((2, 3, 2))), Censored([1.0, 2.0], [1, 0]))
+
+
 def test_wrong_scale_is_found():
     assert rejections(200, 0.0, 2.0, 100) > 0.5
 

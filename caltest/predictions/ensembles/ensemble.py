@@ -241,10 +241,10 @@ class Ensemble(Members):
         """
         return Pool(np.concatenate([self.members, self.check_targets(targets)[:, None]], axis=1))
 
-    def transforms(self, times: FloatArray, seen: BoolArray) -> tuple[FloatArray, FloatArray] | None:
+    def transforms(self, times: FloatArray, seen: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Ranks of the event in its pool, over m + 1: that of the time, ties at random, or any that is later."""
         if self._is_vector:
-            return None
+            raise TypeError("predictions: got an Ensemble of vectors, wanted one of numbers for censored times")
         below, up_to = (count.sum(axis=1) for count in (self.members < times[:, None], self.members <= times[:, None]))
         size = self.n_members + 1.0
         return np.where(seen, below, up_to) / size, np.where(seen, (up_to + 1.0) / size, 1.0)
