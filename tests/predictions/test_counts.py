@@ -106,9 +106,9 @@ def test_predictions_with_windows_that_share_nothing():
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.describe_for_targets())
 def test_long_windows_by_fourier_transforms(kernel, monkeypatch):
     predictions = ct.Poisson([0.0, 20.0, 700.0])
-    slow = predictions.prepared(kernel).table.means
+    slow = predictions.prepared(kernel)._table.means
     monkeypatch.setattr(expectations, "LONG", 10)
-    fast = predictions.prepared(kernel).table.means
+    fast = predictions.prepared(kernel)._table.means
     assert fast == pytest.approx(slow, rel=0.0, abs=1e-14 * kernel.bound)
     # Windows of the two sides that differ.
     monkeypatch.setattr(expectations, "LONG", 10**9)
@@ -466,7 +466,7 @@ def test_products_of_matrices_are_the_definition(name, kernel, outlier):
     tiles = htiles.tiles_of(pair_kernel, sample)
     assert tiles.products
     if not name.endswith("far from 0"):
-        assert tiles.sample.predictions.table.gram is not None
+        assert tiles.sample.predictions._table.gram is not None
     some = np.concatenate([np.arange(8), rng.integers(0, 700, 12)])
     h = tiles.tile((slice(0, 700), slice(0, 700)))[np.ix_(some, some)]
     unprepared = sample.take(some)

@@ -347,13 +347,6 @@ class CountPredictions(Predictions):
         new._table = CountTable(kernel, first, probabilities, means, gram)
         return new
 
-    @property
-    def table(self) -> CountTable:
-        """The table of prepared predictions."""
-        if self._table is None:
-            raise AttributeError("table: call prepared(kernel) first")
-        return self._table
-
     def outcomes(self, kernel: TargetKernel, targets: Array) -> Outcomes | None:
         """The counts of the window and those that occur outside of it; None if they are too many to look up pairs."""
         self._check_kernel(kernel)
