@@ -148,6 +148,8 @@ class Finding:
         Its 95 % interval by the likelihood.
     gain
         Logarithm of the likelihood ratio to calibration, less a penalty for the choice; above 0 if the fault is clear.
+    second
+        What is clear in the same way once predictions are corrected for this fault, as the words say too; else None.
 
     Examples
     --------
@@ -164,6 +166,7 @@ class Finding:
     estimate: float | None = None
     interval: ConfidenceInterval | None = None
     gain: float | None = None
+    second: "Finding | None" = None
 
     def __str__(self) -> str:
         return self.words

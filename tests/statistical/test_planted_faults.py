@@ -6,7 +6,7 @@ import pytest
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
-from statistical.planted_faults import PLANTED, found
+from statistical.planted_faults import PAIRS, PLANTED, both_found, found
 
 pytestmark = pytest.mark.statistical
 
@@ -30,6 +30,21 @@ def test_intervals_cover_the_sizes(replications):
                 low, high = first.interval
                 covered.append(low <= planted.size <= high)
     assert np.mean(covered) >= 0.9
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=[f"{one.family}: {one.faults}" for one in PAIRS])
+def test_both_of_two_faults_are_named(pair, replications):
+    n_seeds = replications(1, 10)
+    results = [both_found(pair, 2000, seed) for seed in range(1, n_seeds + 1)]
+    assert sum(not right for _, right, _ in results) <= n_seeds // 4, [first.words for first, _, _ in results]
+    covered = [one for _, _, some in results for one in some]
+    assert np.mean(covered) >= 0.7
+
+
+def test_one_fault_is_seldom_said_to_be_two(replications):
+    some = PLANTED[:: replications(4, 1)]
+    second = [found(planted, 1000, 200 + seed)[0].second for planted in some for seed in range(replications(1, 4))]
+    assert np.mean([one is not None for one in second]) <= 0.1
 
 
 def test_words_of_small_samples_are_mostly_right(replications):

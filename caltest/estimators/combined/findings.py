@@ -1,6 +1,6 @@
 """The fault with the largest likelihood, after a penalty for the choice among many."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import PERHAPS, ConfidenceInterval, Finding
 from caltest.predictions import Sample
-from caltest.predictions.faults import Fault, Fit
+from caltest.predictions.faults import Fault, Faults, Fit
 
 LEVEL = 0.05
 """P-values above which nothing is named that is not clear by itself."""
@@ -34,6 +34,16 @@ SIBLINGS = 5
 
 REACH = 20.0
 """Gains at the best of the grid this far below the largest are refined for the first of a kind only."""
+
+NEWTON, SETTLED, DEPENDENT = 4, 0.1, 0.95
+"""Steps to the common maximum of two faults, how small the last one is in standard errors, and the largest square of
+the correlation of their sizes."""
+
+FIRSTS = 3
+"""Other kinds of faults with which the search for a pair begins too, where one has been found."""
+
+THEN = "; with that corrected, "
+"""Before the words of a second fault."""
 
 PRECISION = 1e-4
 """Of sizes, as a share of the distance of two sizes of the grid."""
@@ -94,27 +104,149 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
     faults = None if are_pvalues_enough() else sample.predictions.faults(weights)
     if faults is None:
         return ()
-    seen, kinds = faults.seen(np.asarray(sample.targets)[None]), faults.kinds
-    common = 0.5 * log(max(float(faults.weights.sum()), FEWEST)) + log(max(len(kinds), 1))
+    seen = faults.seen(np.asarray(sample.targets)[None])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        candidates = [
-            _most_likely(fault, seen, sibling, common + log(fault.n_choices or fault.n_siblings))
-            for fault in kinds
-            for sibling in _siblings(fault, seen)
-        ]
-        likely = sorted(candidates, key=lambda one: -one.gain)
+        likely = _candidates(faults, seen)
         if not likely:
             return ()
-        first = {one.fault.kind: one for one in reversed(likely)}
-        near = [
-            _refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH
-        ]
-        # Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
-        order = {fault.kind: i for i, fault in enumerate(kinds)}
-        ordered = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
-        found, *others = (_finding(one, seen) for one in ordered[:REPORTED])
-        siblings = [_finding(one, seen).words for one in _apart(ordered[0], likely, seen)]
-        return (replace(found, words="; and ".join([found.words, *siblings])), *others)
+        ordered = _ordered(faults.kinds, likely, seen)
+        pair = _best_pair(ordered, likely, faults, seen) if ordered[0].gain > 0.0 else None
+        first = ordered[0] if pair is None else pair.first
+        others = [one for one in ordered if one is not first][: REPORTED - 1]
+        found = _finding(first, seen) if pair is None else _findings_together(pair, faults, seen)
+        apart = _apart(first, likely, seen) if pair is None else pair.apart
+        words = "; and ".join([found.words, *(_finding(one, seen).words for one in apart)])
+        if found.second is not None:
+            words = f"{words}{THEN}{found.second.words}"
+        return (replace(found, words=words), *(_finding(one, seen) for one in others))
+
+
+def _candidates(faults: Faults, seen: Any) -> list[Candidate]:
+    """Every kind of fault in its most promising places, with the largest gain first."""
+    common = 0.5 * log(max(float(faults.weights.sum()), FEWEST)) + log(max(len(faults.kinds), 1))
+    found = [
+        _most_likely(fault, seen, sibling, common + log(fault.n_choices or fault.n_siblings))
+        for fault in faults.kinds
+        for sibling in _siblings(fault, seen)
+    ]
+    return sorted(found, key=lambda one: -one.gain)
+
+
+def _ordered(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) -> list[Candidate]:
+    """The likeliest fault of each kind and others like the best, at their most likely sizes.
+
+    Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
+    """
+    first = {one.fault.kind: one for one in reversed(likely)}
+    near = [_refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH]
+    order = {fault.kind: i for i, fault in enumerate(kinds)}
+    return sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A fault with siblings that are faults too, and one that is clear once predictions are corrected for these."""
+
+    first: Candidate
+    apart: list[Candidate]
+    second: Candidate
+    after: tuple[Faults, Any]
+    """Faults of the corrected predictions, and what they see."""
+
+    @property
+    def gain(self) -> float:
+        """Of both together."""
+        return self.first.gain + self.second.gain
+
+
+def _best_pair(ordered: list[Candidate], likely: list[Candidate], faults: Faults, seen: Any) -> Pair | None:
+    """The likeliest fault and a second one, or two others that together are more likely."""
+    best = _pair(ordered[0], likely, faults, seen)
+    if best is None:
+        return None
+    kinds = {one.fault.kind: one for one in reversed(ordered) if one.gain > 0.0 and one is not ordered[0]}
+    others = sorted(kinds.values(), key=lambda one: -one.gain)[:FIRSTS]
+    pairs = [best, *(_pair(one, likely, faults, seen) for one in others)]
+    return max((pair for pair in pairs if pair is not None), key=lambda pair: pair.gain)
+
+
+def _pair(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) -> Pair | None:
+    apart = _apart(first, likely, seen)
+    after = _after(faults, seen, [first, *apart])
+    if after is None:
+        return None
+    second = max(
+        (
+            _refined(one, after[1])
+            for one in _near_the_best(_candidates(*after))
+            if (one.fault.kind, one.sibling) != (first.fault.kind, first.sibling)
+        ),
+        key=lambda one: one.gain,
+        default=None,
+    )
+    return None if second is None or second.gain <= 0.0 else Pair(first, apart, second, after)
+
+
+def _near_the_best(likely: list[Candidate]) -> list[Candidate]:
+    return [one for one in likely if one.gain > likely[0].gain - REACH]
+
+
+def _findings_together(pair: Pair, faults: Faults, seen: Any) -> Finding:
+    """The first fault with the second, at sizes that are most likely together if there is a maximum nearby."""
+    first, second, after = pair.first, pair.second, pair.after
+    fits = _fit(first, seen), _fit(second, after[1])
+
+    def log_ratio(t: float, other: float) -> float:
+        moved = _after(faults, seen, [replace(first, t=t), *pair.apart])
+        assert moved is not None
+        same = _same(second, moved[0])
+        return first.fault.log_ratio(seen, first.sibling, t) + same.log_ratio(moved[1], second.sibling, other)
+
+    if (together := _together(log_ratio, fits)) is not None:
+        fits = together
+        after = _after(faults, seen, [replace(first, t=fits[0].t), *pair.apart]) or after
+        second = replace(second, fault=_same(second, after[0]))
+    return replace(_finding(first, seen, fits[0]), second=_finding(second, after[1], fits[1]))
+
+
+def _after(faults: Faults, seen: Any, corrected: list[Candidate]) -> tuple[Faults, Any] | None:
+    """Faults of predictions corrected for some of them one by one, and what they see; None if that has no form."""
+    for one in corrected:
+        correction = _same(one, faults).corrected(seen, one.sibling, one.t)
+        if correction is None:
+            return None
+        faults, seen = faults.after(seen, correction)
+    return faults, seen
+
+
+def _same(one: Candidate, faults: Faults) -> Fault[Any]:
+    """The fault of the same kind among others."""
+    found: Fault[Any] = next(fault for fault in faults.kinds if fault.kind == one.fault.kind)
+    return found
+
+
+def _together(log_ratio: Callable[[float, float], float], fits: tuple[Fit, Fit]) -> tuple[Fit, Fit] | None:
+    """Both sizes at the maximum of their common likelihood, by Newton's method from one after the other.
+
+    Intervals are those of the normal limit. None where the likelihood has no maximum next to these sizes.
+    """
+    t = np.array([fit.t for fit in fits])
+    steps = np.array([(fit.high - fit.low) / 4.0 for fit in fits])
+    for _ in range(NEWTON):
+        v = np.array([[log_ratio(*(t + steps * (i, j))) for j in (-1, 0, 1)] for i in (-1, 0, 1)])
+        slopes = np.array([v[2, 1] - v[0, 1], v[1, 2] - v[1, 0]]) / 2.0
+        bends = 2.0 * v[1, 1] - np.array([v[0, 1] + v[2, 1], v[1, 0] + v[1, 2]])
+        both = (v[0, 2] + v[2, 0] - v[0, 0] - v[2, 2]) / 4.0
+        information = np.array([[bends[0], both], [both, bends[1]]])
+        if not (np.isfinite(information).all() and (bends > 0.0).all() and both**2 < DEPENDENT * bends.prod()):
+            return None
+        covariance = np.linalg.inv(information)
+        moves = covariance @ slopes
+        t += steps * moves
+    if np.abs(moves).max() > SETTLED:
+        return None
+    errors = np.sqrt(2.0 * DROP * np.diag(covariance)) * steps
+    return Fit(t[0], t[0] - errors[0], t[0] + errors[0]), Fit(t[1], t[1] - errors[1], t[1] + errors[1])
 
 
 def _apart(best: Candidate, likely: list[Candidate], seen: Any) -> list[Candidate]:
@@ -190,13 +322,18 @@ def _finite(function: Callable[[float], float]) -> Callable[[float], float]:
     return log_ratio
 
 
-def _finding(one: Candidate, seen: Any) -> Finding:
-    fault, sibling = one.fault, one.sibling
-    log_ratio = _finite(lambda t: fault.log_ratio(seen, sibling, t))
+def _fit(one: Candidate, seen: Any) -> Fit:
+    """The size with its interval by the likelihood."""
+    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
     ends = (_end(log_ratio, one.t, end, log_ratio(one.t) - DROP) for end in one.ends)
     (low, is_low_end), (high, is_high_end) = ends
-    fit = Fit(one.t, low, high, is_low_end, is_high_end)
-    estimate, *sizes = (fault.size(seen, sibling, t) for t in (one.t, low, high))
+    return Fit(one.t, low, high, is_low_end, is_high_end)
+
+
+def _finding(one: Candidate, seen: Any, fit: Fit | None = None) -> Finding:
+    fault, sibling = one.fault, one.sibling
+    fit = fit or _fit(one, seen)
+    estimate, *sizes = (fault.size(seen, sibling, t) for t in (fit.t, fit.low, fit.high))
     interval = ConfidenceInterval(min(sizes), max(sizes), CONFIDENCE, "likelihood ratio", estimate)
     return Finding(fault.words(seen, sibling, fit), fault.kind, fault.place(sibling), estimate, interval, one.gain)
 

@@ -112,6 +112,10 @@ class CountFaults(Faults):
     def seen(self, targets: Array) -> Counts:
         return Counts(self.view, targets)
 
+    def after(self, seen: Counts, correction: CountPredictions) -> tuple[Faults, Counts]:
+        faults = CountFaults(correction, self.weights)
+        return faults, faults.seen(seen.targets[:1])
+
 
 def means(seen: Counts) -> FloatArray:
     """Residuals times features, and differences times the logarithms of the means."""
@@ -148,8 +152,10 @@ class Factor(OfPatterns[Counts]):
     range = (-8.0, 8.0)
 
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        law = seen.view.law.with_mean(seen.view.mean * np.exp(t * self.patterns[sibling].signs))
-        return float(seen.view.weights @ seen.log_ratio(law))
+        return float(seen.view.weights @ seen.log_ratio(self.corrected(seen, sibling, t)))
+
+    def corrected(self, seen: Counts, sibling: int, t: float) -> CountPredictions | None:
+        return seen.view.law.with_mean(seen.view.mean * np.exp(t * self.patterns[sibling].signs))
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         one = self.patterns[sibling]
@@ -188,8 +194,10 @@ class Spread(Fault[Counts]):
         return np.full(len(seen.view.mean), exp(t)) if own is None else own * exp(t)
 
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        law = seen.view.law.with_dispersion(self._dispersions(seen, t))
-        return float(seen.view.weights @ seen.log_ratio(law))
+        return float(seen.view.weights @ seen.log_ratio(self.corrected(seen, sibling, t)))
+
+    def corrected(self, seen: Counts, sibling: int, t: float) -> CountPredictions | None:
+        return seen.view.law.with_dispersion(self._dispersions(seen, t))
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         view, w = seen.view, seen.view.weights
@@ -215,6 +223,12 @@ class Narrow(Fault[Counts]):
 
     def __init__(self, view: CountView) -> None:
         self._view = view
+
+    def promising(self, seen: Counts) -> FloatArray:
+        """How much smaller the squares are: the likelihood is concave, with its maximum at 0 where they are larger."""
+        view = self._view
+        smaller = float(view.weights @ ((view.deviation > 0.0) - self._squares(seen.first[:, None])[:, 0]))
+        return np.array([smaller if smaller > 0.0 else -np.inf])
 
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
         squares = self._squares(seen.first[:, None])[:, 0]

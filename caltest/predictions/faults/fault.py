@@ -85,6 +85,10 @@ class Fault(ABC, Generic[S]):
         """A number for each sibling that is large where its likelihood is; None if there are few."""
         return None
 
+    def corrected(self, seen: S, sibling: int, t: float) -> Any:
+        """What makes ``Q_t`` the predictions, in the form that the family takes; None where there is none."""
+        return None
+
 
 class OfPatterns(Fault[S]):
     """A fault with a sibling for each of some patterns of predictions; that of some of them is another kind."""
@@ -114,6 +118,10 @@ class Faults(ABC):
     @abstractmethod
     def seen(self, targets: Array) -> Any:
         """What the faults see of targets (B, n) or (B, n, d)."""
+
+    @abstractmethod
+    def after(self, seen: Any, correction: Any) -> tuple["Faults", Any]:
+        """The faults of predictions that are corrected as one of these says, and what they see of the first targets."""
 
     def rows(self, targets: Array) -> FloatArray:
         """All rows (J, B), one below the other, for targets (B, n) or (B, n, d)."""

@@ -1,5 +1,6 @@
 """Faults of predicted numbers, on the scale of their standard scores z: in place, spread and shape."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from math import exp, inf, lgamma, log, pi, sqrt
@@ -27,10 +28,23 @@ def sinh_arcsinh(z: FloatArray, skew: float, tails: float) -> FloatArray:
     """``log f(z) - log phi(z)`` with f of sinh((arcsinh(Z) + skew) / tails), standardised (Jones and Pewsey 2009)."""
     mean, deviation = _moments(skew, tails)
     v = mean + deviation * z
-    w = tails * np.arcsinh(v) - skew
+    w = _arcsinh_of_normal(z, skew, tails)
     x = np.sinh(w)
     densities = np.log(np.cosh(w)) - 0.5 * np.log1p(v * v)
     return np.asarray(0.5 * (z * z - x * x) + densities + log(tails * deviation))
+
+
+def _arcsinh_of_normal(z: FloatArray, skew: float, tails: float) -> FloatArray:
+    """``arcsinh(Z)`` of the same z."""
+    mean, deviation = _moments(skew, tails)
+    return np.asarray(tails * np.arcsinh(mean + deviation * z) - skew)
+
+
+def _normal(z: FloatArray, tail: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Standard normal scores of numbers with the upper tail of a symmetric law."""
+    from scipy.special import ndtri
+
+    return np.asarray(-np.sign(z) * ndtri(np.maximum(tail(np.abs(z)), 1e-300)))
 
 
 @lru_cache(maxsize=256)
@@ -48,6 +62,9 @@ class Skew(Fault[Scores]):
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         return float(seen.weights @ sinh_arcsinh(seen.residuals, t, 1.0))
+
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        return np.asarray(np.sinh(_arcsinh_of_normal(seen.residuals, t, 1.0)))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         above, below = seen.share_of(seen.residuals > 2.0), seen.share_of(seen.residuals < -2.0)
@@ -78,6 +95,12 @@ class HeavyTails(Fault[Scores]):
         logs = constant - 0.5 * (df + 1.0) * np.log1p(seen.squares / (df - 2.0)) + 0.5 * seen.squares
         return float(seen.weights @ logs)
 
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        from scipy.special import stdtr
+
+        df = 1.0 / max(t, LEAST_RECIPROCAL)
+        return _normal(seen.residuals, lambda z: stdtr(df, -z * sqrt(df / (df - 2.0))))
+
     def size(self, seen: Scores, sibling: int, t: float) -> float:
         return 1.0 / max(t, LEAST_RECIPROCAL)
 
@@ -105,6 +128,9 @@ class LightTails(Fault[Scores]):
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         return float(seen.weights @ sinh_arcsinh(seen.residuals, 0.0, exp(t)))
 
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        return np.asarray(np.sinh(_arcsinh_of_normal(seen.residuals, 0.0, exp(t))))
+
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         far = percent(seen.share_of(np.abs(seen.residuals) > 2.0))
         return (
@@ -123,6 +149,11 @@ class Outliers(Fault[Scores]):
         far = 0.5 * seen.squares * (1.0 - OUTLIER_SCALE**-2) - log(OUTLIER_SCALE)
         return float(seen.weights @ np.logaddexp(log(1.0 - t), far + log(t))) if t > 0.0 else 0.0
 
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        from scipy.special import ndtr
+
+        return _normal(seen.residuals, lambda z: (1.0 - t) * ndtr(-z) + t * ndtr(-z / OUTLIER_SCALE))
+
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes are outliers"
         return f"{much}, with errors {OUTLIER_SCALE:g} times as large as predicted"
@@ -136,6 +167,8 @@ class Factor(Fault[Scores]):
     range = (-12.0, 12.0)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        if seen.corrected is not None:  # Other laws than that of the predictions have no density here.
+            return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = seen.law.log_density(seen.targets[0] * exp(-t)) - t - seen.law.log_density(seen.targets[0])
         return float(seen.weights @ np.where(np.isnan(logs), -np.inf, logs))
@@ -186,6 +219,9 @@ class NumberFaults(Faults):
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights, self._spread)
 
+    def after(self, seen: Scores, correction: FloatArray) -> tuple[Faults, Scores]:
+        return self, seen.after(correction)
+
 
 def _location_and_variance(predictions: Predictions) -> tuple[FloatArray, FloatArray]:
     """Means and variances (n,); medians and ones where there are no moments."""
@@ -209,6 +245,15 @@ class OfResiduals(OfPatterns[Scores]):
         """The residuals that it changes, (c, n)."""
         lines = np.atleast_2d(seen.residuals.T)
         return lines[[sibling]] if self._by_coordinate else lines
+
+    @abstractmethod
+    def moved(self, residuals: FloatArray, sibling: int, t: float) -> FloatArray:
+        """What has the law of the residuals (c, n) if these have the fault."""
+
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        lines = np.array(np.atleast_2d(seen.residuals.T))
+        lines[[sibling] if self._by_coordinate else slice(None)] = self.moved(self.own(seen, sibling), sibling, t)
+        return lines.T.reshape(seen.residuals.shape)
 
     def apart(self, seen: Scores, sibling: int, other: int) -> bool:
         return self._by_coordinate
@@ -236,8 +281,10 @@ class Shift(OfResiduals):
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         own = self.own(seen, sibling)[0]
-        moved = own - t * self.patterns[sibling].signs
-        return float(seen.weights @ (seen.log_kernel(moved) - seen.log_kernel(own)))
+        return float(seen.weights @ (seen.log_kernel(self.moved(own, sibling, t)) - seen.log_kernel(own)))
+
+    def moved(self, residuals: FloatArray, sibling: int, t: float) -> FloatArray:
+        return residuals - t * self.patterns[sibling].signs
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
         return seen.unit * self.patterns[sibling].sign * t
@@ -279,8 +326,11 @@ class Scale(OfResiduals):
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         own, logs = self.own(seen, sibling), t * self.patterns[sibling].signs
-        terms = seen.log_kernel(own * np.exp(-logs)) - seen.log_kernel(own) - logs
+        terms = seen.log_kernel(self.moved(own, sibling, t)) - seen.log_kernel(own) - logs
         return float(seen.weights @ terms.sum(axis=0))
+
+    def moved(self, residuals: FloatArray, sibling: int, t: float) -> FloatArray:
+        return np.asarray(residuals * np.exp(-t * self.patterns[sibling].signs))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
         return seen.ratio(t * self.patterns[sibling].sign)

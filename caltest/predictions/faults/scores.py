@@ -29,6 +29,8 @@ class Scores:
     given_weights: FloatArray
     spread: BoolArray | None = None
     """Which predictions have a spread that is known not to be 0; None if all are."""
+    corrected: FloatArray | None = None
+    """Residuals of the first targets after a correction of the predictions."""
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -58,8 +60,14 @@ class Scores:
     @cached_property
     def residuals(self) -> FloatArray:
         """Those of the first targets, (n,) or (n, d)."""
+        if self.corrected is not None:
+            return self.corrected
         residuals = self.z[0] if self._m is None else self.law.pool_residuals(self.targets[0])
         return residuals.reshape(self.z[0].shape)
+
+    def after(self, residuals: FloatArray) -> "Scores":
+        """The same with other residuals of the first targets."""
+        return Scores(self.law, self.targets, self.weights, corrected=residuals)
 
     @cached_property
     def squares(self) -> FloatArray:

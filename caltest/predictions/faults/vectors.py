@@ -77,6 +77,9 @@ class VectorFaults(Faults):
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights)
 
+    def after(self, seen: Scores, correction: FloatArray) -> tuple[Faults, Scores]:
+        return self, seen.after(correction)
+
 
 def total_squares(features: FloatArray, seen: Scores) -> FloatArray:
     """Sums of all squared scores."""
@@ -125,6 +128,14 @@ class Correlation(OfPatterns[Scores]):
         rest = 1.0 - r * r
         quadratic = r * r * (za * za + zb * zb) - 2.0 * r * za * zb
         return float(seen.weights @ (-0.5 * np.log(rest) - 0.5 * quadratic / rest))
+
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        """By the symmetric root of the inverse of the correlation matrix of the pair."""
+        (a, b), pattern = self._of(sibling)
+        both, apart = (0.5 / np.sqrt(1.0 + sign * t * pattern.signs) for sign in (1.0, -1.0))
+        za, zb, z = seen.residuals[:, a], seen.residuals[:, b], np.array(seen.residuals)
+        z[:, a], z[:, b] = both * (za + zb) + apart * (za - zb), both * (za + zb) - apart * (za - zb)
+        return z
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
         return self._of(sibling)[1].sign * t

@@ -179,3 +179,66 @@ def test_shifts_of_one_half_have_the_sign_of_the_error(family, half, shift):
     assert found.estimate == pytest.approx(shift, abs=0.2)
     assert found.interval.low < found.estimate < found.interval.high
     assert ("lower" in found.words or "below what" in found.words) == (shift < 0)
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_corrected_probabilities_are_those_of_the_likelihood(name):
+    predictions, weights = FINITE[name], RNG.uniform(0.5, 2.0, 40)
+    faults = predictions.faults(weights)
+    labels = predictions.finite.sample(RNG)
+    targets = np.asarray(predictions.check_targets(labels))
+    seen = faults.seen(targets[None])
+    p, rows, n_corrected = predictions.probabilities, np.arange(40), 0
+    for fault in faults.kinds:
+        for sibling in siblings(fault, fault.n_siblings):
+            for t in sizes(fault, seen, sibling, (0.35, 0.8)):
+                q = fault.corrected(seen, sibling, t)
+                if q is not None:
+                    n_corrected += 1
+                    np.testing.assert_allclose(q.sum(axis=1), 1.0, rtol=1e-12)
+                    expected = weights @ np.log(q[rows, targets] / p[rows, targets])
+                    assert fault.log_ratio(seen, sibling, t) == pytest.approx(expected, rel=1e-8, abs=1e-8), fault.kind
+    assert n_corrected >= 10
+
+
+VECTORS = ct.MvNormal(RNG.normal(size=(40, 3)), RNG.uniform(0.5, 2.0, (40, 3)))
+
+
+@pytest.mark.parametrize("predictions", [NUMBERS["normal"], VECTORS], ids=["numbers", "vectors"])
+def test_corrected_residuals_have_the_law_of_the_likelihood(predictions):
+    """``log phi(z') + log |dz' / dz| - log phi(z)``, with derivatives by differences."""
+    faults = predictions.faults(RNG.uniform(0.5, 2.0, 40))
+    seen = faults.seen(np.asarray(predictions.sample(RNG))[None])
+    z = seen.residuals.reshape(40, -1)
+    steps = 1e-5 * np.eye(z.shape[1])
+
+    def corrected(fault, sibling, t, z):
+        moved = fault.corrected(seen.after(z.reshape(seen.residuals.shape)), sibling, t)
+        return moved.reshape(z.shape)
+
+    for fault in faults.kinds:
+        for sibling in siblings(fault, fault.n_siblings):
+            for t in sizes(fault, seen, sibling, (0.35, 0.8)):
+                new = corrected(fault, sibling, t, z)
+                slopes = [corrected(fault, sibling, t, z + s) - corrected(fault, sibling, t, z - s) for s in steps]
+                logs = np.log(np.linalg.det(np.stack(slopes, axis=2) / 2e-5))
+                expected = seen.weights @ (logs - 0.5 * (np.square(new) - np.square(z)).sum(axis=1))
+                assert fault.log_ratio(seen, sibling, t) == pytest.approx(expected, rel=1e-6, abs=1e-5), fault.kind
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_corrected_counts_have_the_law_of_the_likelihood(name):
+    predictions = COUNTS[name]
+    faults = predictions.faults()
+    targets = predictions.sample(RNG)
+    seen, n_corrected = faults.seen(targets[None]), 0
+    for fault in faults.kinds:
+        for t in sizes(fault, seen, 0, (0.35, 0.8)):
+            if (law := fault.corrected(seen, 0, t)) is not None:
+                n_corrected += 1
+                expected = (law.log_density(targets) - predictions.log_density(targets)).sum()
+                assert fault.log_ratio(seen, 0, t) == pytest.approx(expected, rel=1e-10)
+                others, again = faults.after(seen, law)
+                assert again.view.law is law
+                assert others.kinds[0].log_ratio(again, 0, 0.0) == pytest.approx(0.0, abs=1e-10)
+    assert n_corrected == 8

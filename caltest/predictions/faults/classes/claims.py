@@ -29,8 +29,14 @@ WINDOW_CHOICES = 20
 class BinaryView(ClassView):
     """Claims, the probabilities of class 1, their ranks, and windows of these."""
 
-    def __init__(self, law: FinitePredictions, weights: FloatArray | None, sizes: FloatArray | None) -> None:
-        super().__init__(law, weights, sizes=sizes)
+    def __init__(
+        self,
+        law: FinitePredictions,
+        weights: FloatArray | None,
+        sizes: FloatArray | None,
+        stored: FloatArray | None = None,
+    ) -> None:
+        super().__init__(law, weights, sizes=sizes, stored=stored)
         self.n_observations = self.n if sizes is None else sizes.sum()
         self.claims = self.p[:, 1]
         self.ranks = ranks(self.claims, sizes)
@@ -67,6 +73,13 @@ class BinaryView(ClassView):
         terms = offsets * seen.first - np.log1p(self.claims * np.expm1(offsets))
         return float(self.weights @ terms)
 
+    def with_log_odds(self, offsets: FloatArray) -> FloatArray:
+        """Probabilities (n, 2) of these."""
+        from scipy.special import expit
+
+        log_odds = self.log_odds + offsets
+        return np.stack([expit(-log_odds), expit(log_odds)], axis=1)
+
     def means(self, seen: Labels, some: BoolArray) -> tuple[float, float, float]:
         """Mean claim and mean outcome of some predictions, and the standard error of the second."""
         w, claims = self.weights[some], self.claims[some]
@@ -97,9 +110,13 @@ class BinaryFaults(LabelFaults):
     are_sums = True
 
     def __init__(
-        self, law: FinitePredictions, weights: FloatArray | None = None, sizes: FloatArray | None = None
+        self,
+        law: FinitePredictions,
+        weights: FloatArray | None = None,
+        sizes: FloatArray | None = None,
+        stored: FloatArray | None = None,
     ) -> None:
-        self.view = view = BinaryView(law, weights, sizes)
+        self.view = view = BinaryView(law, weights, sizes, stored)
         self.weights = view.weights
         self.kinds = (
             Claims(view),
@@ -124,6 +141,9 @@ class Claims(Frequency):
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         return super().log_ratio(seen, 1, t)
+
+    def law(self, sibling: int, t: float) -> FloatArray:
+        return super().law(1, t)
 
     def place(self, sibling: int) -> str:
         return ""
@@ -152,6 +172,9 @@ class Window(ClassFault):
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         return self.view.log_ratio(seen, t * self.view.inside[sibling])
 
+    def law(self, sibling: int, t: float) -> FloatArray:
+        return self.view.with_log_odds(t * self.view.inside[sibling])
+
     def place(self, sibling: int) -> str:
         inside = self.view.inside[sibling]
         return f"claims {self.view.between(inside)}" if inside.any() else ""
@@ -179,6 +202,9 @@ class Wave(ClassFault):
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         return self.view.log_ratio(seen, t * self.view.cosines[sibling + 1])
+
+    def law(self, sibling: int, t: float) -> FloatArray:
+        return self.view.with_log_odds(t * self.view.cosines[sibling + 1])
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         view = self.view

@@ -1,9 +1,10 @@
 """What faults of classes see of predictions and labels."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -32,6 +33,9 @@ TABLE = 2**20
 MANY, LARGE = 33, 2**18
 """Classes, and probabilities in all, from which on sums of their powers are interpolated between a few exponents."""
 
+CORRECTED = 2**22
+"""Probabilities that are changed by a fault, to see what else is wrong."""
+
 NODES, FARTHEST = 32, 3.0
 """How many, and the largest and smallest logarithm of a temperature."""
 
@@ -49,11 +53,12 @@ class ClassView:
         chosen: IntArray | None = None,
         sizes: FloatArray | None = None,
         among: "ClassView | None" = None,
+        stored: Array | None = None,
     ) -> None:
         self.law, self.weights, self.sizes, self.among = law, weights_or_ones(weights, len(law)), sizes, among
         if among is not None:
             chosen = among.chosen
-        self.stored = law.stored
+        self.stored = law.stored if stored is None else stored
         self.n, self.k = self.stored.shape
         self.totals, self.top = np.empty(self.n), np.empty(self.n, dtype=np.intp)
         self.confidence, self.expected = np.empty(self.n), np.zeros(self.k)
@@ -327,8 +332,16 @@ class LabelFaults(Faults):
     are_sums: ClassVar[bool] = False
     """Whether all rows are functions of what ``Seen`` has, and the predictions can be cells of some sizes."""
 
+    @abstractmethod
+    def __init__(self, law: Any, weights: FloatArray | None = None, *, stored: FloatArray | None = None) -> None:
+        """With other probabilities than those of the law, if they are given."""
+
     def seen(self, targets: Array) -> Labels:
         return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))
+
+    def after(self, seen: Labels, correction: FloatArray) -> tuple[Faults, Labels]:
+        faults = type(self)(self.view.law, self.weights, stored=correction)
+        return faults, faults.seen(seen.labels[:1])
 
 
 class ClassFault(Fault[Labels]):
@@ -336,6 +349,19 @@ class ClassFault(Fault[Labels]):
 
     def __init__(self, view: ClassView, n_siblings: int = 1) -> None:
         self.view, self.n_siblings = view, n_siblings
+
+    def corrected(self, seen: Labels, sibling: int, t: float) -> FloatArray | None:
+        """Probabilities (n, k), of not too many classes and predictions."""
+        return normalised(self.law(sibling, t)) if seen.view.stored.size <= CORRECTED else None
+
+    @abstractmethod
+    def law(self, sibling: int, t: float) -> FloatArray:
+        """Probabilities ``Q_t``, (n, k), or what is in proportion to them."""
+
+
+def normalised(p: FloatArray) -> FloatArray:
+    """Rows (n, k) that sum to 1."""
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 def remaining(weight: float, t: float) -> float:

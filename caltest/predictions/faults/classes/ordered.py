@@ -9,7 +9,16 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, gather, remaining
+from caltest.predictions.faults.classes.labels import (
+    CORRECTED,
+    ClassFault,
+    ClassView,
+    LabelFaults,
+    Labels,
+    gather,
+    normalised,
+    remaining,
+)
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.fault import Fault, OfPatterns, Rows
 from caltest.predictions.faults.numbers import scale_in_words
@@ -112,9 +121,13 @@ class OrderedFaults(ClassFaults):
     are_sums = False
 
     def __init__(
-        self, law: FinitePredictions, weights: FloatArray | None = None, among: FinitePredictions | None = None
+        self,
+        law: FinitePredictions,
+        weights: FloatArray | None = None,
+        among: FinitePredictions | None = None,
+        stored: FloatArray | None = None,
     ) -> None:
-        super().__init__(law, weights, among=among)
+        super().__init__(law, weights, among=among, stored=stored)
         view = self.view
         latent = Latent(view, _moments(view), None if view.among is None else _moments(view.among))
         self.kinds = (*self.kinds, *latent.kinds, Step(view))
@@ -144,6 +157,12 @@ class OfScores(OfPatterns[Labels]):
         low, high = (self.moved(latent.edges[rows, seen.first + end], sibling, t) for end in (0, 1))
         probabilities = np.maximum(normal_between(low, high), 1e-300)
         return float(seen.view.weights @ (np.log(probabilities) - np.log(seen.probabilities)))
+
+    def corrected(self, seen: Labels, sibling: int, t: float) -> FloatArray | None:
+        if seen.view.stored.size > CORRECTED:
+            return None
+        edges = np.stack([self.moved(edge, sibling, t) for edge in self._latent.edges.T], axis=1)
+        return normalised(normal_between(edges[:, :-1], edges[:, 1:]))
 
 
 class LatentShift(OfScores):
@@ -193,6 +212,13 @@ class Step(ClassFault):
         arrives = np.where(exists, view.p[rows, np.clip(before, 0, view.k - 1)], 0.0) / seen.probabilities
         return float(view.weights @ np.log(stays + t * arrives))
 
+    def law(self, sibling: int, t: float) -> FloatArray:
+        p, q = self.view.p, (1.0 - t) * self.view.p
+        moves, arrives, last = (slice(-1), slice(1, None), -1) if sibling == 0 else (slice(1, None), slice(-1), 0)
+        q[:, arrives] += t * p[:, moves]
+        q[:, last] += t * p[:, last]
+        return q
+
     def place(self, sibling: int) -> str:
         return ("higher", "lower")[sibling]
 
@@ -205,14 +231,19 @@ class QuantileFaults(LabelFaults):
     """Shift and scale behind the intervals, everywhere, in halves and on one side, single levels, and coverage."""
 
     def __init__(
-        self, law: QuantileForecast, weights: FloatArray | None = None, among: QuantileForecast | None = None
+        self,
+        law: QuantileForecast,
+        weights: FloatArray | None = None,
+        among: QuantileForecast | None = None,
+        stored: FloatArray | None = None,
     ) -> None:
-        self.view = view = ClassView(law, weights)
+        self.view = view = ClassView(law, weights, stored=stored)
         self.weights = view.weights
         levels = law.levels
         latent = Latent(view, _middles_and_widths(law), None if among is None else _middles_and_widths(among))
-        coverage = [Coverage(levels)] if central_pairs(levels) else []
-        self.kinds = (*latent.kinds, OneSide(latent), Level(levels), *coverage)
+        self.kinds = (*latent.kinds, OneSide(latent))
+        if stored is None:  # Quantiles that are corrected have other levels, which differ between predictions.
+            self.kinds += (Level(levels), *([Coverage(levels)] if central_pairs(levels) else []))
         self.compared = (totals(view), *latent.compared)
 
 

@@ -81,6 +81,11 @@ class Leak(OfPairs):
         ratios = self.view.column(a)[at_b] / seen.probabilities[at_b]
         return float(self.view.weights[at_b] @ np.log1p(t * ratios)) + remaining(float(seen.counts[a]), t)
 
+    def law(self, sibling: int, t: float) -> FloatArray:
+        (a, b), p, q = self._classes(sibling), self.view.p, np.array(self.view.p)
+        q[:, a], q[:, b] = (1.0 - t) * p[:, a], p[:, b] + t * p[:, a]
+        return q
+
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         a, b = (self.view.named(c) for c in self._classes(sibling))
         return f"about {self.sized(seen, sibling, fit, percent)} of what is predicted as {a} turns out as {b}"
@@ -100,6 +105,11 @@ class Swap(OfPairs):
             ratios = self.view.column(other)[rows] / seen.probabilities[rows]
             total += float(self.view.weights[rows] @ np.log1p(t * (ratios - 1.0)))
         return total
+
+    def law(self, sibling: int, t: float) -> FloatArray:
+        (a, b), p, q = self._classes(sibling), self.view.p, np.array(self.view.p)
+        q[:, a], q[:, b] = p[:, a] + t * (p[:, b] - p[:, a]), p[:, b] + t * (p[:, a] - p[:, b])
+        return q
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         a, b = (self.view.named(c) for c in self._classes(sibling))

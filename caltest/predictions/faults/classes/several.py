@@ -8,7 +8,16 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, LabelFaults, Labels, Seen, remaining
+from caltest.predictions.faults.classes.labels import (
+    FLOOR,
+    ClassFault,
+    ClassView,
+    LabelFaults,
+    Labels,
+    Seen,
+    normalised,
+    remaining,
+)
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
 from caltest.predictions.faults.fault import Rows
 from caltest.predictions.faults.sizes import Fit, count, percent
@@ -28,9 +37,11 @@ class ClassFaults(LabelFaults):
         weights: FloatArray | None = None,
         sizes: FloatArray | None = None,
         among: FinitePredictions | None = None,
+        *,
+        stored: FloatArray | None = None,
     ) -> None:
         others = None if among is None else ClassView(among, None)
-        self.view = view = ClassView(law, weights, sizes=sizes, among=others)
+        self.view = view = ClassView(law, weights, sizes=sizes, among=others, stored=stored)
         self.weights, size = view.weights, view.chosen.size
         self.kinds = (
             Temperature(view),
@@ -78,6 +89,11 @@ class Temperature(ClassFault):
             self._norms[sibling] = self.view.log_norms(rows)
         logs = float(self.view.weights[rows] @ np.log(seen.probabilities[rows]))
         return logs * (exp(-t) - 1.0) - self._norms[sibling](t)
+
+    def law(self, sibling: int, t: float) -> FloatArray:
+        rows, q = self.rows_of(sibling), np.array(self.view.p)
+        q[rows] = normalised((q[rows] / q[rows].max(axis=1, keepdims=True)) ** exp(-t))
+        return q
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return f"predictions are {self._words_of(seen, sibling, fit)}"
@@ -130,6 +146,9 @@ class Random(ClassFault):
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         return float(self.view.weights @ np.log1p(t * (1.0 / (self.view.k * seen.probabilities) - 1.0)))
 
+    def law(self, sibling: int, t: float) -> FloatArray:
+        return np.asarray((1.0 - t) * self.view.p + t / self.view.k)
+
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return f"about {self.sized(seen, sibling, fit, percent)} of the labels are random"
 
@@ -164,6 +183,9 @@ class Frequency(OfEachClass):
         norms = np.log1p(self.view.column(sibling) * np.expm1(t))
         return float(t * seen.counts[sibling] - self.view.weights @ norms)
 
+    def law(self, sibling: int, t: float) -> FloatArray:
+        return np.asarray(self.view.p * np.exp(t * (np.arange(self.view.k) == sibling)))
+
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return f"{self.counted(seen, sibling)}: its odds are {self.sized(seen, sibling, fit)} times those predicted"
 
@@ -193,6 +215,9 @@ class Share(OfEachClass):
         w, p = self.view.weights[own], seen.probabilities[own]
         others = float(self.view.weights.sum() - w.sum())
         return float(w @ np.log1p(t * (1.0 / p - 1.0))) + remaining(others, t)
+
+    def law(self, sibling: int, t: float) -> FloatArray:
+        return np.asarray((1.0 - t) * self.view.p + t * (np.arange(self.view.k) == sibling))
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes"
@@ -230,6 +255,10 @@ class Slope(OfEachClass):
         x, w = self._log_odds(sibling), self.view.weights
         own = seen.first == sibling
         return float(t * (w[own] @ x[own]) - w @ np.log1p(self.view.column(sibling) * np.expm1(t * x)))
+
+    def law(self, sibling: int, t: float) -> FloatArray:
+        odds = self._log_odds(sibling)[:, None]
+        return np.asarray(self.view.p * np.exp(t * odds * (np.arange(self.view.k) == sibling)))
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         return 1.0 + t
