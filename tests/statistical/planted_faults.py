@@ -1,9 +1,12 @@
 """Data with one known fault each, and what is found in them: ``python -m tests.statistical.planted_faults``.
 
-The table that it prints is that of ``docs/findings.md``.
+The table that it prints is that of ``docs/findings.md``. With ``rates``, how often two faults are both named, and how
+often one fault is said to be two, in 2 minutes.
 """
 
+import sys
 from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -580,5 +583,16 @@ def main():
         print(f"| {pair.family} | {pair.faults} | {first.words}{'' if right else ' (**wrong**)'} |")
 
 
+def rates():
+    """Print them."""
+    for n in (2000, 500):
+        results = [both_found(pair, n, seed) for pair in PAIRS for seed in range(1, 21)]
+        covered = [one for _, _, some in results for one in some]
+        print(f"n = {n}: both named in {sum(right for _, right, _ in results)} of {len(results)}")
+        print(f"  {sum(covered)} of {len(covered)} intervals hold their size")
+    alone = [found(one, n, seed)[0] for one in PLANTED for n, seed in product((2000, 500), (1, 2, 3))]
+    print(f"one fault: a second one named in {sum(one.second is not None for one in alone)} of {len(alone)}")
+
+
 if __name__ == "__main__":
-    main()
+    rates() if sys.argv[1:] == ["rates"] else main()
