@@ -32,13 +32,12 @@ def test_intervals_cover_the_sizes(replications):
     assert np.mean(covered) >= 0.9
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=[f"{one.family}: {one.faults}" for one in PAIRS])
-def test_both_of_two_faults_are_named(pair, replications):
-    n_seeds = replications(1, 10)
-    results = [both_found(pair, 2000, seed) for seed in range(1, n_seeds + 1)]
-    assert sum(not right for _, right, _ in results) <= n_seeds // 4, [first.words for first, _, _ in results]
-    covered = [one for _, _, some in results for one in some]
-    assert np.mean(covered) >= 0.7
+def test_both_of_two_faults_are_named(replications):
+    n_seeds = replications(1, 20)
+    results = [both_found(pair, 2000, seed) for pair in PAIRS for seed in range(1, n_seeds + 1)]
+    wrong = [first.words for first, right, _ in results if not right]
+    assert len(wrong) <= len(results) // 20, wrong
+    assert np.mean([one for _, _, some in results for one in some]) >= 0.8
 
 
 def test_one_fault_is_seldom_said_to_be_two(replications):
