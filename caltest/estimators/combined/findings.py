@@ -39,14 +39,19 @@ NEWTON, SETTLED, DEPENDENT = 4, 0.1, 0.95
 """Steps to the common maximum of two faults, how small the last one is in standard errors, and the largest square of
 the correlation of their sizes."""
 
-FIRSTS = 3
+FIRSTS = 2
 """Other kinds of faults with which the search for a pair begins too, where one has been found."""
+
+NEIGHBOURS = np.array([-1.0, 0.0, 1.0])
 
 THEN = "; with that corrected, "
 """Before the words of a second fault."""
 
 PRECISION = 1e-4
 """Of sizes, as a share of the distance of two sizes of the grid."""
+
+END = 1e-3
+"""Of the sizes of a fault, a share at both ends."""
 
 REPORTED, NAMED_TOO = 5, 2
 """Findings in a result, and siblings of the first whose words follow its own."""
@@ -172,7 +177,7 @@ def _best_pair(ordered: list[Candidate], likely: list[Candidate], faults: Faults
 
 def _pair(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) -> Pair | None:
     apart = _apart(first, likely, seen)
-    after = _after(faults, seen, [first, *apart])
+    after = _after(faults, seen, [first, *apart]) if _is_inside(first) else None
     if after is None:
         return None
     second = max(
@@ -184,7 +189,16 @@ def _pair(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) 
         key=lambda one: one.gain,
         default=None,
     )
-    return None if second is None or second.gain <= 0.0 else Pair(first, apart, second, after)
+    if second is None or second.gain <= 0.0 or not _is_inside(second):
+        return None
+    return Pair(first, apart, second, after)
+
+
+def _is_inside(one: Candidate) -> bool:
+    """Whether the size is not as large or small as can be, where it says little of the law."""
+    low, high = one.ends
+    margin = END * (high - low)
+    return low + margin < one.t < high - margin
 
 
 def _near_the_best(likely: list[Candidate]) -> list[Candidate]:
@@ -196,13 +210,13 @@ def _findings_together(pair: Pair, faults: Faults, seen: Any) -> Finding:
     first, second, after = pair.first, pair.second, pair.after
     fits = _fit(first, seen), _fit(second, after[1])
 
-    def log_ratio(t: float, other: float) -> float:
+    def log_ratios(t: float, others: FloatArray) -> list[float]:
         moved = _after(faults, seen, [replace(first, t=t), *pair.apart])
         assert moved is not None
-        same = _same(second, moved[0])
-        return first.fault.log_ratio(seen, first.sibling, t) + same.log_ratio(moved[1], second.sibling, other)
+        own, same = first.fault.log_ratio(seen, first.sibling, t), _same(second, moved[0])
+        return [own + same.log_ratio(moved[1], second.sibling, float(other)) for other in others]
 
-    if (together := _together(log_ratio, fits)) is not None:
+    if (together := _together(log_ratios, fits)) is not None:
         fits = together
         after = _after(faults, seen, [replace(first, t=fits[0].t), *pair.apart]) or after
         second = replace(second, fault=_same(second, after[0]))
@@ -225,15 +239,17 @@ def _same(one: Candidate, faults: Faults) -> Fault[Any]:
     return found
 
 
-def _together(log_ratio: Callable[[float, float], float], fits: tuple[Fit, Fit]) -> tuple[Fit, Fit] | None:
+def _together(log_ratios: Callable[[float, FloatArray], list[float]], fits: tuple[Fit, Fit]) -> tuple[Fit, Fit] | None:
     """Both sizes at the maximum of their common likelihood, by Newton's method from one after the other.
 
-    Intervals are those of the normal limit. None where the likelihood has no maximum next to these sizes.
+    The function returns likelihoods for one size of the first and some of the second. Intervals are those of the normal
+    limit. None where the likelihood has no maximum next to these sizes.
     """
     t = np.array([fit.t for fit in fits])
     steps = np.array([(fit.high - fit.low) / 4.0 for fit in fits])
     for _ in range(NEWTON):
-        v = np.array([[log_ratio(*(t + steps * (i, j))) for j in (-1, 0, 1)] for i in (-1, 0, 1)])
+        others = t[1] + steps[1] * NEIGHBOURS
+        v = np.array([log_ratios(float(one), others) for one in t[0] + steps[0] * NEIGHBOURS])
         slopes = np.array([v[2, 1] - v[0, 1], v[1, 2] - v[1, 0]]) / 2.0
         bends = 2.0 * v[1, 1] - np.array([v[0, 1] + v[2, 1], v[1, 0] + v[1, 2]])
         both = (v[0, 2] + v[2, 0] - v[0, 0] - v[2, 2]) / 4.0
@@ -267,6 +283,8 @@ def named(findings: tuple[Finding, ...], pvalue: float) -> tuple[Finding, ...]:
     first, *others = findings
     if _gain(first) <= 0.0:
         return () if pvalue > LEVEL else (replace(first, words=f"{PERHAPS}{first.words}"), *others)
+    if first.second is not None:
+        return findings
     # Faults of the same likelihood, as all are of constant predictions, are one fault in other words.
     near = [one for one in others if _root(one.kind) != _root(first.kind) and SAME < _gain(first) - _gain(one) < NEAR]
     return (replace(first, words=f"{first.words}; or {near[0].words}") if near else first, *others)
