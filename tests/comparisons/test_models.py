@@ -198,3 +198,10 @@ def test_one_model_is_not_called_models():
     one = ct.compare_models({"forest": predictions}, labels, n_resamples=9, rng=1)
     assert str(one).startswith("Comparison of 1 model\n")
     assert "adjusted for 1 model\n" in str(one)
+
+
+def test_three_observations_have_an_interval():
+    three = ct.compare_models({"a": S.p[:3], "b": MODELS["worse"][:3]}, S.y[:3], kernel=TV, n_resamples=9, rng=1)
+    assert three.rows[0].interval is not None
+    two = ct.compare_models({"a": S.p[:2], "b": MODELS["worse"][:2]}, S.y[:2], kernel=TV, n_resamples=9, rng=1)
+    assert two.rows[0].interval is None

@@ -218,3 +218,12 @@ def test_limits_are_checked():
         ct.fields.d_calibration(p, y, limits=ends[:-1])
     with pytest.raises(TypeError, match="wanted distributions"):
         ct.fields.d_calibration(np.full(60, 0.5), y, limits=ends)
+
+
+def test_neighbours_are_joined_until_each_has_five_events():
+    """Nine, four, one and six events: the second and the third together have the fifth."""
+    groups = np.repeat(np.arange(4), 20)
+    event = np.concatenate([np.arange(20) < count for count in (9, 4, 1, 6)])
+    risk = 0.1 + 0.2 * groups
+    found = one_calibration(risk, Censored(np.where(event, 1.0, 3.0), event), horizon=2.0, n_groups=4)
+    assert [row.n for row in found.rows] == [20, 40, 20]

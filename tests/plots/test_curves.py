@@ -165,3 +165,13 @@ def test_classes_and_errors(result):
         plots.risk_curves(3)
     with pytest.raises(TypeError, match="ax: got str"):
         plots.risk_curves(classes, axes=["here"])
+
+
+def test_gaussian_processes_on_logits_are_drawn_over_the_range_of_their_data():
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet(np.full(3, 0.5), 150)
+    y = np.array([rng.choice(3, p=row) for row in p])
+    fitted = ct.recalibration.GPCalibrator(input="logits").fit(3.0 * np.log(p), y)
+    inputs = latent_function(fitted).get_lines()[0].get_xdata()
+    assert (inputs[0], inputs[-1]) == pytest.approx((fitted.lowest, fitted.highest))
+    assert inputs[0] < -3.0

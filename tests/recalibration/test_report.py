@@ -135,3 +135,8 @@ def test_findings_are_shown_up_to_the_level():
     equal = dataclasses.replace(found, before=row)
     assert "before: a class is too likely" in equal.summary()
     assert "a class is too likely" not in equal.summary(0.0499)
+
+
+def test_one_observation_is_left_to_fit_to():
+    p, y = problem(n=20)
+    assert report(p, y, TemperatureScaling(), held_out=0.999, n_resamples=9, rng=1).n_fit == 1
