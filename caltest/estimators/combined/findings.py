@@ -1,63 +1,27 @@
 """The fault with the largest likelihood, after a penalty for the choice among many."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from math import inf, isfinite, log
-from typing import Any
+from dataclasses import replace
+from math import inf
 
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
-from caltest._results.values import PERHAPS, ConfidenceInterval, Finding
+from caltest._results.values import PERHAPS, Finding
 from caltest.predictions import Sample
-from caltest.predictions.faults import Fault, Faults, Fit
+from caltest.predictions.faults.pairs import best_pair, findings_together
+from caltest.predictions.faults.search import apart_from, candidates_of, finding_of, in_order
 
 LEVEL = 0.05
 """P-values above which nothing is named that is not clear by itself."""
 
-GRID = 13
-"""Sizes at which the likelihood of a fault is looked at before its maximum is searched."""
-
-DROP = 1.9207
-"""What the logarithm of the likelihood loses at the ends of a 95 % interval, half the quantile of chi-squared."""
-
-CONFIDENCE = 0.95
-"""Level of the intervals."""
-
-FEWEST = 100.0
-"""Observations whose logarithm is the penalty of smaller samples too, so that few calibrated ones have findings."""
-
-SIBLINGS = 5
-"""Siblings of a fault whose likelihood is maximised, those whose scores promise most."""
-
-REACH = 20.0
-"""Gains at the best of the grid this far below the largest are refined for the first of a kind only."""
-
-NEWTON, SETTLED, DEPENDENT = 4, 0.1, 0.95
-"""Steps to the common maximum of two faults, how small the last one is in standard errors, and the largest square of
-the correlation of their sizes."""
-
-FIRSTS = 2
-"""Other kinds of faults with which the search for a pair begins too, where one has been found."""
-
-NEIGHBOURS = np.array([-1.0, 0.0, 1.0])
-
 THEN = "; with that corrected, "
 """Before the words of a second fault."""
 
-PRECISION = 1e-4
-"""Of sizes, as a share of the distance of two sizes of the grid."""
-
-END = 1e-3
-"""Of the sizes of a fault, a share at both ends."""
-
-REPORTED, NAMED_TOO = 5, 2
-"""Findings in a result, and siblings of the first whose words follow its own."""
-
-STEEP = 50.0
-"""Differences of log likelihoods beyond which no more is asked of them when an end of an interval is searched."""
+REPORTED = 5
+"""Findings in a result."""
 
 NEAR = 2.0
 """Gains closer than this do not tell faults apart."""
@@ -88,18 +52,6 @@ def are_pvalues_enough() -> bool:
     return _pvalues_only.get()
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A fault of some place at the most likely of some sizes, with its neighbours and the ends of all sizes."""
-
-    fault: Fault[Any]
-    sibling: int
-    t: float
-    gain: float
-    neighbours: tuple[float, float]
-    ends: tuple[float, float]
-
-
 def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Finding, ...]:
     """The faults that explain the outcomes best, with the largest gain first.
 
@@ -111,169 +63,19 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
         return ()
     seen = faults.seen(np.asarray(sample.targets)[None])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        likely = _candidates(faults, seen)
+        likely = candidates_of(faults, seen)
         if not likely:
             return ()
-        ordered = _ordered(faults.kinds, likely, seen)
-        pair = _best_pair(ordered, likely, faults, seen) if ordered[0].gain > 0.0 else None
+        ordered = in_order(faults.kinds, likely, seen)
+        pair = best_pair(ordered, likely, faults, seen) if ordered[0].gain > 0.0 else None
         first = ordered[0] if pair is None else pair.first
         others = [one for one in ordered if one is not first][: REPORTED - 1]
-        found = _finding(first, seen) if pair is None else _findings_together(pair, faults, seen)
-        apart = _apart(first, likely, seen) if pair is None else pair.apart
-        words = "; and ".join([found.words, *(_finding(one, seen).words for one in apart)])
+        found = finding_of(first, seen) if pair is None else findings_together(pair, faults, seen)
+        apart = apart_from(first, likely, seen) if pair is None else pair.apart
+        words = "; and ".join([found.words, *(finding_of(one, seen).words for one in apart)])
         if found.second is not None:
             words = f"{words}{THEN}{found.second.words}"
-        return (replace(found, words=words), *(_finding(one, seen) for one in others))
-
-
-def _candidates(faults: Faults, seen: Any) -> list[Candidate]:
-    """Every kind of fault in its most promising places, with the largest gain first."""
-    common = 0.5 * log(max(float(faults.weights.sum()), FEWEST)) + log(max(len(faults.kinds), 1))
-    found = [
-        _most_likely(fault, seen, sibling, common + log(fault.n_choices or fault.n_siblings))
-        for fault in faults.kinds
-        for sibling in _siblings(fault, seen)
-    ]
-    return sorted(found, key=lambda one: -one.gain)
-
-
-def _ordered(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) -> list[Candidate]:
-    """The likeliest fault of each kind and others like the best, at their most likely sizes.
-
-    Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
-    """
-    first = {one.fault.kind: one for one in reversed(likely)}
-    near = [_refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH]
-    order = {fault.kind: i for i, fault in enumerate(kinds)}
-    return sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A fault with siblings that are faults too, and one that is clear once predictions are corrected for these."""
-
-    first: Candidate
-    apart: list[Candidate]
-    second: Candidate
-    after: tuple[Faults, Any]
-    """Faults of the corrected predictions, and what they see."""
-
-    @property
-    def gain(self) -> float:
-        """Of both together."""
-        return self.first.gain + self.second.gain
-
-
-def _best_pair(ordered: list[Candidate], likely: list[Candidate], faults: Faults, seen: Any) -> Pair | None:
-    """The likeliest fault and a second one, or two others that together are more likely."""
-    best = _pair(ordered[0], likely, faults, seen)
-    if best is None:
-        return None
-    kinds = {one.fault.kind: one for one in reversed(ordered) if one.gain > 0.0 and one is not ordered[0]}
-    others = sorted(kinds.values(), key=lambda one: -one.gain)[:FIRSTS]
-    pairs = [best, *(_pair(one, likely, faults, seen) for one in others)]
-    return max((pair for pair in pairs if pair is not None), key=lambda pair: pair.gain)
-
-
-def _pair(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) -> Pair | None:
-    apart = _apart(first, likely, seen)
-    after = _after(faults, seen, [first, *apart]) if _is_inside(first) else None
-    if after is None:
-        return None
-    second = max(
-        (
-            _refined(one, after[1])
-            for one in _near_the_best(_candidates(*after))
-            if (one.fault.kind, one.sibling) != (first.fault.kind, first.sibling)
-        ),
-        key=lambda one: one.gain,
-        default=None,
-    )
-    if second is None or second.gain <= 0.0 or not _is_inside(second):
-        return None
-    return Pair(first, apart, second, after)
-
-
-def _is_inside(one: Candidate) -> bool:
-    """Whether the size is not as large or small as can be, where it says little of the law."""
-    low, high = one.ends
-    margin = END * (high - low)
-    return low + margin < one.t < high - margin
-
-
-def _near_the_best(likely: list[Candidate]) -> list[Candidate]:
-    return [one for one in likely if one.gain > likely[0].gain - REACH]
-
-
-def _findings_together(pair: Pair, faults: Faults, seen: Any) -> Finding:
-    """The first fault with the second, at sizes that are most likely together if there is a maximum nearby."""
-    first, second, after = pair.first, pair.second, pair.after
-    fits = _fit(first, seen), _fit(second, after[1])
-
-    def log_ratios(t: float, others: FloatArray) -> list[float]:
-        moved = _after(faults, seen, [replace(first, t=t), *pair.apart])
-        assert moved is not None
-        own, same = first.fault.log_ratio(seen, first.sibling, t), _same(second, moved[0])
-        return [own + same.log_ratio(moved[1], second.sibling, float(other)) for other in others]
-
-    if (together := _together(log_ratios, fits)) is not None:
-        fits = together
-        after = _after(faults, seen, [replace(first, t=fits[0].t), *pair.apart]) or after
-        second = replace(second, fault=_same(second, after[0]))
-    return replace(_finding(first, seen, fits[0]), second=_finding(second, after[1], fits[1]))
-
-
-def _after(faults: Faults, seen: Any, corrected: list[Candidate]) -> tuple[Faults, Any] | None:
-    """Faults of predictions corrected for some of them one by one, and what they see; None if that has no form."""
-    for one in corrected:
-        correction = _same(one, faults).corrected(seen, one.sibling, one.t)
-        if correction is None:
-            return None
-        faults, seen = faults.after(seen, correction)
-    return faults, seen
-
-
-def _same(one: Candidate, faults: Faults) -> Fault[Any]:
-    """The fault of the same kind among others."""
-    found: Fault[Any] = next(fault for fault in faults.kinds if fault.kind == one.fault.kind)
-    return found
-
-
-def _together(log_ratios: Callable[[float, FloatArray], list[float]], fits: tuple[Fit, Fit]) -> tuple[Fit, Fit] | None:
-    """Both sizes at the maximum of their common likelihood, by Newton's method from one after the other.
-
-    The function returns likelihoods for one size of the first and some of the second. Intervals are those of the normal
-    limit. None where the likelihood has no maximum next to these sizes.
-    """
-    t = np.array([fit.t for fit in fits])
-    steps = np.array([(fit.high - fit.low) / 4.0 for fit in fits])
-    for _ in range(NEWTON):
-        others = t[1] + steps[1] * NEIGHBOURS
-        v = np.array([log_ratios(float(one), others) for one in t[0] + steps[0] * NEIGHBOURS])
-        slopes = np.array([v[2, 1] - v[0, 1], v[1, 2] - v[1, 0]]) / 2.0
-        bends = 2.0 * v[1, 1] - np.array([v[0, 1] + v[2, 1], v[1, 0] + v[1, 2]])
-        both = (v[0, 2] + v[2, 0] - v[0, 0] - v[2, 2]) / 4.0
-        information = np.array([[bends[0], both], [both, bends[1]]])
-        if not (np.isfinite(information).all() and (bends > 0.0).all() and both**2 < DEPENDENT * bends.prod()):
-            return None
-        covariance = np.linalg.inv(information)
-        moves = covariance @ slopes
-        t += steps * moves
-    if np.abs(moves).max() > SETTLED:
-        return None
-    errors = np.sqrt(2.0 * DROP * np.diag(covariance)) * steps
-    return Fit(t[0], t[0] - errors[0], t[0] + errors[0]), Fit(t[1], t[1] - errors[1], t[1] + errors[1])
-
-
-def _apart(best: Candidate, likely: list[Candidate], seen: Any) -> list[Candidate]:
-    """The likeliest siblings of the best that are clear by themselves and that it does not bring about."""
-    fault = best.fault
-    others = [
-        _refined(one, seen)
-        for one in likely
-        if one.fault is fault and one.sibling != best.sibling and fault.apart(seen, best.sibling, one.sibling)
-    ]
-    return sorted((one for one in others if one.gain > 0.0), key=lambda one: -one.gain)[:NAMED_TOO]
+        return (replace(found, words=words), *(finding_of(one, seen) for one in others))
 
 
 def named(findings: tuple[Finding, ...], pvalue: float) -> tuple[Finding, ...]:
@@ -296,74 +98,3 @@ def _gain(finding: Finding) -> float:
 
 def _root(kind: str) -> str:
     return kind.removeprefix("local ").removeprefix("common ")
-
-
-def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
-    promising = fault.promising(seen)
-    if promising is None:
-        return list(range(fault.n_siblings))
-    best = np.argsort(-promising, kind="stable")[:SIBLINGS]
-    return [int(sibling) for sibling in best if promising[sibling] > -inf]
-
-
-def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> Candidate:
-    """The most likely size of a grid, which has calibration in it."""
-    ends = low, high = fault.bounds(seen, sibling)
-    grid = np.unique([*np.linspace(low, high, GRID), min(max(0.0, low), high)])
-    log_ratio = _finite(lambda t: fault.log_ratio(seen, sibling, t))
-    values = [log_ratio(float(t)) for t in grid]
-    i = int(np.argmax(values))
-    neighbours = float(grid[max(0, i - 1)]), float(grid[min(i + 1, grid.size - 1)])
-    return Candidate(fault, sibling, float(grid[i]), values[i] - penalty, neighbours, ends)
-
-
-def _refined(one: Candidate, seen: Any) -> Candidate:
-    """At the most likely size between the neighbours."""
-    from scipy.optimize import minimize_scalar
-
-    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
-    low, high = one.neighbours
-    found = minimize_scalar(
-        lambda t: -log_ratio(t), bounds=one.neighbours, method="bounded", options={"xatol": PRECISION * (high - low)}
-    )
-    more = -float(found.fun) - log_ratio(one.t)
-    return replace(one, t=float(found.x), gain=one.gain + more) if more > 0.0 else one
-
-
-def _finite(function: Callable[[float], float]) -> Callable[[float], float]:
-    """A function that is far below 0 where it is not finite."""
-
-    def log_ratio(t: float) -> float:
-        value = function(t)
-        return value if isfinite(value) else -1e300
-
-    return log_ratio
-
-
-def _fit(one: Candidate, seen: Any) -> Fit:
-    """The size with its interval by the likelihood."""
-    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
-    ends = (_end(log_ratio, one.t, end, log_ratio(one.t) - DROP) for end in one.ends)
-    (low, is_low_end), (high, is_high_end) = ends
-    return Fit(one.t, low, high, is_low_end, is_high_end)
-
-
-def _finding(one: Candidate, seen: Any, fit: Fit | None = None) -> Finding:
-    fault, sibling = one.fault, one.sibling
-    fit = fit or _fit(one, seen)
-    estimate, *sizes = (fault.size(seen, sibling, t) for t in (fit.t, fit.low, fit.high))
-    interval = ConfidenceInterval(min(sizes), max(sizes), CONFIDENCE, "likelihood ratio", estimate)
-    return Finding(fault.words(seen, sibling, fit), fault.kind, fault.place(sibling), estimate, interval, one.gain)
-
-
-def _end(log_ratio: Callable[[float], float], t: float, end: float, least: float) -> tuple[float, bool]:
-    """Where the likelihood falls below some least value between t and an end, or the end, and whether it is that."""
-    from scipy.optimize import brentq
-
-    places = (t + float(part) * (end - t) for part in 2.0 ** np.arange(-12.0, 1.0))
-    outer = next((at for at in places if log_ratio(at) < least), None)
-    if outer is None:
-        return end, True
-    # A function that is far below 0 at once is not followed to the last digit.
-    found = brentq(lambda size: max(log_ratio(size) - least, -STEEP), t, outer, rtol=1e-6, disp=False)
-    return float(found), False

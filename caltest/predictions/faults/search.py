@@ -1,0 +1,156 @@
+"""The sizes of faults that explain outcomes best: maxima of likelihoods, with intervals."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isfinite, log
+from typing import Any
+
+import numpy as np
+
+from caltest._results.values import ConfidenceInterval, Finding
+from caltest.predictions.faults.fault import Fault, Faults
+from caltest.predictions.faults.sizes import Fit
+
+GRID = 13
+"""Sizes at which the likelihood of a fault is looked at before its maximum is searched."""
+
+DROP = 1.9207
+"""What the logarithm of the likelihood loses at the ends of a 95 % interval, half the quantile of chi-squared."""
+
+CONFIDENCE = 0.95
+"""Level of the intervals."""
+
+FEWEST = 100.0
+"""Observations whose logarithm is the penalty of smaller samples too, so that few calibrated ones have findings."""
+
+SIBLINGS = 5
+"""Siblings of a fault whose likelihood is maximised, those whose scores promise most."""
+
+REACH = 20.0
+"""Gains at the best of the grid this far below the largest are refined for the first of a kind only."""
+
+PRECISION = 1e-4
+"""Of sizes, as a share of the distance of two sizes of the grid."""
+
+NAMED_TOO = 2
+"""Siblings of a fault whose words follow its own."""
+
+STEEP = 50.0
+"""Differences of log likelihoods beyond which no more is asked of them when an end of an interval is searched."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fault of some place at the most likely of some sizes, with its neighbours and the ends of all sizes."""
+
+    fault: Fault[Any]
+    sibling: int
+    t: float
+    gain: float
+    neighbours: tuple[float, float]
+    ends: tuple[float, float]
+
+
+def candidates_of(faults: Faults, seen: Any) -> list[Candidate]:
+    """Every kind of fault in its most promising places, with the largest gain first."""
+    common = 0.5 * log(max(float(faults.weights.sum()), FEWEST)) + log(max(len(faults.kinds), 1))
+    found = [
+        _most_likely(fault, seen, sibling, common + log(fault.n_choices or fault.n_siblings))
+        for fault in faults.kinds
+        for sibling in _siblings(fault, seen)
+    ]
+    return sorted(found, key=lambda one: -one.gain)
+
+
+def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) -> list[Candidate]:
+    """The likeliest fault of each kind and others like the best, at their most likely sizes.
+
+    Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
+    """
+    first = {one.fault.kind: one for one in reversed(likely)}
+    near = [refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH]
+    order = {fault.kind: i for i, fault in enumerate(kinds)}
+    return sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
+
+
+def apart_from(best: Candidate, likely: list[Candidate], seen: Any) -> list[Candidate]:
+    """The likeliest siblings of the best that are clear by themselves and that it does not bring about."""
+    fault = best.fault
+    others = [
+        refined(one, seen)
+        for one in likely
+        if one.fault is fault and one.sibling != best.sibling and fault.apart(seen, best.sibling, one.sibling)
+    ]
+    return sorted((one for one in others if one.gain > 0.0), key=lambda one: -one.gain)[:NAMED_TOO]
+
+
+def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
+    promising = fault.promising(seen)
+    if promising is None:
+        return list(range(fault.n_siblings))
+    best = np.argsort(-promising, kind="stable")[:SIBLINGS]
+    return [int(sibling) for sibling in best if promising[sibling] > -inf]
+
+
+def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> Candidate:
+    """The most likely size of a grid, which has calibration in it."""
+    ends = low, high = fault.bounds(seen, sibling)
+    grid = np.unique([*np.linspace(low, high, GRID), min(max(0.0, low), high)])
+    log_ratio = _finite(lambda t: fault.log_ratio(seen, sibling, t))
+    values = [log_ratio(float(t)) for t in grid]
+    i = int(np.argmax(values))
+    neighbours = float(grid[max(0, i - 1)]), float(grid[min(i + 1, grid.size - 1)])
+    return Candidate(fault, sibling, float(grid[i]), values[i] - penalty, neighbours, ends)
+
+
+def refined(one: Candidate, seen: Any) -> Candidate:
+    """At the most likely size between the neighbours."""
+    from scipy.optimize import minimize_scalar
+
+    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
+    low, high = one.neighbours
+    found = minimize_scalar(
+        lambda t: -log_ratio(t), bounds=one.neighbours, method="bounded", options={"xatol": PRECISION * (high - low)}
+    )
+    more = -float(found.fun) - log_ratio(one.t)
+    return replace(one, t=float(found.x), gain=one.gain + more) if more > 0.0 else one
+
+
+def _finite(function: Callable[[float], float]) -> Callable[[float], float]:
+    """A function that is far below 0 where it is not finite."""
+
+    def log_ratio(t: float) -> float:
+        value = function(t)
+        return value if isfinite(value) else -1e300
+
+    return log_ratio
+
+
+def fit_of(one: Candidate, seen: Any) -> Fit:
+    """The size with its interval by the likelihood."""
+    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
+    ends = (_end(log_ratio, one.t, end, log_ratio(one.t) - DROP) for end in one.ends)
+    (low, is_low_end), (high, is_high_end) = ends
+    return Fit(one.t, low, high, is_low_end, is_high_end)
+
+
+def finding_of(one: Candidate, seen: Any, fit: Fit | None = None) -> Finding:
+    """The finding with its words and its interval, of the fit if there is one."""
+    fault, sibling = one.fault, one.sibling
+    fit = fit or fit_of(one, seen)
+    estimate, *sizes = (fault.size(seen, sibling, t) for t in (fit.t, fit.low, fit.high))
+    interval = ConfidenceInterval(min(sizes), max(sizes), CONFIDENCE, "likelihood ratio", estimate)
+    return Finding(fault.words(seen, sibling, fit), fault.kind, fault.place(sibling), estimate, interval, one.gain)
+
+
+def _end(log_ratio: Callable[[float], float], t: float, end: float, least: float) -> tuple[float, bool]:
+    """Where the likelihood falls below some least value between t and an end, or the end, and whether it is that."""
+    from scipy.optimize import brentq
+
+    places = (t + float(part) * (end - t) for part in 2.0 ** np.arange(-12.0, 1.0))
+    outer = next((at for at in places if log_ratio(at) < least), None)
+    if outer is None:
+        return end, True
+    # A function that is far below 0 at once is not followed to the last digit.
+    found = brentq(lambda size: max(log_ratio(size) - least, -STEEP), t, outer, rtol=1e-6, disp=False)
+    return float(found), False
