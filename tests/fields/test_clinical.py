@@ -419,3 +419,14 @@ def test_a_decision_curve_says_what_its_columns_are():
     row = found.rows[0]
     assert row.loss == pytest.approx(row.recalibrated - row.model)
     assert "loss: how much more the recalibrated risks have than those of the model" in str(found)
+
+
+def test_certain_risks_do_not_make_events_of_the_others():
+    """All events are at a risk of 1: no intercept and no slope fits the others, among which there are none."""
+    p = np.concatenate([np.ones(10), np.linspace(0.1, 0.4, 60)])
+    y = np.repeat([1, 0], [10, 60])
+    result = clinical.validate(p, y, n_resamples=99, rng=1)
+    names = [row.name for row in result.rows]
+    assert names == ["O:E ratio", "c-statistic", "ICI", "E50", "E90", "Emax"]
+    assert all(result.row(name).interval is None for name in names[2:])
+    assert "slope do not exist for no events of risks between 0 and 1" in str(result)

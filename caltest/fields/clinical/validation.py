@@ -140,11 +140,13 @@ def validate(
         wrong = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0])
         _, others = redrawn(wrong, errors, number, np.random.default_rng(seed).spawn(1)[0])
     intervals, notes = _intervals(p, y, observed, level)
-    if min(events, y.size - events) >= FEWEST_EVENTS:
+    inner = y[(p > 0.0) & (p < 1.0)]
+    between = "" if inner.size == y.size else ", of risks between 0 and 1"
+    if min(inner.sum(), inner.size - inner.sum()) >= FEWEST_EVENTS:
         intervals |= _intervals_of_errors(p, grid, line, others, level)
         notes += _notes_of_expectation(p, events)
     else:
-        found = f"{events} with the event and {y.size - events} without"
+        found = f"{inner.sum()} with the event and {inner.size - inner.sum()} without{between}"
         notes += (f"no intervals of ICI, E50, E90 and Emax: {found}, wanted at least {FEWEST_EVENTS} of each",)
     exists = np.isfinite(null)
     rows = tuple(
@@ -152,7 +154,7 @@ def validate(
         for i in range(len(NAMES))
         if np.isfinite(observed[i]) and exists[:, i].sum() >= FEWEST
     )
-    notes += (*_notes_of_existence(p, events, y.size, exists), *_notes_of_rounding(p))
+    notes += (*_notes_of_existence(p, y, exists), *_notes_of_rounding(p))
     return ClinicalValidation(
         rows=rows,
         curve=_banded(grid, line, lines, level, curve),
@@ -203,8 +205,8 @@ def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
         if has_slope:
             found[:, 2] = logistic_fits(design, inner, np.array([0.0, 1.0]), nothing)[:, 1]
             found[:, 3] = concordance(y, middle_ranks)
-        alike = (y == y[:, :1]).all(axis=1)
-        found[alike, 1:] = np.nan
+        found[(inner == inner[:, :1]).all(axis=1), 1:3] = np.nan
+        found[(y == y[:, :1]).all(axis=1), 3] = np.nan
         others, line = errors(y)
         return np.column_stack([found, others]), line
 
@@ -236,7 +238,7 @@ def _intervals(
         error = float(1.0 / np.sqrt(risks @ (1.0 - risks)))
         found[NAMES[1]] = ConfidenceInterval(a - z * error, a + z * error, level, "normal limit")
     notes: tuple[str, ...] = ()
-    if 0 < y.sum() < y.size:
+    if kept.any() and y[kept].min() < y[kept].max():
         try:
             found[NAMES[2]] = cox_calibration(p, y, confidence_level=level).slope_interval
         except ValueError as reason:
@@ -246,20 +248,23 @@ def _intervals(
     return found, notes
 
 
-def _notes_of_existence(p: FloatArray, events: int, n: int, exists: BoolArray) -> tuple[str, ...]:
+def _notes_of_existence(p: FloatArray, y: Array, exists: BoolArray) -> tuple[str, ...]:
     """Which measures need events and cases without, and how often calibrated data have both."""
-    if np.unique(p[(p > 0.0) & (p < 1.0)]).size == 0:
+    kept = (p > 0.0) & (p < 1.0)
+    if np.unique(p[kept]).size == 0:
         return ()
-    names = "calibration in the large, slope and c"
-    if events in (0, n):
-        return (f"{names} do not exist for {'no events' if events == 0 else 'events alone'}",)
+    where = "" if kept.all() else " of risks between 0 and 1"
+    all_three = kept.all() or y.min() == y.max()
+    names = "calibration in the large, slope and c" if all_three else "calibration in the large and slope"
+    if y[kept].min() == y[kept].max():
+        return (f"{names} do not exist for {'events alone' if y[kept][0] else 'no events'}{where}",)
     share = float(exists[:, 1].mean())
     if share >= RARELY:
         return ()
     given = "have no p-value" if exists[:, 1].sum() < FEWEST else "have p-values that are exact given that they exist"
     return (
-        f"{100 * (1 - share):.2g} % of calibrated data sets with these risks have no event, or nothing else, and there "
-        f"{names} do not exist: they {given}",
+        f"{100 * (1 - share):.2g} % of calibrated data sets with these risks have no event{where}, or nothing else, "
+        f"and there {names} do not exist: they {given}",
     )
 
 
