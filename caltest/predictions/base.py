@@ -678,8 +678,10 @@ def require_same_classes(classes: Sequence[Any] | None, wanted: Sequence[Any] | 
 
 
 def named_one(known: Predictions | None, new: Predictions) -> Predictions:
-    """One of the new predictions, to check others against, or the known one if it has names of its classes."""
-    return new.take(slice(0, 1)) if known is None or known.classes is None else known
+    """One of the new predictions, to check others against, or the known one if it has more names of its classes."""
+    if known is None or (known.classes is None and (known._columns is None or new.classes is not None)):
+        return new.take(slice(0, 1))
+    return known
 
 
 def median_standard_deviation(standard_deviations: FloatArray) -> float:

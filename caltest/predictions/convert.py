@@ -17,7 +17,6 @@ from caltest._basics.numerics import (
     index_of,
     order_of,
     own_errstate,
-    to_array,
 )
 from caltest._basics.threads import progress_bars
 from caltest._results.report import EXCLUDED
@@ -201,9 +200,11 @@ def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, cop
         )
     if _are_distributions(data):
         return from_foreign(data, classes)
-    array = column(to_array(data, "predictions"))
+    table = Table.of(data, "predictions")
+    array = column(table.array("predictions"))
     if array.ndim == 2:
-        return Categorical(array, classes=classes) if copy else Categorical.borrowed(array, classes)
+        named = Table(array, table.names)
+        return Categorical(named, classes=classes) if copy else Categorical.borrowed(named, classes)
     if array.ndim == 1:
         return Bernoulli(array, classes=classes) if copy else Bernoulli.borrowed(array, classes)
     raise ValueError(
@@ -245,16 +246,16 @@ def as_sample(
     else:
         table, observed = (Table.of(data, name) for data, name in zip((predictions, targets), names, strict=True))
         table, remarks = table.in_order_of(observed, *names)
-        predictions = table.array(names[0])
+        predictions = Table(table.array(names[0]), table.names)
         kept, outcomes = _complete(observed, names[1], missing)
-        not_swapped(predictions, outcomes)
+        not_swapped(predictions.values, outcomes)
         classes = classes_of(table.names, outcomes, classes)
     try:
         converted = as_predictions(predictions, classes, copy=copy)
         checked = converted.check_targets(outcomes, names[1])
     except ValueError:
-        if classes is None and isinstance(predictions, np.ndarray):
-            not_numbers(predictions, outcomes, names[1])
+        if classes is None and isinstance(predictions, Table):
+            not_numbers(predictions.values, outcomes, names[1])
         raise
     if kept is not None:
         remarks = (*remarks, missing_note(len(checked) - kept.size, len(checked)))
@@ -318,6 +319,13 @@ def _in_order_of(observed: Table, predictions: Any, names: tuple[str, str]) -> t
 def _unused_names(predictions: Any) -> tuple[Any, ...] | None:
     """Names of columns that predictions were made of, where their classes have no names."""
     return predictions._columns if isinstance(predictions, Predictions) and predictions.classes is None else None
+
+
+def names_of_columns(predictions: ArrayLike) -> tuple[str, ...]:
+    """Names of the columns of a table, or of that which predictions without names of classes were made of."""
+    are_made = _are_distributions(predictions)
+    names = _unused_names(predictions) if are_made else Table.of(predictions, "predictions").names
+    return tuple(map(str, names)) if names is not None and len(names) > 1 else ()
 
 
 def in_order_of_targets(

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, OwnErrstate
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, OwnErrstate, to_array
 from caltest._validation import Settings, choice, class_order, real_array
+from caltest._validation.labels import classes_of
 from caltest.predictions import Predictions
-from caltest.predictions.convert import as_predictions, in_order_of_targets
+from caltest.predictions.convert import as_predictions, in_order_of_targets, names_of_columns
 from caltest.recalibration.shared.inputs import SCALES, Scores, labels_of, log_probabilities, read_scores
 from caltest.recalibration.shared.seen import digest, rows_of, seen_note, share_seen
 from caltest.recalibration.shared.storage import (
@@ -106,13 +107,11 @@ class CalibrationMap(OwnErrstate, ABC):
     def to_dict(self) -> dict[str, Any]:
         """Name of the map, settings and arrays, as lists; maps inside maps are dictionaries too.
 
-        Without names of classes, and numbers that recognise predictions, if there are none.
+        Without names, and numbers that recognise predictions, if there are none.
         """
         entries = {item.name: plain(getattr(self, item.name)) for item in fields(self)}
-        return {
-            "map": type(self).__name__,
-            **{name: value for name, value in entries.items() if name not in ("classes", "fitted_rows") or value},
-        }
+        left_out = [name for name in ("classes", "column_names", "fitted_rows") if not entries.get(name)]
+        return {"map": type(self).__name__, **{name: entries[name] for name in entries if name not in left_out}}
 
     @staticmethod
     def from_dict(entries: dict[str, Any]) -> "CalibrationMap":
@@ -229,7 +228,8 @@ class ProbabilityCalibrator(Calibrator):
                 f"{type(self).__name__} finds no map ({error}), wanted numbers that double precision tells apart; "
                 "rescale them"
             ) from error
-        return replace(fitted, classes=scores.classes, fitted_rows=digest(scores.rows))
+        columns = names_of_columns(predictions)
+        return replace(fitted, classes=scores.classes, column_names=columns or None, fitted_rows=digest(scores.rows))
 
     def _check(self, scores: Scores) -> None:
         if self.binary and scores.n_columns > 1:
@@ -259,11 +259,15 @@ class ProbabilityMap(CalibrationMap):
         Number k of classes that it was fitted for.
     classes
         Names of the classes in the order of the columns, if the fit had some.
+    column_names
+        Names of the columns of the fit. Data with columns of these names, or of those of the classes, are matched by
+        them; with others by their position.
     """
 
     input: str
     n_classes: int
     classes: tuple[Any, ...] | None = field(default=None, kw_only=True)
+    column_names: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     binary: ClassVar[bool] = False
     """As that of the method."""
@@ -272,12 +276,15 @@ class ProbabilityMap(CalibrationMap):
         require(self.input in SCALES, "input", self.input, "'probabilities' or 'logits'")
         least = "2" if self.binary else "at least 2"
         require(self.n_classes >= 2 and not (self.binary and self.n_classes > 2), "n_classes", self.n_classes, least)
-        if self.classes is not None:
-            names = self.classes.tolist() if isinstance(self.classes, np.ndarray) else self.classes
+        for name in ("classes", "column_names"):
+            names = getattr(self, name)
+            if names is None:
+                continue
+            names = names.tolist() if isinstance(names, np.ndarray) else names
             listed = isinstance(names, (list, tuple)) and all(isinstance(one, Hashable) and one == one for one in names)
             wanted = f"{self.n_classes} names that are all different"
-            require(listed and len(names) == len(set(names)) == self.n_classes, "classes", names, wanted)
-            object.__setattr__(self, "classes", tuple(names))
+            require(listed and len(names) == len(set(names)) == self.n_classes, name, names, wanted)
+            object.__setattr__(self, name, tuple(names))
 
     def __call__(self, predictions: ArrayLike, *, classes: Sequence[Any] | None = None) -> Any:
         """Recalibrated probabilities: of ``Predictions`` the same family, of arrays an array of the same shape.
@@ -318,11 +325,18 @@ class ProbabilityMap(CalibrationMap):
 
     def _read(self, predictions: ArrayLike, classes: Sequence[Any] | None) -> tuple[Scores, Scores, IntArray | None]:
         """Scores as they are given and in the order of the classes of the fit, and that order."""
+        columns, given = names_of_columns(predictions), classes
+        if given is not None or (self.classes is not None and set(columns).isdisjoint(self.column_names or ())):
+            classes = classes_of(columns, to_array(list(self.classes or ()), "classes"), classes)
         scores = read_scores(predictions, self.input, classes)
         if scores.n_classes != self.n_classes or (self.binary and scores.n_columns > 1):
             wanted = "(n,) numbers of class 1" if self.binary else f"{self.n_classes}"
             raise ValueError(f"predictions: got {scores.n_classes} classes, wanted {wanted} as in the fit")
-        order = class_order(scores.classes, self.classes, "predictions")
+        names = columns or tuple(map(str, scores.classes or ()))
+        if given is not None or set(names).isdisjoint(self.column_names or ()):
+            order = class_order(scores.classes, self.classes, "predictions")
+        else:
+            order = class_order(names, self.column_names, "predictions")
         return scores, scores.reordered(order), order
 
     def _mapped(

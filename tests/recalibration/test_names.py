@@ -1,12 +1,14 @@
 """Names of classes: maps match them in any order, or refuse."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import logit
 
 import caltest as ct
 from caltest.recalibration import (
     BetaCalibration,
+    CalibrationMap,
     GPCalibrator,
     Isotonic,
     OneVsRest,
@@ -55,6 +57,31 @@ def test_binary_maps_match_outcomes_by_name(method, scale):
     np.testing.assert_allclose(fitted(turned, classes=["yes", "no"]), 1.0 - wanted, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("as_kind", [pd.DataFrame, lambda frame: ct.Categorical(frame)], ids=["frame", "Categorical"])
+@pytest.mark.parametrize("labels", [Y, LABELS], ids=["places", "names"])
+def test_maps_match_columns_by_name(as_kind, labels, tmp_path):
+    frame = pd.DataFrame(P, columns=NAMES)
+    fitted = VectorScaling().fit(as_kind(frame), labels)
+    fitted.save(tmp_path / "map.npz")
+    wanted = VectorScaling().fit(P, Y)(P)
+    for one in (fitted, CalibrationMap.load(tmp_path / "map.npz")):
+        answer = one(as_kind(frame[OTHER]))
+        found = answer if isinstance(answer, np.ndarray) else answer.probabilities
+        np.testing.assert_allclose(found, wanted[:, ORDER], rtol=1e-12)
+        # Names that have nothing in common with those of the fit say nothing.
+        np.testing.assert_array_equal(one(pd.DataFrame(P, columns=["p", "q", "r"])), wanted)
+        with pytest.raises(ValueError, match="predictions: got classes"):
+            one(pd.DataFrame(P, columns=["a", "b", "d"]))
+        with pytest.raises(ValueError, match="wanted them in the order of the columns"):
+            one(frame, classes=OTHER)
+
+
+def test_maps_match_columns_by_names_that_were_given_to_the_fit():
+    frame, wanted = pd.DataFrame(P, columns=NAMES), VectorScaling(input="logits").fit(np.log(P), Y)(np.log(P))
+    fitted = VectorScaling(input="logits").fit(np.log(P), LABELS, classes=NAMES)
+    np.testing.assert_allclose(fitted(np.log(frame[OTHER])), wanted[:, ORDER], rtol=1e-12)
+
+
 def test_reports_and_choices_match_names():
     method = VectorScaling()
     fitted = method.fit(ct.Categorical(P, classes=NAMES), LABELS)
@@ -89,3 +116,19 @@ def test_unnamed_data_do_not_make_names_forgotten():
     }
     with pytest.raises(ValueError, match=r"models\['turned'\]"):
         ct.compare_models(three, Y)
+
+
+def test_columns_of_the_same_names_in_another_order_are_refused():
+    frame = pd.DataFrame(P, columns=NAMES)
+    turned = frame[OTHER]
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel())
+    calls = [
+        lambda: ct.compare_models({"one": frame, "other": turned}, Y, rng=1),
+        lambda: ct.PairedSKCETest(kernel)(frame, turned, Y),
+        lambda: ct.SequentialCalibrationTest("likelihood").update(frame, Y).update(P, Y).update(turned, Y),
+        lambda: ct.AsymptoticBlockSKCETest(kernel, 2).accumulator().update(frame, Y).update(turned, Y),
+        lambda: ct.Categorical(frame).with_classes(OTHER),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="order"):
+            call()

@@ -13,6 +13,7 @@ from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._loops.rows import FEW_CLASSES, classes_from_uniforms
 from caltest._validation import class_in_words, class_names
+from caltest._validation.labels import in_order_of_columns
 from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import (
@@ -77,7 +78,7 @@ class FinitePredictions(Predictions):
         """Number k of outcomes."""
 
     def with_classes(self, classes: Sequence[Any]) -> Self:
-        names = class_names(classes, self.n_classes)
+        names = class_names(in_order_of_columns(self._columns, classes), self.n_classes)
         require_same_classes(names, self.classes, "classes")
         named = copy(self)
         named.classes = names
