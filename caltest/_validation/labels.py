@@ -191,7 +191,7 @@ def classes_of(names: tuple[Any, ...] | None, targets: Array, classes: Sequence[
     said = said_to_occur(text)
     if targets.dtype.kind == "b" and said in ([True, False], [False, True]):
         return said
-    numbers = [int(one) for one in said] if said else _numbers(text)
+    numbers = [int(one) for one in said] if said else numbers_of(text)
     if targets.dtype.kind not in "biuf" or numbers is None or targets.ndim != 1:
         return None
     by_name = bool(np.isin(targets, numbers).all())
@@ -210,20 +210,22 @@ def classes_of(names: tuple[Any, ...] | None, targets: Array, classes: Sequence[
     return numbers if by_name and not by_place else None
 
 
-def in_order_of_columns(names: tuple[Any, ...] | None, classes: Sequence[Any] | None) -> Sequence[Any] | None:
+def in_order_of_columns(
+    names: tuple[Any, ...] | None, classes: Sequence[Any] | None, name: str = "classes"
+) -> Sequence[Any] | None:
     """Names of classes as given; ``ValueError`` if they are those of the columns in another order."""
     if names is None or not isinstance(classes, Iterable) or getattr(classes, "shape", None) == ():
         return classes
     text, given = [str(name) for name in names], [str(name) for name in classes]
     if given != text and sorted(given) == sorted(text):
         raise ValueError(
-            f"classes: got {given!r}, wanted them in the order of the columns of the predictions, which are named "
-            f"{text!r}; leave classes out, and the names of the columns are used"
+            f"{name}: got {given!r}, wanted them in the order of the columns of the predictions, which are named "
+            f"{text!r}; leave {name} out, and the names of the columns are used"
         )
     return classes
 
 
-def _numbers(names: list[str]) -> list[float] | None:
+def numbers_of(names: Sequence[str]) -> list[float] | None:
     """Names as numbers, or the whole numbers at their ends if all have the same words before these."""
     try:
         numbers = [float(name) for name in names]

@@ -88,8 +88,8 @@ class TargetKernel(Kernel):
     is_identity: ClassVar[bool] = False
     """Whether it is 1 for equal targets and 0 for others."""
 
-    def check_classes(self, n_classes: int) -> None:
-        """Raise ``ValueError`` if the kernel is for another number of classes."""
+    def check_classes(self, n_classes: int, names: list[str]) -> None:
+        """Raise ``ValueError`` if the kernel is for another number of classes, or for these in another order."""
 
     @property
     def of_difference(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, read_only
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, Table, read_only
 from caltest._validation import positive_semidefinite
 from caltest.kernels.base import Predicted, TargetKernel
 
@@ -25,7 +25,7 @@ class MatrixKernel(TargetKernel):
     Parameters
     ----------
     matrix
-        (k, k) array-like, in the order of the classes.
+        (k, k) array-like, in the order of the classes, which is checked where both have names.
 
     Raises
     ------
@@ -46,7 +46,9 @@ class MatrixKernel(TargetKernel):
     of_classes = True
 
     def __post_init__(self) -> None:
-        values = positive_semidefinite(self.matrix, "matrix")
+        table = Table.of(self.matrix, "matrix")
+        values = positive_semidefinite(table, "matrix")
+        object.__setattr__(self, "_names", [str(name) for name in table.names or ()])
         object.__setattr__(self, "matrix", read_only(values, np.float64))
         if not self.matrix.any():
             raise ValueError("matrix: got 0 everywhere, wanted a matrix that tells classes apart")
@@ -73,9 +75,12 @@ class MatrixKernel(TargetKernel):
         tile: FloatArray = self.matrix[rows[..., :, None], columns[..., None, :]]
         return tile
 
-    def check_classes(self, n_classes: int) -> None:
+    def check_classes(self, n_classes: int, names: list[str]) -> None:
         if n_classes != self.n_classes:
             raise ValueError(f"matrix: got {self.n_classes} rows and columns, wanted {n_classes}, one for each class")
+        given = vars(self)["_names"]
+        if given != names and sorted(given) == sorted(names):
+            raise ValueError(f"matrix: got the columns {given!r}, wanted those of the predictions, {names!r}")
 
     @property
     def n_classes(self) -> int:

@@ -137,6 +137,11 @@ class Predictions(OwnErrstate, ABC):
         vars(new).update(kept, _parameters=parameters, _indices=())
         return new
 
+    @property
+    def _names(self) -> list[str]:
+        """Those of the classes, else of the columns that the probabilities were in, as text; empty without any."""
+        return [str(name) for name in self.classes or self._columns or ()]
+
     def __len__(self) -> int:
         return self.shape[-1]
 

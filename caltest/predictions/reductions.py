@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, own_errstate, read_only
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, index_of, own_errstate, read_only
 from caltest._loops.rows import maxima
 from caltest._validation import class_in_words, whole_number
 from caltest._validation.groups import labels_of
@@ -108,7 +108,8 @@ def class_groups(
         As in ``top_label``.
     groups
         The group of each class, in the order of the columns: k names or numbers, of which at least two differ
-        (``ValueError`` otherwise, and if one is missing).
+        (``ValueError`` otherwise, and if one is missing). A series of pandas whose index has the names of the classes
+        can have another order.
 
     Examples
     --------
@@ -120,6 +121,10 @@ def class_groups(
     """
     categorical, y = categorical_sample(predictions, targets, classes)
     names, group = labels_of(groups, "groups")
+    index = index_of(groups)
+    labels = [] if index is None else [str(name) for name in index]
+    if labels and sorted(labels) == sorted(categorical._names):
+        group = group[[labels.index(name) for name in categorical._names]]
     if group.size != categorical.n_classes or names.size < 2:
         raise ValueError(
             f"groups: got {group.size} values, {names.size} of them different, wanted one for each of "

@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from operator_bounds import operator_bounds, operator_norms
 from samples import samples
@@ -276,3 +277,14 @@ def test_matrices_for_targets_that_are_no_classes():
     for predictions in (ct.Normal(P[:, 0], 1.0), ct.Ensemble(P)):
         with pytest.raises(TypeError, match="target_kernel: got MatrixKernel"):
             ct.SKCE(kernel)(predictions, P[:, 1])
+
+
+def test_a_matrix_whose_columns_are_other_classes_in_another_order_is_refused():
+    names, order = list("abcd"), [2, 0, 1, 3]
+    matrix = pd.DataFrame(random_matrix(0), index=names, columns=names)
+    named, places = ct.Categorical(P, classes=names), np.array(names, dtype=object)[Y]
+    turned = matrix.iloc[order, order]
+    assert ct.SKCE(with_matrix(matrix))(named, places) == ct.SKCE(with_matrix(matrix.to_numpy()))(P, Y)
+    for p, y in ((named, places), (pd.DataFrame(P, columns=names), Y)):
+        with pytest.raises(ValueError, match="matrix: got the columns"):
+            ct.SKCE(with_matrix(turned))(p, y)

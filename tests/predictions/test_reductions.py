@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 import caltest as ct
@@ -103,3 +104,13 @@ def test_wrong_lenses(sample):
     for groups in ([0, 1], [0] * 6):
         with pytest.raises(ValueError, match="wanted one for each of 6 classes"):
             ct.predictions.class_groups(*sample, groups)
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2, 0], ["cat", "dog", "car", "cat"]], ids=["places", "names"])
+def test_groups_with_an_index_are_those_of_classes_by_name(labels):
+    frame = pd.DataFrame(np.eye(4, 3) / 2.0 + 1.0 / 6.0, columns=["cat", "dog", "car"])
+    frame.loc[3] = [0.2, 0.3, 0.5]
+    kinds = pd.Series({"car": "vehicle", "dog": "animal", "cat": "animal"})
+    grouped, outcomes = ct.predictions.class_groups(frame, labels, kinds)
+    np.testing.assert_allclose(grouped.probabilities[:, 1], frame["car"])
+    assert outcomes.tolist() == ["animal", "animal", "vehicle", "animal"]

@@ -150,9 +150,8 @@ class Categorical(ClassProbabilities):
         if other.n_classes != self.n_classes:
             raise ValueError(f"{name}: got {other.n_classes} classes, wanted {self.n_classes} as in the predictions")
         require_same_classes(other.classes, self.classes, name)
-        given, wanted = ([str(one) for one in some.classes or some._columns or ()] for some in (other, self))
-        if sorted(given) == sorted(wanted):
-            require_same_classes(given, wanted, name)
+        if sorted(other._names) == sorted(self._names):
+            require_same_classes(other._names, self._names, name)
 
     def probability_vectors(self) -> FloatArray:
         return self.probabilities

@@ -144,7 +144,7 @@ class FinitePredictions(Predictions):
     def gram(self, kernel: TargetKernel) -> FloatArray:
         """Matrix (k, k) of the target kernel between outcomes."""
         for _, term in kernel.weighted_terms:
-            term.check_classes(self.n_classes)
+            term.check_classes(self.n_classes, self._names)
         outcomes = np.arange(self.n_classes)
         return self.target_tile(kernel, outcomes, outcomes)
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, OwnErrstate, Table
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, OwnErrstate, Table, index_of
 from caltest._validation import class_names, class_order, label_probabilities, switch
 from caltest._validation.arrays import same_length
+from caltest._validation.labels import in_order_of_columns
 from caltest.predictions.classes.categorical import Bernoulli
 
 
@@ -54,7 +55,8 @@ class MultiLabel(OwnErrstate):
     ) -> None:
         table = Table.of(probabilities, "probabilities")
         self.probabilities, note = label_probabilities(table.array("probabilities"))
-        self.names = class_names(table.names if names is None else names, self.probabilities.shape[1])
+        given = table.names if names is None else in_order_of_columns(table.names, names, "names")
+        self.names = class_names(given, self.probabilities.shape[1])
         self.independent = switch("independent", independent)
         self.notes = (note,) if note else ()
         self._index = table.index
@@ -91,17 +93,19 @@ class MultiLabel(OwnErrstate):
     def with_targets(self, targets: ArrayLike) -> tuple["MultiLabel", FloatArray, tuple[str, ...]]:
         """Predictions and targets (n, L) of 0, 1 and NaN for missing ones, in the same order, and notes on that."""
         rows = _rows_of_names(targets)
-        if rows is not None:
+        if rows is None:
+            table = Table.of(targets, "targets")
+            observed = self._indicators(table)
+        else:
             observed = self._occurrences(rows)
             same_length(len(self), len(observed))
-            return self, observed, ()
-        table = Table.of(targets, "targets")
-        given = Table(self.probabilities, index=self._index)
-        given, notes = given.in_order_of(table, "predictions", "targets")
-        observed = self._indicators(table)
+            table = Table(observed, index=index_of(targets))
+        given, notes = Table(self.probabilities, index=self._index).in_order_of(table, "predictions", "targets")
         if not notes:
             return self, observed, ()
-        return MultiLabel(given.values, self.names, independent=self.independent), observed, notes
+        matched = MultiLabel(given.values, self.names, independent=self.independent)
+        matched.notes = self.notes
+        return matched, observed, notes
 
     def _occurrences(self, rows: Sequence[Any]) -> FloatArray:
         place = {name: j for j, name in enumerate(self._names)}

@@ -7,6 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import increasing_numbers, real_array
+from caltest._validation.labels import numbers_of
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, SquaredEuclidean, Wasserstein1
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Categorical
@@ -32,7 +33,8 @@ class Ordinal(Categorical):
     probabilities
         (n, k) array-like, one row per observation, with the columns in the order of the classes; as in ``Categorical``.
     classes
-        Names of the classes in the order of the columns, if the labels are not 0..k-1.
+        Names of the classes in the order of the columns, if the labels are not 0..k-1. ``ValueError`` if these, or
+        those of columns, are numbers that are not in order, as in a table whose columns were sorted as text.
     positions
         (k,) array-like of increasing numbers, in the unit of bandwidths of targets; by default 0..k-1. ``ValueError``
         for others.
@@ -57,6 +59,7 @@ class Ordinal(Categorical):
         self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None, positions: ArrayLike | None = None
     ) -> None:
         super().__init__(probabilities, classes=classes)
+        _check_numbered(self._names)
         self._positions = _increasing(np.arange(self.n_classes) if positions is None else positions, self.n_classes)
 
     @classmethod
@@ -104,6 +107,15 @@ class Ordinal(Categorical):
         classes, and those between distant ones most.
         """
         return ProductKernel(ExponentialKernel(Wasserstein1(), "median"), LaplacianKernel("median"))
+
+
+def _check_numbered(names: Sequence[str]) -> None:
+    numbers = numbers_of(names) if names else None
+    if numbers is not None and not (numbers == sorted(numbers) or numbers == sorted(numbers, reverse=True)):
+        raise ValueError(
+            f"classes: got {list(names)!r} in this order, wanted columns in the order of the classes; sort them as "
+            "numbers, or pass probabilities.to_numpy() if the names do not say the order"
+        )
 
 
 def _increasing(positions: ArrayLike, k: int) -> FloatArray:

@@ -122,3 +122,19 @@ def test_rounded_up():
     p = ct.MultiLabel(np.minimum(P * 1.0000001, 1.0000001))
     assert p.probabilities.max() == 1.0
     assert "exceeded 1" in p.notes[0]
+
+
+def test_rows_of_names_are_matched_by_the_index_too():
+    frame = pd.DataFrame(np.minimum(P * 1.0000001, 1.0000001), columns=NAMES, index=list("abcd"))
+    rows = pd.Series([{name for name, one in zip(NAMES, row, strict=True) if one} for row in Y], index=list("abcd"))
+    turned = ct.MultiLabel(frame)
+    found, observed, notes = turned.with_targets(rows.loc[list("dbca")])
+    np.testing.assert_array_equal(observed, Y[[3, 1, 2, 0]])
+    np.testing.assert_array_equal(found.probabilities, turned.probabilities[[3, 1, 2, 0]])
+    assert "matched by their index" in notes[0]
+    assert found.notes == turned.notes
+
+
+def test_names_in_another_order_than_the_columns_are_refused():
+    with pytest.raises(ValueError, match=r"names: got .*, wanted them in the order of the columns"):
+        ct.MultiLabel(pd.DataFrame(P, columns=NAMES), NAMES[::-1])

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from slow import h_matrix_finite
@@ -181,3 +182,12 @@ def test_bad_probabilities_and_labels():
 def test_gaussian_kernels_of_the_distance_warn():
     with pytest.warns(ct.kernels.KernelWarning, match="1-Wasserstein"):
         ct.GaussianKernel(ct.kernels.Wasserstein1(), 1.0)
+
+
+@pytest.mark.parametrize("names", [["1", "10", "2"], [3, 1, 2], ["grade 1", "grade 10", "grade 2"]])
+def test_numbers_of_classes_that_are_not_in_order_are_refused(names):
+    p = np.full((2, 3), 1.0 / 3.0)
+    for make in (lambda: ct.Ordinal(p, classes=names), lambda: ct.Ordinal(pd.DataFrame(p, columns=names))):
+        with pytest.raises(ValueError, match="wanted columns in the order of the classes"):
+            make()
+    assert ct.Ordinal(p, classes=[3, 2, 1]).n_classes == 3
