@@ -12,6 +12,7 @@ from caltest._basics.numerics import (
     BoolArray,
     FloatArray,
     IntArray,
+    order_of,
     own_errstate,
     resampling_pvalue,
     seed_of,
@@ -21,6 +22,7 @@ from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
 from caltest._validation.arrays import refuse_rows, same_length
+from caltest._validation.groups import rows_of
 from caltest.named_tests import OmnibusTest
 from caltest.predictions.censored import Censored, in_rows_of, notes_on_times, ranges_of
 
@@ -322,10 +324,11 @@ def _redrawn(method: str, ends: FloatArray, k: int, rng: np.random.Generator) ->
 
 def _limits(predictions: ArrayLike, targets: Censored, limits: ArrayLike) -> FloatArray:
     """``F(limit)`` (n,) of the time at which each row would have been censored."""
-    ends, time, event = np.asarray(Censored(limits, np.ones(len(targets))).time), targets.time, targets.event
+    ends = rows_of(limits, "limits", order_of(targets, predictions)).array("limits")
+    ends, time, event = np.asarray(Censored(ends, np.ones(len(targets))).time), targets.time, targets.event
     same_length(len(targets), len(ends))
     refuse_rows(np.where(event, ends < time, ends != time), ends, "limits", "the time where censored, a later one else")
-    laws, low, high = ranges_of(predictions, Censored(ends, np.ones(len(targets))))
+    laws, low, high = ranges_of(in_rows_of(targets, predictions), Censored(ends, np.ones(len(targets))))
     if laws is None:
         raise TypeError("predictions: got probabilities at the times, wanted distributions, which say what F(limit) is")
     if (low < high).any():

@@ -11,18 +11,16 @@ from caltest._basics.numerics import (
     ArrayLike,
     FloatArray,
     OwnErrstate,
-    Table,
     column,
     generator_of,
     in_one_order,
-    index_of,
     order_of,
     own_errstate,
 )
 from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
 from caltest._validation.labels import said_to_occur
 from caltest.predictions import Predictions
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.convert import as_predictions, brought_into_order
 from caltest.predictions.misread import OF_TIMES, converted, some_of
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
 from caltest.predictions.standard_scores import FARTHEST
@@ -202,13 +200,11 @@ def rounding(targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str,
 
 def in_rows_of(targets: Censored, predictions: ArrayLike) -> Predictions:
     """Predictions with their rows in the order of the times, where both have the same labels of pandas objects."""
-    laws = as_predictions(predictions)
     if not isinstance(targets, Censored):
         raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
-    table = Table(np.arange(len(laws)), index=index_of(predictions))
-    rows, notes = table.in_order_of(order_of(targets, None), "predictions", "targets")
+    laws: Predictions
+    laws, notes = brought_into_order(order_of(targets, None), as_predictions(predictions))
     if notes:
-        laws = laws.take(rows.values)
         laws.notes = (*laws.notes, *notes)
     return laws
 

@@ -1,6 +1,7 @@
 """Predictions with the targets observed for them; user data become such checked samples here, once."""
 
 from collections.abc import Sequence
+from copy import copy as copy_of
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Literal, TypeAlias, get_args
@@ -203,10 +204,11 @@ def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, cop
     table = Table.of(data, "predictions")
     array = column(table.array("predictions"))
     if array.ndim == 2:
-        named = Table(array, table.names)
-        return Categorical(named, classes=classes) if copy else Categorical.borrowed(named, classes)
+        rows = Table(array, table.names, table.index)
+        return Categorical(rows, classes=classes) if copy else Categorical.borrowed(rows, classes)
     if array.ndim == 1:
-        return Bernoulli(array, classes=classes) if copy else Bernoulli.borrowed(array, classes)
+        rows = Table(array, index=table.index)
+        return Bernoulli(rows, classes=classes) if copy else Bernoulli.borrowed(rows, classes)
     raise ValueError(
         f"predictions: got shape {array.shape}, wanted (n, k) probabilities of k classes "
         "or (n,) probabilities of class 1; for members of ensembles wrap them in ct.Ensemble"
@@ -240,7 +242,7 @@ def as_sample(
     remarks: tuple[str, ...] = ()
     if _are_distributions(predictions):
         observed = Table.of(targets, names[1])
-        predictions, remarks = _in_order_of(observed, predictions, names)
+        predictions, remarks = brought_into_order(observed, predictions, names)
         kept, outcomes = _complete(observed, names[1], missing)
         classes = classes_of(_unused_names(predictions), outcomes, classes)
     else:
@@ -257,6 +259,8 @@ def as_sample(
         if classes is None and isinstance(predictions, Table):
             not_numbers(predictions.values, outcomes, names[1])
         raise
+    if order.index is not None and converted.index is not order.index:
+        converted = copy_of(converted)._labelled(order.index)
     if kept is not None:
         remarks = (*remarks, missing_note(len(checked) - kept.size, len(checked)))
         converted, checked = converted.take(kept), checked[kept]
@@ -307,7 +311,9 @@ def _complete(observed: Table, name: str, missing: Missing | None) -> tuple[IntA
     return kept, observed.take(places).array(name)
 
 
-def _in_order_of(observed: Table, predictions: Any, names: tuple[str, str]) -> tuple[Any, tuple[str, ...]]:
+def brought_into_order(
+    observed: Table, predictions: Any, names: tuple[str, str] = ("predictions", "targets")
+) -> tuple[Any, tuple[str, ...]]:
     """Distributions in the order of targets with the same labels of rows, and notes if they were in another."""
     index = index_of(predictions)
     if index is None:
@@ -335,7 +341,7 @@ def in_order_of_targets(
     observed = Table.of(targets, "targets")
     if _are_distributions(predictions):
         classes = classes_of(_unused_names(predictions), observed.array("targets"), classes)
-        return _in_order_of(observed, predictions, ("predictions", "targets"))[0], classes
+        return brought_into_order(observed, predictions)[0], classes
     table, _ = Table.of(predictions, "predictions").in_order_of(observed, "predictions", "targets")
     return table, classes_of(table.names, observed.array("targets"), classes)
 

@@ -95,7 +95,10 @@ Read = tuple[tuple[str, ...], FloatArray, FloatArray, tuple[int, ...]]
 
 
 def _positional(predictions: ArrayLike, targets: ArrayLike) -> Read:
-    """Members (n, m) with outcomes (n,), or (n, m, d) with (n, d), where d is the number of stations."""
+    """Members (n, m) with outcomes (n,), or (n, m, d) with (n, d), where d is the number of stations.
+
+    Dates are in the order of an index of times of pandas, else in that in which they come.
+    """
     family = getattr(predictions, "family", "Ensemble")
     if family != "Ensemble":
         raise TypeError(f"predictions: got {family} predictions, wanted members, as an array or ct.Ensemble")
@@ -112,6 +115,10 @@ def _positional(predictions: ArrayLike, targets: ArrayLike) -> Read:
     wanted = members.shape[:1] + members.shape[2:]
     if outcomes.shape != wanted:
         raise ValueError(f"targets: got shape {outcomes.shape}, wanted {wanted}, the outcomes of the predictions")
+    times = order_of(targets, predictions).index
+    if type(times).__name__ in ("DatetimeIndex", "PeriodIndex"):
+        rows = np.argsort(times, kind="stable")
+        members, outcomes = members[rows], outcomes[rows]
     members, outcomes = (
         (members.swapaxes(1, 2), outcomes) if members.ndim == 3 else (members[:, None], outcomes[:, None])
     )

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, generator_apart, own_errstate
+from caltest._basics.numerics import Array, ArrayLike, Table, generator_apart, order_of, own_errstate
 from caltest._validation import finite_array, real_array, refuse_rows, same_length
-from caltest.predictions.convert import as_predictions
+from caltest._validation.groups import rows_of
+from caltest.predictions.convert import as_predictions, brought_into_order
 from caltest.predictions.residuals import Residuals, pit_values as continuous_pit_values
 
 
@@ -56,7 +57,8 @@ def pit_values(
     >>> weather.pit_values(ct.Gamma([1.0], [2.0]), [2.0], dry=0.6)[1].round(3)
     array([0.853])
     """
-    laws, amounts = as_predictions(predictions), real_array(targets, "targets", 1)
+    laws, _ = brought_into_order(Table.of(targets, "targets"), as_predictions(predictions))
+    amounts = real_array(targets, "targets", 1)
     if laws.has_jumps:
         raise TypeError(f"predictions: got {laws.family} predictions, wanted a continuous family")
     same_length(len(laws), len(amounts))
@@ -64,7 +66,8 @@ def pit_values(
     is_dry = amounts == 0.0
     # Of dry cases any amount will do, which some families want to be above 0.
     residuals, u = continuous_pit_values(laws, np.where(is_dry, 1.0, amounts))
-    atom = np.broadcast_to(finite_array(np.asarray(0.0 if dry is None else dry), "dry"), amounts.shape)
+    given = rows_of(0.0 if dry is None else dry, "dry", order_of(targets, predictions)).array("dry")
+    atom = np.broadcast_to(finite_array(given, "dry"), amounts.shape)
     refuse_rows((atom < 0.0) | (atom > 1.0), atom, "dry", "probabilities")
     u = atom + (1.0 - atom) * u
     at_zero = atom + (1.0 - atom) * laws.cdf(np.zeros(len(amounts)))
