@@ -6,6 +6,8 @@ import polars as pl
 import pytest
 
 import caltest as ct
+from caltest.fields import d_calibration, weather
+from caltest.fields.horizons import _limits
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is missing")
 
@@ -165,7 +167,8 @@ def test_families_made_of_pandas_objects_are_matched_by_their_index(made, y):
     assert found.statistic == ct.calibration_test(in_order, y[SHUFFLED], **SETTINGS).statistic
     assert found.notes[-1] == "predictions and targets were matched by their index, which is in another order"
     assert found.statistic != ct.calibration_test(predictions, series(y).to_numpy(), **SETTINGS).statistic
-    assert in_order.index is None
+    assert in_order.index.equals(predictions.index[SHUFFLED])
+    assert predictions.take(SHUFFLED.reshape(2, -1)).index is None
 
 
 def test_columns_of_parameters_are_matched_by_their_index():
@@ -192,8 +195,8 @@ def test_columns_name_the_classes_of_families_as_they_do_of_frames(family):
     assert ct.calibration_test(predictions.take(SHUFFLED), y[SHUFFLED], **SETTINGS).pvalue_kind == "exact"
     with pytest.raises(ValueError, match=r"classes: got .'high', 'low', 'middle'., wanted them in the order"):
         ct.calibration_test(predictions, y, classes=["high", "low", "middle"], **SETTINGS)
-    with pytest.raises(ValueError, match=r"names of the columns of the predictions .1, 2, 0. as well as their places"):
-        ct.calibration_test(family(FRAME.set_axis([1, 2, 0], axis=1)), LABELS, **SETTINGS)
+    with pytest.raises(ValueError, match=r"names of the columns of the predictions .2, 1, 0. as well as their places"):
+        ct.calibration_test(family(FRAME.set_axis([2, 1, 0], axis=1)), LABELS, **SETTINGS)
 
 
 TIME, SEEN = np.exp(X + RNG.normal(size=N)), RNG.random(N) < 0.8
@@ -310,4 +313,38 @@ def test_mixtures_have_the_index_of_their_components():
     assert ct.SKCE(plain.default_kernel())(labelled, series(y)) == pytest.approx(
         ct.SKCE(plain.default_kernel())(plain.take(series(np.arange(N)).to_numpy()), series(y).to_numpy()), rel=1e-9
     )
-    assert labelled.take(slice(0, 5)).index is None
+    assert labelled.take(slice(0, 5)).index.equals(INDEX[:5])
+
+
+def test_amounts_of_rain_are_matched_with_their_laws_and_dry_shares():
+    amounts, dry = np.maximum(X, 0.0), 0.2 + 0.6 * (np.arange(N) % 7) / 7.0
+    wanted = weather.pit_values(ct.Gamma(1.0 + X**2, 1.0), amounts, dry=dry, rng=1)[1]
+    laws = ct.Gamma(pd.Series(1.0 + X**2, INDEX), 1.0)
+    found = weather.pit_values(laws, series(amounts), dry=pd.Series(dry, INDEX), rng=1)[1]
+    wet = amounts[SHUFFLED] > 0.0
+    np.testing.assert_allclose(found[wet], wanted[SHUFFLED][wet])
+    np.testing.assert_array_equal(weather.pit_values(laws, amounts, dry=series(dry), rng=1)[1], wanted)
+
+
+@pytest.mark.parametrize("y", [series, lambda time: pd.Series(time, INDEX)], ids=["other order", "same order"])
+def test_limits_of_survival_are_matched(y):
+    time, limits = 0.1 + X**2, 9.0 + np.arange(N)
+    events, means = np.ones(N), 0.5 + (np.arange(N) % 5)
+    wanted = d_calibration(ct.Gamma(means, 1.0), ct.Censored(time, events), limits=limits, n_resamples=19, rng=1)
+    laws, targets = ct.Gamma(pd.Series(means, INDEX), 1.0), ct.Censored(y(time), events)
+    for given in (series(limits), pd.Series(limits, INDEX)):
+        ends = _limits(laws, targets, given)
+        np.testing.assert_allclose(
+            np.sort(ends), np.sort(_limits(ct.Gamma(means, 1.0), ct.Censored(time, events), limits))
+        )
+        found = d_calibration(laws, targets, limits=given, n_resamples=19, rng=1)
+        assert found.statistic == pytest.approx(wanted.statistic)
+
+
+def test_dates_of_forecasts_are_in_the_order_of_time():
+    times = pd.date_range("2026-01-01", periods=N)
+    members, outcomes = RNG.normal(size=(N, 4)), np.convolve(RNG.normal(size=N + 2), np.ones(3), "valid")
+    wanted = weather.rank_histogram(members, outcomes, horizon=3, rng=1, n_resamples=99)
+    frame, shuffled = pd.DataFrame(members, times), pd.Series(outcomes, times).iloc[SHUFFLED]
+    for given in (frame, frame.iloc[SHUFFLED]):
+        assert weather.rank_histogram(given, shuffled, horizon=3, rng=1, n_resamples=99).to_dict() == wanted.to_dict()

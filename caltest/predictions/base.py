@@ -137,6 +137,12 @@ class Predictions(OwnErrstate, ABC):
         vars(new).update(kept, _parameters=parameters, _indices=())
         return new
 
+    def _labelled(self, index: Any, rows: Any = None) -> Self:
+        """These, with the labels of an index of pandas, or of some rows of one; without any for None and for stacks."""
+        known = index is not None and np.ndim(rows) < 2
+        self._indices = (index if rows is None else index[rows],) if known else ()
+        return self
+
     @property
     def _names(self) -> list[str]:
         """Those of the classes, else of the columns that the probabilities were in, as text; empty without any."""
@@ -213,7 +219,8 @@ class Predictions(OwnErrstate, ABC):
 
     def take(self, index: Any) -> Self:
         """The predictions at an index of the last dimension: a slice or an integer array of any shape."""
-        return self._like(*(one[index] if isinstance(one, np.ndarray) else one.take(index) for one in self._parameters))
+        parts = (one[index] if isinstance(one, np.ndarray) else one.take(index) for one in self._parameters)
+        return self._like(*parts)._labelled(self.index, index)
 
     @abstractmethod
     def sample(self, rng: Any = None, size: int | None = None) -> Array:

@@ -138,7 +138,7 @@ def reduced(categorical: Categorical, probabilities: FloatArray, names: Sequence
     """Predictions of other classes, with the notes of those that they are made from."""
     new = Categorical(probabilities, classes=names)
     new.notes = (*categorical.notes, *new.notes)
-    return new
+    return new._labelled(categorical.index)
 
 
 def one_against_rest(categorical: Categorical, y: Array) -> list[tuple[Bernoulli, Array]]:
@@ -146,17 +146,18 @@ def one_against_rest(categorical: Categorical, y: Array) -> list[tuple[Bernoulli
     names = [class_in_words(name) for name in categorical.classes or range(categorical.n_classes)]
     # Copies, since what is returned must not read the caller's array.
     columns = [column.copy() for column in categorical.probabilities.T]
-    return [
-        (Bernoulli.reduced(columns[c], f"{name} against the rest", categorical.notes), (y == c).astype(np.intp))
-        for c, name in enumerate(names)
-    ]
+    laws = (
+        Bernoulli.reduced(p, f"{name} against the rest", categorical.notes)
+        for p, name in zip(columns, names, strict=True)
+    )
+    return [(one._labelled(categorical.index), (y == c).astype(np.intp)) for c, one in enumerate(laws)]
 
 
 def reduce_to_top_label(categorical: Categorical) -> tuple[Bernoulli, IntArray]:
     """Confidences of the most probable classes, and these classes, the first one among equals."""
     confidence, top = np.empty(len(categorical)), np.empty(len(categorical), dtype=np.intp)
     maxima(read_only(categorical.probabilities, np.float64), confidence, top)
-    return Bernoulli.reduced(confidence, "top label", categorical.notes), top
+    return Bernoulli.reduced(confidence, "top label", categorical.notes)._labelled(categorical.index), top
 
 
 def reduce_to_binary(predictions: Predictions) -> tuple[Bernoulli, IntArray]:

@@ -173,7 +173,7 @@ class FamilyMap(CalibrationMap):
         given = as_predictions(predictions)
         if given.family != self.family:
             raise ValueError(f"predictions: got {given.family} predictions, wanted {self.family} ones as in the fit")
-        answer = self._apply(given)
+        answer = self._apply(given)._labelled(given.index)
         answer.notes = (*answer.notes, *seen_note(self.share_seen(given)))
         return answer
 

@@ -114,3 +114,47 @@ def test_groups_with_an_index_are_those_of_classes_by_name(labels):
     grouped, outcomes = ct.predictions.class_groups(frame, labels, kinds)
     np.testing.assert_allclose(grouped.probabilities[:, 1], frame["car"])
     assert outcomes.tolist() == ["animal", "animal", "vehicle", "animal"]
+
+
+def labelled(kind):
+    """Predictions and outcomes with the same labels, those of the outcomes in another order, and that order."""
+    rng = np.random.default_rng(4)
+    p, means = rng.dirichlet(np.ones(3), 60), rng.normal(size=60)
+    order = rng.permutation(60)
+    predictions = pd.DataFrame(p) if kind == "classes" else ct.Normal(pd.Series(means), 1.0)
+    targets = rng.integers(0, 3, 60) if kind == "classes" else means + rng.normal(size=60)
+    return predictions, targets, pd.Series(targets).iloc[order], order
+
+
+REDUCTIONS = {
+    "top_label": ("classes", ct.top_label),
+    "classwise": ("classes", lambda p, y: ct.classwise(p, y)[1]),
+    "top_m": ("classes", lambda p, y: ct.predictions.top_m(p, y, 1)),
+    "class_groups": ("classes", lambda p, y: ct.predictions.class_groups(p, y, [0, 1, 1])),
+    "label": ("classes", lambda p, y: (ct.MultiLabel(p).label(1), (y == 1).astype(int))),
+    "tempered": ("classes", lambda p, y: (ct.Categorical(p).at_temperature(2.0), y)),
+    "recalibrated": ("classes", lambda p, y: (recalibrated(ct.Categorical(p)), y)),
+    "taken": ("classes", lambda p, y: (ct.Categorical(p).take(np.arange(60)[::-1]), y)),
+    "pit_values": ("numbers", ct.pit_values),
+    "standardised_residuals": ("numbers", ct.standardised_residuals),
+    "tempered numbers": ("numbers", lambda p, y: (p.at_temperature(2.0), y)),
+    "taken numbers": ("numbers", lambda p, y: (p.take(np.arange(60)[::-1]), y)),
+}
+
+
+def recalibrated(p):
+    return ct.recalibration.TemperatureScaling().fit(p, [0, 1, 2] * 20)(p)
+
+
+@pytest.mark.filterwarnings("ignore:.*were matched by their index")
+@pytest.mark.parametrize(("kind", "reduce"), REDUCTIONS.values(), ids=REDUCTIONS)
+def test_rows_keep_their_labels(kind, reduce):
+    predictions, targets, shuffled, order = labelled(kind)
+    weights = np.linspace(0.1, 1.0, 60)
+    p, y = reduce(predictions, pd.Series(targets))
+    kernel = ct.SKCE().resolve(p).kernel
+    wanted = ct.estimators.WeightedSKCE(kernel, pd.Series(weights))(p, y)
+    assert wanted != pytest.approx(ct.estimators.WeightedSKCE(kernel, weights[order])(p, y), rel=1e-3)
+    p, y = reduce(predictions, shuffled)
+    for some in (pd.Series(weights), pd.Series(weights).iloc[order]):
+        assert ct.estimators.WeightedSKCE(kernel, some)(p, y) == pytest.approx(wanted, rel=1e-9)

@@ -57,7 +57,7 @@ class ClassProbabilities(FinitePredictions):
         checked, _ = self._checked(probabilities, True)
         if checked.shape != self._array.shape:
             raise ValueError(f"probabilities: got shape {checked.shape}, wanted {self._array.shape}")
-        return self._like(checked)
+        return self._like(checked)._labelled(self.index)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Labels 0..k-1, booleans or words such as yes and no for two, or names of ``classes``, as integers (n,)."""
@@ -172,7 +172,7 @@ class Categorical(ClassProbabilities):
             logs = np.log(self.probabilities)
         logs -= logs.max(axis=-1, keepdims=True)
         powers = np.exp(logs / positive_number("temperature", temperature))
-        return self._like(powers / powers.sum(axis=-1, keepdims=True))
+        return self._like(powers / powers.sum(axis=-1, keepdims=True))._labelled(self.index)
 
 
 class Bernoulli(ClassProbabilities):
@@ -270,4 +270,5 @@ class Bernoulli(ClassProbabilities):
         0, 1/2 and 1 stay.
         """
         logit = scipy.special.logit(self._array)
-        return self._like(scipy.special.expit(logit / positive_number("temperature", temperature)))
+        tempered = self._like(scipy.special.expit(logit / positive_number("temperature", temperature)))
+        return tempered._labelled(self.index)

@@ -88,7 +88,8 @@ class MultiLabel(OwnErrstate):
 
     def column(self, j: int) -> Bernoulli:
         """The predictions of the label in column j."""
-        return Bernoulli.reduced(np.ascontiguousarray(self.probabilities[:, j]), f"label {self.texts[j]}", self.notes)
+        p = np.ascontiguousarray(self.probabilities[:, j])
+        return Bernoulli.reduced(p, f"label {self.texts[j]}", self.notes)._labelled(self._index)
 
     def with_targets(self, targets: ArrayLike) -> tuple["MultiLabel", FloatArray, tuple[str, ...]]:
         """Predictions and targets (n, L) of 0, 1 and NaN for missing ones, in the same order, and notes on that."""

@@ -116,7 +116,7 @@ class CountPredictions(Predictions):
     def take(self, index: Any) -> Self:
         new = self._like(*(one[index] for one in self._parameters))
         new._table = None if self._table is None else self._table.take(index)
-        return new
+        return new._labelled(self.index, index)
 
     def _flat(self) -> Self:
         return self._like(*(parameter.ravel() for parameter in self._parameters))

@@ -90,7 +90,7 @@ class Univariate(Predictions):
         parameters = tuple(values[index] for values in self._parameters)
         new = super()._like(*parameters)
         new._rows = self._rows[index]
-        return new
+        return new._labelled(self.index, index)
 
     @abstractmethod
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:

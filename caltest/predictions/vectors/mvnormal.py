@@ -328,7 +328,7 @@ class MvNormal(Predictions):
         t = positive_number("temperature", temperature)
         if not np.isfinite(t * self.covariance).all():
             raise ValueError(f"temperature: got {t:.6g}, with which a covariance is infinite, wanted a smaller one")
-        return self._like(self.mean, t * self.covariance, np.sqrt(t) * self._root)
+        return self._like(self.mean, t * self.covariance, np.sqrt(t) * self._root)._labelled(self.index)
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-d / median) x Gaussian`` with d the distance of (m, S**1/2), W2 for covariances that commute."""
