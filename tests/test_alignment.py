@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 
 import caltest as ct
 from caltest.fields import d_calibration, weather
@@ -348,3 +349,27 @@ def test_dates_of_forecasts_are_in_the_order_of_time():
     frame, shuffled = pd.DataFrame(members, times), pd.Series(outcomes, times).iloc[SHUFFLED]
     for given in (frame, frame.iloc[SHUFFLED]):
         assert weather.rank_histogram(given, shuffled, horizon=3, rng=1, n_resamples=99).to_dict() == wanted.to_dict()
+
+
+def test_distributions_of_scipy_have_the_index_of_their_parameters():
+    y = X + RNG.normal(size=N)
+    kernel = ct.SKCE(ct.Normal(X, 1.0).default_kernel())
+    wanted = kernel(ct.Normal(X[SHUFFLED], 1.0), y[SHUFFLED])
+    for law in (stats.norm(pd.Series(X, INDEX), 1.0), stats.norm(scale=np.ones(N), loc=pd.Series(X, INDEX))):
+        assert kernel(law, series(y)) == wanted
+    with pytest.raises(ValueError, match="got parameters with different indices"):
+        kernel(stats.norm(pd.Series(X, INDEX), series(np.exp(X))), y)
+
+
+def test_coordinates_of_vectors_in_another_order_are_refused():
+    columns = ["east", "north"]
+    means, targets = (pd.DataFrame(RNG.normal(size=(N, 2)), INDEX, columns) for _ in range(2))
+    variances = pd.DataFrame(np.exp(RNG.normal(size=(N, 2))), INDEX, columns)
+    law = ct.MvNormal(means, variances)
+    plain = ct.MvNormal(means.to_numpy(), variances.to_numpy())
+    kernel = ct.SKCE(plain.default_kernel())
+    assert kernel(law, targets) == kernel(plain, targets.to_numpy())
+    with pytest.raises(ValueError, match="targets: got the columns"):
+        kernel(law, targets[columns[::-1]])
+    with pytest.raises(ValueError, match="covariance: got the columns"):
+        ct.MvNormal(means, variances[columns[::-1]])

@@ -225,6 +225,13 @@ def in_order_of_columns(
     return classes
 
 
+def require_order_of(wanted: Sequence[Any] | None, names: Sequence[Any] | None, name: str) -> None:
+    """Raise ``ValueError`` if columns have the wanted names in another order."""
+    known, given = ([str(one) for one in some or ()] for some in (wanted, names))
+    if given != known and sorted(given) == sorted(known):
+        raise ValueError(f"{name}: got the columns {given!r}, wanted them in the order of the predictions, {known!r}")
+
+
 def numbers_of(names: Sequence[str]) -> list[float] | None:
     """Names as numbers, or the whole numbers at their ends if all have the same words before these."""
     try:

@@ -7,6 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, Table, read_only
 from caltest._validation import positive_semidefinite
+from caltest._validation.labels import require_order_of
 from caltest.kernels.base import Predicted, TargetKernel
 
 PRINTED = 10
@@ -48,7 +49,7 @@ class MatrixKernel(TargetKernel):
     def __post_init__(self) -> None:
         table = Table.of(self.matrix, "matrix")
         values = positive_semidefinite(table, "matrix")
-        object.__setattr__(self, "_names", [str(name) for name in table.names or ()])
+        object.__setattr__(self, "_names", table.names)
         object.__setattr__(self, "matrix", read_only(values, np.float64))
         if not self.matrix.any():
             raise ValueError("matrix: got 0 everywhere, wanted a matrix that tells classes apart")
@@ -78,9 +79,7 @@ class MatrixKernel(TargetKernel):
     def check_classes(self, n_classes: int, names: list[str]) -> None:
         if n_classes != self.n_classes:
             raise ValueError(f"matrix: got {self.n_classes} rows and columns, wanted {n_classes}, one for each class")
-        given = vars(self)["_names"]
-        if given != names and sorted(given) == sorted(names):
-            raise ValueError(f"matrix: got the columns {given!r}, wanted those of the predictions, {names!r}")
+        require_order_of(names, vars(self)["_names"], "matrix")
 
     @property
     def n_classes(self) -> int:

@@ -83,6 +83,8 @@ class Predictions(OwnErrstate, ABC):
     """Names of the outcomes, if these are classes."""
     _columns: tuple[Any, ...] | None = None
     """Names of the columns of the data frame of probabilities, which name classes if the targets are such names."""
+    _coordinates: tuple[Any, ...] | None = None
+    """Names of the columns of the data frame of means of vectors."""
     _indices: tuple[Any, ...] = ()
     """Those of the pandas objects among the arguments."""
     redraws: ClassVar[str] = "targets redrawn from the predictions"

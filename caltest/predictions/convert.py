@@ -22,7 +22,7 @@ from caltest._basics.numerics import (
 from caltest._basics.threads import progress_bars
 from caltest._results.report import EXCLUDED
 from caltest._validation import not_numbers, not_swapped, switch
-from caltest._validation.labels import classes_of
+from caltest._validation.labels import classes_of, require_order_of
 from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions
@@ -146,12 +146,12 @@ def excluded_in_words(count: int, outcomes: Sequence[str]) -> str:
     return f"{count} outcomes occurred to which probability 0 was given ({which})"
 
 
-def from_foreign(data: Any, classes: Sequence[Any] | None = None) -> Predictions:
+def from_foreign(data: Any) -> Predictions:
     """The predictions of a distribution with array parameters, or of a list of distributions of one family."""
     if from_scipy.is_continuous_of_no_family(data[0] if isinstance(data, (list, tuple)) else data):
-        return Continuous(data)
+        return Continuous(data)._labelled(from_scipy.index_of_parameters(data))
     rows = joined([_rows(one, i) for i, one in enumerate(data)]) if isinstance(data, (list, tuple)) else _rows(data)
-    return _predictions(rows, {} if classes is None else {"classes": classes})
+    return _predictions(rows)._labelled(from_scipy.index_of_parameters(data))
 
 
 def _rows(data: Any, position: int = 0) -> Described:
@@ -162,16 +162,12 @@ def _rows(data: Any, position: int = 0) -> Described:
     raise TypeError(f"predictions: got a {type(data).__name__} at position {position}, wanted distributions only")
 
 
-def _predictions(described: Described, options: dict[str, Any]) -> Predictions:
-    if options and described.family not in ("Bernoulli", "Categorical"):
-        raise TypeError(f"classes: got names for {described.name} predictions, which have no classes")
+def _predictions(described: Described) -> Predictions:
     if described.components is not None:
         (weights,) = described.arguments
-        components = [_predictions(described.components.component(a), {}) for a in range(weights.shape[1])]
+        components = [_predictions(described.components.component(a)) for a in range(weights.shape[1])]
         return Mixture(components, weights)
-    predictions: Predictions = getattr(import_module("caltest.predictions"), described.family)(
-        *described.arguments, **options
-    )
+    predictions: Predictions = getattr(import_module("caltest.predictions"), described.family)(*described.arguments)
     return predictions
 
 
@@ -192,6 +188,8 @@ def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, cop
 
     Without ``copy`` they can read the caller's array, and then last no longer than the call.
     """
+    if not isinstance(data, (Predictions, MultiLabel)) and _are_distributions(data):
+        data = from_foreign(data)
     if isinstance(data, Predictions):
         return data if classes is None else data.with_classes(classes)
     if isinstance(data, MultiLabel):
@@ -199,8 +197,6 @@ def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, cop
             f"predictions: got {data.describe()}, which only calibration_test takes as a whole; pass one label, "
             f"p.label({next(iter(data.names or (0,)))!r}), with its column of the targets"
         )
-    if _are_distributions(data):
-        return from_foreign(data, classes)
     table = Table.of(data, "predictions")
     array = column(table.array("predictions"))
     if array.ndim == 2:
@@ -238,6 +234,8 @@ def as_sample(
         raise TypeError("targets: got predictions; the arguments are swapped, pass the predictions first")
     if missing not in (None, *get_args(Missing)):
         raise ValueError(f'missing: got {missing!r}, wanted "refuse" or "drop"')
+    if _are_distributions(predictions):
+        predictions = as_predictions(predictions)
     names, order = (f"{prefix}predictions", f"{prefix}targets"), order_of(targets, predictions)
     remarks: tuple[str, ...] = ()
     if _are_distributions(predictions):
@@ -315,6 +313,7 @@ def brought_into_order(
     observed: Table, predictions: Any, names: tuple[str, str] = ("predictions", "targets")
 ) -> tuple[Any, tuple[str, ...]]:
     """Distributions in the order of targets with the same labels of rows, and notes if they were in another."""
+    require_order_of(predictions._coordinates, observed.names, names[1])
     index = index_of(predictions)
     if index is None:
         return predictions, ()
@@ -340,6 +339,7 @@ def in_order_of_targets(
     """Predictions with their rows as ``as_sample`` matches them, and names of their classes."""
     observed = Table.of(targets, "targets")
     if _are_distributions(predictions):
+        predictions = as_predictions(predictions)
         classes = classes_of(_unused_names(predictions), observed.array("targets"), classes)
         return brought_into_order(observed, predictions)[0], classes
     table, _ = Table.of(predictions, "predictions").in_order_of(observed, "predictions", "targets")

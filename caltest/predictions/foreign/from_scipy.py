@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, to_array
+from caltest._basics.numerics import Array, FloatArray, index_of, to_array
 from caltest._validation import real_array, refuse_rows
 from caltest.predictions.foreign.described import Described, joined
 
@@ -56,6 +56,18 @@ def is_continuous_of_no_family(data: object) -> bool:
     if stats is None or not isinstance(data, stats.distributions.rv_frozen):
         return False
     return isinstance(data.dist, stats.rv_continuous) and data.dist.name not in RULES
+
+
+def index_of_parameters(data: Any) -> Any:
+    """Labels of the rows of a frozen distribution of pandas objects; ``ValueError`` if these are labelled differently.
+
+    scipy takes parameters by their position.
+    """
+    given = (*getattr(data, "args", ()), *getattr(data, "kwds", {}).values())
+    indices = [index for index in map(index_of, given) if index is not None]
+    if any(not index.equals(indices[0]) for index in indices):
+        raise ValueError("predictions: got parameters with different indices, wanted the same index for all of them")
+    return indices[0] if indices else None
 
 
 def described(data: Any) -> Described:

@@ -11,6 +11,7 @@ from caltest._loops.formulas import normals
 from caltest._loops.pair_sums.gaussian import redrawn_expectation_sums
 from caltest._loops.stacks import redraws_last
 from caltest._validation import finite_array, positive_number, real_array, real_targets, refuse_rows
+from caltest._validation.labels import require_order_of
 from caltest.kernels import (
     Euclidean,
     ExponentialKernel,
@@ -82,6 +83,8 @@ class MvNormal(Predictions):
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         means, covariances = in_one_order((mean, covariance), ("mean", "covariance"))
+        require_order_of(means.names, covariances.names, "covariance")
+        self._coordinates = means.names
         mean = real_array(means, "mean", ndim=2)
         covariance = checked_covariance(covariances.array("covariance"), *mean.shape)
         is_full = covariance.ndim == 3
