@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, Table, own_errstate
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, Table, order_of, own_errstate
 from caltest._validation import class_labels, class_names, fraction, real_targets, same_length
 from caltest._validation.labels import classes_of
 from caltest.predictions.classes.categorical import Bernoulli
@@ -70,7 +70,7 @@ def interval_coverage(intervals: ArrayLike, targets: ArrayLike, *, confidence_le
             "and then an upper one; if an interval is empty because its ends crossed, put their mean in both places"
         )
     values = real_targets(y, low.size, "targets")
-    return _reduced((low <= values) & (values <= high), confidence_level)
+    return _reduced((low <= values) & (values <= high), confidence_level, order_of(targets, intervals))
 
 
 @own_errstate
@@ -123,7 +123,7 @@ def set_coverage(
     k = members.shape[1]
     labels = class_labels(y, k, class_names(classes_of(table.names, y, classes), k))
     same_length(len(members), labels.size)
-    return _reduced(members[np.arange(labels.size), labels] == 1, confidence_level)
+    return _reduced(members[np.arange(labels.size), labels] == 1, confidence_level, order_of(targets, sets))
 
 
 def _has_names(row: Any) -> bool:
@@ -143,6 +143,6 @@ def _of_one_level(table: Table, name: str) -> Array:
     return array[..., 0] if array.ndim == 3 and array.shape[2] == 1 else array
 
 
-def _reduced(covered: BoolArray, confidence_level: float) -> tuple[Bernoulli, Array]:
+def _reduced(covered: BoolArray, confidence_level: float, order: Table) -> tuple[Bernoulli, Array]:
     claimed = np.full(covered.size, fraction("confidence_level", confidence_level))
-    return Bernoulli(claimed, classes=OUTCOMES), np.array(OUTCOMES)[covered.astype(np.intp)]
+    return Bernoulli(claimed, classes=OUTCOMES)._labelled(order.index), np.array(OUTCOMES)[covered.astype(np.intp)]

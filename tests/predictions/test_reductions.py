@@ -131,6 +131,13 @@ REDUCTIONS = {
     "classwise": ("classes", lambda p, y: ct.classwise(p, y)[1]),
     "top_m": ("classes", lambda p, y: ct.predictions.top_m(p, y, 1)),
     "class_groups": ("classes", lambda p, y: ct.predictions.class_groups(p, y, [0, 1, 1])),
+    "set_coverage": ("classes", lambda p, y: ct.predictions.set_coverage(p > 0.3, y, confidence_level=0.7)),
+    "interval_coverage": (
+        "numbers",
+        lambda p, y: ct.predictions.interval_coverage(
+            pd.DataFrame({"low": p.mean - 1.0, "high": p.mean + 1.0}), y, confidence_level=0.7
+        ),
+    ),
     "label": ("classes", lambda p, y: (ct.MultiLabel(p).label(1), (y == 1).astype(int))),
     "tempered": ("classes", lambda p, y: (ct.Categorical(p).at_temperature(2.0), y)),
     "recalibrated": ("classes", lambda p, y: (recalibrated(ct.Categorical(p)), y)),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, own_errstate
+from caltest._basics.numerics import Array, ArrayLike, index_of, own_errstate
 from caltest._validation import at_least
 from caltest._validation.arrays import finite_array, real_array, refuse_rows
 from caltest.predictions.convert import as_predictions
@@ -47,5 +47,5 @@ def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
     at_least(len(u), 2, "a test of leave-one-out transforms")
     refuse_rows((u < 0.0) | (u > 1.0), u, "values", "probabilities in [0, 1]")
     # Predictions are not known, so there is nothing to compare transforms by.
-    laws = as_predictions(np.full(len(u), 0.5))
+    laws = as_predictions(np.full(len(u), 0.5))._labelled(index_of(values))
     return Residuals(laws, StandardUniform((len(u),)), "F(Y) is uniform", (0.25, 0.5, 1.0)), u
