@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import ceil, inf
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from caltest.label_test import labels_tested
 from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Categorical, MultiLabel, Sample
-from caltest.predictions.censored import Censored, censored_pit_values, in_rows_of
+from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import Missing, as_sample
 
 
@@ -148,8 +148,7 @@ def calibration_test(
                 "belong to ct.MultiLabel(p, names), and one label, p.label(name), can be tested with all but classes"
             )
         return labels_tested(predictions, targets, n_resamples, missing, rng, progress)
-    if not isinstance(targets, Censored) and getattr(predictions, "longest", inf) < inf:
-        targets = Censored(targets, np.ones(len(Table.of(targets, "targets").values)))
+    targets = as_times(predictions, targets)
     if isinstance(targets, Censored):
         settings = {"kernel": kernel, "n_resamples": n_resamples, "weights": weights, "features": features}
         return _of_censored(predictions, targets, rng, {**settings, "lag": lag, "progress": progress})

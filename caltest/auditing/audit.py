@@ -34,7 +34,7 @@ from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Secti
 from caltest.default_test import calibration_test
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.censored import Censored, censored_pit_values, in_rows_of
+from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import as_sample
 
 USE, REPAIR = "use as it is", "recalibrate"
@@ -285,9 +285,9 @@ def audit(
         targets = labelled_as(targets, models.values())
     with progress_bars(shown):
         for name, one in models.items():
-            survival = None
-            if isinstance(targets, Censored):
-                survival = in_rows_of(targets, one), targets
+            survival, times = None, as_times(one, targets)
+            if isinstance(times, Censored):
+                survival = in_rows_of(times, one), times
                 sample = as_sample(*censored_pit_values(*survival, rng=generator_apart(seed)))
             else:
                 sample = as_sample(one, targets, classes)

@@ -1,6 +1,7 @@
 """Survival times, of which some are known only to be longer than what was seen."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from caltest._basics.numerics import (
     ArrayLike,
     FloatArray,
     OwnErrstate,
+    Table,
     column,
     generator_of,
     in_one_order,
@@ -109,6 +111,13 @@ class Censored(OwnErrstate):
     def n_censored(self) -> int:
         """How many times are censored."""
         return len(self) - int(np.count_nonzero(self.event))
+
+
+def as_times(predictions: Any, targets: Any) -> Any:
+    """Targets; those of survival curves as times of events, so that the curve is what is tested, not its intervals."""
+    if isinstance(targets, Censored) or getattr(predictions, "longest", inf) == inf:
+        return targets
+    return Censored(targets, np.ones(len(Table.of(targets, "targets").values)))
 
 
 @own_errstate

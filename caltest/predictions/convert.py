@@ -27,7 +27,7 @@ from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Bernoulli, Categorical
-from caltest.predictions.classes.finite import at_labels
+from caltest.predictions.classes.finite import FinitePredictions, at_labels
 from caltest.predictions.classes.multi_label import MultiLabel
 from caltest.predictions.foreign import from_scipy, from_torch
 from caltest.predictions.foreign.described import Described, is_foreign, is_of_scipy, is_of_torch, joined
@@ -62,9 +62,13 @@ class Sample:
 
     @property
     def as_given(self) -> Array:
-        """Targets as a call takes them: names of classes, where predictions have these."""
-        names = self.predictions.classes
-        return self.targets if names is None else np.array(names, dtype=object)[self.targets]
+        """Targets as a call takes them: names of classes, numbers in the intervals of quantiles and of times."""
+        law = self.predictions
+        if law.classes is not None:
+            return np.array(law.classes, dtype=object)[self.targets]
+        return (
+            law.observed(self.targets, np.random.default_rng(0)) if isinstance(law, FinitePredictions) else self.targets
+        )
 
     @property
     def impossible(self) -> IntArray:

@@ -389,3 +389,31 @@ def test_units_of_ensembles_are_asked_about():
     audit = ct.audit(ct.Ensemble(flow[:, :5]), flow[:, 5] / 1000.0, n_resamples=19, rng=1)
     asked = "outcomes multiplied by 1000 or so would fit the predictions: are both in the same unit?"
     assert audit.models[0].sections["data"].facts["Notes"] == asked
+
+
+RNG = np.random.default_rng(8)
+MEANS, PROBABILITIES = RNG.normal(50.0, 20.0, 80), RNG.dirichlet(np.ones(3), 80)
+LABELS = np.array([RNG.choice(3, p=row) for row in PROBABILITIES])
+FAMILIES = {
+    "quantiles": (ct.QuantileForecast([0.1, 0.5, 0.9], MEANS[:, None] + [-1.3, 0.0, 1.3]), MEANS + RNG.normal(size=80)),
+    "curves": (
+        ct.predictions.SurvivalCurve([1.0, 2.0, 9.0], np.exp(-np.array([[0.2, 0.4, 1.8]] * 80))),
+        RNG.exponential(5.0, 80),
+    ),
+    "names that are places of others": (ct.Categorical(PROBABILITIES, classes=[2, 0, 1]), np.array([2, 0, 1])[LABELS]),
+    "ordered": (ct.Ordinal(PROBABILITIES, classes=[2, 5, 9]), np.array([2, 5, 9])[LABELS]),
+}
+
+
+@pytest.mark.parametrize(("p", "y"), FAMILIES.values(), ids=FAMILIES)
+def test_the_test_of_an_audit_is_that_of_its_data(p, y):
+    wanted = ct.calibration_test(p, y, n_resamples=19, rng=1)
+    assert ct.audit(p, y, n_resamples=19, rng=1).models[0].result.statistic == pytest.approx(wanted.statistic)
+
+
+@pytest.mark.parametrize(("p", "y"), FAMILIES.values(), ids=FAMILIES)
+def test_what_is_kept_of_clusters_are_rows_of_the_data(p, y):
+    some, kept = ct.estimators.one_per_cluster(p, y, np.arange(80) // 2, rng=1)
+    pairs = y.reshape(40, 2)
+    assert ((kept == pairs[:, 0]) | (kept == pairs[:, 1])).all()
+    assert ct.SequentialCalibrationTest()(some, kept).n == 40

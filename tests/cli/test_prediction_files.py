@@ -372,7 +372,7 @@ USES = {
     "score_decomposition": lambda p, y, **o: (
         ct.score_decomposition(p, y, binning=ct.binning.UniformBinning(2), **o).miscalibration
     ),
-    "one_per_cluster": lambda p, y, **o: ct.estimators.one_per_cluster(p, y, np.arange(N) // 2, rng=0, **o)[1].tolist(),
+    "one_per_cluster": lambda p, y, **o: ct.ECE()(*ct.estimators.one_per_cluster(p, y, np.arange(N) // 2, rng=0, **o)),
     "estimate": lambda p, y, **o: ct.estimate_calibration_error(p, y, rng=0, n_folds=2, **o).squared_error,
     "recalibration": lambda p, y, **o: ct.recalibration.TemperatureScaling().fit(p, y, **o).temperature,
     "accumulator": lambda p, y, **o: ct.AsymptoticBlockSKCETest(KERNEL).accumulator().update(p, y, **o).result().pvalue,

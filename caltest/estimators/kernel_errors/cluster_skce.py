@@ -15,7 +15,7 @@ from caltest.hstatistics.redraws.of_all_families import redrawn_means
 from caltest.hstatistics.redraws.within_clusters import Clusters, Partition, within_pair_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions
-from caltest.predictions.convert import as_sample
+from caltest.predictions.convert import as_sample, observed_targets
 
 ASSUMPTIONS = (
     "outcomes independent between clusters given the predictions, of any dependence within; not used to fit or "
@@ -140,4 +140,4 @@ def one_per_cluster(
     found = as_clusters(clusters, order_of(targets, predictions))
     same_length(len(sample), len(found), "clusters")
     rows = found.independent_rows(generator_apart(rng).permutation(len(sample)))
-    return sample.predictions.take(rows), sample.targets[rows]
+    return sample.predictions.take(rows), observed_targets(targets)[rows]
