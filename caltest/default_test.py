@@ -13,6 +13,7 @@ from caltest._basics.numerics import (
     Table,
     are_chunks,
     generator_apart,
+    last_time,
     order_of,
     own_errstate,
     seed_of,
@@ -110,7 +111,7 @@ def calibration_test(
     ------
     ValueError
         For bad data, swapped arrays among them, weights that are negative, missing, all 0 or not as many as the
-        targets, or a lag of more than half of the rows.
+        targets, or a lag of more than half of the rows, or with an index of times of pandas that goes backwards.
     TypeError
         For targets that are ``Predictions``, or an unsuitable kernel.
 
@@ -183,6 +184,7 @@ ENOUGH = 5
 def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progress: bool) -> CalibrationTestResult:
     """The result of the set of rows that are a lag apart with the smallest p-value, times their number (Bonferroni)."""
     n, seed = len(sample), seed_of(rng)
+    last_time(sample.order.index)
     places = (np.arange(n) if sample.rows is None else sample.rows) % lag
     fewest = int(np.bincount(places, minlength=lag).min())
     if fewest < 2:

@@ -374,3 +374,12 @@ def test_coordinates_of_vectors_in_another_order_are_refused():
         kernel(law, targets[columns[::-1]])
     with pytest.raises(ValueError, match="covariance: got the columns"):
         ct.MvNormal(means, variances[columns[::-1]])
+
+
+def test_a_lag_takes_rows_in_the_order_of_time():
+    times = pd.date_range("2026-01-01", periods=N)
+    y = pd.Series(LABELS, times)
+    wanted = ct.calibration_test(P, LABELS, lag=3, **SETTINGS).pvalue
+    assert ct.calibration_test(pd.DataFrame(P, times).iloc[SHUFFLED], y, lag=3, **SETTINGS).pvalue == wanted
+    with pytest.raises(ValueError, match="wanted rows in the order of time"):
+        ct.calibration_test(pd.DataFrame(P, times), y.iloc[SHUFFLED], lag=3, **SETTINGS)

@@ -309,6 +309,25 @@ def order_of(targets: Any, predictions: Any) -> Table:
     return Table(np.empty(0), index=next((one for one in indices if one is not None), None))
 
 
+def are_times(index: Any) -> bool:
+    """Whether an index of pandas has times."""
+    return type(index).__name__ in ("DatetimeIndex", "PeriodIndex")
+
+
+def last_time(index: Any, latest: Any = None) -> Any:
+    """The last time of an index of times, else the one before; ``ValueError`` if times go backwards."""
+    if not are_times(index):
+        return latest
+    times = index if latest is None else index.insert(0, latest)
+    if not times.is_monotonic_increasing:
+        late = next(i for i in range(1, len(times)) if not times[i - 1] <= times[i])
+        raise ValueError(
+            f"targets: got a row of {times[late]} after one of {times[late - 1]}, wanted rows in the order of time; "
+            "sort both by their index, or pass to_numpy() of both if it is not the time of the outcomes"
+        )
+    return index[-1]
+
+
 def labelled_as(targets: Any, models: Iterable[Any]) -> Any:
     """Targets of several models with labels of rows: their own, else those of the first model that has some."""
     index = next((one for one in map(index_of, (targets, *models)) if one is not None), None)

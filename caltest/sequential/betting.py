@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, Self, TypeVar, cast, get_args
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import ArrayLike, FloatArray, order_of, ranges, seed_of, to_array
+from caltest._basics.numerics import ArrayLike, FloatArray, last_time, order_of, ranges, seed_of, to_array
 from caltest._results.values import Stored
 from caltest._validation import CalledWithData, one_of, switch
 from caltest.estimators.scores import log_mixture
@@ -196,7 +196,7 @@ class Betting(CalledWithData, ABC, Generic[Result]):
             raise ValueError(
                 "predictions: got an update without rows, wanted at least one observation; leave such updates out"
             )
-        latest = _in_order_of_time(order_of(targets, predictions).index, self._state.latest)
+        latest = last_time(order_of(targets, predictions).index, self._state.latest)
         classes = None if isinstance(predictions, Predictions) else self.classes
         sample = as_sample(*_as_batch(predictions, targets), classes, copy=True)
         state = self._state
@@ -264,20 +264,6 @@ def _is_empty(data: ArrayLike) -> bool:
     """Whether there are no rows."""
     shape = getattr(data, "shape", None)
     return shape[:1] == (0,) if isinstance(shape, tuple) else isinstance(data, (list, tuple)) and not data
-
-
-def _in_order_of_time(index: Any, latest: Any) -> Any:
-    """The last time of an index of times, else the one before; ``ValueError`` if times go backwards."""
-    if type(index).__name__ not in ("DatetimeIndex", "PeriodIndex"):
-        return latest
-    times = index if latest is None else index.insert(0, latest)
-    if not times.is_monotonic_increasing:
-        late = next(i for i in range(1, len(times)) if not times[i - 1] <= times[i])
-        raise ValueError(
-            f"targets: got a row of {times[late]} after one of {times[late - 1]}, wanted rows in the order of time; "
-            "sort both by their index, or pass to_numpy() of both if it is not the time of the outcomes"
-        )
-    return index[-1]
 
 
 def _as_batch(predictions: ArrayLike, targets: ArrayLike) -> tuple[ArrayLike, ArrayLike]:

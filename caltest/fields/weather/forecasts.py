@@ -6,7 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, Table, index_of, order_of, to_array
+from caltest._basics.numerics import (
+    Array,
+    ArrayLike,
+    BoolArray,
+    FloatArray,
+    Table,
+    are_times,
+    index_of,
+    order_of,
+    to_array,
+)
 from caltest._validation import one_of, whole_number
 from caltest.predictions import Ensemble
 from caltest.predictions.misread import codes_among, in_another_unit
@@ -116,7 +126,7 @@ def _positional(predictions: ArrayLike, targets: ArrayLike) -> Read:
     if outcomes.shape != wanted:
         raise ValueError(f"targets: got shape {outcomes.shape}, wanted {wanted}, the outcomes of the predictions")
     times = order_of(targets, predictions).index
-    if type(times).__name__ in ("DatetimeIndex", "PeriodIndex"):
+    if are_times(times):
         rows = np.argsort(times, kind="stable")
         members, outcomes = members[rows], outcomes[rows]
     members, outcomes = (
