@@ -5,6 +5,7 @@ import subprocess
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special, stats
 from scipy.special import expit
@@ -430,3 +431,24 @@ def test_certain_risks_do_not_make_events_of_the_others():
     assert names == ["O:E ratio", "c-statistic", "ICI", "E50", "E90", "Emax"]
     assert all(result.row(name).interval is None for name in names[2:])
     assert "slope do not exist for no events of risks between 0 and 1" in str(result)
+
+
+@pytest.mark.parametrize("words", [("no", "yes"), ("False", "True")])
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda p, y: clinical.validate(p, y, n_resamples=19, rng=1).row("O:E ratio").value,
+        lambda p, y: clinical.decision_curve(p, y, [0.2], n_resamples=19, rng=1).rows[0].model,
+        lambda p, y: ct.estimators.cox_calibration(p, y).intercept,
+        lambda p, _: clinical.validation_size(p).prevalence,
+    ],
+    ids=["validate", "decision_curve", "cox_calibration", "validation_size"],
+)
+def test_the_event_is_what_its_name_says(words, value):
+    rng = np.random.default_rng(2)
+    p = rng.beta(1, 3, 200)
+    event = rng.random(200) < p
+    frame, named = pd.DataFrame({words[0]: 1.0 - p, words[1]: p}), np.array(words)[event.astype(int)]
+    assert value(frame, named) == pytest.approx(value(p, event))
+    with pytest.raises(ValueError, match="in this order, of which the second is the event for"):
+        value(frame[[words[1], words[0]]], named)

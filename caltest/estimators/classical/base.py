@@ -13,6 +13,7 @@ from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
 from caltest._validation import at_least
+from caltest._validation.labels import said_to_occur
 from caltest.estimators.base import RedrawnEstimator, TextbookTail
 from caltest.predictions import Predictions
 from caltest.predictions.classes.finite import of_classes
@@ -81,6 +82,17 @@ def probability_of_one(predictions: Predictions, name: str) -> FloatArray:
         )
     p = classes.to_array()
     return p if p.ndim == 1 else np.ascontiguousarray(p[:, 1])
+
+
+def probability_of_event(predictions: Predictions, name: str) -> FloatArray:
+    """``probability_of_one``; ``ValueError`` if names such as yes and no say that class 1 is that nothing occurs."""
+    if said_to_occur(predictions._names) == [True, False]:
+        yes, no = predictions._names
+        raise ValueError(
+            f"predictions: got classes {yes} and {no} in this order, of which the second is the event for {name}, "
+            f"wanted {no} and {yes}; bring the columns into this order, or pass the probabilities of {yes} alone"
+        )
+    return probability_of_one(predictions, name)
 
 
 @dataclass(frozen=True)

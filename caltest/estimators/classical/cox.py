@@ -13,7 +13,12 @@ from caltest._results.tables import Bar
 from caltest._results.values import ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import BinaryStatistic, chi_squared_tail, probability_of_one
+from caltest.estimators.classical.base import (
+    BinaryStatistic,
+    chi_squared_tail,
+    probability_of_event,
+    probability_of_one,
+)
 from caltest.estimators.classical.logistic import GAIN, LogOdds
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
@@ -201,7 +206,7 @@ def cox_calibration(
 
     level = fraction("confidence_level", confidence_level)
     sample = as_sample(predictions, targets, classes)
-    p = probability_of_one(sample.predictions, "cox_calibration")
+    p = probability_of_event(sample.predictions, "cox_calibration")
     kept = (p > 0.0) & (p < 1.0)
     x, y = np.log(p[kept]) - np.log1p(-p[kept]), sample.targets[kept]
     _check_overlap(x, y)

@@ -11,7 +11,7 @@ from caltest._results.report import at_level, decision, format_pvalue, pvalue_ph
 from caltest._results.tables import Page, Table, TabularResult
 from caltest._results.values import Stored
 from caltest._validation import increasing_numbers, whole_number
-from caltest.estimators.classical.base import probability_of_one
+from caltest.estimators.classical.base import probability_of_event
 from caltest.fields.clinical.curves import SplineCurve
 from caltest.fields.clinical.validation import redrawn
 from caltest.predictions import Bernoulli
@@ -190,7 +190,7 @@ def decision_curve(
     if places[0] <= 0.0 or places[-1] >= 1.0:
         raise ValueError(f"thresholds: got {places.tolist()}, wanted risks between 0 and 1")
     sample = as_sample(predictions, targets, classes)
-    p, y = probability_of_one(sample.predictions, "clinical.decision_curve"), np.asarray(sample.targets)
+    p, y = probability_of_event(sample.predictions, "clinical.decision_curve"), np.asarray(sample.targets)
     events, seed = int(y.sum()), seed_of(rng)
     curve = SplineCurve.of(p, p[:1])
     by_model = [_treated(p[None], t) for t in places]

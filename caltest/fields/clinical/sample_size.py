@@ -11,7 +11,7 @@ from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
 from caltest._results.tables import Table
 from caltest._results.values import Stored
 from caltest._validation import fraction, positive_number
-from caltest.estimators.classical.base import probability_of_one
+from caltest.estimators.classical.base import probability_of_event
 from caltest.fields.clinical.concordance import newcombe_variance
 from caltest.predictions.convert import as_predictions
 
@@ -113,7 +113,7 @@ def validation_size(
     widths = [positive_number(name, value) for name, value in (("oe_width", oe_width), ("slope_width", slope_width))]
     c_half = positive_number("c_width", c_width) / 2.0
     z = float(scipy.special.ndtri((1.0 + fraction("confidence_level", confidence_level)) / 2.0))
-    p = probability_of_one(as_predictions(predictions), "clinical.validation_size")
+    p = probability_of_event(as_predictions(predictions), "clinical.validation_size")
     inner = p[(p > 0.0) & (p < 1.0)]
     if np.unique(inner).size < 2:
         raise ValueError("predictions: got one value beside 0 and 1, wanted several; with one there is no slope")

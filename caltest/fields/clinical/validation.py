@@ -21,7 +21,7 @@ from caltest._basics.numerics import (
 from caltest._basics.threads import progress_bars, threaded
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, one_of, switch, whole_number
-from caltest.estimators.classical.base import probability_of_one
+from caltest.estimators.classical.base import probability_of_event
 from caltest.estimators.classical.cox import cox_calibration
 from caltest.estimators.combined.measures import clopper_pearson
 from caltest.fields.clinical.concordance import concordance, interval_of_concordance
@@ -72,7 +72,7 @@ def validate(
     predictions
         (n,) predicted risks of the event, (n, 2) probabilities of both classes, or ``Bernoulli``.
     targets, classes, n_resamples, rng, progress
-        As in ``calibration_test``; the event is class 1.
+        As in ``calibration_test``; the event is class 1, the second of two columns.
     curve
         ``"splines"``: logistic regression on restricted cubic splines of the log-odds, with 3 to 5 knots; or
         ``"loess"``: local regression of outcomes on risks.
@@ -127,7 +127,7 @@ def validate(
     one_of("curve", curve, list(CURVES))
     level, number = fraction("confidence_level", confidence_level), whole_number("n_resamples", n_resamples, 19)
     sample = as_sample(predictions, targets, classes)
-    p, y = probability_of_one(sample.predictions, "clinical.validate"), np.asarray(sample.targets)
+    p, y = probability_of_event(sample.predictions, "clinical.validate"), np.asarray(sample.targets)
     events = int(y.sum())
     seed = seed_of(rng)
     with progress_bars(switch("progress", progress)):
