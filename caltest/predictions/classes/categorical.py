@@ -16,7 +16,7 @@ from caltest._validation import (
     probability_vector,
     same_length,
 )
-from caltest._validation.labels import classes_of, in_order_of_columns
+from caltest._validation.labels import classes_of, in_order_of_columns, require_order_of
 from caltest.kernels import DeltaKernel, ExponentialKernel, ProductKernel, TotalVariation
 from caltest.predictions.base import Parameter, Predictions, require_family, require_same_classes
 from caltest.predictions.classes.finite import FinitePredictions
@@ -150,8 +150,7 @@ class Categorical(ClassProbabilities):
         if other.n_classes != self.n_classes:
             raise ValueError(f"{name}: got {other.n_classes} classes, wanted {self.n_classes} as in the predictions")
         require_same_classes(other.classes, self.classes, name)
-        if sorted(other._names) == sorted(self._names):
-            require_same_classes(other._names, self._names, name)
+        require_order_of(self._names, other._names, name)
 
     def probability_vectors(self) -> FloatArray:
         return self.probabilities
