@@ -94,6 +94,9 @@ def test_reports_and_choices_match_names():
         assert "100 % of the rows" in found.notes[-1]
     best = fit_best(np.log(P), LABELS, [VectorScaling(input="logits")], classes=NAMES, rng=1)
     assert best.map.classes == tuple(NAMES)
+    frame = pd.DataFrame(np.log(P), columns=NAMES)
+    best = fit_best(frame, Y, [VectorScaling(input="logits")], rng=1)
+    np.testing.assert_allclose(best.map(frame[OTHER]), best.map(frame)[:, ORDER], rtol=1e-12)
 
 
 def test_unnamed_data_do_not_make_names_forgotten():

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit, softmax
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, to_array
+from caltest._basics.numerics import Array, ArrayLike, IntArray, Table, to_array
 from caltest._validation import at_least
 from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
-from caltest.predictions.convert import as_predictions, as_sample, in_order_of_targets
+from caltest.predictions.convert import as_predictions, as_sample, in_order_of_targets, names_of_columns
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.shared.inputs import labels_of, read_scores
 from caltest.recalibration.shared.seen import seen_note
@@ -20,7 +20,7 @@ from caltest.recalibration.shared.seen import seen_note
 class Observed:
     """What a method takes, predictions or logits, with its targets as the method takes them and as checked numbers."""
 
-    inputs: Predictions | FloatArray
+    inputs: Predictions | Table
     targets: Array
     checked: Array
     classes: tuple[Any, ...] | None = None
@@ -36,15 +36,15 @@ class Observed:
         scores = read_scores(predictions, scale, classes, fitting=True)
         labels = labels_of(scores, targets, classes)
         names = scores.classes
-        return cls(scores.values, labels if names is None else np.array(names, dtype=object)[labels], labels, names)
+        inputs = Table(scores.values, names_of_columns(predictions) or None)
+        return cls(inputs, labels if names is None else np.array(names, dtype=object)[labels], labels, names)
 
     def __len__(self) -> int:
-        return len(self.inputs)
+        return len(self.checked)
 
     def take(self, index: IntArray) -> "Observed":
         """The observations at some places."""
-        inputs = self.inputs.take(index) if isinstance(self.inputs, Predictions) else self.inputs[index]
-        return Observed(inputs, self.targets[index], self.checked[index], self.classes)
+        return Observed(self.inputs.take(index), self.targets[index], self.checked[index], self.classes)
 
     def split(self, share: float, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """Places of a random part with a share of the data, to judge a method on, and of the others to fit it to."""
@@ -61,8 +61,8 @@ class Observed:
         """The predictions as they are."""
         if isinstance(self.inputs, Predictions):
             return Sample(self.inputs, self.checked)
-        binary = self.inputs.ndim == 1
-        made = Bernoulli(expit(self.inputs)) if binary else Categorical(softmax(self.inputs, axis=1))
+        logits = self.inputs.values
+        made = Bernoulli(expit(logits)) if logits.ndim == 1 else Categorical(softmax(logits, axis=1))
         return Sample(made, self.checked)
 
     def after(self, fitted: CalibrationMap) -> Sample:
