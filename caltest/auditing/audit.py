@@ -255,9 +255,10 @@ def audit(
     The decision is "use as it is" if the error is too small to matter, or if calibration is not rejected and a
     deviation that matters would have been found with a probability of 0.8. It is "recalibrate" if calibration is
     rejected and a map that is fitted to one half of the rows lowers the log score of the other half, "do not use as it
-    is" if it does not and the error matters, and else "not enough data to tell". Where the default test does not
-    reject, the reason names groups, slices and times in which calibration is rejected, each section with its own
-    level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
+    is" if it does not and the error matters, and else "not enough data to tell". The reason says in which of the given
+    groups calibration is rejected if it is not in all of them, and whether it is after recalibration too. Where the
+    default test does not reject, the reason names groups, slices and times in which calibration is rejected, each
+    section with its own level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
     ``calibration_test``.
 
     Examples
@@ -392,6 +393,13 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     elsewhere = [one.rejected for one in sections.values() if one.rejected]
     if elsewhere and result.pvalue > LEVEL:
         reason += f". But it is rejected {', and '.join(elsewhere)}; each section has a level of 5 % of its own"
+    elif result.pvalue <= LEVEL:
+        of_some = sections["groups"].rejected if "groups" in sections else ""
+        left = sections["recalibration"].rejected if decision == REPAIR else ""
+        if of_some or left:
+            reason += f". It is rejected {', and '.join(filter(None, (of_some, left)))}"
+        if of_some and decision == REPAIR:
+            reason += "; one map for all groups may make the others worse"
     return ModelAudit(name, decision, reason, result, sections)
 
 

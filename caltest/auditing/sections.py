@@ -3,9 +3,9 @@
 import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -19,11 +19,17 @@ from caltest.auditing.pictures import Picture, drawn, pictures_of
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored
 
+if TYPE_CHECKING:
+    from caltest.recalibration import Calibrator, RecalibrationReport
+
 PANELS = 12
 """Classes or groups that are shown; the others are counted."""
 
 FEW = 3
 """Names of groups and slices in the reason of a decision."""
+
+SCALED = 100
+"""Classes up to which vector scaling is tried where temperature scaling leaves an error."""
 
 NEEDED_POWER = 0.8
 """Probability with which a deviation that matters should be found."""
@@ -45,7 +51,7 @@ class Section:
     gain
         Of recalibration: by how much the log score of held-out data falls.
     rejected
-        Where calibration is rejected by this section, in words, if it is: what the default test can miss.
+        Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
 
     Examples
     --------
@@ -217,7 +223,9 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
         "them, so that the probability to reject any calibrated group is at most 5 %."
     )
     answer += f" The {rest} groups with the largest p-values are not shown." if rest > 0 else ""
-    where = f"in {len(rejected)} of {len(found.groups)} groups ({_first(rejected)})" if rejected else ""
+    # Where the default test rejects too, it is news that some of the groups that were asked about are all right.
+    told = result.pvalue > LEVEL or (data.groups is not None and len(rejected) < len(found.groups))
+    where = f"in {len(rejected)} of {len(found.groups)} groups ({_first(rejected)})" if rejected and told else ""
     return Section(answer, {}, tuple(rows), rejected=where)
 
 
@@ -275,7 +283,6 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     from caltest import recalibration
 
     law = data.sample.predictions.finite
-    method: Any
     if hasattr(data.sample.predictions, "members"):
         raise ValueError(
             "there is no map of ensembles; multiply distances of members from their mean by the factor that the "
@@ -284,28 +291,39 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         )
     if data.survival is not None:
         raise ValueError("there is no map of predicted times that are censored; refit the model to newer data")
+    other = "caltest.recalibration.fit_best compares them"
+    methods: list[tuple[Calibrator, str]]
     if law is None:
-        method, words = recalibration.FamilyTemperatureScaling(), "temperature scaling of the distributions"
+        methods = [(recalibration.FamilyTemperatureScaling(), "temperature scaling of the distributions")]
+        other = "caltest.recalibration.QuantileRecalibration corrects shifts too"
     elif law.to_array().ndim == 1:
-        method, words = recalibration.BetaCalibration(), "beta calibration"
+        methods = [(recalibration.BetaCalibration(), "beta calibration")]
     else:
-        method, words = recalibration.TemperatureScaling(), "temperature scaling"
-    found = recalibration.report(*data.pair, method, **data.settings)
-    if law is not None and law.to_array().ndim == 1:
-        # The Brier score of the event, as in the other sections, is half of that of both classes.
-        before, after = (replace(row, brier=(row.brier or 0.0) / 2.0) for row in found.rows)
-        found = replace(found, before=before, after=after)
-    gain = found.before.log_score - found.after.log_score
-    better = "lower" if gain > 0 else "higher"
+        methods = [(recalibration.TemperatureScaling(), "temperature scaling")]
+        if law.n_classes <= SCALED:
+            methods.append((recalibration.VectorScaling(), "vector scaling"))
+    tried: list[tuple[float, RecalibrationReport, str]] = []
+    for method, words in methods:
+        found = recalibration.report(*data.pair, method, **data.settings)
+        tried.append((found.before.log_score - found.after.log_score, found, words))
+        if found.after.pvalue > LEVEL:
+            break
+    gain, found, words = max(tried, key=lambda one: one[0])
     answer = (
-        f"After {words}, fitted to {found.n_fit} rows, the log score of the other {found.n} is {better} by "
-        f"{abs(gain):.3g}, and the p-value of the test is {format_pvalue(found.after.pvalue)} "
-        f"(before: {format_pvalue(found.before.pvalue)})."
+        f"After {words}, fitted to {found.n_fit} rows, the log score of the other {found.n} is "
+        f"{'lower' if gain > 0 else 'higher'} by {abs(gain):.3g}, and the p-value of the test is "
+        f"{format_pvalue(found.after.pvalue)} (before: {format_pvalue(found.before.pvalue)})."
     )
-    if gain > 0.0 and found.after.pvalue <= LEVEL:
-        answer += " What is left needs another map (caltest.recalibration.fit_best compares them) or another model."
-    facts = {"How": f"caltest.recalibration.{type(method).__name__}().fit(predictions, targets), on rows kept for it"}
-    return Section(answer, facts if gain > 0 else {}, tuple(map(tuple, found.table())), gain=gain)
+    is_left = gain > 0.0 and found.after.pvalue <= LEVEL
+    if is_left:
+        answer += f" What is left needs another map ({other}) or another model."
+    how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on rows kept for it"
+    facts = {"How": how} if gain > 0 else {}
+    others = [f"{name}, p = {format_pvalue(one.after.pvalue)} after it" for _, one, name in tried if one is not found]
+    if others:
+        facts["Tried too"] = others[0]
+    where = f"on held-out rows after {words} too" if is_left and result.pvalue <= LEVEL else ""
+    return Section(answer, facts, tuple(map(tuple, found.table())), gain=gain, rejected=where)
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:

@@ -184,7 +184,7 @@ def report(
 
     Notes
     -----
-    Log score ``-log p(y)``, Brier score ``|e_y - p|^2`` (twice ``(y - p)^2`` for binary predictions) and accuracy of
+    Log score ``-log p(y)``, Brier score ``|e_y - p|^2`` (``(y - p)^2`` for probabilities of class 1) and accuracy of
     the most probable class; ECE of the top label (of class 1 for binary predictions) with 15 uniform bins, beside its
     mean over outcomes drawn from the predictions; unbiased SKCE with one kernel for both rows and its jackknife
     interval; p-value of ``calibration_test``. For numbers and vectors there are only log score, SKCE and p-value. The
@@ -264,7 +264,8 @@ def _row(
     law = sample.predictions.law
     brier = accuracy = ece = noise = None
     if law.finite is not None:
-        brier = float(at_labels(outcome_scores(law.finite.probabilities, "brier"), sample.targets).mean())
+        squares = at_labels(outcome_scores(law.finite.probabilities, "brier"), sample.targets)
+        brier = law.finite.brier_factor * float(squares.mean())
         accuracy = float(law.finite.hits(sample.targets).mean())
     if law.finite is not None and law.finite.probabilities_differ:
         confidence, chosen = reduce_to_binary(law.finite)

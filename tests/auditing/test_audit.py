@@ -206,14 +206,46 @@ def test_pictures_are_drawn_when_a_page_asks_for_them(monkeypatch):
 def test_recalibration_that_leaves_an_error_names_what_else_there_is():
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(3), 300)
-    wrong = p**3 / (p**3).sum(axis=1, keepdims=True)
-    wrong[:, 2] += 0.5
-    wrong /= wrong.sum(axis=1, keepdims=True)
+    wrong = p[:, [1, 2, 0]]
     y = (rng.random((300, 1)) > p.cumsum(axis=1)).sum(axis=1)
     left = ct.audit(wrong, y, n_resamples=39, rng=1).models[0].sections["recalibration"]
     assert left.answer.endswith("fit_best compares them) or another model.")
     mended = ct.audit(p**3 / (p**3).sum(axis=1, keepdims=True), y, n_resamples=39, rng=1)
     assert "fit_best" not in mended.models[0].sections["recalibration"].answer
+
+
+def test_another_map_is_tried_where_temperature_scaling_leaves_an_error():
+    """Class 1 is too rare in the predictions, which no temperature mends."""
+    rng = np.random.default_rng(2)
+    logits = 1.5 * rng.normal(size=(1200, 3))
+    truth = np.exp(logits + np.array([0.0, 0.9, 0.0]))
+    y = (rng.random((1200, 1)) > (truth / truth.sum(axis=1, keepdims=True)).cumsum(axis=1)).sum(axis=1)
+    p = np.exp(logits)
+    model = ct.audit(p / p.sum(axis=1, keepdims=True), y, n_resamples=99, rng=1).models[0]
+    section = model.sections["recalibration"]
+    assert section.answer.startswith("After vector scaling, ")
+    assert "VectorScaling()" in section.facts["How"]
+    assert section.facts["Tried too"] == "temperature scaling, p = 0.01 after it"
+    assert not section.rejected
+
+
+def test_a_map_that_leaves_an_error_is_not_all_the_reason_says():
+    """Normal predictions that are too high and too narrow, of which a temperature mends the second only."""
+    rng = np.random.default_rng(2)
+    mean = rng.normal(size=400)
+    model = ct.audit(ct.Normal(mean + 0.5, 0.6), mean + rng.normal(size=400), n_resamples=39, rng=1).models[0]
+    assert model.decision == "recalibrate"
+    assert model.reason.endswith(". It is rejected on held-out rows after temperature scaling of the distributions too")
+    assert "QuantileRecalibration" in model.sections["recalibration"].answer
+
+
+def test_an_error_of_one_group_is_said_to_be_one():
+    p, y = calibrated(1_500, 3)
+    groups = np.repeat(["north", "south", "west"], 500)
+    wrong = np.where((groups == "west") & (np.arange(y.size) % 3 == 0), 1, y)
+    reason = ct.audit(p, wrong, groups=groups, n_resamples=39, rng=1).models[0].reason
+    assert reason.endswith("rejected in 1 of 3 groups (west); one map for all groups may make the others worse")
+    assert "groups" not in ct.audit(p, 1 - y, groups=groups, n_resamples=39, rng=1).models[0].reason
 
 
 def test_pictures_have_names_of_classes():

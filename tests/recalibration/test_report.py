@@ -38,6 +38,14 @@ def test_numbers_are_those_of_the_functions_they_come_from():
     assert found.after.pvalue > 0.02
 
 
+def test_the_brier_score_of_an_event_is_that_of_the_default_test():
+    p = np.random.default_rng(1).random(200)
+    y = (np.random.default_rng(2).random(200) < p).astype(int)
+    row = report(p[:100], y[:100], Platt().fit(p[100:], y[100:]), n_resamples=9, rng=1).before
+    measures = {one.name: one.observed for one in ct.calibration_test(p[:100], y[:100], n_resamples=9, rng=1).measures}
+    assert row.brier == pytest.approx(measures["Brier score"])
+
+
 def test_a_method_is_judged_on_data_that_it_has_not_seen():
     p, y = problem()
     found = report(p, y, TemperatureScaling(), held_out=0.3, n_resamples=19, rng=3)
