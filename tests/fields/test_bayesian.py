@@ -70,6 +70,8 @@ def test_right_margins_with_a_wrong_correlation():
         (2.0, 0.0, "posteriors too wide"),
         (1.0, 0.7, "draws too high"),
         (1.0, -0.7, "draws too low"),
+        (1.0, 2.5, "draws too high"),
+        (0.5, 0.3, "posteriors too narrow, draws too high"),
     ],
 )
 def test_words(scale, shift, words):
@@ -80,6 +82,17 @@ def test_words(scale, shift, words):
     assert [one.name for one in result.rejected()] == ["parameter 1"]
     assert result.rows[1].finding == words
     assert result.verdict() == f"posteriors are wrong at the 5 % level (parameter 1: {words})"
+
+
+def test_ranks_are_rejected_only_if_the_posteriors_are():
+    """The p-value is twice that of the ranks, where the kernel test finds nothing."""
+    rng = np.random.default_rng(4)
+    result = simulation_based_calibration(rng.normal(size=(80, 30, 2)), rng.normal(size=(80, 2)), rng=1)
+    level = 1.5 * result.ranks_pvalue
+    assert result.joint_pvalue > level
+    assert result.verdict(level).startswith("posteriors are not rejected")
+    assert result.rejected(level) == ()
+    assert result.rejected(1.2 * result.pvalue)
 
 
 def test_draws_that_ignore_data_are_found_by_the_likelihood():

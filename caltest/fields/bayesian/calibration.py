@@ -28,6 +28,9 @@ KEPT = 20
 BIAS = "draws too low", "draws too high"
 SPREAD = "posteriors too narrow", "posteriors too wide"
 
+CLEAR = 3.0
+"""Standard deviations from which on a bias is named beside a larger fault of the spread."""
+
 Quantity = Callable[..., ArrayLike]
 
 
@@ -189,7 +192,13 @@ def _words(ranks: IntArray, m: int) -> str:
     bias, spread = shape_of(ranks, m)
     if max(abs(bias), abs(spread)) < 2.0:
         return "uneven in another way"
-    return BIAS[int(bias < 0.0)] if abs(bias) >= abs(spread) else SPREAD[int(spread < 0.0)]
+    centre, width = BIAS[int(bias < 0.0)], SPREAD[int(spread < 0.0)]
+    far = ranks if bias < 0.0 else m - ranks
+    # A bias alone makes the spread about the middle large too, but brings few ranks to the far end.
+    only_biased = abs(bias) >= CLEAR and spread > 0.0 and float(np.mean(far > 0.9 * m)) < 0.1
+    if abs(bias) >= abs(spread) or only_biased:
+        return centre
+    return f"{width}, {centre}" if abs(bias) >= CLEAR else width
 
 
 def _joint(pools: FloatArray, n_resamples: int, rng: np.random.Generator) -> float:

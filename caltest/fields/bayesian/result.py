@@ -99,8 +99,12 @@ class SimulationBasedCalibrationResult(TabularResult, Stored):
         return f"<simulation-based calibration of {what}: {pvalue_phrase(self.pvalue)}, n = {self.n}>"
 
     def rejected(self, alpha: float = 0.05) -> tuple[ParameterRanks, ...]:
-        """Parameters and quantities with an adjusted p-value of at most alpha, the smallest first."""
+        """Parameters and quantities whose ranks are rejected at a level, the smallest p-value first.
+
+        Their adjusted p-values are at most alpha, or half of that where the kernel test rejects nothing (Holm).
+        """
         level = fraction("alpha", alpha)
+        level *= 1.0 if self.joint_pvalue is None or 2.0 * self.joint_pvalue <= level else 0.5
         return tuple(sorted((one for one in self.rows if one.adjusted <= level), key=lambda one: one.adjusted))
 
     def verdict(self, alpha: float = 0.05) -> str:
@@ -129,9 +133,9 @@ class SimulationBasedCalibrationResult(TabularResult, Stored):
 
     def table(self) -> Table:
         header = ["parameter", "mean rank", "p-value", "adjusted", "what the ranks say"]
-        rows = []
+        rows, rejected = [], self.rejected()
         for one in self.rows:
-            said = one.finding if one.adjusted <= 0.05 else ""
+            said = one.finding if one in rejected else ""
             pvalues = [format_pvalue(p) for p in (one.pvalue, one.adjusted)]
             rows.append([one.name, f"{one.mean_rank:.3f}", *pvalues, said])
         if self.joint_pvalue is not None:
