@@ -108,7 +108,13 @@ class SurvivalCalibration(TabularResult, Stored):
             return f"no evidence against calibration {level}"
         worst = max(self.rows, key=lambda one: abs(one.observed - one.predicted))
         more = "more" if worst.observed > worst.predicted else "fewer"
-        return f"reject calibration {level}: {more} events than predicted for {worst.name}"
+        place = worst.name if self.ratio is not None else f"F(time) from {worst.name}"
+        return f"reject calibration {level}: {more} {self._counted} than predicted for {place}"
+
+    @property
+    def _counted(self) -> str:
+        """What the shares are of: D-calibration has censored rows in the bins in which their events are likely."""
+        return "times" if self.method == "D-calibration" else "events"
 
     def sentence(self, alpha: float = 0.05) -> str:
         """For a paper: the test with its decision at a level, and the O:E ratio."""
@@ -122,7 +128,7 @@ class SurvivalCalibration(TabularResult, Stored):
 
     def bars(self) -> list[Bar]:
         """Observed shares beside predicted ones, for ``plots.forest``."""
-        what = "predicted", "share of events"
+        what = "predicted", f"share of {self._counted}"
         return [
             Bar(one.name, one.observed, own, one.predicted, *what, own is not None and own.excludes(one.predicted))
             for one in self.rows

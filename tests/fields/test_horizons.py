@@ -227,3 +227,13 @@ def test_neighbours_are_joined_until_each_has_five_events():
     risk = 0.1 + 0.2 * groups
     found = one_calibration(risk, Censored(np.where(event, 1.0, 3.0), event), horizon=2.0, n_groups=4)
     assert [row.n for row in found.rows] == [40, 20, 20]
+
+
+def test_too_many_late_times_are_not_too_many_events():
+    """Times 1.5 times as long as predicted: fewer events than predicted, but more times in the last tenths of F."""
+    rng = np.random.default_rng(1)
+    time, end = 1.5 * rng.exponential(size=400), rng.exponential(2.0, 400)
+    targets, laws = ct.Censored(np.minimum(time, end), time <= end), ct.Gamma(np.ones(400), 1.0)
+    said = "more times than predicted for F(time) from 0.9 to 1"
+    assert ct.fields.d_calibration(laws, targets, rng=1).verdict().endswith(said)
+    assert "fewer events than predicted" in ct.fields.a_calibration(laws, targets, rng=1).verdict()
