@@ -158,7 +158,7 @@ class GroupCalibrationTestResult(Stored):
         width = max(5, *(len(group.name) for group in self.groups))
         lines = [f"{'Group':<{width}}{'n':>8}{'estimate':>12}{'z':>8}{'p-value':>10}{'adjusted':>10}"]
         for one in self.groups:
-            numbers = f"{one.estimate:>12.4g}{one.z:>8.2f}{format_pvalue(one.pvalue):>10}"
+            numbers = f"{one.estimate:>12.4g}{one.z:>z8.2f}{format_pvalue(one.pvalue):>10}"
             why = f"  {one.finding}" if one.adjusted <= alpha and one.finding else ""
             lines.append(f"{one.name:<{width}}{one.n:>8}{numbers}{format_pvalue(one.adjusted):>10}{why}")
         return lines

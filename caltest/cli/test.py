@@ -105,7 +105,7 @@ def _of_groups(options: argparse.Namespace, result: GroupCalibrationTestResult) 
     rows = [["group", "n", "estimate", "z", "p-value", "adjusted"]]
     for one in result.groups:
         pvalues = format_pvalue(one.pvalue), format_pvalue(one.adjusted)
-        rows.append([one.name, str(one.n), f"{one.estimate:.4g}", f"{one.z:.2f}", *pvalues])
+        rows.append([one.name, str(one.n), f"{one.estimate:.4g}", f"{one.z:z.2f}", *pvalues])
     judged = {"alpha": options.alpha, "rejected": list(result.rejected(options.alpha))}
     show(options.format, lambda: result.summary(options.alpha), result.to_dict() | judged, rows)
     return int(options.fail_on_reject and result.pvalue <= options.alpha)

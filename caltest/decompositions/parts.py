@@ -131,8 +131,8 @@ def table(rows: Iterable[tuple[str, float | None, ConfidenceInterval, float | No
     """Lines of a table with a header: what was observed, what the interval is about, the interval and the mean."""
     lines = []
     for name, *numbers, interval, mean in rows:
-        ends = f"[{interval.low:.4f}, {interval.high:.4f}]"
-        shown = ["none" if one is None else f"{one:.4f}" for one in (*numbers, interval.estimate, mean)]
+        ends = f"[{interval.low:z.4f}, {interval.high:z.4f}]"
+        shown = ["none" if one is None else f"{one:z.4f}" for one in (*numbers, interval.estimate, mean)]
         lines.append(f"  {name:<16}{shown[0]:>8}  {shown[1]:>8}  {ends:>18}  {shown[2]:>13}")
     level = f"{100.0 * interval.confidence_level:g} % interval"
     return [f"  {'':<16}observed  estimate  {level:>18}  if calibrated", *lines]

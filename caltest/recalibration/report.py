@@ -138,7 +138,7 @@ def _cells(row: RecalibrationRow) -> list[str]:
     # What the interval is about, if there is one: the estimate, cut at 0.
     skce = row.skce if row.interval is None or row.interval.estimate is None else row.interval.estimate
     numbers = row.log_score, row.brier, row.accuracy, row.ece, row.ece_noise
-    scores = ["-" if value is None else f"{round(value, 4) + 0.0:.4f}" for value in numbers]
+    scores = ["-" if value is None else f"{value:z.4f}" for value in numbers]
     pvalue = format_pvalue(row.pvalue, row.pvalue_otherwise)
     return [row.name, *scores, f"{skce:.3g}", interval, pvalue]
 

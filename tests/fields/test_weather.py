@@ -547,3 +547,24 @@ def test_members_that_a_lead_time_never_has_are_named():
     outcomes = xr.DataArray(values[..., 5], {"lead": [1, 2]}, ["lead", "time"])
     with pytest.raises(ValueError, match="no complete case of lead 2: member 4 is never given there, pass lead times"):
         weather.rank_histogram(forecasts, outcomes, missing="drop")
+
+
+def test_a_lead_time_that_is_rejected_has_a_reason_and_the_sentence_says_which_it_is():
+    """The parts of 6 h are adjusted for more than the lead time is, so that none of them is clear alone."""
+    xr = pytest.importorskip("xarray")
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(2, 300, 4, 10)) + rng.normal(size=(2, 300, 1, 10))
+    values[1, ..., :9] *= 0.7
+    predictions = xr.DataArray(values[..., :9], dims=["lead", "time", "station", "member"])
+    targets = xr.DataArray(values[..., 9], dims=["lead", "time", "station"])
+    result = weather.rank_histogram(predictions, targets, rng=1)
+    assert not result.rows[0].faults()
+    assert result.why().startswith("0: perhaps members too low; 1: members too close")
+    assert "at the 5 % level for 2 of 2 lead times: 0, 1 (2 lead times, 300 dates" in result.sentence()
+
+
+def test_sizes_in_the_unit_of_the_outcomes_keep_their_digits():
+    rng = np.random.default_rng(1)
+    members, outcomes = 1e-7 * rng.normal(size=(60, 5)), 1e-7 * rng.normal(size=60)
+    cell = weather.crps_decomposition(members, outcomes, n_resamples=99, rng=1).table()[1][2]
+    assert 1e-10 < abs(float(cell)) < 1e-7

@@ -154,23 +154,32 @@ class VerificationResult(TabularResult, Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-values say at a level, in words."""
-        rejected, level = self.rejected(alpha), at_level(alpha)
-        several = len(self.rows) > 1
-        if rejected:
-            where = f" for {len(rejected)} of {len(self.rows)} {self.each}s: {', '.join(rejected)}" if several else ""
-            return f"reject calibration {level}{where}"
+        level = at_level(alpha)
+        if self.rejected(alpha):
+            return f"reject calibration {level}{self._where(alpha)}"
         if self.smallest > alpha:
             enough = ceil((self.n_resamples + 1) * self.smallest / alpha - 1e-9)
             return f"undecided {level}: so few redraws cannot reject; take n_resamples={enough} or more"
-        return f"no evidence against calibration {level}{f' at any {self.each}' if several else ''}"
+        return f"no evidence against calibration {level}{f' at any {self.each}' if len(self.rows) > 1 else ''}"
+
+    def _where(self, alpha: float) -> str:
+        """Which of several lead times are rejected at a level, if some are."""
+        rejected = self.rejected(alpha)
+        if len(self.rows) == 1 or not rejected:
+            return ""
+        return f" for {len(rejected)} of {len(self.rows)} {self.each}s: {', '.join(rejected)}"
 
     def why(self, alpha: float = 0.05) -> str | None:
-        """The faults in words, if the test rejects at a level, else None."""
+        """The faults in words, if the test rejects at a level, else None.
+
+        "Perhaps" means that no single fault of a lead time is clear, but only that there is one.
+        """
         said = []
         for row in self.rows:
-            words = [part.words for part in row.faults(alpha)] if row.adjusted <= alpha else []
-            if words:
-                said.append(f"{row.name}: {listed(words)}" if row.name else listed(words))
+            if row.adjusted <= alpha:
+                likeliest = min(row.parts, key=lambda part: part.adjusted).words
+                words = listed([part.words for part in row.faults(alpha)] or [f"perhaps {likeliest}"])
+                said.append(f"{row.name}: {words}" if row.name else words)
         return "; ".join(said) or None
 
     def sentence(self, alpha: float = 0.05) -> str:
@@ -181,8 +190,8 @@ class VerificationResult(TabularResult, Stored):
             said = "could not have been rejected with so few redraws"
         why = self.why(level)
         return (
-            f"The hypothesis that {self.hypothesis} {said} {at_level(level)} for {self.predictions} (p = "
-            f"{format_pvalue(self.pvalue)}, {self.null}){'' if why is None else ': ' + why}."
+            f"The hypothesis that {self.hypothesis} {said} {at_level(level)}{self._where(level)} ({self.predictions}; "
+            f"p = {format_pvalue(self.pvalue)}, {self.null}){'' if why is None else ': ' + why}."
         )
 
     def bars(self) -> list[Bar]:
@@ -242,11 +251,15 @@ def _name(row: LeadResult, part: PartResult) -> str:
 
 
 def _cells(row: LeadResult, part: PartResult) -> list[str]:
-    interval = "" if part.interval is None else f"{part.interval.low:.3f} to {part.interval.high:.3f}"
+    estimate = interval = ""
+    if part.interval is not None:
+        estimate, interval = f"{part.estimate:z.3f}", f"{part.interval.low:z.3f} to {part.interval.high:z.3f}"
+    elif part.estimate is not None:
+        estimate = f"{part.estimate:.3g}"
     return [
         _name(row, part),
         str(row.n),
-        "" if part.estimate is None else f"{part.estimate:.3f}",
+        estimate,
         interval,
         f"{part.statistic:.3g}",
         str(part.df),
