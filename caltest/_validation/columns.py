@@ -1,5 +1,6 @@
 """Columns of features as bins and categories, with words for each."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -12,6 +13,9 @@ import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, Table, order_of
 from caltest._validation import same_length
+
+MIDNIGHT = re.compile(r"[T ]00:00:00(\.0+)?(\+00:00)?$")
+"""How dates that are stored as times end."""
 
 MOST = 50
 """Categories of a column; of more the most frequent ones have a slice, and one is of all others."""
@@ -179,6 +183,13 @@ def _is_missing(value: Any) -> bool:
     return bool(differs) if isinstance(differs, (bool, np.bool_)) else True
 
 
+def dates_in_words(times: Iterable[str]) -> list[str]:
+    """Times as they are written, without the time of day where all are at midnight."""
+    given = list(times)
+    dates = [MIDNIGHT.sub("", one) for one in given]
+    return dates if all(one != other for one, other in zip(dates, given, strict=True)) else given
+
+
 def _in_utc(moment: date) -> np.datetime64:
     if isinstance(moment, datetime) and moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
@@ -233,7 +244,9 @@ class Coding:
         name = self.name
         if self.edges is None:
             return *(f"{name} = {kind}" for kind in self.kinds), f"{name} = another value", f"{name} missing"
-        shown = [str(np.datetime64(int(one), "s")) if self.are_times else f"{one:.6g}" for one in self.edges]
+        shown = [f"{one:.6g}" for one in self.edges]
+        if self.are_times:
+            shown = dates_in_words(str(np.datetime64(int(one), "s")) for one in self.edges)
         if not shown:
             return f"{name} known", f"{name} missing"
         between = (f"{name} in [{low}, {high})" for low, high in pairwise(shown))

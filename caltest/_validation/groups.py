@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, Table, column
+from caltest._validation.columns import dates_in_words
 
 SHOWN = 5
 """Names of groups that an error lists."""
@@ -85,9 +86,11 @@ class Groups:
 
 
 def as_texts(names: Iterable[Any]) -> tuple[str, ...]:
-    """Names as text, those that are no text as they are written in code where another one reads the same."""
+    """Names as text, of dates without midnight, and as they are written in code where another one reads the same."""
     given = list(names)
     texts = [str(name) for name in given]
+    if not any(isinstance(name, str) for name in given):
+        texts = dates_in_words(texts)
     if len(set(texts)) < len(texts):
         texts = [repr(name) for name in given]
     return tuple(texts)

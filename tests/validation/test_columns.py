@@ -33,7 +33,9 @@ def test_many_categories_are_the_most_frequent_ones_and_others():
 
 def test_times_and_booleans():
     days = np.arange("2026-01-01", "2026-03-01", dtype="datetime64[D]")
-    assert coded("day", days, 2).words == ("day < 2026-01-30T00:00:00", "day >= 2026-01-30T00:00:00")
+    assert coded("day", days, 2).words == ("day < 2026-01-30", "day >= 2026-01-30")
+    hours = days + np.timedelta64(6, "h")
+    assert coded("hour", hours, 2).words == ("hour < 2026-01-30T06:00:00", "hour >= 2026-01-30T06:00:00")
     assert coded("old", np.array([True, False, True]), 5).words == ("old = False", "old = True")
 
 

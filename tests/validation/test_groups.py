@@ -22,6 +22,14 @@ def test_one_column_is_of_labels_or_one_mask():
     assert (one.names, one.factors.tolist()) == (("0",), MASK[:, None].tolist())
 
 
+def test_dates_are_written_without_midnight():
+    days = pd.to_datetime(["2026-01-01", "2026-02-01"] * 2)
+    assert as_groups(days).names == ("2026-01-01", "2026-02-01")
+    assert as_groups(days.to_numpy()).names == ("2026-01-01", "2026-02-01")
+    assert as_groups(days + pd.Timedelta(hours=6)).names == ("2026-01-01 06:00:00", "2026-02-01 06:00:00")
+    assert as_groups(days.astype(str) + " 00:00:00").names[0] == "2026-01-01 00:00:00"
+
+
 def test_two_columns_are_masks():
     both = np.stack([MASK, ~MASK], axis=1)
     found = as_groups(both)
