@@ -114,12 +114,22 @@ def matters(measures: Sequence[Measure]) -> bool | None:
     return False if gaps and all(one.gap.high <= one.margin for one in gaps) else None
 
 
+def _telling(gaps: Sequence[Judged]) -> Judged:
+    """The gap that decides whether an error matters: of those that are alike in that, the largest in margins."""
+
+    def rank(one: Judged) -> tuple[bool, bool, float, float]:
+        low, high = one.gap.ends
+        return low > one.margin, high > one.margin, (one.gap.estimate or 0.0) / one.margin, high / one.margin
+
+    return max(gaps, key=rank)
+
+
 def widest(measures: Sequence[Measure]) -> str | None:
-    """The gap that is largest beside its margin, in words; None if there is none."""
+    """The gap that decides whether an error matters, in words; None if there is none."""
     gaps = judged(measures)
     if not gaps:
         return None
-    gap, margin, event = max(gaps, key=lambda one: ((one.gap.estimate or 0.0) / one.margin, one.gap.high / one.margin))
+    gap, margin, event = _telling(gaps)
     low, high = points(gap.low), points(gap.high)
     return (
         f"probabilities of {event} are {low} to {high} percentage points off on average "
@@ -174,5 +184,5 @@ def practical(rejects: bool, measures: Sequence[Measure], power: float | None) -
         return ": the error is large enough to matter"
     if not gaps:
         return ": the predictions cannot be taken at face value"
-    _, margin, event = max(gaps, key=lambda one: one.gap.high / one.margin)
+    _, margin, event = _telling(gaps)
     return f"; whether probabilities of {event} are more than {points(margin)} points off remains open"

@@ -1,4 +1,4 @@
-from caltest._results.measures import Measure, matters, widest
+from caltest._results.measures import Measure, matters, practical, widest
 from caltest._results.values import ConfidenceInterval
 
 
@@ -21,3 +21,17 @@ def test_one_gap_beyond_its_margin_is_enough_to_matter():
     assert matters([small, large]) is matters([unclear, large]) is True
     assert matters([small, unclear]) is None
     assert matters([small, Measure("log loss", 0.5)]) is False
+
+
+def gap(event, low, estimate, high, margin):
+    return Measure(event, 0.5, gap=ConfidenceInterval(low, high, 0.95, "exact", estimate), margin=margin, event=event)
+
+
+def test_the_verdict_and_the_size_are_of_the_same_probabilities():
+    """The second gap is larger in margins, and only the first is known to be above its margin."""
+    known = gap("shift", 0.05, 0.10, 0.15, 0.04), gap("spread", 0.01, 0.06, 0.11, 0.02)
+    assert practical(True, known, None) == ": the error is large enough to matter"
+    assert widest(known).startswith("probabilities of shift are 5 to 15 ")
+    open_ones = gap("shift", 0.02, 0.09, 0.14, 0.04), gap("spread", 0.0, 0.04, 0.09, 0.02)
+    assert "whether probabilities of shift are more than 4 points off" in practical(True, open_ones, None)
+    assert widest(open_ones).startswith("probabilities of shift are 2 to 14 ")
