@@ -107,10 +107,9 @@ class Audit(Stored):
             ("decision", *(one.decision for one in self.models)),
             ("p-value", *(format_pvalue(one.result.pvalue) for one in self.models)),
         ]
-        for i, measure in enumerate(self.models[0].result.measures):
-            cells = [one.result.table()[i + 1] for one in self.models if len(one.result.measures) > i]
-            if len(cells) == len(self.models):
-                rows.append((measure.name, *(f"{cell[2]} (claimed {cell[1]})" for cell in cells)))
+        cells = [{name: f"{cell[1]} (claimed {cell[0]})" for name, *cell in one.result.table()} for one in self.models]
+        names = [one.name for one in self.models[0].result.measures]
+        rows += [(name, *(one[name] for one in cells)) for name in names if all(name in one for one in cells)]
         return tuple(rows)
 
     def summary(self) -> str:

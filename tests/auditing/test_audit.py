@@ -141,6 +141,22 @@ def test_several_models_are_columns():
     assert repr(audit).startswith("<audit of 3 models: ")
 
 
+@pytest.mark.usefixtures("few_sections")
+def test_measures_of_several_models_are_matched_by_name():
+    """One model names class 1, whose frequency is among its measures, before those that both have."""
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 1000)
+    wrong = p * [1.0, 0.4, 1.0]
+    y = (p.cumsum(axis=1) < rng.random((1000, 1))).sum(axis=1)
+    models = {"rare": wrong / wrong.sum(axis=1, keepdims=True), "right": p}
+    audit = ct.audit(models, y, n_resamples=39, rng=1)
+    assert "class 1" in [one.name for one in audit["rare"].result.measures]
+    found = {row[0]: row[2] for row in audit.table()}
+    assert "class 1" not in found
+    right = {row[0]: row[2] for row in audit["right"].result.table()}
+    assert found["log loss"].startswith(right["log loss"])
+
+
 def test_groups_features_time_and_clusters():
     rng = np.random.default_rng(3)
     n = 1200

@@ -6,13 +6,16 @@ import numpy as np
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest._results.measures import Measure
-from caltest._results.values import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, Finding
 from caltest.binning import QuantileBinning, UniformBinning
 from caltest.predictions import Sample
 from caltest.predictions.claims import Claim
 
 LEVEL = 0.95
 """Of the intervals."""
+
+CLOPPER_PEARSON = "Clopper and Pearson"
+"""The method of intervals of frequencies."""
 
 TENTHS = QuantileBinning(10)
 """Similar predictions, in which claimed and true probabilities are compared."""
@@ -24,12 +27,17 @@ FEWEST = 4.0
 """Occurrences that are added to the variance, so that the interval is right where few occur or none does."""
 
 
-def measures_of(sample: Sample) -> tuple[Measure, ...]:
-    """Claims and scores of predictions; none where a family has none."""
+OF_CLASSES = "frequency", "share", "leak"
+"""Kinds of faults that are seen in how often the classes occur that they name."""
+
+
+def measures_of(sample: Sample, finding: Finding | None = None) -> tuple[Measure, ...]:
+    """Claims and scores of predictions, with the classes that a finding names; none where a family has none."""
     claims, scores = sample.predictions.claims(sample.targets)
     level = 1.0 - (1.0 - LEVEL) / max(1, len(claims))
     return (
         *(_of_claim(claim, level) for claim in claims),
+        *(_of_classes(sample, finding.place) if finding is not None and finding.kind in OF_CLASSES else ()),
         *(Measure(score.name, score.claimed, score.observed) for score in scores),
         *(_binned_error(claim) for claim in claims if claim.binned_error),
     )
@@ -37,10 +45,22 @@ def measures_of(sample: Sample) -> tuple[Measure, ...]:
 
 def _of_claim(claim: Claim, level: float) -> Measure:
     n, count = claim.occurred.size, int(claim.occurred.sum())
-    interval = ConfidenceInterval(*clopper_pearson(count, n, LEVEL), LEVEL, "Clopper and Pearson", count / n)
+    interval = ConfidenceInterval(*clopper_pearson(count, n, LEVEL), LEVEL, CLOPPER_PEARSON, count / n)
     gap = gap_interval(claim.probability, claim.occurred, claim.order, level)
     event = claim.event or f"an outcome {claim.name}"
     return Measure(claim.name, float(claim.probability.mean()), count / n, interval, gap, claim.margin, event)
+
+
+def _of_classes(sample: Sample, place: str) -> list[Measure]:
+    """How often the classes of a place are claimed and observed, whose differences have no margin of their own."""
+    law, n = sample.predictions.finite, len(sample)
+    measures = []
+    for c, name in enumerate(() if law is None else map(law.outcome_in_words, range(law.n_classes))):
+        if law is not None and f", {name}, " in f", {place}, ":
+            count = int(np.sum(sample.targets == c))
+            interval = ConfidenceInterval(*clopper_pearson(count, n, LEVEL), LEVEL, CLOPPER_PEARSON, count / n)
+            measures.append(Measure(name, float(law.probabilities[:, c].mean()), count / n, interval))
+    return measures
 
 
 def _binned_error(claim: Claim) -> Measure:

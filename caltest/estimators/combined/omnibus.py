@@ -361,11 +361,12 @@ class Omnibus(JointEstimator):
 
     def told(self, sample: Sample, values: FloatArray, pvalue: float) -> dict[str, Any]:
         """Fields of an ``Outcome`` that explain it; the first column of the numbers (J, B) is that of the sample."""
-        measures = measures_of(sample) if self.weights is None else ()
+        findings = self._findings(sample, pvalue)
+        said = findings[0] if findings and pvalue <= LEVEL else None
         return {
             "components": self._found(sample, values),
-            "findings": self._findings(sample, pvalue),
-            "measures": measures,
+            "findings": findings,
+            "measures": measures_of(sample, said) if self.weights is None else (),
         }
 
     def _found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:

@@ -28,6 +28,21 @@ def test_those_of_classes_are_the_textbook_numbers(ds1):
     assert found["ECE of the top label"].observed == pytest.approx(ct.ECE()(confidence, correct))
 
 
+def test_classes_that_are_named_have_their_frequencies():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(11), 2000)
+    truth = p * np.where(np.arange(11) == 1, 1.7, 1.0)
+    y = ((truth / truth.sum(axis=1, keepdims=True)).cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)
+    result = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    assert result.finding.place == "class 1"
+    found = {one.name: one for one in result.measures}["class 1"]
+    assert (found.claimed, found.observed) == pytest.approx((p[:, 1].mean(), np.mean(y == 1)))
+    assert (found.interval.ends, found.gap) == (clopper_pearson(int(np.sum(y == 1)), 2000, 0.95), None)
+    assert [bar.name for bar in result.bars()] == ["accuracy", "class 1"]
+    right = ct.calibration_test(p, (p.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1), n_resamples=99, rng=1)
+    assert [bar.name for bar in right.bars()] == ["accuracy"]
+
+
 def test_the_claimed_ece_is_its_noise_floor():
     p, _ = ct.datasets.load_digits_predictions()["random forest"]
     confidence = ct.top_label(p, np.zeros(899, dtype=int))[0]
