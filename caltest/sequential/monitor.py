@@ -88,10 +88,9 @@ class MonitorResult(Stored):
     def verdict(self) -> str:
         """How many alarms there were, beside what calibrated predictions have."""
         found = _counted(self.alarms) if self.alarms else "no alarm"
-        return (
-            f"{found} in {self.n} observations; calibrated predictions raise one in {self.average_run_length} or more "
-            "on average"
-        )
+        most = self.n / self.average_run_length
+        usual = f"{most:.0f}" if most >= 9.5 else f"{most:.2g}"
+        return f"{found} in {self.n} observations; calibrated predictions raise at most {usual} on average"
 
     def summary(self) -> str:
         rows = [["alarm after", "wrong since", "95 % interval"]]

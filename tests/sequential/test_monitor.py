@@ -1,5 +1,7 @@
 """Monitors: the detector by its definition, run lengths of calibrated predictions, alarms and new beginnings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -88,7 +90,10 @@ def test_result_says_since_when():
     low, high = alarm.change.interval.ends
     assert low <= 601 <= high <= alarm.after
     assert f"wrong since about observation {alarm.change.start}" in str(alarm)
+    usual = result.n / result.average_run_length
     assert result.verdict().startswith(f"{len(result.alarms)} alarm")
+    assert result.verdict().endswith(f"calibrated predictions raise at most {usual:.2g} on average")
+    assert replace(result, n=80_000, average_run_length=1000).verdict().endswith("at most 80 on average")
     assert "overconfident" in str(result) or "random" in str(result)
     ax = evidence(result)
     assert sum(len(line.get_xdata()) for line in ax.lines if line.get_marker() == "D") == len(result.alarms)
