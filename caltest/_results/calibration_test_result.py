@@ -191,7 +191,9 @@ class CalibrationTestResult(TabularResult, Stored):
         level, question = at_level(alpha), QUESTIONS[self.question]
         rejects = self.pvalue <= alpha
         answer = question.rejected if rejects else question.kept
-        power = None if self.detectable is None else self.detectable.power(alpha)
+        # Where the default test does not know its power, errors can be missed.
+        unknown = 0.0 if self.components else None
+        power = unknown if self.detectable is None else self.detectable.power(alpha)
         # A row that was said to be impossible matters however small the error is on average.
         meaning = practical(rejects, () if self.pvalue_otherwise is not None else self.measures, power)
         return undecided(self.pvalue, self.n_resamples, alpha) or answer.format(level=level, practical=meaning)

@@ -214,6 +214,17 @@ def test_where_no_power_is_known_the_interval_says_what_could_have_been_missed()
     assert result.verdict().endswith(", but errors that matter could have been missed")
 
 
+def test_where_neither_power_nor_intervals_are_known_errors_could_have_been_missed():
+    rng = np.random.default_rng(1)
+    times = ct.Censored(np.exp(rng.normal(size=30)), rng.random(30) < 0.7)
+    result = ct.calibration_test(ct.LogNormal(np.zeros(30), 1.0), times, n_resamples=39, rng=1)
+    assert (result.detectable, result.measures) == (None, ())
+    said = "no evidence against calibration at the 5 % level"
+    assert result.verdict() == f"{said}, but errors that matter could have been missed"
+    kernel = ct.MonteCarloTest(ct.ECE(), n_resamples=39)([0.4, 0.6], [0, 1], rng=1)
+    assert kernel.verdict(0.04) == said.replace("5", "4")
+
+
 def test_what_is_printed_of_measures():
     p, y = ct.datasets.load_digits_predictions()["neural network"]
     accuracy, *_, ece = ct.calibration_test(p, y, n_resamples=9, rng=1).measures
