@@ -13,7 +13,7 @@ import scipy
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters, percent, points
-from caltest._results.report import format_pvalue, pvalue_phrase
+from caltest._results.report import format_pvalue, listed, pvalue_phrase
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import Picture, drawn, pictures_of
 from caltest.predictions import Predictions, Sample
@@ -213,10 +213,6 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     groups = Groups(tuple(groups.names[g] for g in kept), tuple(groups.rows[g] for g in kept), groups.n)
     found = calibration_by_group(*data.pair, groups, **data.settings)
     rejected = found.rejected(LEVEL)
-    rows = [("group", "n", "p-value", "adjusted", "what is wrong")]
-    for one in found.groups[:PANELS]:
-        why = "" if one.finding is None or one.adjusted > LEVEL else one.finding.words
-        rows.append((one.name, str(one.n), format_pvalue(one.pvalue), format_pvalue(one.adjusted), why))
     rest = len(found.groups) - PANELS
     answer = (
         f"Calibration is rejected in {len(rejected)} of {len(found.groups)} groups; p-values are adjusted for all of "
@@ -226,7 +222,16 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     # Where the default test rejects too, it is news that some of the groups that were asked about are all right.
     told = result.pvalue > LEVEL or (data.groups is not None and len(rejected) < len(found.groups))
     where = f"in {len(rejected)} of {len(found.groups)} groups ({_first(rejected)})" if rejected and told else ""
-    return Section(answer, {}, tuple(rows), rejected=where)
+    return Section(answer, {}, _rows_of(found.groups[:PANELS]), rejected=where)
+
+
+def _rows_of(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
+    """A line for each group, below a heading."""
+    rows = [("group", "n", "p-value", "adjusted", "what is wrong")]
+    for one in groups:
+        why = "" if one.finding is None or one.adjusted > LEVEL else one.finding.words
+        rows.append((one.name, str(one.n), format_pvalue(one.pvalue), format_pvalue(one.adjusted), why))
+    return tuple(rows)
 
 
 def _first(names: Sequence[str]) -> str:
@@ -254,8 +259,13 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     return Section(answer, facts, tuple(map(tuple, found.table()[: 1 + PANELS])), rejected=where)
 
 
+QUARTERS = "first quarter", "second quarter", "third quarter", "last quarter"
+"""Parts of the rows in the order of time."""
+
+
 def of_time(data: Data, result: CalibrationTestResult) -> Section:
-    """Evidence as it grows with time, with a valid alarm at any time."""
+    """Evidence as it grows with time, with a valid alarm at any time, and when an error is there that is found."""
+    from caltest.group_test import calibration_by_group
     from caltest.sequential.independence import serial_correlation
     from caltest.sequential.sequential_test import SequentialCalibrationTest
 
@@ -273,9 +283,18 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     serial = serial_correlation(ordered, 1)
     if serial is not None:
         answer += f" Apart from that, {serial.words}."
+    rows: tuple[tuple[str, ...], ...] = ()
+    if result.pvalue <= LEVEL and len(ordered) >= len(QUARTERS) * FEWEST:
+        parts = tuple(np.sort(part) for part in np.array_split(data.order, len(QUARTERS)))
+        by_time = calibration_by_group(*data.pair, Groups(QUARTERS, parts, len(ordered)), **data.settings)
+        rows = _rows_of(sorted(by_time.groups, key=lambda one: QUARTERS.index(one.name)))
+        some = [name for name in QUARTERS if name in by_time.rejected(LEVEL)]
+        answer += (
+            f" Of the quarters in that order calibration is rejected in {f'the {listed(some)}' if some else 'none'}."
+        )
     words = "evidence against calibration after each observation"
     where = "" if first is None else f"in the order of time, after {first} of {found.n} observations"
-    return Section(answer, rejected=where, pictures=drawn(found.plot, words, (6.5, 3.2)))
+    return Section(answer, {}, rows, rejected=where, pictures=drawn(found.plot, words, (6.5, 3.2)))
 
 
 def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:

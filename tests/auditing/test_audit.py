@@ -264,6 +264,18 @@ def test_an_error_of_one_group_is_said_to_be_one():
     assert "groups" not in ct.audit(p, 1 - y, groups=groups, n_resamples=39, rng=1).models[0].reason
 
 
+def test_an_error_that_came_late_is_found_in_the_last_quarter():
+    p, y = calibrated(1_200, 5)
+    days = np.arange(y.size)[::-1]
+    late = ct.audit(p, np.where(days >= 900, 1 - y, y), time=days, n_resamples=39, rng=1)["model"].sections["time"]
+    assert late.answer.endswith(" Of the quarters in that order calibration is rejected in the last quarter.")
+    assert [row[:2] for row in late.rows[1:]] == [
+        (f"{one} quarter", "300") for one in ("first", "second", "third", "last")
+    ]
+    assert "random" in late.rows[4][4]
+    assert ct.audit(p, y, time=days, n_resamples=39, rng=1).models[0].sections["time"].rows == ()
+
+
 def test_pictures_have_names_of_classes():
     p = np.random.default_rng(1).dirichlet(np.ones(3), 60)
     names = ["fair", "good", "very bad"]
