@@ -36,7 +36,8 @@ def add_to(commands: Any) -> None:
     add(parser, "--outcome-column", "--columns")
     outputs = "report to write: .html (needs caltest[report]), .json, .xml (JUnit) or .txt"
     parser.add_argument("--output", type=Path, metavar="FILE", help=outputs)
-    parser.add_argument("--features", type=Path, metavar="FILE", help="CSV with a header: columns that make groups")
+    features = "CSV with a header, or names of columns in PREDICTIONS: a,b; columns that make groups"
+    parser.add_argument("--features", type=Path, metavar="FILE", help=features)
     parser.add_argument("--groups", metavar="NAME", help="column of FILE or PREDICTIONS: test each group")
     parser.add_argument("--time", metavar="NAME", help="the same: rows are ordered by it")
     clusters = "the same, or two of them, a,b: rows that share a cluster are dependent"
@@ -89,8 +90,11 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
     given = {option: getattr(options, option) for option in ("groups", "time", "clusters", "event_column")}
     asked = {option: name if option == "clusters" else [name] for option, name in given.items() if name is not None}
     taken = [name for names in asked.values() for name in names]
-    known = () if options.features is None else read_rows(options.features, texts).with_head(True).names or ()
-    beside = [name for name in dict.fromkeys(taken) if name not in known]
+    path, named = options.features, []
+    if path is not None and options.outcome_column is not None and not path.exists():
+        path, named = None, names_of(str(path))
+    known = () if path is None else read_rows(path, texts).with_head(True).names or ()
+    beside = [name for name in dict.fromkeys([*taken, *named]) if name not in known]
     if beside and options.outcome_column is None:
         option = next(option for option, names in asked.items() if beside[0] in names)
         raise ValueError(
@@ -106,13 +110,13 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
         fields = {name: kept(column, sample) for name, column in fields.items()}
     else:
         sample, n = read_sample(options.predictions, outcomes, options.family, options.missing, options.columns)
-    features = {} if options.features is None else read_columns(options.features, n, sample)
+    features = {name: fields[name] for name in named} if path is None else read_columns(path, n, sample)
     columns = features | fields
     roles: dict[str, Any] = {
         option: columns[names[0]] if len(names) == 1 else np.column_stack([columns[name] for name in names])
         for option, names in asked.items()
     }
-    return sample, {name: column for name, column in features.items() if name not in taken}, roles
+    return sample, {name: column for name, column in features.items() if name in named or name not in taken}, roles
 
 
 def _events(column: Array) -> Array:

@@ -762,6 +762,11 @@ def test_audit_takes_columns_of_the_file_of_predictions(cohort, capsys):
     expected = ct.audit(old, died, groups=groups, time=days, n_resamples=9, rng=1)
     assert json.loads(out) == json.loads(json.dumps(expected.to_dict()))
     assert "got 0 columns 'nowhere'" in command(capsys, *arguments[:-1], "nowhere")[2]
+    status, out, err = command(capsys, *arguments[:-2], "--features", "day,site", "--format", "json")
+    assert (status, err) == (0, "")
+    expected = ct.audit(old, died, groups=groups, features={"day": days, "site": groups}, n_resamples=9, rng=1)
+    slices = json.loads(out)["models"][0]["sections"]["slices"]
+    assert slices == json.loads(json.dumps(expected.to_dict()))["models"][0]["sections"]["slices"]
 
 
 def test_audit_takes_events_of_survival(cohort, capsys):
