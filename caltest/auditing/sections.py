@@ -289,9 +289,8 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         by_time = calibration_by_group(*data.pair, Groups(QUARTERS, parts, len(ordered)), **data.settings)
         rows = _rows_of(sorted(by_time.groups, key=lambda one: QUARTERS.index(one.name)))
         some = [name for name in QUARTERS if name in by_time.rejected(LEVEL)]
-        answer += (
-            f" Of the quarters in that order calibration is rejected in {f'the {listed(some)}' if some else 'none'}."
-        )
+        these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
+        answer += f" Of the quarters in that order calibration is rejected in {these}."
     words = "evidence against calibration after each observation"
     where = "" if first is None else f"in the order of time, after {first} of {found.n} observations"
     return Section(answer, {}, rows, rejected=where, pictures=drawn(found.plot, words, (6.5, 3.2)))
