@@ -224,7 +224,7 @@ def cells(codings: Sequence[Coding], columns: Columns, p: FloatArray, max_depth:
     """The cells of rows, of the fit or others; some can be empty."""
     values = [p, *(one for _, one in columns)]
     coded = [Column(one.codes(some), one.words) for one, some in zip(codings, values, strict=True)]
-    return Tables.of(coded, max_depth, whole=True)
+    return Tables.of(coded, max_depth)
 
 
 class Boosting:

@@ -43,7 +43,7 @@ def find_slices(
     rng: Any = None,
     progress: bool = False,
 ) -> SliceSearchResult:
-    """Find the slices of the data in which predictions are wrong: quantile bins, categories, and pairs of them.
+    """Find the slices of the data in which predictions are wrong: bins, categories, pairs of them, or all rows.
 
     The statistic is the largest of all slices and directions, and its distribution comes from the same redrawn outcomes
     for all of them: however many slices are searched, the probability to report any slice in which the predictions are
@@ -170,9 +170,9 @@ class Tables:
     """Columns of each table."""
 
     @classmethod
-    def of(cls, columns: Sequence[Column], depth: int, whole: bool = False) -> "Tables":
-        """All columns, and all pairs of them for depth 2; before them a cell of all rows, if that is asked for."""
-        members: list[tuple[int, ...]] = [()] * whole + [(j,) for j in range(len(columns))]
+    def of(cls, columns: Sequence[Column], depth: int) -> "Tables":
+        """A cell of all rows, all columns, and all pairs of them for depth 2."""
+        members: list[tuple[int, ...]] = [(), *((j,) for j in range(len(columns)))]
         if depth == 2:
             members += list(combinations(range(len(columns)), 2))
         sizes = [int(np.prod([len(columns[j].words) for j in some])) for some in members]

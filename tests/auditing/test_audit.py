@@ -172,7 +172,7 @@ def test_groups_features_time_and_clusters():
     groups = {row[0] for row in sections["groups"].rows[1:]}
     assert groups == {"late"}
     assert sections["slices"].answer.startswith("Predictions are wrong in ")
-    assert sections["slices"].rows[1][0].startswith("x >= ")
+    assert sections["slices"].rows[2][0].startswith("x >= ")
     assert sections["time"].answer.startswith("The alarm at the 5 % level was after ")
     assert "groups=groups, clusters=clusters, features=features, time=time" in sections["methods"].facts["Reproduce"]
 

@@ -46,6 +46,6 @@ def test_results_without_a_picture_say_so():
 
 
 def test_names_are_shortened_and_begin_no_formula():
-    bars = ct.find_slices(P, Y, {"$" + "x" * 60: np.arange(200) % 2}, n_resamples=19, rng=1)
+    bars = ct.calibration_by_group(P, Y, {"$" + "x" * 60: np.arange(200) % 2 == 0}, n_resamples=19, rng=1)
     labels = [label.get_text() for label in bars.plot(ax=figure.Figure().add_subplot()).get_yticklabels()]
     assert all(len(label) <= 42 and label.startswith(r"\$x") for label in labels)

@@ -24,13 +24,14 @@ def test_sums_are_those_of_each_slice_alone():
     numbers = rng.normal(size=(300, 3))
     sums = tables.sums(numbers)
     cell = 0
-    for some in [(0,), (1,), (2,), *combinations(range(3), 2)]:
+    for some in [(), (0,), (1,), (2,), *combinations(range(3), 2)]:
         for codes in np.ndindex(*[len(columns[j].words) for j in some]):
-            rows = np.all([columns[j].codes == code for j, code in zip(some, codes, strict=True)], axis=0)
+            every = [columns[j].codes == code for j, code in zip(some, codes, strict=True)]
+            rows = np.all([np.full(300, True), *every], axis=0)
             np.testing.assert_allclose(sums[cell], numbers[rows].sum(axis=0), atol=1e-12)
             np.testing.assert_array_equal(tables.rows_of(cell), rows)
             words = " and ".join(columns[j].words[code] for j, code in zip(some, codes, strict=True))
-            assert tables.words_of(cell) == words
+            assert tables.words_of(cell) == (words or "all rows")
             cell += 1
     assert cell == tables.n_cells
 
@@ -50,6 +51,15 @@ def test_a_wrong_slice_is_found_and_explains_those_that_overlap_it():
     assert first.interval.low < y[bad].mean() - p[bad].mean() < first.interval.high
     assert f"in 1 slice at the 5 % level, which explains {first.explains} other" in str(found)
     assert first.name in found.sentence()
+
+
+def test_an_error_of_all_rows_is_one_of_all_rows():
+    """It explains the slices, which are all wrong in the same way."""
+    rng, features, p = made(5000)
+    found = ct.find_slices(p, rng.random(5000) < p + 0.05, features, rng=1)
+    assert [one.name for one in found.rejected()] == ["all rows"]
+    assert found.n_rejected == 1 + found.rows[0].explains > 5
+    assert found.mask(0).all()
 
 
 def test_too_sure_predictions_of_a_pair_of_categories_are_found():
@@ -103,8 +113,8 @@ def test_equal_slices_count_once_and_small_ones_take_no_part():
     rare = np.where(np.arange(500) < 5, "few", "many")
     once = ct.find_slices(p, rng.random(500) < p, {"x": x}, n_resamples=19, rng=1)
     twice = ct.find_slices(p, rng.random(500) < p, {"x": x, "again": x, "rare": rare}, n_resamples=19, rng=1)
-    assert once.n_slices == 2
-    assert twice.n_slices == 5  # two of x, "many", and "many" within each
+    assert once.n_slices == 3
+    assert twice.n_slices == 6  # all rows, two of x, "many", and "many" within each
     with pytest.raises(ValueError, match="20 rows without a slice that is large enough"):
         ct.find_slices(p[:20], rng.random(20) < p[:20], {"x": x[:20]}, rng=1)
 
