@@ -179,7 +179,7 @@ class ModelComparison(TabularResult, Stored):
 
 
 def _cells(row: ComparedModel) -> list[str]:
-    score = "-" if row.score is None else f"{row.score:.3f}"
+    score = "-" if row.score is None else f"{row.score:.3f}" if 0.001 <= row.score <= 1.0 else f"{row.score:.3g}"
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
     pvalues = [format_pvalue(p, row.pvalue_otherwise) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
     return [row.name, score, f"{row.shown:.3g}", interval, f"{row.noise_quantile:.3g}", *pvalues]

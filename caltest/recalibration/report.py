@@ -181,6 +181,8 @@ def report(
     ------
     ValueError
         For bad data or settings, or predictions that are all identical before and after.
+    TypeError
+        For a method that makes predictions of another family, such as ``QuantileRecalibration``.
 
     Notes
     -----
@@ -208,6 +210,12 @@ def report(
     split, *streams = np.random.SeedSequence(seed).spawn(3)
     fitted, rest, n_fit = _fitted(method, observed, share, np.random.default_rng(split))
     samples = rest.before(), rest.after(fitted)
+    families = [one.predictions.family for one in samples]
+    if families[0] != families[1]:
+        raise TypeError(
+            f"method: {method!r} makes {families[1]} of {families[0]} predictions, which have no score in common; fit "
+            "it to some rows and pass map(predictions) of others to calibration_test"
+        )
     with progress_bars(switch("progress", progress)):
         kernel = shared_kernel(None, [sample.predictions for sample in samples])
         rows = [

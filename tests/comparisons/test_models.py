@@ -205,3 +205,9 @@ def test_three_observations_have_an_interval():
     assert three.rows[0].interval is not None
     two = ct.compare_models({"a": S.p[:2], "b": MODELS["worse"][:2]}, S.y[:2], kernel=TV, n_resamples=9, rng=1)
     assert two.rows[0].interval is None
+
+
+def test_small_scores_keep_their_digits():
+    y = 1e-7 * np.random.default_rng(1).normal(size=60)
+    found = ct.compare_models({"a": ct.Normal(np.zeros(60), 1e-7)}, y, n_resamples=19, rng=1)
+    assert float(found.table()[1][1]) == pytest.approx(found.rows[0].score, rel=1e-2)

@@ -38,6 +38,14 @@ def test_numbers_are_those_of_the_functions_they_come_from():
     assert found.after.pvalue > 0.02
 
 
+def test_quantiles_of_distributions_have_no_report():
+    y = np.random.default_rng(1).normal(size=100)
+    with pytest.raises(
+        TypeError, match=r"QuantileForecast of Normal predictions.*pass map\(predictions\) of others to"
+    ):
+        report(ct.Normal(np.zeros(100), 1.0), y, ct.recalibration.QuantileRecalibration(), n_resamples=9, rng=1)
+
+
 def test_the_brier_score_of_an_event_is_that_of_the_default_test():
     p = np.random.default_rng(1).random(200)
     y = (np.random.default_rng(2).random(200) < p).astype(int)
