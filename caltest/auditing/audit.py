@@ -132,13 +132,13 @@ class Audit(Stored):
         """Whether no model fails.
 
         One fails by ``"reject"`` if calibration is rejected at the 5 % level, by ``"matters"`` if it is and the error
-        is not known to be too small to matter, and ``"never"``.
+        is not known to be too small to matter, and ``"never"``. What is not to be used as it is fails by both.
         """
         one_of("fail_on", fail_on, ("reject", "matters", "never"))
         failing = [one for one in self.models if one.result.pvalue <= LEVEL]
         if fail_on == "matters":
             failing = [one for one in failing if matters(one.result.measures) is not False]
-        return fail_on == "never" or not failing
+        return fail_on == "never" or not (failing or any(one.decision == REFUSE for one in self.models))
 
     def to_html(self) -> str:
         """One page without anything from outside; ``ImportError`` without Jinja2, ``pip install caltest[report]``."""
@@ -254,10 +254,11 @@ def audit(
     The decision is "use as it is" if the error is too small to matter, or if calibration is not rejected and a
     deviation that matters would have been found with a probability of 0.8. It is "recalibrate" if calibration is
     rejected and a map that is fitted to one half of the rows lowers the log score of the other half, "do not use as it
-    is" if it does not and the error matters, and else "not enough data to tell". The reason says in which of the given
-    groups calibration is rejected if it is not in all of them, and whether it is after recalibration too. Where the
-    default test does not reject, the reason names groups, slices and times in which calibration is rejected, each
-    section with its own level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
+    is" if it does not and the error matters, and else "not enough data to tell". It is "do not use as it is" instead of
+    the first and the last if the error matters in one of the given groups, in which calibration is rejected. The reason
+    says in which of them it is if not in all, and whether it is after recalibration too. Where the default test does
+    not reject, the reason names groups, slices and times in which calibration is rejected, each section with its own
+    level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
     ``calibration_test``.
 
     Examples
@@ -389,6 +390,8 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         except (ValueError, TypeError, ImportError, MemoryError) as error:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
     decision, reason = _decision(result, sections["recalibration"].gain)
+    if decision != REPAIR and "groups" in sections and sections["groups"].is_grave:
+        decision = REFUSE
     elsewhere = [one.rejected for one in sections.values() if one.rejected]
     if elsewhere and result.pvalue > LEVEL:
         reason += f". But it is rejected {', and '.join(elsewhere)}; each section has a level of 5 % of its own"

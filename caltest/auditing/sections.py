@@ -16,6 +16,7 @@ from caltest._results.measures import matters, percent, points
 from caltest._results.report import format_pvalue, listed, pvalue_phrase
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import Picture, drawn, pictures_of
+from caltest.estimators.combined.measures import measures_of
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored
 
@@ -52,6 +53,8 @@ class Section:
         Of recalibration: by how much the log score of held-out data falls.
     rejected
         Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
+    is_grave
+        Whether the error is known to be large enough to matter there; not stored, as decisions are.
 
     Examples
     --------
@@ -69,8 +72,9 @@ class Section:
     gain: float | None = None
     rejected: str = ""
     pictures: tuple[Picture, ...] = field(default=(), repr=False, compare=False)
+    is_grave: bool = field(default=False, repr=False, compare=False)
 
-    not_stored = ("pictures",)
+    not_stored = ("pictures", "is_grave")
 
 
 @dataclass(frozen=True)
@@ -222,7 +226,11 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     # Where the default test rejects too, it is news that some of the groups that were asked about are all right.
     told = result.pvalue > LEVEL or (data.groups is not None and len(rejected) < len(found.groups))
     where = f"in {len(rejected)} of {len(found.groups)} groups ({_first(rejected)})" if rejected and told else ""
-    return Section(answer, {}, _rows_of(found.groups[:PANELS]), rejected=where)
+    rows = dict(zip(groups.names, groups.rows, strict=True))
+    known = () if data.groups is None else rejected
+    grave = [name for name in known if matters(measures_of(data.sample.take(rows[name])))]
+    where += f", and the error matters in {_first(grave)}" if where and grave else ""
+    return Section(answer, {}, _rows_of(found.groups[:PANELS]), rejected=where, is_grave=bool(grave))
 
 
 def _rows_of(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:

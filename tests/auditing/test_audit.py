@@ -123,7 +123,7 @@ def test_a_group_that_is_rejected_is_named_where_the_default_test_rejects_nothin
     audit = ct.audit(p, y, groups=groups, time=np.arange(y.size), n_resamples=39, rng=1)
     model = audit.models[0]
     assert model.result.pvalue > 0.05
-    assert model.decision == "not enough data to tell"
+    assert model.decision == "do not use as it is"
     assert ". But it is rejected in 1 of 3 groups (west)" in model.reason
     assert model.reason[1:] in audit.to_html()
     assert "But it is rejected" not in ct.audit(p, y, n_resamples=39, rng=1).models[0].reason
@@ -260,7 +260,8 @@ def test_an_error_of_one_group_is_said_to_be_one():
     groups = np.repeat(["north", "south", "west"], 500)
     wrong = np.where((groups == "west") & (np.arange(y.size) % 3 == 0), 1, y)
     reason = ct.audit(p, wrong, groups=groups, n_resamples=39, rng=1).models[0].reason
-    assert reason.endswith("rejected in 1 of 3 groups (west); one map for all groups may make the others worse")
+    said = "rejected in 1 of 3 groups (west), and the error matters in west; one map for all groups may make the others"
+    assert reason.endswith(f"{said} worse")
     assert "groups" not in ct.audit(p, 1 - y, groups=groups, n_resamples=39, rng=1).models[0].reason
 
 
@@ -274,6 +275,23 @@ def test_an_error_that_came_late_is_found_in_the_last_quarter():
     ]
     assert "random" in late.rows[4][4]
     assert ct.audit(p, y, time=days, n_resamples=39, rng=1).models[0].sections["time"].rows == ()
+
+
+def test_a_model_that_is_wrong_for_a_small_group_is_not_to_be_used():
+    """The error of all rows is too small to be found, and that of 1 % of them is large."""
+    p, y = calibrated(30_000, 5)
+    groups = np.where(np.arange(y.size) < 300, "rare", "usual")
+    y = np.where((groups == "rare") & (np.arange(y.size) % 3 == 0), 1, y)
+    alone, told = (ct.audit(p, y, groups=one, n_resamples=39, rng=1) for one in (None, groups))
+    assert alone.models[0].decision == "use as it is"
+    assert told.models[0].result.pvalue > 0.05
+    assert told.models[0].decision == "do not use as it is"
+    assert "rejected in 1 of 2 groups (rare), and the error matters in rare" in told.models[0].reason
+    assert [one.passed(fail_on) for one in (alone, told) for fail_on in ("reject", "matters")] == [True] * 2 + [
+        False
+    ] * 2
+    assert told.passed("never")
+    assert 'failures="1"' in told.to_junit()
 
 
 def test_pictures_have_names_of_classes():
