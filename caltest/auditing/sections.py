@@ -158,7 +158,10 @@ def of_test(data: Data, result: CalibrationTestResult) -> Section:
     rows = [("component", "statistic", "p-value")]
     rows += [(one.name, f"{one.statistic:.3g}", format_pvalue(one.pvalue)) for one in result.components]
     said = "rejected" if result.pvalue <= LEVEL else "not rejected"
-    answer = f"Calibration is {said} at the 5 % level ({p}). This test alone decides; its size is exact for every n."
+    answer = (
+        f"Calibration is {said} at the 5 % level ({p}). For all rows together this test alone decides; its size is "
+        "exact for every n."
+    )
     return Section(answer, facts, tuple(rows))
 
 

@@ -83,7 +83,7 @@ class SliceSearchResult(TabularResult, Stored):
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> found = ct.find_slices(p, y, {"confidence": p.probabilities.max(axis=1)}, n_resamples=99, rng=1)
     >>> found, int(found.mask(0).sum()) == found.rows[0].n
-    (<search of 5 slices: p = 0.01, 5 rejected, n = 899>, True)
+    (<search of 6 slices: p = 0.01, 6 rejected, n = 899>, True)
     """
 
     rows: tuple[Slice, ...]
