@@ -52,6 +52,8 @@ class Fault(ABC, Generic[S]):
     """How many of the siblings are different ones, for the penalty; by default all."""
     is_factor: ClassVar[bool] = False
     """Whether t is the logarithm of what is printed."""
+    says_what_happened: ClassVar[bool] = False
+    """Whether the words have an interval of a rate that was observed, which no second fault changes."""
 
     @abstractmethod
     def log_ratio(self, seen: S, sibling: int, t: float) -> float:
@@ -87,6 +89,10 @@ class Fault(ABC, Generic[S]):
 
     def corrected(self, seen: S, sibling: int, t: float) -> Any:
         """What makes ``Q_t`` the predictions, in the form that the family takes; None where there is none."""
+        return None
+
+    def corrected_otherwise(self, seen: S, sibling: int) -> Any:
+        """The same for a fault with the same words, after which a second one has to be clear too; None: no such."""
         return None
 
 

@@ -250,7 +250,7 @@ class OfResiduals(OfPatterns[Scores]):
     def moved(self, residuals: FloatArray, sibling: int, t: float) -> FloatArray:
         """What has the law of the residuals (c, n) if these have the fault."""
 
-    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | None:
         lines = np.array(np.atleast_2d(seen.residuals.T))
         lines[[sibling] if self._by_coordinate else slice(None)] = self.moved(self.own(seen, sibling), sibling, t)
         return lines.T.reshape(seen.residuals.shape)
@@ -285,6 +285,18 @@ class Shift(OfResiduals):
 
     def moved(self, residuals: FloatArray, sibling: int, t: float) -> FloatArray:
         return residuals - t * self.patterns[sibling].signs
+
+    def corrected_otherwise(self, seen: Scores, sibling: int) -> FloatArray | None:
+        """For a shift in the units of the targets, of which predicted standard deviations are different shares."""
+        if seen.residuals.ndim > 1:
+            return None
+        return seen.shifted_back(self.patterns[sibling].signs, _location_and_variance(seen.law)[0])
+
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | None:
+        """None for vectors whose standard deviations differ, for the same reason."""
+        if seen.residuals.ndim > 1 and np.ptp(variances := seen.law.moments()[1]) > 1e-9 * variances.max():
+            return None
+        return super().corrected(seen, sibling, t)
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
         return seen.unit * self.patterns[sibling].sign * t

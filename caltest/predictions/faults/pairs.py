@@ -77,6 +77,11 @@ def _pair(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) 
     )
     if second is None or second.gain <= 0.0 or not _is_inside(second):
         return None
+    otherwise = first.fault.corrected_otherwise(seen, first.sibling)
+    if otherwise is not None:
+        others = candidates_of(*faults.after(seen, otherwise))
+        if not any(one.gain > 0.0 and one.fault.kind == second.fault.kind for one in others):
+            return None
     return Pair(first, apart, second, after)
 
 
@@ -102,7 +107,7 @@ def findings_together(pair: Pair, faults: Faults, seen: Any) -> Finding:
         own, same = first.fault.log_ratio(seen, first.sibling, t), _same(second, moved[0])
         return [own + same.log_ratio(moved[1], second.sibling, float(other)) for other in others]
 
-    if (together := _together(log_ratios, fits)) is not None:
+    if not first.fault.says_what_happened and (together := _together(log_ratios, fits)) is not None:
         fits = together
         after = _after(faults, seen, [replace(first, t=fits[0].t), *pair.apart]) or after
         second = replace(second, fault=_same(second, after[0]))
@@ -148,4 +153,5 @@ def _together(log_ratios: Callable[[float, FloatArray], list[float]], fits: tupl
     if np.abs(moves).max() > SETTLED:
         return None
     errors = np.sqrt(2.0 * DROP * np.diag(covariance)) * steps
-    return Fit(t[0], t[0] - errors[0], t[0] + errors[0]), Fit(t[1], t[1] - errors[1], t[1] + errors[1])
+    one, other = (Fit(float(at), float(at - error), float(at + error)) for at, error in zip(t, errors, strict=True))
+    return one, other

@@ -13,6 +13,9 @@ from caltest.predictions.standard_scores import scores_of
 CLIPPED = 6.0
 """Scores of targets are at most this large in rows, so that a few redraws know their spread."""
 
+HALVINGS = 30
+"""Of the range of a shift in the units of the targets."""
+
 
 @dataclass
 class Scores:
@@ -73,6 +76,29 @@ class Scores:
     def squares(self) -> FloatArray:
         """Their squares."""
         return np.square(self.residuals)
+
+    def shifted_back(self, signs: FloatArray, location: FloatArray) -> FloatArray:
+        """Residuals of numbers if outcomes were lower by one amount times some signs (n,), so that their mean is 0.
+
+        Locations (n,) of the predictions say how large the amount can be.
+        """
+        if self._m is not None:
+            share = self.law.spread_shares(np.square(self.z[:1])).reshape(-1)
+            deviations = np.sqrt(self.law.moments()[1].reshape(-1) * share)
+            units = signs * np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0.0)
+            amount = float(self.weights * units @ self.residuals) / max(float(self.weights @ np.square(units)), 1e-300)
+            return np.asarray(self.residuals - amount * units)
+        y = self.targets[0].reshape(-1)
+        far = 2.0 * float(np.abs(y - location).max())
+
+        def residuals(amount: float) -> FloatArray:
+            return np.asarray(scores_of(self.law, (y - amount * signs)[None])[0].reshape(-1))
+
+        low, high = -far, far
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.weights * signs @ residuals(middle) > 0.0 else (low, middle)
+        return residuals(low)
 
     @property
     def _m(self) -> int | None:

@@ -201,7 +201,7 @@ def test_corrected_probabilities_are_those_of_the_likelihood(name):
     assert n_corrected >= 10
 
 
-VECTORS = ct.MvNormal(RNG.normal(size=(40, 3)), RNG.uniform(0.5, 2.0, (40, 3)))
+VECTORS = ct.MvNormal(RNG.normal(size=(40, 3)), np.tile([0.5, 1.0, 2.0], (40, 1)))
 
 
 @pytest.mark.parametrize("predictions", [NUMBERS["normal"], VECTORS], ids=["numbers", "vectors"])
@@ -242,3 +242,14 @@ def test_corrected_counts_have_the_law_of_the_likelihood(name):
                 assert again.view.law is law
                 assert others.kinds[0].log_ratio(again, 0, 0.0) == pytest.approx(0.0, abs=1e-10)
     assert n_corrected == 8
+
+
+@pytest.mark.parametrize("units", [False, True])
+def test_a_shift_in_the_units_of_the_outcomes_is_one_fault(units):
+    """Of numbers with different standard deviations, and of few members, whose spread is noise."""
+    rng = np.random.default_rng(5)
+    m, s = rng.normal(size=1000), np.exp(0.4 * rng.normal(size=1000))
+    y = m + (1.0 if units else s) + s * rng.normal(size=1000)
+    assert ct.calibration_test(ct.Normal(m, s), y, n_resamples=19, rng=1).finding.second is None
+    ensemble = ct.Ensemble(m[:, None] + rng.normal(size=(1000, 5)))
+    assert ct.calibration_test(ensemble, m + 1.0 + rng.normal(size=1000), n_resamples=19, rng=1).finding.second is None

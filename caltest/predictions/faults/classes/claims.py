@@ -162,6 +162,7 @@ class Window(ClassFault):
     kind = "window"
     range = (-8.0, 8.0)
     n_choices = WINDOW_CHOICES
+    says_what_happened = True
 
     def promising(self, seen: Labels) -> FloatArray:
         view = self.view
