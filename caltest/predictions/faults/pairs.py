@@ -107,7 +107,10 @@ def findings_together(pair: Pair, faults: Faults, seen: Any) -> Finding:
         own, same = first.fault.log_ratio(seen, first.sibling, t), _same(second, moved[0])
         return [own + same.log_ratio(moved[1], second.sibling, float(other)) for other in others]
 
-    if not first.fault.says_what_happened and (together := _together(log_ratios, fits)) is not None:
+    if (
+        not first.fault.says_what_happened
+        and (together := _together(log_ratios, fits, (first.ends, second.ends))) is not None
+    ):
         fits = together
         after = _after(faults, seen, [replace(first, t=fits[0].t), *pair.apart]) or after
         second = replace(second, fault=_same(second, after[0]))
@@ -130,7 +133,9 @@ def _same(one: Candidate, faults: Faults) -> Fault[Any]:
     return found
 
 
-def _together(log_ratios: Callable[[float, FloatArray], list[float]], fits: tuple[Fit, Fit]) -> tuple[Fit, Fit] | None:
+def _together(
+    log_ratios: Callable[[float, FloatArray], list[float]], fits: tuple[Fit, Fit], ends: tuple[tuple[float, float], ...]
+) -> tuple[Fit, Fit] | None:
     """Both sizes at the maximum of their common likelihood, by Newton's method from one after the other.
 
     The function returns likelihoods for one size of the first and some of the second. Intervals are those of the normal
@@ -150,8 +155,13 @@ def _together(log_ratios: Callable[[float, FloatArray], list[float]], fits: tupl
         covariance = np.linalg.inv(information)
         moves = covariance @ slopes
         t += steps * moves
-    if np.abs(moves).max() > SETTLED:
+    if np.abs(moves).max() > SETTLED or any(not low < at < high for at, (low, high) in zip(t, ends, strict=True)):
         return None
     errors = np.sqrt(2.0 * DROP * np.diag(covariance)) * steps
-    one, other = (Fit(float(at), float(at - error), float(at + error)) for at, error in zip(t, errors, strict=True))
-    return one, other
+    return _within(t[0], errors[0], ends[0]), _within(t[1], errors[1], ends[1])
+
+
+def _within(t: float, error: float, ends: tuple[float, float]) -> Fit:
+    """The interval of a size, cut at the ends of all sizes."""
+    low, high = float(t - error), float(t + error)
+    return Fit(float(t), max(low, ends[0]), min(high, ends[1]), low <= ends[0], high >= ends[1])
