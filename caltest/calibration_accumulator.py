@@ -15,8 +15,8 @@ from caltest.estimators.combined.omnibus import Omnibus
 from caltest.estimators.combined.parts import ROWS_OF_A_PART
 from caltest.nulls import Null, SummableNull
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.base import named_one
 from caltest.predictions.convert import as_sample, impossible_note
+from caltest.predictions.labelled import named_one
 
 if TYPE_CHECKING:
     from caltest.hypothesis_test import CalibrationTest

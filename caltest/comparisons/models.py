@@ -22,8 +22,8 @@ from caltest.intervals.noise_floor import noise_floor
 from caltest.kernels import PairKernel
 from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.predictions import Sample
-from caltest.predictions.base import named_one
 from caltest.predictions.convert import as_sample
+from caltest.predictions.labelled import named_one
 from caltest.predictions.reductions import categorical_sample, one_against_rest
 
 

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from inspect import signature
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -12,20 +11,12 @@ import scipy
 
 from caltest._basics.chunks import ChunkedPredictions, have_chunks
 from caltest._basics.jobs import Stream
-from caltest._basics.numerics import (
-    Array,
-    ArrayLike,
-    BoolArray,
-    FloatArray,
-    OwnErrstate,
-    check_memory,
-    generator_apart,
-    index_of,
-)
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, OwnErrstate, check_memory, generator_apart
 from caltest._basics.threads import threaded
-from caltest._validation import class_order, levels, whole_number
+from caltest._validation import levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
+from caltest.predictions.labelled import Labelled, indices_of
 from caltest.predictions.outcomes import Outcomes, Traces
 from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
 
@@ -67,7 +58,7 @@ class Parameter(property):
         def __get__(self, instance: Any, owner: type | None = None) -> FloatArray: ...  # type: ignore[override]
 
 
-class Predictions(OwnErrstate, ABC):
+class Predictions(Labelled, OwnErrstate, ABC):
     """n predicted distributions of one family, stored as a structure of arrays.
 
     Arrays have the shape (..., n), or more dimensions behind these: leading dimensions make a stack of samples, so one
@@ -79,14 +70,6 @@ class Predictions(OwnErrstate, ABC):
     _parameters: tuple[Any, ...]
     """The arrays, and predictions that these are made of."""
     notes: tuple[str, ...] = ()
-    classes: tuple[Any, ...] | None = None
-    """Names of the outcomes, if these are classes."""
-    _columns: tuple[Any, ...] | None = None
-    """Names of the columns of the data frame of probabilities, which name classes if the targets are such names."""
-    _coordinates: tuple[Any, ...] | None = None
-    """Names of the columns of the data frame of means of vectors."""
-    _indices: tuple[Any, ...] = ()
-    """Those of the pandas objects among the arguments."""
     redraws: ClassVar[str] = "targets redrawn from the predictions"
     """What the redraws of a test are, in words."""
     known_metrics: ClassVar[str] = "MMD(kernel)"
@@ -109,21 +92,8 @@ class Predictions(OwnErrstate, ABC):
         if have_chunks((*arguments, *named.values())):
             return ChunkedPredictions(cls, arguments, named)
         new = super().__new__(cls)
-        labelled = {name: index for name, data in named.items() if (index := index_of(data)) is not None}
-        if labelled:
-            labelled = {name: labelled[name] for name in signature(cls.__init__).parameters if name in labelled}
-        indices = (*map(index_of, arguments), *labelled.values())
-        new._indices = tuple(index for index in indices if index is not None)
+        new._indices = indices_of(cls, arguments, named)
         return new
-
-    @property
-    def index(self) -> Any:
-        """Labels of the rows: those of the first pandas object with n rows that they were made of, or None.
-
-        Predictions that are made of others have theirs.
-        """
-        parts = (one.index for one in self._parameters if isinstance(one, Predictions))
-        return next((one for one in (*self._indices, *parts) if one is not None and len(one) == len(self)), None)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -138,17 +108,6 @@ class Predictions(OwnErrstate, ABC):
         kept = (one for one in vars(self).items() if not isinstance(getattr(kind, one[0], None), cached_property))
         vars(new).update(kept, _parameters=parameters, _indices=())
         return new
-
-    def _labelled(self, index: Any, rows: Any = None) -> Self:
-        """These, with the labels of an index of pandas, or of some rows of one; without any for None and for stacks."""
-        known = index is not None and np.ndim(rows) < 2
-        self._indices = (index if rows is None else index[rows],) if known else ()
-        return self
-
-    @property
-    def _names(self) -> list[str]:
-        """Those of the classes, else of the columns that the probabilities were in, as text; empty without any."""
-        return [str(name) for name in self.classes or self._columns or ()]
 
     def __len__(self) -> int:
         return self.shape[-1]
@@ -679,23 +638,6 @@ def require_family(predictions: Predictions, family: type[F], name: str) -> F:
     if not isinstance(predictions, family):
         raise TypeError(f"{name}: got {predictions.family} predictions, wanted {family.__name__} predictions")
     return predictions
-
-
-def require_same_classes(classes: Sequence[Any] | None, wanted: Sequence[Any] | None, name: str) -> None:
-    """Raise ``ValueError`` if two families name their classes differently, or order them differently."""
-    if classes is not wanted and class_order(classes, wanted, name) is not None:
-        given, asked = ("0, 1, ... without names" if names is None else f"{names!r}" for names in (classes, wanted))
-        raise ValueError(
-            f"{name}: got classes {given}, wanted {asked} as in the predictions, in that order; bring the columns into "
-            "the same order"
-        )
-
-
-def named_one(known: Predictions | None, new: Predictions) -> Predictions:
-    """One of the new predictions, to check others against, or the known one if it has more names of its classes."""
-    if known is None or (known.classes is None and (known._columns is None or new.classes is not None)):
-        return new.take(slice(0, 1))
-    return known
 
 
 def median_standard_deviation(standard_deviations: FloatArray) -> float:

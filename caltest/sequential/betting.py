@@ -16,8 +16,9 @@ from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import a_product_kernel
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.base import assumed, named_one
+from caltest.predictions.base import assumed
 from caltest.predictions.convert import as_sample
+from caltest.predictions.labelled import named_one
 from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets
 from caltest.sequential.change import AT_ONCE
 

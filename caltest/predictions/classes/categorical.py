@@ -18,9 +18,10 @@ from caltest._validation import (
 )
 from caltest._validation.labels import classes_of, in_order_of_columns, require_order_of
 from caltest.kernels import DeltaKernel, ExponentialKernel, ProductKernel, TotalVariation
-from caltest.predictions.base import Parameter, Predictions, require_family, require_same_classes
+from caltest.predictions.base import Parameter, Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.classes.sparse_rows import SparseRows
+from caltest.predictions.labelled import require_same_classes
 
 
 class ClassProbabilities(FinitePredictions):

@@ -16,14 +16,8 @@ from caltest._validation import class_in_words, class_names
 from caltest._validation.labels import in_order_of_columns
 from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter
-from caltest.predictions.base import (
-    Drawer,
-    Predictions,
-    Uniforms,
-    median_standard_deviation,
-    require_same_classes,
-    weighted_sum,
-)
+from caltest.predictions.base import Drawer, Predictions, Uniforms, median_standard_deviation, weighted_sum
+from caltest.predictions.labelled import require_same_classes
 from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
