@@ -603,7 +603,8 @@ def test_the_estimate_of_a_test_is_that_of_its_seed(maker):
         result = ct.MonteCarloTest(estimator, 9)(sample.predictions, sample.targets)
         same = pytest.approx(result.estimate, rel=1e-12)
         assert estimator(sample.predictions, sample.targets, rng=result.seed) == same
-        assert estimator(sample.predictions, sample.targets) != same
+        # Draws without a seed can agree by chance.
+        assert any(estimator(sample.predictions, sample.targets) != same for _ in range(30))
         floor = ct.noise_floor(sample.predictions, estimator, n_resamples=9, rng=result.seed)
         assert floor.draws == pytest.approx(result.null_distribution, rel=1e-12)
 
