@@ -29,6 +29,9 @@ TINY = 1e-9
 NODES, ROWS = 64, 4096
 """Quantiles from which an average over a predicted distribution is made, of so many evenly spaced rows at most."""
 
+PROBABILITIES = 2**18
+"""Probabilities of classes that are changed together."""
+
 AT_ONCE = 2**21
 """Probabilities that are looked at together."""
 
@@ -250,4 +253,7 @@ def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, A
         middle = 0.5 * (low + high)
         low, high = (middle, high) if gap(middle) < margin else (low, middle)
     words = f"probabilities {100 * margin:.2g} points too sure on average"
-    return words, law.at_temperature(float(np.exp(high))).redraw(generator_of(rng), size)
+    generator, temperature, labels = generator_of(rng), float(np.exp(high)), np.empty((size, len(law)), law.label_type)
+    for part in ranges(len(law), max(1, PROBABILITIES // law.n_classes)):
+        labels[:, part] = law.take(part).at_temperature(temperature).redraw(generator, size)
+    return words, labels

@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._basics.threads import threaded
 from caltest.estimators.combined.cells import KERNEL_CLASSES, KernelErrorsOfCells, few_classes
-from caltest.estimators.combined.joint import standardised
+from caltest.estimators.combined.joint import ROWS, standardised
 from caltest.estimators.combined.many_classes import many_classes
 from caltest.estimators.combined.number_sums import (
     FaultSums,
@@ -163,10 +163,13 @@ class FaultsComponent(Component):
         faults = self.numbers.faults
         total = sum(rows.weight for rows in faults.compared)
         for rows in faults.compared:
-            ratios = standardised(values[first : first + rows.n_rows], known)
-            squares = np.square(np.clip(ratios, -FARTHEST, FARTHEST))
-            first += rows.n_rows
-            numbers = [squares.max(axis=0), squares.sum(axis=0)][: rows.n_rows]
+            some, first = values[first : first + rows.n_rows], first + rows.n_rows
+            largest, total_square = np.zeros((2, values.shape[1]))
+            for part in ranges(rows.n_rows, ROWS):
+                squares = np.square(np.clip(standardised(some[part], known), -FARTHEST, FARTHEST))
+                np.maximum(largest, squares.max(axis=0), out=largest)
+                total_square += squares.sum(axis=0)
+            numbers = [largest, total_square][: rows.n_rows]
             weight = rows.weight / total / len(numbers)
             columns += [Column(rows.name, weight, one) for one in numbers]
         return columns

@@ -10,7 +10,7 @@ depend on predictions only.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,9 @@ ALL_PAIRS = 10_000
 
 ROWS, COLUMNS = 256, 32
 """Rows whose tables are made together, and columns whose likelihood ratios are."""
+
+AT_ONCE = 256
+"""Redraws of labels in memory whose sums are kept together."""
 
 SLICES = 4
 """Parts of the columns, for which threads add tables."""
@@ -200,8 +203,11 @@ class ManyClasses(OfRows[ClassSums]):
         made = Redraws(law, observed, rows, seed, redraws.stop)
         return self.of_blocks(law, made.n_columns, made)
 
-    def of_labels(self, predictions: FinitePredictions, labels: Array, means: FloatArray | None = None) -> ClassSums:
-        """Sums for labels (B, n) in memory, of all pairs; the kernel errors (5, B) can be known already."""
+    def of_labels(self, predictions: FinitePredictions, labels: Array, means: FloatArray | None = None) -> FloatArray:
+        """The numbers (J, B) of labels (B, n) in memory, of all pairs; the kernel errors (5, B) can be known already.
+
+        What pairs add is shared by all redraws, the rest is added for some of them at a time.
+        """
         view = self._view(predictions)
         labels = np.ascontiguousarray(labels, dtype=predictions.label_type)
         entries, kernels = Entries.of(labels, view.k), np.empty((N_KERNELS, len(labels)))
@@ -212,17 +218,26 @@ class ManyClasses(OfRows[ClassSums]):
         else:
             smoothed = np.zeros((len(entries), N_KERNELS), dtype=np.float32)
             kernels[ORDER] = means * (view.n * (view.n - 1) / 2.0)
-        total = self._constants(view, len(labels))
-        total.kernels[:] += kernels
-        self._add(total, view, np.arange(view.n), entries, smoothed)
-        return total
+        constants = self._constants(view)
+        values = np.empty((self._n_values, len(labels)))
+
+        def of_columns(part: slice) -> FloatArray:
+            some = replace(entries, codes=np.ascontiguousarray(entries.codes[:, part]))
+            total = ClassSums.without_labels(some.codes.shape[1], view, *constants)
+            total.kernels[:] += kernels[:, part]
+            self._add(total, view, np.arange(view.n), some, smoothed)
+            return self.values(total)
+
+        for part in ranges(len(labels), AT_ONCE):
+            values[:, part] = of_columns(part)
+        return values
 
     def of_blocks(
         self, predictions: FinitePredictions, n_columns: int, labels_of: Callable[[IntArray], Array]
     ) -> ClassSums:
         """Sums for all columns of the labels (B, m) of some rows, in blocks of similar rows."""
         view = self._view(predictions)
-        total = self._constants(view, n_columns)
+        total = ClassSums.without_labels(n_columns, view, *self._constants(view))
 
         def of_block(block: IntArray) -> tuple[FloatArray, Entries, Array]:
             p, labels = view.stored[block], np.ascontiguousarray(labels_of(block), dtype=predictions.label_type)
@@ -251,15 +266,18 @@ class ManyClasses(OfRows[ClassSums]):
             residuals = np.square(sums.by_class[:, :, -1] - sums.expected[:, None], dtype=np.float64).sum(axis=0)
             kernels += self._apart[:, None] * (residuals - (n - 2.0 * by_label[1] + sums.squares)) / 2.0
         log_score, brier = -(by_label[0] + sums.entropy) / n, 2.0 * (sums.squares - by_label[1]) / n
-        seen, compared = SumsSeen(self.faults.view, sums), self.faults.compared
-        first = N_KERNELS + 3
-        values = np.empty((first + sum(rows.n_rows for rows in compared), kernels.shape[1]))
+        seen, first = SumsSeen(self.faults.view, sums), N_KERNELS + 3
+        values = np.empty((self._n_values, kernels.shape[1]))
         values[:N_KERNELS] = kernels[ORDER] * (2.0 / (n * (n - 1.0)))
         values[N_KERNELS:first] = log_score, brier, self._likelihood_ratios(sums)
-        for rows in compared:
+        for rows in self.faults.compared:
             values[first : first + rows.n_rows] = rows.rows(seen)
             first += rows.n_rows
         return values
+
+    @property
+    def _n_values(self) -> int:
+        return N_KERNELS + 3 + sum(rows.n_rows for rows in self.faults.compared)
 
     def _likelihood_ratios(self, sums: ClassSums) -> FloatArray:
         """``log E``, (B,), for some columns at a time."""
@@ -289,7 +307,9 @@ class ManyClasses(OfRows[ClassSums]):
         view = self.faults.view
         return view if view.law is predictions else ClassView(predictions, None, view.chosen)
 
-    def _constants(self, view: ClassView, n_columns: int) -> ClassSums:
+    def _constants(self, view: ClassView) -> tuple[float, float, FloatArray]:
+        """``sum p log p``, ``sum_i |p_i|**2`` and log norms of all temperatures."""
+
         def of_part(part: slice) -> tuple[float, float, FloatArray]:
             p = view.rows(part)
             norms = log_norms_of(p, 1.0 / np.array(alternatives.TEMPERATURES)).sum(axis=1)
@@ -298,7 +318,7 @@ class ManyClasses(OfRows[ClassSums]):
         parts = list(ranges(view.n, max(1, alternatives.PROBABILITIES_AT_ONCE // view.k)))
         made = threaded(of_part, parts, len(parts), "likelihood")
         logs, squares, norms = (np.sum(list(one), axis=0) for one in zip(*made, strict=True))
-        return ClassSums.without_labels(n_columns, view, float(logs), float(squares), norms)
+        return float(logs), float(squares), norms
 
     def _add(self, total: ClassSums, view: ClassView, rows: IntArray, entries: Entries, smoothed: Array) -> None:
         """Add the numbers of the labels of some rows, of which the smoothed probabilities are given, (E, 5)."""

@@ -276,7 +276,7 @@ class Omnibus(JointEstimator):
             if many.draws_by_row:
                 return many.values(many.of_blocks(law, len(targets), lambda block: targets[:, block]))
             listed = self._components[0].values(law, targets, None) if many.lists_are_faster(len(targets)) else None
-            return many.values(many.of_labels(law, targets, listed))
+            return many.of_labels(law, targets, listed)
         whole, others = ([one for one in self._components if one.shares_kernel is shared] for shared in (True, False))
 
         def values(components: list[Component], targets: Array) -> FloatArray:

@@ -66,9 +66,9 @@ class Entries:
 
 def single(p: Array) -> Array:
     """Rows of sum 1 in single precision."""
-    rows = p.astype(np.float64)
-    rows /= rows.sum(axis=1, keepdims=True)
-    return rows.astype(np.float32)
+    rows = np.empty(p.shape, dtype=np.float32)
+    np.divide(p, p.sum(axis=1, keepdims=True, dtype=np.float64), out=rows, dtype=np.float64, casting="same_kind")
+    return rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,15 +16,22 @@ COLUMNS = 64
 def leaks(seen: Seen) -> FloatArray:
     """``M_ab - M_aa`` of the pairs a != b of chosen classes, (J, B)."""
     a, b = pairs_of(seen.view.chosen.size, ordered=True).T
-    m = seen.sums
-    return (m[:, b, a] - m[:, a, a]).T
+    return _moved(seen.sums, a, b).T
 
 
 def swaps(seen: Seen) -> FloatArray:
     """The same of both ways together, for a < b."""
     a, b = pairs_of(seen.view.chosen.size, ordered=False).T
-    m = seen.sums
-    return (m[:, b, a] - m[:, a, a]).T + (m[:, a, b] - m[:, b, b]).T
+    moved = _moved(seen.sums, a, b)
+    moved += _moved(seen.sums, b, a)
+    return moved.T
+
+
+def _moved(sums: FloatArray, a: IntArray, b: IntArray) -> FloatArray:
+    """``M_ab - M_aa``, (B, J)."""
+    moved = sums[:, b, a]
+    moved -= sums[:, a, a]
+    return moved
 
 
 def pairs_of(size: int, *, ordered: bool) -> IntArray:
