@@ -158,7 +158,7 @@ class ModelComparison(TabularResult, Stored):
         level = fraction("alpha", alpha)
         what = {"Estimate": self.estimator, "p-value": self.test, "n": str(self.n)}
         lines = ["", aligned(self.table()), ""]
-        if any(row.shown != row.estimate for row in self.rows):
+        if any(row.estimate < 0.0 <= row.shown for row in self.rows):
             lines.append("estimate: 0 where the unbiased estimate is negative, as the error is at least that")
         lines.append("if calibrated: 95 % quantile of the estimate if the predictions are calibrated")
         lines += [f"Holm, BH: p-values adjusted for {self._counted}", *self.remarks()]

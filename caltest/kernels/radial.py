@@ -183,6 +183,10 @@ class RadialKernel(PredictionKernel, TargetKernel):
     def vector_target_tile(self, rows: Array, columns: Array) -> FloatArray:
         widths = self.widths(rows.shape[-1])
         squares = sum_over_coordinates(SQUARED_EUCLIDEAN, rows / widths, columns / widths)
+        function = self.function
+        if function is not None and function.exponent == 2.0:
+            FUNCTIONS[function.kind](squares.reshape(-1), function.stretch**2, False, function.shape)
+            return squares
         return self.with_bandwidth(1.0).of_distance(np.sqrt(squares, out=squares))
 
     def resolve(self, predictions: Predicted) -> Self:

@@ -95,9 +95,9 @@ def _sums_of_many(psi: FloatArray, landmarks: "list[_ResidualLandmarks]", scores
     matrices = np.zeros((len(landmarks), scores.shape[0], len(single), LANDMARKS))
     for rows in ranges(scores.shape[1], ROWS):
         some = np.clip(scores[:, rows], -LARGEST, LARGEST).astype(np.float32)
-        squares = _squared_distances(some, landmarks[0].points)
-        for matrix, one in zip(matrices, landmarks, strict=True):
-            matrix += single[:, rows] @ one.tile_of_squares(squares)
+        tiles = _gaussian_tiles(_squared_distances(some, landmarks[0].points), [one.width for one in landmarks])
+        for matrix, one, tile in zip(matrices, landmarks, tiles, strict=True):
+            matrix += single[:, rows] @ (tile - one.means.astype(np.float32))
     return np.stack(
         [np.square(matrix @ one.single_map).sum(axis=(1, 2)) for matrix, one in zip(matrices, landmarks, strict=True)]
     )
@@ -110,6 +110,17 @@ def _squared_distances(scores: Array, points: FloatArray) -> Array:
     squares += np.einsum("bid,bid->bi", scores, scores)[:, :, None]
     squares += np.square(points).sum(axis=1)
     return np.asarray(squares)
+
+
+def _gaussian_tiles(squares: Array, widths: list[float]) -> list[Array]:
+    """``exp(-s / (2 w**2))`` of squares s for some widths w; for half a width the fourth power, which is quicker."""
+    tiles: dict[float, Array] = {}
+    for width in sorted(widths, reverse=True):
+        if 2.0 * width in tiles:
+            tiles[width] = np.square(np.square(tiles[2.0 * width]))
+        else:
+            tiles[width] = np.exp(squares * squares.dtype.type(-0.5 / width**2))
+    return [tiles[width] for width in widths]
 
 
 def prediction_features(kernel: PredictionKernel, predictions: Predictions) -> FloatArray:
@@ -171,7 +182,8 @@ class _ResidualLandmarks:
         return _ResidualLandmarks(width, d)
 
     def __init__(self, width: float, d: int) -> None:
-        self._kernel = GaussianKernel(bandwidth=width * sqrt(d))
+        self.width = width * sqrt(d)
+        self._kernel = GaussianKernel(bandwidth=self.width)
         self._law: Predictions
         if d == 1:
             self.points = np.linspace(-RANGE, RANGE, ceil(2.0 * RANGE / (SPACING * width)) + 1)
@@ -181,20 +193,14 @@ class _ResidualLandmarks:
             self._law = MvNormal(np.zeros((1, d)), 1.0)
         gram = self._law.target_tile(self._kernel, self.points, self.points)
         self._map, self.single_map = inverse_root(gram), inverse_root(gram, SINGLE)
-        self._means = self._law.expected_kernel(self._kernel, self.points)[0]
+        self.means = self._law.expected_kernel(self._kernel, self.points)[0]
         self.size, self.length = self._map.shape
 
     def features(self, scores: FloatArray) -> FloatArray:
         """``phi`` of scores (B, n) or (B, n, d): (B, n, s)."""
         tile = self._law.target_tile(self._kernel, scores, self.points)
-        tile -= self._means
+        tile -= self.means
         return np.asarray(tile @ self._map)
-
-    def tile_of_squares(self, squares: Array) -> Array:
-        """Centred kernels, which times a map are ``phi``, of squared distances (B, n, t) in their precision."""
-        tile = np.exp(squares * squares.dtype.type(-0.5 / self._kernel.width**2))
-        tile -= self._means.astype(tile.dtype)
-        return np.asarray(tile)
 
 
 class _OnGrid:

@@ -132,7 +132,7 @@ def test_residuals_of_many_vectors_have_the_pairs_of_equal_ones_and_single_preci
     for width in widths:
         landmarks = hresiduals._ResidualLandmarks.of(width, d)
         squares = np.square(np.clip(scores, -1e3, 1e3)[:, :, None] - landmarks.points).sum(axis=3)
-        phi = (np.exp(-squares / (2.0 * width**2 * d)) - landmarks._means) @ landmarks.single_map
+        phi = (np.exp(-squares / (2.0 * width**2 * d)) - landmarks.means) @ landmarks.single_map
         expected.append(np.square(psi.T @ phi).sum(axis=(1, 2)) / (90 * 89))
     monkeypatch.setattr(hresiduals, "MANY", 90)
     monkeypatch.setattr(hresiduals, "ROWS", 40)
