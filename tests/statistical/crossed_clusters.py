@@ -34,21 +34,32 @@ def levels(rng, n, n_a, n_b, uneven):
     return tuple(rng.choice(one.size, size=n, p=one / one.sum()) for one in shares)
 
 
-def crossed(rng, n, n_a, n_b, uneven, kind, shares, shift=0.0):
-    """Predictions, outcomes given them, whose logits are too low by the shift, and the levels of both factors."""
+FAULTS = {
+    "logits + 0.5": lambda logits, a: logits + 0.5,
+    "slope 0.6": lambda logits, a: 0.6 * logits,
+    "slope 1.7": lambda logits, a: 1.7 * logits,
+    "logits + 0.8 above 0.5": lambda logits, a: logits + 0.8 * (logits > 0.0),
+    "logits + 0.8 in half of the levels of a": lambda logits, a: logits + 0.8 * (a % 2),
+}
+"""True logits, given those predicted and the level of a."""
+
+
+def crossed(rng, n, n_a, n_b, uneven, kind, shares, fault=None):
+    """Predictions, outcomes given them and a fault, and the levels of both factors."""
     a, b = levels(rng, n, n_a, n_b, uneven)
     effects = rng.normal(size=n_a)[a], rng.normal(size=n_b)[b], rng.normal(size=(n_a, n_b))[a, b], rng.normal(size=n)
     z = sum(np.sqrt(share) * one for share, one in zip((*shares, 1.0 - sum(shares)), effects, strict=True))
     p = PREDICTIONS[kind](rng, a, b)
     if kind == "Normal":
         return ct.Normal(p, np.ones(n)), p + z, (a, b)
-    return p, (ndtr(z) < expit(logit(p) + shift)).astype(int), (a, b)
+    true = p if fault is None else expit(FAULTS[fault](logit(p), a))
+    return p, (ndtr(z) < true).astype(int), (a, b)
 
 
-def pvalues(seed, setting, shift):
+def pvalues(seed, setting, fault=None):
     """With clusters of both factors, of the first alone, without any, and with rows that share no level."""
     rng = np.random.default_rng(seed)
-    p, y, (a, b) = crossed(rng, *setting, shift)
+    p, y, (a, b) = crossed(rng, *setting, fault)
     kernel = NORMAL if isinstance(p, ct.Normal) else KERNEL
     exact = ct.MonteCarloTest(ct.SKCE(kernel), 99)
     with pvalues_only():
@@ -77,22 +88,24 @@ SETTINGS = [
 WRONG = [(400, 20, 20, False, "uniform", "none"), (400, 20, 20, False, "uniform", "weak")]
 
 
-def row(setting, shift, sets, alphas):
+def row(setting, fault, sets, alphas):
     """Rates of rejections in percent, of each test at each level."""
     n, n_a, n_b, uneven, kind, words = setting
     drawn = (*setting[:5], SHARES[words])
-    found = np.array([pvalues([seed, n, n_a, n_b], drawn, shift) for seed in range(sets)])
+    found = np.array([pvalues([seed, n, n_a, n_b], drawn, fault) for seed in range(sets)])
     rates = [100.0 * (one <= alpha + 1e-9).mean() for one in found.T for alpha in alphas]
     size = f"{n_a} x {n_b}{', uneven' if uneven else ''}"
-    return f"| {kind} | {n} | {size} | {words} | {' | '.join(f'{one:.1f}' for one in rates)} |"
+    what = (words,) if fault is None else (words, fault)
+    return f"| {kind} | {n} | {size} | {' | '.join((*what, *(f'{one:.1f}' for one in rates)))} |"
 
 
 def main(sets):
     """Print the tables."""
     for setting in SETTINGS:
-        print(row(setting, 0.0, sets, (0.05, 0.01)), flush=True)
+        print(row(setting, None, sets, (0.05, 0.01)), flush=True)
     for setting in WRONG:
-        print(row(setting, 0.5, sets // 2, (0.05,)), flush=True)
+        for fault in FAULTS:
+            print(row(setting, fault, sets // 2, (0.05,)), flush=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ column only where ``pip install mcgrad`` was done.
 import importlib.util
 
 import numpy as np
+from scipy.stats import norm
 
 import caltest as ct
 from caltest._validation.columns import columns_of
@@ -22,6 +23,13 @@ N, SETS, SETS_OF_POWER, REDRAWS = 2000, 150, 50, 199
 def by_all(p, y, x, seed):
     """The search of all rows."""
     return ct.find_slices(p, y, x, n_resamples=REDRAWS, rng=seed).pvalue
+
+
+def by_holm(p, y, x, seed):
+    """The most extreme slice of all rows by its normal approximation, its p-value times the number of slices."""
+    columns, _ = columns_of(x, None, p.size, 5)
+    z = np.abs(Search(BinaryErrors(p, y.astype(float)), Tables.of(columns, 2), "both", 5.0).observed())
+    return min(1.0, z.size * 2.0 * norm.sf(z.max()))
 
 
 def by_halves(p, y, x, seed):
@@ -53,7 +61,7 @@ def by_mcgrad(p, y, x, seed):
     return MulticalibrationError(pd.DataFrame(x | {"p": p, "y": y}), "y", "p", **kinds).mce_pvalue
 
 
-WAYS = {"find_slices": by_all, "halves": by_halves, "mcgrad": by_mcgrad}
+WAYS = {"find_slices": by_all, "Holm": by_holm, "halves": by_halves, "mcgrad": by_mcgrad}
 
 
 def rates(words, sets):

@@ -68,7 +68,7 @@ def test_sizes_with_two_labels(replications):
     """With clusters of one label alone, or of none, the same outcomes are rejected far too often."""
     number = replications(12, 1000)
     setting = 400, 20, 20, False, "alike", SHARES["strong"]
-    both, first, none, _ = np.transpose([pvalues([seed, 82], setting, 0.0) for seed in range(number)])
+    both, first, none, _ = np.transpose([pvalues([seed, 82], setting) for seed in range(number)])
     for level, most in ((0.05, 0.04), (0.01, 0.01)):
         assert np.count_nonzero(both <= level + 1e-9) <= band(number, most)[1]
     if number >= 100:
