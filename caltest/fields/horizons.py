@@ -30,6 +30,10 @@ FEWEST = 5
 """Events that a group of one-calibration has at least, and expected ones of a bin of A-calibration."""
 
 
+LEVEL = 0.95
+"""Of intervals of all bins together."""
+
+
 @dataclass(frozen=True)
 class SurvivalGroup:
     """A bin of integral transforms, or a group of similar predictions.
@@ -41,7 +45,8 @@ class SurvivalGroup:
     predicted, observed
         Share of events that is predicted, and the one that is observed given the censoring.
     interval
-        Of the observed share at a horizon, by Greenwood's variance on the scale of log(-log).
+        Of the observed share: at a horizon by Greenwood's variance on the scale of log(-log); of bins that of Garwood
+        for Poisson counts, which vary more than these, for all bins together (Bonferroni).
 
     Examples
     --------
@@ -150,7 +155,9 @@ class SurvivalCalibration(TabularResult, Stored):
             "O:E ratio": None if self.ratio is None else f"{self.ratio.estimate:.3g}, {self.ratio}",
             "Rows": f"{self.n}, of which {self.n_censored} are censored",
         }
+        intervals = [one.interval for one in self.rows if one.interval is not None]
         what = {
+            "Intervals": f"{100 * intervals[0].confidence_level:g} %: {intervals[0].method}" if intervals else None,
             "Assumes": "censoring is independent of the event given the prediction; rows independent, not used to fit",
             "Reproduce": None if self.seed is None else f"rng={self.seed}",
         }
@@ -290,7 +297,9 @@ def _in_bins(
     statistic = float((np.square(counts - expected) / expected).sum())
     each = zip(edges, edges[1:], seen, expected, counts, strict=False)
     rows = tuple(
-        SurvivalGroup(f"{a:.3g} to {b:.3g}", n, int(events), float(wanted / n), float(count / n))
+        SurvivalGroup(
+            f"{a:.3g} to {b:.3g}", n, int(events), float(wanted / n), float(count / n), _garwood(count, n, len(counts))
+        )
         for a, b, events, wanted, count in each
     )
     if ends is None:
@@ -302,6 +311,14 @@ def _in_bins(
     tail, censored = float(scipy.special.chdtrc(df, statistic)), int((~event).sum())
     notes = notes_on_times(laws, targets, low, high)
     return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed, notes)
+
+
+def _garwood(count: float, n: int, n_bins: int) -> ConfidenceInterval:
+    """Of the expected share of a bin among several, of which all hold with 95 %."""
+    tail = (1.0 - LEVEL) / (2.0 * n_bins)
+    low = float(scipy.special.gammaincinv(count, tail)) if count else 0.0
+    high = float(scipy.special.gammaincinv(count + 1.0, 1.0 - tail))
+    return ConfidenceInterval(low / n, high / n, LEVEL, f"Garwood, {n_bins} bins together", float(count / n))
 
 
 def _bins(

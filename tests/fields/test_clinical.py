@@ -127,17 +127,19 @@ def test_the_interval_of_c_holds_with_few_events(replications):
     assert holds >= stats.binom.ppf(1e-3, number, 0.95)
 
 
-def test_more_events_than_expected_are_told():
-    """Of errors of curves that have intervals only because so much happened."""
+def test_errors_of_curves_have_intervals_where_enough_was_expected():
+    """Events beyond what was expected are seen by chance only, if predictions are right."""
     rng = np.random.default_rng(2)
     p = rng.beta(1.0, 99.0, 200)
     y = np.zeros(200, dtype=int)
     y[rng.choice(200, 6, replace=False)] = 1
-    found = clinical.validate(p, y, n_resamples=39, rng=1)
-    assert found.row("ICI").interval is not None
-    assert f"6 events where {p.sum():.2g} were expected" in str(found)
-    assert "cases without where" in str(clinical.validate(1.0 - p, 1 - y, n_resamples=39, rng=1))
-    assert "were expected: with" not in str(result())
+    for risks, events, seen in ((p, y, "6 with the event and 194 without"), (1.0 - p, 1 - y, "194 with the event")):
+        found = clinical.validate(risks, events, n_resamples=39, rng=1)
+        assert found.row("ICI").interval is None is not found.row("O:E ratio").interval
+        assert seen in str(found)
+        assert f"{risks.sum():.2g} and" in str(found)
+    assert clinical.validate(3.0 * p, y, n_resamples=39, rng=1).row("ICI").interval is not None
+    assert "no intervals" not in str(result())
 
 
 def test_errors_are_beyond_those_of_calibrated_models():

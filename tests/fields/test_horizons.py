@@ -55,6 +55,25 @@ def test_a_calibration_by_its_definition():
     assert sum(expected) == pytest.approx(-np.log(1 - LEVELS).sum())
 
 
+@pytest.mark.parametrize("method", [d_calibration, a_calibration])
+def test_intervals_of_all_bins_hold_together_and_show_a_wrong_rate(method, replications):
+    """As counts vary at most as much as Poisson ones; beside the exact interval of one."""
+    number, outside = replications(40, 1000), 0
+    for seed in range(number):
+        rate, targets = sample(60, 2.0, [7, seed])
+        outside += any(bar.stands_out for bar in method(law(rate), targets, n_resamples=9, rng=1).bars())
+    assert outside <= stats.binom.ppf(1 - 1e-4, number, 0.05)
+    rate, targets = sample(300, 2.0, 8, wrong=1.6)
+    found = method(law(rate), targets, n_bins=5, rng=1)
+    assert any(bar.stands_out for bar in found.bars())
+    one, tail = found.rows[0], 0.025 / len(found.rows)
+    low, high = (300.0 * end for end in one.interval.ends)
+    # The law of Poisson counts up to c at the mean m is that of gamma variables of shape c + 1 beyond m.
+    assert stats.gamma.cdf(low, 300.0 * one.observed) == pytest.approx(tail)
+    assert stats.gamma.sf(high, 300.0 * one.observed + 1.0) == pytest.approx(tail)
+    assert f"Garwood, {len(found.rows)} bins together" in str(found)
+
+
 def test_distributions_and_their_levels_are_alike():
     one, other = d_calibration(law(RATE), TIMES, rng=1), d_calibration(LEVELS, TIMES, rng=1)
     assert one.pvalue == other.pvalue

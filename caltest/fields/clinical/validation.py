@@ -47,7 +47,7 @@ STEPS, COARSE = (0.1, 0.01, 0.001), 0.02
 """Of rounded risks, and the share of the mean risk from which on a note says what rounding moves them by on average."""
 
 FEWEST_EVENTS = 5
-"""Events, and cases without, from which on errors of curves have intervals: of fewer, a bootstrap says too little."""
+"""Events, and cases without, seen and expected, from which on errors of curves have intervals."""
 
 Statistics = Callable[[Array], tuple[FloatArray, FloatArray]]
 """Of outcomes (B, n): numbers (B, 8), or the last four of them, and curves (B, m)."""
@@ -106,9 +106,9 @@ def validate(
     and Pearson for the mean of independent events, whose coverage is at least nominal; of intercept and slope: normal
     limit; of c: DeLong's on the logit scale, or Newcombe's score interval (method 5) for fewer than 10 events or cases
     without; of errors of the curve: those of all curves within a band that a bootstrap from the curve gives, from 0 on
-    where the error is not rejected, which is conservative, but for Emax; fewer than 5 events are too few for it.
-    Outcomes are independent given the risks, which were not fitted to them. Risks of 0 and 1 are left out of
-    regressions. Time O(n B).
+    where the error is not rejected, which is conservative, but for Emax, if at least 5 events and 5 cases without
+    happened and were expected. Outcomes are independent given the risks, which were not fitted to them. Risks of 0 and
+    1 are left out of regressions. Time O(n B).
 
     Sources: Van Calster et al. 2019; Austin and Steyerberg 2019; Miller, Hui and Tierney 1991; Cleveland 1979; Newcombe
     2006.
@@ -140,14 +140,11 @@ def validate(
         wrong = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0])
         _, others = redrawn(wrong, errors, number, np.random.default_rng(seed).spawn(1)[0])
     intervals, notes = _intervals(p, y, observed, level)
-    inner = y[(p > 0.0) & (p < 1.0)]
-    between = "" if inner.size == y.size else ", of risks between 0 and 1"
-    if min(inner.sum(), inner.size - inner.sum()) >= FEWEST_EVENTS:
-        intervals |= _intervals_of_errors(p, grid, line, others, level)
-        notes += _notes_of_expectation(p, events)
+    too_few = _too_few(p, y)
+    if too_few:
+        notes += (f"no intervals of ICI, E50, E90 and Emax: {too_few}",)
     else:
-        found = f"{inner.sum()} with the event and {inner.size - inner.sum()} without{between}"
-        notes += (f"no intervals of ICI, E50, E90 and Emax: {found}, wanted at least {FEWEST_EVENTS} of each",)
+        intervals |= _intervals_of_errors(p, grid, line, others, level)
     exists = np.isfinite(null)
     rows = tuple(
         _measure(i, float(observed[i]), null[exists[:, i], i], intervals.get(NAMES[i]), level)
@@ -268,15 +265,18 @@ def _notes_of_existence(p: FloatArray, y: Array, exists: BoolArray) -> tuple[str
     )
 
 
-def _notes_of_expectation(p: FloatArray, events: int) -> tuple[str, ...]:
-    """Whether errors of curves have intervals only because more happened than was expected."""
-    kinds = {"events": (events, float(p.sum())), "cases without": (p.size - events, float((1.0 - p).sum()))}
-    return tuple(
-        f"{number} {kind} where {expected:.2g} were expected: with {FEWEST_EVENTS} or more of so few, the intervals of "
-        "ICI and E90 hold for 75 % of calibrated models only"
-        for kind, (number, expected) in kinds.items()
-        if expected < FEWEST_EVENTS
-    )
+def _too_few(p: FloatArray, y: Array) -> str:
+    """Why errors of curves have no intervals, if they have none: too little happened, or was expected.
+
+    Where little is expected, many events are seen by chance only, and intervals for these would not hold.
+    """
+    kept = (p > 0.0) & (p < 1.0)
+    n, events, expected = int(kept.sum()), int(y[kept].sum()), float(p[kept].sum())
+    if min(events, n - events, expected, n - expected) >= FEWEST_EVENTS:
+        return ""
+    between = "" if n == y.size else ", of risks between 0 and 1"
+    found = f"{events} with the event and {n - events} without{between}, {expected:.2g} and {n - expected:.5g} expected"
+    return f"{found}; wanted at least {FEWEST_EVENTS} of each"
 
 
 def _notes_of_rounding(p: FloatArray) -> tuple[str, ...]:
