@@ -72,7 +72,7 @@ def main(which=None):
                 print("|", n, "|", sets, "|", what, "|", " | ".join(shown), "|", flush=True)
         return
     for setting in SETTINGS:
-        for n in (50, 200, 1000) if setting == "Beta(1, 99)" else (200, 1000):
+        for n in (50, 200, 500, 1000) if setting == "Beta(1, 99)" else (200, 1000):
             for wrong in WRONG:
                 holds, small = covered(n, setting, wrong)
                 shares = [f"{holds[name]:.0f}" if name in holds else "" for name in SHOWN]

@@ -16,6 +16,8 @@ from .labels_and_choices import rates, show
 
 SIZES = (16, 50, 250, 2000)
 SETS, SETS_OF_POWER, REDRAWS = 500, 100, 199
+FEWER = {16: 250, 50: 250, 250: 250, 2000: 100}
+"""Sets of tests that take longer."""
 
 PROBABILITIES = {
     "uniform": lambda rng, shape: rng.uniform(0.05, 0.95, shape),
@@ -110,12 +112,12 @@ def sizes_of_labels():
     for kind in PROBABILITIES:
         for n in SIZES:
             found = []
-            for seed in range(SETS // 2):
+            for seed in range(FEWER[n]):
                 p, y = labelled(np.random.default_rng([32, n, seed]), n, kind)
                 found.append((tested(ct.MultiLabel(p), y, seed), tested(p.ravel(), y.ravel(), seed)))
             apart, pooled = np.array(found).T
-            show("labels by Holm", kind, n, *percent(apart), SETS // 2)
-            show("labels in one column", kind, n, *percent(pooled), SETS // 2)
+            show("labels by Holm", kind, n, *percent(apart), FEWER[n])
+            show("labels in one column", kind, n, *percent(pooled), FEWER[n])
 
 
 def powers_of_labels():
@@ -162,10 +164,9 @@ FAULTS_OF_CHOICES = {
 
 def sizes_of_choices():
     for n in SIZES:
-        drawn = (chosen(np.random.default_rng([34, n, seed]), n) for seed in range(SETS // 2))
-        show(
-            "2 to 6 choices", "Dir(0.7)", n, *percent([tested(*one, seed) for seed, one in enumerate(drawn)]), SETS // 2
-        )
+        drawn = (chosen(np.random.default_rng([34, n, seed]), n) for seed in range(FEWER[n]))
+        found = [tested(*one, seed) for seed, one in enumerate(drawn)]
+        show("2 to 6 choices", "Dir(0.7)", n, *percent(found), FEWER[n])
 
 
 def powers_of_choices():
@@ -232,10 +233,10 @@ def thinned(p, y, seed):
 
 def sizes_in_time():
     for n in SIZES:
-        drawn = (overlapping(np.random.default_rng([38, n, seed]), n) for seed in range(SETS // 2))
+        drawn = (overlapping(np.random.default_rng([38, n, seed]), n) for seed in range(FEWER[n]))
         found = np.array([(lagged(*one, seed), tested(*one, seed)) for seed, one in enumerate(drawn)])
-        show("lag", "Normal", n, *percent(found[:, 0]), SETS // 2)
-        show("without it", "Normal", n, *percent(found[:, 1]), SETS // 2)
+        show("lag", "Normal", n, *percent(found[:, 0]), FEWER[n])
+        show("without it", "Normal", n, *percent(found[:, 1]), FEWER[n])
 
 
 def powers_in_time():
