@@ -17,6 +17,7 @@ import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import cache_from_source
+from itertools import pairwise
 from pathlib import Path
 from queue import Queue
 from typing import NamedTuple
@@ -28,17 +29,30 @@ LONGEST = 400
 SKIPPED = re.compile(r"_basics/(types|warnings|jit|jobs|threads|progress)|__main__|__init__|make_digits")
 """Files of the machinery, without arithmetic."""
 SPEED = re.compile(
-    r"work ?=|chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|PREPARED|FEW\b"
+    r"work ?=|chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|PREPARED|FEW\b|"
+    r"fast(er)?\b|NANOSECONDS|\.width\(|for _ in range\([A-Z0-9_]{2,}\)"
 )
-"""Lines that decide what is done at once and how much is shown, not what comes out."""
+"""Lines that decide what is done at once, in which of two equal ways, how much is shown, and when iterations end."""
+WORK = re.compile(
+    r"(ed|en|pt|ade) together|at once|at a time|the cache|compiled loop|side by side|Bytes|MB\b|all digits|iterations"
+)
+"""Docstrings of constants of the same kind."""
 
 PAIRS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
 PAIRS |= {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 NAMES = {"min": "max", "minimum": "maximum", "argmin": "argmax", "any": "all", "floor": "ceil", "cdf": "sf"}
 NAMES |= {other: name for name, other in NAMES.items()}
 TINY = 1e-5
-"""Smaller constants stand for rounding errors."""
+"""Smaller constants stand for rounding errors, and the reciprocals of still smaller ones for infinity."""
+ROUNDING = re.compile(r"\de-(0[6-9]|[1-9]\d)|TOLERANCE|ROUNDING|NOTHING|SINGULAR|TINY|TIE\b")
+"""Tolerances: no number lies just at their boundary."""
+DATA = re.compile(r"refuse_rows|require")
+"""What names the boundaries that data have to keep."""
+NOTHING = re.compile(r"return ((np\.)?(zeros|empty)\(.*\)|inf|nan|0\.0|float\(\"inf\"\))$")
+"""1.01 times as much is the same."""
 REAL = {"float", "FloatArray", "Array"}
+MARK = re.compile(r"reshape|full\(.* -1\)|^\w+ = -1$")
+"""Where -2 is the same as -1: a length that numpy finds, and the number of what is not there."""
 
 
 class Change(NamedTuple):
@@ -63,18 +77,25 @@ def replacements(node, parents):
         if isinstance(node.op, (ast.Add, ast.Sub)):
             yield node.left
     elif isinstance(node, ast.Compare) and type(node.ops[0]) in PAIRS:
+        of_data = isinstance(parents[0], ast.Call) and DATA.search(ast.unparse(parents[0].func))
+        if not of_data and ROUNDING.search(ast.unparse(node)):
+            return
         yield ast.Compare(node.left, [PAIRS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield node.operand
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float) and not 0 < abs(node.value) < TINY:
-        if isinstance(parents[0], ast.UnaryOp) and "reshape" in ast.unparse(parents[1]):
-            return  # To numpy -2 is the same.
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float) and is_size(abs(node.value)):
+        if isinstance(parents[0], ast.UnaryOp) and MARK.search(ast.unparse(parents[1])):
+            return
         yield ast.Constant(other_constant(node.value, parents[0]))
     elif isinstance(parents[0], ast.Call) and node is parents[0].func:
         if isinstance(node, ast.Name) and node.id in NAMES:
             yield ast.Name(NAMES[node.id])
         elif isinstance(node, ast.Attribute) and node.attr in NAMES:
             yield ast.Attribute(node.value, NAMES[node.attr])
+
+
+def is_size(value):
+    return value == 0 or TINY <= value < TINY**-20
 
 
 def other_constant(value, parent):
@@ -92,6 +113,8 @@ def candidates(node, source, path, parents=(None,)):
     """All changes below a node, save in annotations, messages and texts."""
     if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert)):
         return
+    if isinstance(node, ast.Assign) and WORK.search(text_after(node, parents[0])):
+        return
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("warn", "Error", "cite", "sentence")):
         return
     if isinstance(node, (ast.expr, ast.stmt)) and node.lineno == node.end_lineno:
@@ -102,13 +125,19 @@ def candidates(node, source, path, parents=(None,)):
             texts = [] if "plots" in path and isinstance(node, ast.Constant) else replacements(node, parents)
             for new in texts:
                 yield Change(*at, old, f"({ast.unparse(new)})")
-            if isinstance(node, ast.Return) and node.value and returns_numbers(parents):
+            if isinstance(node, ast.Return) and returns_numbers(parents) and not NOTHING.match(old):
                 yield Change(*at, old, f"return 1.01 * ({ast.unparse(node.value)})")
     for field, value in ast.iter_fields(node):
         if field not in ("annotation", "returns", "decorator_list", "slice"):
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
                     yield from candidates(child, source, path, (node, *parents))
+
+
+def text_after(node, parent):
+    """The docstring of a constant."""
+    after = dict(pairwise(parent.body)).get(node)
+    return ast.unparse(after) if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
 
 
 def returns_numbers(parents):
