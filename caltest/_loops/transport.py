@@ -9,6 +9,9 @@ from caltest._loops.stacks import stack
 NOTHING = 1e-15
 """Mass that is left over by rounding."""
 
+MOST = 10**6
+"""Iterations that no coupling of mixtures takes, so that rounding cannot make them endless."""
+
 
 @jit
 def transport_cost(rows: FloatArray, columns: FloatArray, costs: FloatArray) -> float:
@@ -20,18 +23,19 @@ def transport_cost(rows: FloatArray, columns: FloatArray, costs: FloatArray) -> 
     """
     supply, demand = rows.copy(), columns.copy()
     coupling = np.zeros(costs.shape)
-    total, steps, most = 0.0, 0, 100 * costs.size * (costs.shape[0] + costs.shape[1])
-    while supply.max() > NOTHING and demand.max() > NOTHING:
+    total = 0.0
+    for _ in range(MOST):
+        if supply.max() <= NOTHING or demand.max() <= NOTHING:
+            return total
         to_column, from_column, from_row = _cheapest_paths(supply, coupling, costs)
         end = -1
         for b in range(demand.shape[0]):
             if demand[b] > NOTHING and to_column[b] < (np.inf if end < 0 else to_column[end]):
                 end = b
-        steps += 1
-        if end < 0 or steps > most:
-            raise ValueError("metric: got mixtures of which no coupling of smallest cost was found; use MMD(kernel)")
+        if end < 0:
+            break
         total += _send(end, supply, demand, coupling, from_row, from_column) * to_column[end]
-    return total
+    raise ValueError("metric: got mixtures of which no coupling of smallest cost was found; use MMD(kernel)")
 
 
 @jit

@@ -261,7 +261,7 @@ BAD = {
         "y.csv: got 2 columns, wanted 1: the outcome (save without",
     ),
     "predictions with decimal commas": (
-        [f"{p:.3f}".replace(".", ",") for p in BINARY],
+        ["1,000", *(f"{p:.3f}".replace(".", ",") for p in BINARY[1:])],
         [str(int(y == 1)) for y in Y],
         "p.csv: got 2 columns of whole numbers ... one with decimal commas, write a name in the first line",
     ),

@@ -106,6 +106,31 @@ def test_survival_regressions():
         predictions_of(lifelines.KaplanMeierFitter().fit(table["time"]), table, time=1.0)
 
 
+def stand_in(library, name, **attributes):
+    """What is read of a model of a library that is not installed."""
+    return type(name, (), {"__module__": library, **attributes})()
+
+
+def test_what_is_read_of_survival_regressions():
+    frame = pd.DataFrame([[0.9, 0.8], [0.6, 0.5]], index=[1.0, 2.0])
+    fitter = stand_in("lifelines", "CoxPHFitter", predict_survival_function=lambda self, data, times: frame.loc[times])
+    np.testing.assert_allclose(predictions_of(fitter, X[:2], time=2.0).probability, [0.4, 0.5])
+    curves = predictions_of(fitter, X[:2], time=[1.0, 2.0])
+    np.testing.assert_allclose(curves.probabilities, [[0.1, 0.3, 0.6], [0.2, 0.3, 0.5]])
+
+
+def test_what_is_read_of_forecasts():
+    row = np.array([[0.5], [1.5]])
+    for name, families in (("Normal", {"mu": row, "sigma": 2.0}), ("Poisson", {"mu": row})):
+        found = predictions_of(stand_in("skpro", name, shape=(2, 1), **families))
+        np.testing.assert_allclose(found.mean, [0.5, 1.5])
+    assert predictions_of(stand_in("skpro", "Normal", shape=(2,), mu=row[:, 0], sigma=2.0)).scale.tolist() == [2.0, 2.0]
+    with pytest.raises(ValueError, match="got Normal of 2 columns, wanted one"):
+        predictions_of(stand_in("skpro", "Normal", shape=(1, 2), mu=[[0.0, 1.0]], sigma=1.0))
+    classes = stand_in("ngboost", "k_categorical", class_probs=lambda self: [[0.2, 0.8]])
+    assert predictions_of(classes).probabilities.tolist() == [[0.2, 0.8]]
+
+
 def test_gradient_boosting():
     ngboost = library("ngboost")
     y = ETA + RNG.normal(size=2 * N)

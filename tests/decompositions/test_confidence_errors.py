@@ -45,9 +45,9 @@ def test_few_and_equal_confidences():
     assert "none" in str(right)
     certain = ct.confidence_errors(np.eye(2), [0, 1], confidence_level=0.95, n_resamples=9, rng=1)
     assert certain.calibrated == {"overconfidence": None, "underconfidence": 0.0, "accuracy": 1.0}
-    same = mean_interval(np.full(5, 0.9), np.array([0.5, 0.9]), 0.95)
-    low, high = proportion_confint(5, 5, method="wilson")
-    assert tuple(same) == (pytest.approx(0.5 + 0.4 * low), pytest.approx(0.5 + 0.4 * high))
+    same = mean_interval(np.full(5, 0.7), np.array([0.4, 0.9]), 0.95)
+    low, high = proportion_confint(3, 5, method="wilson")
+    assert tuple(same) == (pytest.approx(0.4 + 0.5 * low), pytest.approx(0.4 + 0.5 * high))
     assert tuple(mean_interval(np.full(5, 0.9), np.full(9, 0.9), 0.95)) == (0.9, 0.9)
 
 

@@ -58,9 +58,12 @@ def test_covariances_with_ties_and_stations_are_those_of_all_outcomes():
     assert sums.expected == pytest.approx(np.mean(histograms, axis=0))
     assert sums.covariance == pytest.approx(np.cov(np.array(histograms).T, bias=True))
     assert sums.observed == pytest.approx(histograms[-1])
-    total = parts_of(sums, contrasts(4)).statistics.sum(axis=0)[0]
-    d = histograms[-1] - sums.expected
-    assert total == pytest.approx(d @ np.linalg.pinv(sums.covariance) @ d)
+    parts, d = parts_of(sums, contrasts(4)), histograms[-1] - sums.expected
+    assert parts.statistics.sum(axis=0)[0] == pytest.approx(d @ np.linalg.pinv(sums.covariance) @ d)
+    for unit in (3e-4, 1e4):
+        scaled = sums.turned(unit * np.eye(4))
+        assert parts_of(scaled, contrasts(4)).df == parts.df
+        np.testing.assert_allclose(parts_of(scaled, contrasts(4)).statistics, parts.statistics, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("ties", ["random", "shared"])

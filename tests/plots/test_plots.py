@@ -324,6 +324,14 @@ class TestSimplexMap:
         order = np.lexsort(wanted.T)
         assert drawn[np.lexsort(drawn.T)] == pytest.approx(wanted[order], abs=1e-12)
 
+    def test_circles_have_areas_of_the_numbers_of_rows(self):
+        centres, sizes = np.array([[0.6, 0.3, 0.1], [0.1, 0.6, 0.3], [0.1, 0.3, 0.6], [0.3, 0.1, 0.6]]), [60, 30, 15, 1]
+        p = np.repeat(centres, sizes, axis=0)
+        assert np.unique(ct.binning.UniformBinning(5).assign(p)).size == 4
+        ax = plots.simplex_map(p, p.argmax(axis=1), rng=1, n_resamples=9, min_size=1, ax=new_axes())
+        areas = [c.get_sizes() for c in ax.collections if c.get_zorder() == 3]
+        assert sorted(np.concatenate(areas)) == pytest.approx([6.0, 32.5, 65.0, 130.0])
+
     def test_arrows_of_calibrated_predictions_are_seldom_marked(self):
         model, marked, total, seen = ct.generators.class_model("M1", 3, 1.0), 0, 0, 0
         for seed in range(12):

@@ -229,11 +229,26 @@ def stand_in(name, **attributes):
     return type(name, (), {"__module__": "torch.distributions", "batch_shape": (N,), **attributes})()
 
 
-def test_rates_of_torch_are_inverse_scales():
-    gamma = from_torch.described(stand_in("Gamma", concentration=SHAPE, rate=OTHER))
-    np.testing.assert_allclose(gamma.arguments, (SHAPE, 1.0 / OTHER), rtol=1e-12)
-    exponential = from_torch.described(stand_in("Exponential", rate=OTHER))
-    np.testing.assert_allclose(exponential.arguments, (np.ones(N), 1.0 / OTHER), rtol=1e-12)
+STAND_INS = {
+    "Gamma": ({"concentration": SHAPE, "rate": OTHER}, (SHAPE, 1.0 / OTHER)),
+    "Exponential": ({"rate": OTHER}, (np.ones(N), 1.0 / OTHER)),
+    "NegativeBinomial": ({"total_count": SHAPE, "logits": LOC}, (SHAPE, 1.0 / (1.0 + np.exp(LOC)))),
+    "Beta": ({"concentration0": OTHER, "concentration1": SHAPE}, (SHAPE, OTHER)),
+    "StudentT": ({"df": SHAPE, "loc": LOC, "scale": SCALE}, (SHAPE, LOC, SCALE)),
+}
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+def test_parameters_of_torch(name):
+    attributes, wanted = STAND_INS[name]
+    np.testing.assert_allclose(from_torch.described(stand_in(name, **attributes)).arguments, wanted, rtol=1e-12)
+
+
+def test_torch_counts_until_failures():
+    """An instance has what it was given in its own dictionary, and the other by a property of the class."""
+    given = stand_in("NegativeBinomial", total_count=SHAPE, logits=None)
+    given.probs = P
+    np.testing.assert_allclose(from_torch.described(given).arguments, (SHAPE, 1.0 - P), rtol=1e-12)
 
 
 def test_covariances_of_torch():

@@ -23,6 +23,7 @@ from caltest.recalibration import (
     TemperatureScaling,
     VectorScaling,
 )
+from caltest.recalibration.shared.storage import nested
 
 NAMES = ("a", "b", "c")
 RNG = np.random.default_rng(1)
@@ -100,6 +101,13 @@ def check_load(path, given):
     assert answer.dtype == np.float64
     assert np.isfinite(answer).all()
     return answer
+
+
+def test_names_are_of_settings_of_maps_in_maps():
+    assert nested({"maps/0/slope": 1, "kind": 2}) == {"maps": {"0": {"slope": 1}}, "kind": 2}
+    for names in (["a/b/c/d"], ["a", "a/b"], ["a/b", "a"], ["a/b", "a/b/c/d"]):
+        with pytest.raises(ValueError, match=f"got the name '{names[-1]}', wanted"):
+            nested(dict.fromkeys(names, 1))
 
 
 @pytest.mark.parametrize("name", MAPS)
