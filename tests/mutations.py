@@ -29,12 +29,13 @@ LONGEST = 400
 SKIPPED = re.compile(r"_basics/(types|warnings|jit|jobs|threads|progress)|__main__|__init__|make_digits")
 """Files of the machinery, without arithmetic."""
 SPEED = re.compile(
-    r"work ?=|chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|PREPARED|FEW\b|"
-    r"fast(er)?\b|NANOSECONDS|\.width\(|for _ in range\([A-Z0-9_]{2,}\)"
+    r"work ?=|chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|LISTED|PREPARED|"
+    r"FEW\b|fast(er)?\b|NANOSECONDS|\.width\(|for _ in range\([A-Z0-9_]{2,}\)"
 )
 """Lines that decide what is done at once, in which of two equal ways, how much is shown, and when iterations end."""
 WORK = re.compile(
-    r"(ed|en|pt|ade) together|at once|at a time|the cache|compiled loop|side by side|Bytes|MB\b|all digits|iterations"
+    r"(ed|en|pt|ade) together|at once|at a time|side by side|the cache|compiled loop|Bytes|MB\b|"
+    r"takes over|all digits|iterations"
 )
 """Docstrings of constants of the same kind."""
 

@@ -16,6 +16,7 @@ import pytest
 
 import caltest as ct
 from caltest._basics import files
+from caltest._basics.files import read_with_columns
 from caltest.cli import main
 
 N = 30
@@ -261,7 +262,7 @@ BAD = {
         "y.csv: got 2 columns, wanted 1: the outcome (save without",
     ),
     "predictions with decimal commas": (
-        ["1,000", *(f"{p:.3f}".replace(".", ",") for p in BINARY[1:])],
+        [*(f"{p:.3f}".replace(".", ",") for p in BINARY[1:]), "1,000"],
         [str(int(y == 1)) for y in Y],
         "p.csv: got 2 columns of whole numbers ... one with decimal commas, write a name in the first line",
     ),
@@ -568,3 +569,10 @@ def test_interruption_of_a_process(tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "caltest: interrupted\n")
+
+
+@pytest.mark.parametrize("text", ["y\n1\n", "a,y,y\n0.5,1,1\n", "a,b\n0.5,1\n"])
+def test_a_named_column_is_there_once_beside_others(text, tmp_path):
+    (tmp_path / "p.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"columns 'y' among .*, wanted it once, and columns of predictions"):
+        read_with_columns(tmp_path / "p.csv", ["y"])
