@@ -1,6 +1,7 @@
 """How p-values are printed, and what is said beside them."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ from statsmodels.stats.multitest import multipletests
 import caltest as ct
 from caltest._results.report import (
     benjamini_hochberg,
+    first_of,
     format_pvalue,
     holm,
     is_smallest,
     listed,
+    power_phrase,
     pvalue_phrase,
     undecided,
 )
@@ -24,6 +27,28 @@ S = samples(40, 3)
 
 def test_lists():
     assert [listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+
+
+def test_first_of_lists():
+    assert [first_of("abcde"[:n], 3, ", ") for n in (2, 3, 4, 5)] == [
+        "a, b",
+        "a, b, c",
+        "a, b, c, and 1 other",
+        "a, b, c, and 2 others",
+    ]
+
+
+@pytest.mark.parametrize(("power", "words"), [(0.4, "40 %"), (0.99, "99 %"), (0.995, "more than 99 %")])
+def test_power_in_words(power, words):
+    detectable = SimpleNamespace(power=lambda alpha: power, deviation="a slope of 2")
+    assert power_phrase(detectable, 0.05) == f"a slope of 2 would be found in {words} of such data sets"
+
+
+@pytest.mark.parametrize(("n_resamples", "has_deviation"), [(1, False), (2, True)])
+def test_deviations_of_few_redraws(n_resamples, has_deviation):
+    result = ct.MonteCarloTest(ct.ECE(), n_resamples)(S.p, S.y, rng=1)
+    deviation = f", standard deviation {result.null_distribution.std(ddof=1):.3g}" if has_deviation else ""
+    assert f"If calibrated  mean {result.null_distribution.mean():.3g}{deviation}, 95 % quantile" in str(result)
 
 
 def test_sentence_of_an_exact_test():
