@@ -23,7 +23,7 @@ from caltest.recalibration import (
     TemperatureScaling,
     VectorScaling,
 )
-from caltest.recalibration.shared.storage import nested
+from caltest.recalibration.shared.storage import as_kind, nested, require_increasing, require_range
 
 NAMES = ("a", "b", "c")
 RNG = np.random.default_rng(1)
@@ -108,6 +108,22 @@ def test_names_are_of_settings_of_maps_in_maps():
     for names in (["a/b/c/d"], ["a", "a/b"], ["a/b", "a"], ["a/b", "a/b/c/d"]):
         with pytest.raises(ValueError, match=f"got the name '{names[-1]}', wanted"):
             nested(dict.fromkeys(names, 1))
+
+
+@pytest.mark.parametrize("check", [require_increasing, require_range])
+def test_ends_of_ranges_are_inside(check):
+    check("x", np.array([-1.0, -1.0, 2.0, 2.0]), -1.0, 2.0)
+    for far in (np.nextafter(-1.0, -2.0), np.nextafter(2.0, 3.0)):
+        with pytest.raises(ValueError, match=r"x: got .*, wanted numbers from -1 to 2"):
+            check("x", np.array([far]), -1.0, 2.0)
+
+
+def test_numbers_are_finite():
+    largest = np.finfo(np.float64).max
+    assert [as_kind("x", value, float) for value in (largest, -largest)] == [largest, -largest]
+    for value in (np.inf, -np.inf, np.nan):
+        with pytest.raises(ValueError, match=r"x: got -?(inf|nan), wanted a finite number"):
+            as_kind("x", value, float)
 
 
 @pytest.mark.parametrize("name", MAPS)
