@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -79,3 +80,12 @@ def test_it_asserts_without_the_assertions_of_python():
     code = "import caltest as ct; ct.assert_calibrated([0.1] * 30, [1] * 30, n_resamples=99, rng=1)"
     run = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True)
     assert "AssertionError: reject calibration at the 5 % level" in run.stderr
+
+
+@pytest.mark.parametrize("k", [3, 20, 49])
+def test_so_many_redraws_that_the_smallest_pvalue_is_the_level(k):
+    """The reciprocal of the nearest number to 1 / 49 is above 49."""
+    with pytest.raises(ValueError, match=f"got {k - 2}, wanted at least {k - 1} to reject anything"):
+        ct.assert_calibrated([0.4, 0.6], [0, 1], alpha=1 / k, n_resamples=k - 2)
+    with suppress(AssertionError):
+        ct.assert_calibrated([0.4, 0.6], [0, 1], alpha=1 / k, n_resamples=k - 1, rng=1)

@@ -40,6 +40,14 @@ def test_a_step_has_the_largest_penalised_likelihood_of_the_slice_with_the_large
     np.testing.assert_allclose(fitted(p, only), np.where(rows, expit(logit(p) + best), p), rtol=1e-5)
 
 
+def test_impossible_outcomes_do_not_say_how_many_steps_there_are():
+    p, y, frame, _ = wrong_in_a_slice(2000)
+    p[:2], y[:2] = (0.0, 1.0), (1, 0)
+    fitted = Multicalibration().fit(p, y, frame)
+    assert fitted.slices
+    assert fitted(p, frame)[:2].tolist() == [0.0, 1.0]
+
+
 def test_calibrated_predictions_are_mostly_left_as_they_are():
     numbers = [len(Multicalibration().fit(*wrong_in_a_slice(400, seed, 0.0)[:3]).steps) for seed in range(10)]
     assert sum(number == 0 for number in numbers) >= 6
