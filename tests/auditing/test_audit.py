@@ -1,5 +1,6 @@
 import json
 from datetime import date
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ from matplotlib.figure import Figure
 
 import caltest as ct
 from caltest.auditing.audit import _decision, _in_order
+from caltest.auditing.fields import _members
 from caltest.auditing.sections import SECTIONS, rows_needed
 
 DIGITS = ct.datasets.load_digits_predictions()
@@ -343,6 +345,16 @@ def test_sections_of_a_field(monkeypatch):
     )
     with pytest.raises(ValueError, match="field: got 'x', wanted"):
         ct.audit(p, y, field="x")
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (5, 4, 3)])
+def test_members_without_the_outcome(shape):
+    """The first coordinate of vectors is the same for all."""
+    members = np.arange(np.prod(shape)).reshape(shape) * (np.arange(shape[-1]) > 0 if len(shape) > 2 else 1.0)
+    place = np.array([0, 3, 1, 2, 3])
+    sample = SimpleNamespace(predictions=ct.Ensemble(members), targets=members[np.arange(5), place])
+    wanted = np.stack([np.delete(row, at, axis=0) for row, at in zip(members, place, strict=True)])
+    np.testing.assert_array_equal(_members(SimpleNamespace(sample=sample)), wanted)
 
 
 def test_censored_times():
