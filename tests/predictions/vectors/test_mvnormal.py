@@ -203,3 +203,20 @@ def test_vectors_of_many_redraws_are_whitened_like_single_ones():
     some = p.take(slice(2, 4))
     assert some.standard_scores(y[:, 2:4]) == pytest.approx(scores[:, 2:4], rel=1e-12)
     assert p.at_temperature(4.0).standard_scores(y) == pytest.approx(scores / 2.0, rel=1e-9)
+
+
+SINGULAR = {
+    # Nine roots of 2e-10 across the line, and 1e-9 of numbers that are large.
+    "line": ([0.0, 0.0], [[1.0, 1.0], [1.0, 1.0]], 9.0 * np.sqrt(2e-10)),
+    "far line": ([1e6, 1e6], [[1.0, 1.0], [1.0, 1.0]], 9.0 * np.sqrt(2e-10) + np.sqrt(2.0) * 1e-3),
+    "diagonal": ([0.0, -5.0], [1.0, 0.0], 5e-9 * np.sqrt(2.0)),
+    "point": ([0.0, 5.0], 0.0, 5e-9 * np.sqrt(2.0)),
+}
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_outcomes_beyond_rounding_are_impossible(name):
+    mean, covariance, farthest = SINGULAR[name]
+    predictions = ct.MvNormal([mean] * 3, [covariance] * 3)
+    off = np.array([0.0, 0.99, 1.01])[:, None] * farthest * np.array([-1.0, 1.0]) / np.sqrt(2.0)
+    assert predictions.impossible(mean + off).tolist() == [False, False, True]
