@@ -205,18 +205,20 @@ def test_vectors_of_many_redraws_are_whitened_like_single_ones():
     assert p.at_temperature(4.0).standard_scores(y) == pytest.approx(scores / 2.0, rel=1e-9)
 
 
+ROUNDED = 9.0 * np.sqrt(2e-10)
 SINGULAR = {
-    # Nine roots of 2e-10 across the line, and 1e-9 of numbers that are large.
-    "line": ([0.0, 0.0], [[1.0, 1.0], [1.0, 1.0]], 9.0 * np.sqrt(2e-10)),
-    "far line": ([1e6, 1e6], [[1.0, 1.0], [1.0, 1.0]], 9.0 * np.sqrt(2e-10) + np.sqrt(2.0) * 1e-3),
-    "diagonal": ([0.0, -5.0], [1.0, 0.0], 5e-9 * np.sqrt(2.0)),
-    "point": ([0.0, 5.0], 0.0, 5e-9 * np.sqrt(2.0)),
+    # Means, outcomes, covariances, and how far off it may be: nine roots of 2e-10, and 1e-9 of numbers that are large.
+    "line": ([0.0, 0.0], [3.0, 3.0], [[1.0, 1.0], [1.0, 1.0]], ROUNDED),
+    "far mean": ([1e6, 1e6], [0.0, 0.0], [[1.0, 1.0], [1.0, 1.0]], ROUNDED + np.sqrt(2.0) * 1e-3),
+    "far outcome": ([0.0, 0.0], [1e6, 1e6], [[1.0, 1.0], [1.0, 1.0]], ROUNDED + np.sqrt(2.0) * 1e-3),
+    "diagonal": ([0.0, -5.0], [0.0, -5.0], [1.0, 0.0], 5e-9 * np.sqrt(2.0)),
+    "point": ([0.0, 5.0], [0.0, 5.0], 0.0, 5e-9 * np.sqrt(2.0)),
 }
 
 
 @pytest.mark.parametrize("name", SINGULAR)
 def test_outcomes_beyond_rounding_are_impossible(name):
-    mean, covariance, farthest = SINGULAR[name]
+    mean, outcome, covariance, farthest = SINGULAR[name]
     predictions = ct.MvNormal([mean] * 3, [covariance] * 3)
     off = np.array([0.0, 0.99, 1.01])[:, None] * farthest * np.array([-1.0, 1.0]) / np.sqrt(2.0)
-    assert predictions.impossible(mean + off).tolist() == [False, False, True]
+    assert predictions.impossible(outcome + off).tolist() == [False, False, True]
