@@ -1,5 +1,6 @@
 import gzip
 import json
+import re
 import subprocess
 import sys
 from functools import partial
@@ -7,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from samples import TV
 
 import caltest as ct
 from caltest.cli import TESTS, main, recalibrate
@@ -59,6 +61,14 @@ def test_every_test_runs(name, files, capsys):
     status, out, _ = run(capsys, *paths, "--test", name, "--seed", "1", "--json")
     assert status == 0
     assert 0 < json.loads(out)["pvalue"] <= 1
+
+
+def test_the_help_says_how_many_bins_there_are():
+    counted = {name: re.search(r"(\d+) bins", test.text) for name, test in TESTS.items()}
+    made = {name: test.of(TV).estimator for name, test in TESTS.items() if counted[name]}
+    assert {name: one.binning.n_bins for name, one in made.items()} == {"ece": 10, "ece-top-label": 15}
+    assert all(f"{one.binning.n_bins} bins" in counted[name][0] for name, one in made.items())
+    assert TESTS["ece-consistency"].of(TV).estimator == made["ece"]
 
 
 @pytest.mark.parametrize(
@@ -257,8 +267,6 @@ def test_comparisons_of_members(tmp_path, ensemble, capsys):
     ],
 )
 def test_errors_are_one_line(predictions, outcomes, arguments, message, files, capsys):
-    import re
-
     status, out, err = run(capsys, *files(predictions, outcomes), *arguments)
     assert (status, out) == (2, "")
     assert err.startswith("caltest: error: ")
@@ -492,8 +500,6 @@ def test_power_of_every_test(name, models, capsys):
     ],
 )
 def test_bad_deviations(arguments, message, models, capsys):
-    import re
-
     status, _, err = command(capsys, "power", models[0]["good"], *arguments, "--simulations", "2", "--n-resamples", "9")
     assert status == 2
     assert err.startswith("caltest: error: ")
