@@ -15,6 +15,7 @@ from caltest.fields import clinical
 from caltest.fields.clinical.concordance import interval_of_concordance
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, logistic_fits, spline_basis
 from caltest.fields.clinical.sample_size import _newcombe_size
+from caltest.fields.clinical.validation import _notes_of_expectation, _notes_of_rounding
 
 
 def data(n=600, seed=3, wrong=lambda p: 1.3 * p + 0.03):
@@ -368,12 +369,6 @@ def test_rounded_risks_are_said(step):
     assert not any("rounded" in one for one in clinical.validate(risks, y, n_resamples=19, rng=1).notes)
 
 
-def test_rounding_that_is_small_beside_the_risks_is_not_said():
-    p = np.tile(np.arange(0.2, 0.81, 0.01), 5)
-    y = (np.random.default_rng(5).random(p.size) < p).astype(int)
-    assert not any("rounded" in one for one in clinical.validate(p, y, n_resamples=19, rng=1).notes)
-
-
 @pytest.mark.parametrize("seed", [1, 7])
 def test_intervals_contain_their_values(seed):
     """Also where nearly all risks are at the ends of the curve."""
@@ -454,3 +449,15 @@ def test_the_event_is_what_its_name_says(words, value):
     assert value(frame, named) == pytest.approx(value(p, event))
     with pytest.raises(ValueError, match="in this order, of which the second is the event for"):
         value(frame[[words[1], words[0]]], named)
+
+
+def test_cautions_begin_at_the_numbers_that_they_name():
+    ranks = np.linspace(0.1, 0.9, 20)
+    for n_events, method in ((9, "Newcombe's score interval"), (10, "DeLong, on the logit scale"), (11, "Newcombe's")):
+        y = (np.arange(20) * 7 % 20 < n_events).astype(int)
+        assert interval_of_concordance(ranks, y, 0.6, 0.95).method.startswith(method)
+    assert not _notes_of_expectation(np.full(10, 0.5), 3)
+    assert "3 events where 4.5 were expected: with 5 or more" in _notes_of_expectation(np.full(9, 0.5), 3)[0]
+    # A quarter of a step of 0.01 is 2 % of a mean of 0.125.
+    assert "multiples of 0.01, which moves them by 2 %" in _notes_of_rounding(np.array([0.12, 0.13]))[0]
+    assert not _notes_of_rounding(np.array([0.13, 0.13]))
