@@ -102,6 +102,7 @@ def test_median_bandwidth_of_many_predictions_is_that_of_some(monkeypatch):
     for test in (ct.AsymptoticBlockSKCETest(kernel), ct.MonteCarloTest(ct.MMCE(kernel.prediction_kernel), 9)):
         notes = test(p, p > 0.5, rng=1).notes
         assert notes == ("the median bandwidth is that of 100 evenly spaced predictions",)
+        assert not test(p[:100], p[:100] > 0.5, rng=1).notes
 
 
 def test_median_standard_deviation_of_labels():

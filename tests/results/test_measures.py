@@ -35,3 +35,11 @@ def test_the_verdict_and_the_size_are_of_the_same_probabilities():
     open_ones = gap("shift", 0.02, 0.09, 0.14, 0.04), gap("spread", 0.0, 0.04, 0.09, 0.02)
     assert "whether probabilities of shift are more than 4 points off" in practical(True, open_ones, None)
     assert widest(open_ones).startswith("probabilities of shift are 2 to 14 ")
+
+
+def test_from_a_power_of_80_percent_on_nothing_was_missed():
+    open_one, ruled_out = gap("shift", 0.01, 0.02, 0.05, 0.04), gap("shift", 0.0, 0.01, 0.02, 0.04)
+    missed = ", but errors that matter could have been missed"
+    assert [practical(False, [open_one], power) for power in (None, 0.79, 0.8)] == [missed, missed, ""]
+    assert practical(False, [], None) == ""
+    assert practical(False, [ruled_out], 0.1) == ", and errors that matter are ruled out"

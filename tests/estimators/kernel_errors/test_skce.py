@@ -97,3 +97,10 @@ def test_coordinates_of_other_scales_are_told(kind):
     assert (alike.pvalue, alike.notes) == (0.005, ())
     assert uneven.pvalue > 0.05
     assert "times less than those of coordinate 0: kernels of vectors hardly see errors of coordinate 1" in str(uneven)
+
+
+@pytest.mark.parametrize(("ratio", "is_said"), [(29.0, False), (31.0, True)])
+def test_scales_that_differ_by_a_factor_of_thirty_are_noted(ratio, is_said):
+    means = np.array([-1.0, 1.0])[:, None] * [ratio, 1.0]
+    notes = ct.MonteCarloTest(ct.SKCE(), 1)(ct.MvNormal(means, [1.0, 1.0]), means, rng=1).notes
+    assert any(f"vary {ratio:.2g} times less than those of coordinate 0" in note for note in notes) == is_said
