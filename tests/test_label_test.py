@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 import caltest as ct
 from caltest._results.report import holm
-from caltest.label_test import SMALL
+from caltest.label_test import SMALL, Holm
 
 
 def dependent(n, n_labels, seed, rare=False):
@@ -66,6 +66,16 @@ def test_independent_labels_are_compared_with_joint_redraws():
     assert "step-down maximum" in result.null
     assert "westfall1993" in result.citations
     assert "so are the labels of a row" in result.assumes
+
+
+@pytest.mark.parametrize(
+    ("n_resamples", "n_labels", "small", "others", "smallest"),
+    [(99, 5, 0.01, None, 5 / 100), (99, 6, 0.01, 199, 6 / 200), (9, 10, 0.1, 19, 10 / 20), (9, 11, 0.1, 29, 11 / 30)],
+)
+def test_redraws_by_the_number_of_labels(n_resamples, n_labels, small, others, smallest):
+    method = Holm(n_resamples, n_labels)
+    assert (method.small, method.smallest) == (small, smallest)
+    assert (f"; {others} others where p <= {small}; adjusted by" in method.words) == (others is not None)
 
 
 def test_too_few_redraws_are_no_evidence():
