@@ -142,6 +142,15 @@ def test_predictions_that_differ_by_rounding_do_not_differ():
     assert ct.PairedSKCETest(TV)(S_PAIRED.p, rounded, S_PAIRED.y).pvalue == 1.0
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_differences_have_no_unit(unit):
+    sums, other_sums = np.random.default_rng(1).normal(size=(2, 20))
+    found = Difference.of(unit * sums, unit * other_sums)
+    assert found.statistic == pytest.approx(Difference.of(sums, other_sums).statistic, rel=1e-9)
+    same = Difference.of(unit * sums, unit * sums * (1.0 + np.arange(20) * 1e-15))
+    assert (same.statistic, same.pvalue) == (0.0, 1.0)
+
+
 def test_differences_that_do_not_vary_have_no_scale():
     one, two = np.tile([0.5, 0.5], (20, 1)), np.tile([0.4, 0.6], (20, 1))
     with pytest.raises(ValueError, match="got differences of h that do not vary"):
