@@ -1,5 +1,6 @@
 """What pictures share: names, styles, legends, fonts."""
 
+import dataclasses
 import io
 from dataclasses import replace
 
@@ -118,6 +119,14 @@ def test_an_early_excluded_outcome_leaves_no_empty_frame():
         assert ax.get_xlim() == (0.0, len(zeros) + 9.0)
         assert ax.get_ylim()[0] < 0.0 < -np.log10(0.05) < ax.get_ylim()[1]
         assert names(ax)[-1] == f"outcome {len(zeros)} was excluded, E is infinite"
+
+
+@pytest.mark.parametrize("last", [1.0, np.inf])
+def test_the_frame_holds_the_smallest_evidence(last):
+    result = ct.SequentialCalibrationTest().update([0.5] * 4, [0, 1, 0, 1]).result()
+    history = np.log(10.0) * np.array([0.0, -2.0, 1.0, last])
+    ax = plots.evidence(dataclasses.replace(result, history=history), ax=new_axes())
+    assert ax.get_ylim()[0] == -2.0
 
 
 def test_the_alarm_is_where_the_test_first_rejects():

@@ -69,11 +69,11 @@ def test_median_of_targets_is_the_median_predicted_scale(normal30):
 def test_renormalised_copies_count_as_identical():
     """Differences of rounding are no distances: neither for the error nor for the bandwidth of the others."""
     rng = np.random.default_rng(1)
-    row = np.array([0.3, 0.3, 0.401])
+    row = np.array([0.3, 0.3, 0.401, 0.0])
     copies = np.stack([row * rng.uniform(0.995, 1.005) for _ in range(30)])
     result = ct.calibration_test(copies, np.arange(30) % 3, n_resamples=9, rng=1)
     assert any("all predictions are identical" in note for note in result.notes)
-    others = rng.dirichlet(np.ones(3), 8)
+    others = rng.dirichlet(np.ones(4), 8)
     result = ct.calibration_test(np.r_[copies, others], np.arange(38) % 3, n_resamples=9, rng=1)
     assert any("the median of the others" in note for note in result.notes)
     exact = np.r_[np.tile(row / row.sum(), (30, 1)), others]
