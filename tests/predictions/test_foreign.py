@@ -127,6 +127,18 @@ def test_mixture_objects():
     assert_equal(as_predictions(mixture(0.3)), wanted.take(slice(0, 1)))
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (stats.logistic(1e20, 1.0), r"logistic\(1e\+20, 1\) at row 1, all of which is 1e\+20 to rounding"),
+        (stats.gamma(-1.0), r"gamma\(-1, 0, 1\) at row 1, which scipy.stats has no quantiles of"),
+    ],
+)
+def test_the_first_distribution_without_quantiles_or_spread_is_named(wrong, message):
+    with pytest.raises(ValueError, match=f"distributions: got {message}"):
+        as_predictions([stats.logistic(0.0, 1.0), wrong, wrong])
+
+
 # torch.distributions.
 
 
