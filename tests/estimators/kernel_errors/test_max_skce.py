@@ -80,3 +80,11 @@ def test_size_and_power_beside_the_median(replications):
         false += test(p, (rng.random(250) < p).astype(int), rng=rng).pvalue <= 0.05
     assert false <= stats.binom(n_sets, 0.05).ppf(0.995)
     assert found >= stats.binom(n_sets, 0.85).ppf(0.01)
+
+
+def test_kernels_that_see_no_pairs():
+    """The narrowest kernels are 0 for all pairs, so that their errors do not vary, and the widest one is not."""
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1e-3), ct.DeltaKernel())
+    result = ct.MonteCarloTest(ct.estimators.MaxSKCE(kernel), 19)(np.array([0.1, 0.4, 0.7, 0.95]), [0, 1, 0, 1], rng=1)
+    assert np.isfinite(result.statistic)
+    assert np.isfinite(result.null_distribution).all()
