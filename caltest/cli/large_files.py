@@ -228,8 +228,8 @@ def _as_if(rows: Rows, n: int) -> Rows:
     if not len(rows):
         return rows
     values = rows.values
-    fractions = (np.floor(values) != values).any(axis=1) if values.dtype.kind == "f" else np.zeros(1)
-    return replace(rows, values=np.broadcast_to(values[int(fractions.argmax())], (n, values.shape[1])))
+    first = int((np.floor(values) != values).any(axis=1).argmax()) if values.dtype.kind == "f" else 0
+    return replace(rows, values=np.broadcast_to(values[first], (n, values.shape[1])))
 
 
 def tested_in_parts(
