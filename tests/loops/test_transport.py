@@ -1,0 +1,20 @@
+"""Couplings of smallest cost beside linear programming."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from caltest._loops.transport import transport_cost
+
+
+def by_linear_programming(rows, columns, costs):
+    m, k = costs.shape
+    sums = np.vstack([np.kron(np.eye(m), np.ones(k)), np.kron(np.ones(m), np.eye(k))])
+    return linprog(costs.ravel(), A_eq=sums, b_eq=np.concatenate([rows, columns])).fun
+
+
+def test_costs_of_random_distributions():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        rows, columns, costs = rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(6)), rng.random((5, 6))
+        assert transport_cost(rows, columns, costs) == pytest.approx(by_linear_programming(rows, columns, costs))
