@@ -152,7 +152,8 @@ def percent(share: float, *others: float) -> str:
 def shares_of(claimed: float, observed: float, interval: ConfidenceInterval) -> list[str]:
     """Cells of a claimed and an observed share, and of its interval."""
     shares = claimed, observed
-    *cells, low, high = (percent(share, *shares) for share in (*shares, *interval))
+    cells = [percent(share, *shares) for share in shares]
+    low, high = (percent(share, *shares, *interval) for share in interval)
     return [*cells, f"{low.removesuffix(' %')} to {high}"]
 
 

@@ -1,8 +1,9 @@
 import numpy as np
 
 import caltest as ct
-from caltest._results.measures import percent, points
+from caltest._results.measures import percent, points, shares_of
 from caltest._results.tables import Grid, Page, aligned
+from caltest.results import ConfidenceInterval
 
 
 def test_a_page_is_its_text():
@@ -54,6 +55,8 @@ def test_shares_have_the_digits_that_tell_them_apart():
         "0.0 %",
         "100.0 %",
     ]
+    near = ConfidenceInterval(0.974, 0.9922, 0.95, "any")
+    assert shares_of(0.9841, 0.9851, near) == ["98.4 %", "98.5 %", "97.40 to 99.22 %"]
     assert [points(share) for share in (0.02, 0.0398, 0.113, 0.0004)] == ["2", "4", "11", "0.04"]
 
 

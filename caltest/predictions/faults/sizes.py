@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import copysign, isfinite
 
+MOST_DIGITS = 4
+"""Of percentages, to which two or more are given."""
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -34,8 +37,19 @@ def count(number: float) -> str:
 
 
 def percent(share: float, digits: int = 2) -> str:
-    """A share in percent, such as ``36 %``."""
+    """A share in percent, such as ``36 %``, with more digits where these would make it 100 %."""
+    while share < 1.0 and digits < MOST_DIGITS and about(100.0 * share, digits) == "100":
+        digits += 1
     return f"{about(100.0 * share, digits)} %"
+
+
+def percents(*shares: float) -> list[str]:
+    """Shares in percent, with as many digits as it takes to tell those apart that are not equal."""
+    for digits in range(2, MOST_DIGITS + 1):
+        texts = [percent(share, digits) for share in shares]
+        if len(set(texts)) == len(set(shares)):
+            break
+    return texts
 
 
 def sized(fit: Fit, size: Callable[[float], float], text: Callable[[float, int], str] = about) -> str:

@@ -8,7 +8,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.predictions.faults import Fit
-from caltest.predictions.faults.sizes import about, count, percent, sized, sized_shift
+from caltest.predictions.faults.sizes import about, count, percent, percents, sized, sized_shift
 
 RNG = np.random.default_rng(5)
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
@@ -130,7 +130,9 @@ def test_two_digits(number, text):
 
 def test_counts_and_shares():
     assert [count(623.0), count(14.06), count(15.0 + 1e-12)] == ["623", "14.1", "15"]
-    assert percent(0.3604) == "36 %"
+    assert [percent(share) for share in (0.3604, 0.9951, 1.0)] == ["36 %", "99.5 %", "100 %"]
+    assert percents(0.981, 0.976) == ["98.1 %", "97.6 %"]
+    assert percents(0.97, 0.962, 0.97) == ["97 %", "96 %", "97 %"]
 
 
 def test_sizes_have_digits_that_tell_the_ends_apart():

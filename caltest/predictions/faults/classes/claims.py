@@ -11,7 +11,7 @@ from caltest.predictions.faults.classes.labels import ClassFault, ClassView, Lab
 from caltest.predictions.faults.classes.several import Frequency, Random, Temperature
 from caltest.predictions.faults.fault import Rows
 from caltest.predictions.faults.places import cosines, half_periods, ranks
-from caltest.predictions.faults.sizes import Fit, about, percent
+from caltest.predictions.faults.sizes import Fit, about, percents
 
 N_COSINES = 6
 """Cosines of the ranks of the claims."""
@@ -188,9 +188,10 @@ class Window(ClassFault):
         # Mean outcomes if the log odds are larger by the ends of the interval.
         odds, weights = view.log_odds[inside], view.weights[inside]
         ends = [float(np.average(expit(odds + t), weights=weights)) for t in (fit.low, fit.high)]
+        rate, instead, low, high = percents(came, claimed, *ends)
         return (
             f"{self.place(sibling)} are too {'low' if fit.t > 0.0 else 'high'}: they come true "
-            f"{percent(came)} of the time ({percent(ends[0])} to {percent(ends[1])}) instead of {percent(claimed)}"
+            f"{rate} of the time ({low} to {high}) instead of {instead}"
         )
 
 
@@ -213,6 +214,6 @@ class Wave(ClassFault):
         for some in half_periods(view.ranks, sibling + 2):
             claimed, came, error = view.means(seen, some)
             if abs(came - claimed) > 2.0 * error:
-                rates = f"{percent(came)} of the time instead of {percent(claimed)}"
+                rates = " of the time instead of ".join(percents(came, claimed))
                 places.append(f"those {view.between(some)} come true {rates}")
         return f"claims are off in places{': ' if places else ''}{', '.join(places)}"

@@ -20,7 +20,7 @@ from caltest.predictions.faults.classes.labels import (
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
 from caltest.predictions.faults.fault import Rows
-from caltest.predictions.faults.sizes import Fit, count, percent
+from caltest.predictions.faults.sizes import Fit, count, percent, percents
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
@@ -104,9 +104,10 @@ class Temperature(ClassFault):
         claimed = float(w @ view.confidence[rows] / w.sum())
         right = float(w @ (seen.first == view.top)[rows] / w.sum())
         temperature = self.sized(seen, sibling, fit)
+        claims, hits = percents(claimed, right)
         return (
             f"{'over' if fit.t > 0.0 else 'under'}confident: outcomes follow them at temperature {temperature}; "
-            f"claims of {percent(claimed)} on average come true {percent(right)} of the time"
+            f"claims of {claims} on average come true {hits} of the time"
         )
 
 
@@ -197,7 +198,7 @@ class Frequency(OfEachClass):
             much = f"{count(counts[c])} times instead of {count(view.expected[c])}"
         else:
             total = view.weights.sum()
-            much = f"{percent(counts[c] / total)} of the weight instead of {percent(view.expected[c] / total)}"
+            much = " of the weight instead of ".join(percents(counts[c] / total, view.expected[c] / total))
         return f"{view.law.occurrence(c)} {more} often than predicted, {much}"
 
 
