@@ -36,6 +36,7 @@ from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import as_sample
+from caltest.predictions.misread import misread
 
 USE, REPAIR = "use as it is", "recalibrate"
 REFUSE, UNKNOWN = "do not use as it is", "not enough data to tell"
@@ -389,7 +390,8 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
             sections[key] = make(data, result)
         except (ValueError, TypeError, ImportError, MemoryError) as error:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
-    decision, reason = _decision(result, sections["recalibration"].gain)
+    questions = misread(data.sample.predictions, data.sample.targets)
+    decision, reason = _decision(result, sections["recalibration"].gain, questions)
     if decision != REPAIR and "groups" in sections and sections["groups"].is_grave:
         decision = REFUSE
     elsewhere = [one.rejected for one in sections.values() if one.rejected]
@@ -405,8 +407,11 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     return ModelAudit(name, decision, reason, result, sections)
 
 
-def _decision(result: CalibrationTestResult, gain: float | None) -> tuple[str, str]:
-    """What to do, and why, from the test, the size of the error and what recalibration gains on held-out data."""
+def _decision(result: CalibrationTestResult, gain: float | None, questions: Sequence[str] = ()) -> tuple[str, str]:
+    """What to do, and why, from the test, the size of the error and what recalibration gains on held-out data.
+
+    Data that look as if they had been read wrongly are to be looked at first, which recalibration would hide.
+    """
     answer, level = matters(result.measures), f"at the {100 * LEVEL:g} % level"
     power = None if result.detectable is None else result.detectable.power(LEVEL)
     if result.pvalue > LEVEL:
@@ -422,6 +427,8 @@ def _decision(result: CalibrationTestResult, gain: float | None) -> tuple[str, s
     said = f"calibration is rejected {level}" + ("" if why is None else f": {why.replace('perhaps: ', 'perhaps ', 1)}")
     if answer is False and result.pvalue_otherwise is None:
         return USE, f"the error is too small to matter, although {said}"
+    if questions:
+        return REFUSE, f"{said}. First look at how the data were read: {' '.join(questions)}"
     if gain is not None and gain > 0.0:
         return REPAIR, said
     repair = "could not be tried" if gain is None else "did not make held-out rows better"

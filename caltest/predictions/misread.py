@@ -1,4 +1,4 @@
-"""Outcomes that look as if they had been read wrongly: in another unit, or as numbers that stand for missing values."""
+"""Data that look as if they had been read wrongly: in another unit or order, or numbers that stand for missing ones."""
 
 from collections.abc import Callable, Sequence
 from math import inf, sqrt
@@ -7,6 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest.predictions.base import Predictions
+from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.ensembles.ensemble import Pool
 
 Conversions = dict[str, tuple[float, float]]
@@ -35,23 +36,29 @@ FAR, NEAR, ZERO, WIDTHS = 3.0, 1.0, 1.5, (0.3, 4.0)
 """In predicted standard deviations: median distance from which on one asks, how far the middle outcome may be after a
 conversion, median distance of 0 up to which it fits, and how wide the middle half may be, 1.35 if calibrated."""
 
-WRONG, RIGHT, FEWEST = 6.0, 2.5, 5
-"""Standard deviations by which outcomes of two classes disagree with wrong probabilities at least, with right ones at
-most, and the fewest events of which percentages can be told."""
+WRONG, RIGHT, RIGHT_OF_MANY, FEWEST = 6.0, 2.5, 3.5, 5
+"""Standard deviations by which outcomes of classes disagree with wrong probabilities at least, with right ones of two
+and of more classes at most, and the fewest events of which percentages can be told."""
+
+SHOWN, TINY = 5, 1e-300
+"""Classes that a question names, and the smallest probability that has a logarithm."""
 
 SOME, SOME_OF_TWO, OUTLYING = 1000, 10_000, 4.0
 """Rows that are looked at, of two classes, and predicted standard deviations beyond which a code is no value."""
 
 
 def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
-    """What to ask about outcomes: their unit, codes among them, and which of two classes the probabilities are of."""
+    """What to ask about the data: units of outcomes, codes among them, and which classes the columns are of."""
     # Pools of members have the outcome among them.
     if not len(predictions) or not predictions.has_scale or isinstance(predictions, Pool):
         return ()
     finite = predictions.finite
-    if finite is not None and finite.n_classes == 2 and finite.probabilities_differ:
-        rows = some_of(len(finite), SOME_OF_TWO)
-        return _of_two_classes(finite.take(rows).probabilities[:, 1], targets[rows])
+    if finite is not None and finite.probabilities_differ:
+        rows = some_of(len(finite), SOME_OF_TWO if finite.n_classes == 2 else SOME)
+        some, labels = finite.take(rows), targets[rows]
+        if finite.n_classes == 2:
+            return _of_two_classes(some.probabilities[:, 1], labels)
+        return _of_many_classes(some, labels)
     if predictions.discrete:
         return ()
     return (*in_another_unit(predictions, targets), *_codes(predictions, targets))
@@ -126,6 +133,26 @@ def _of_two_classes(p: FloatArray, targets: Array) -> tuple[str, ...]:
     if targets.sum() >= FEWEST and _disagreement(p / 100.0, targets) < RIGHT:
         return ("p / 100 would fit the outcomes: are these percentages?",)
     return ()
+
+
+def _of_many_classes(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
+    """Whether outcomes disagree with probabilities, and would fit those of other columns, of the largest likelihood."""
+    from scipy.optimize import linear_sum_assignment
+
+    p, each = law.probabilities, np.arange(law.n_classes)
+
+    def disagreement(columns: IntArray) -> float:
+        return max(_disagreement(p[:, column], labels == c) for c, column in zip(each, columns, strict=True))
+
+    if disagreement(each) < WRONG:
+        return ()
+    likelihood = (labels == each[:, None]) @ np.log(np.maximum(p, TINY))
+    columns = linear_sum_assignment(likelihood, maximize=True)[1]
+    moved = np.flatnonzero((columns != each) & (np.bincount(labels, minlength=each.size) > 0)).tolist()
+    if not moved or disagreement(columns) > RIGHT_OF_MANY:
+        return ()
+    found = [f"{law.outcome_in_words(c)}: column {columns[c]}" for c in moved[:SHOWN]] + ["..."] * (len(moved) > SHOWN)
+    return (f"columns in another order would fit the outcomes ({', '.join(found)}): is theirs that of the classes?",)
 
 
 def _disagreement(p: FloatArray, targets: Array) -> float:

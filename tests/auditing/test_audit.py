@@ -118,6 +118,16 @@ def test_reasons_to_refuse_are_errors_that_matter_or_have_no_margin():
     assert "For predictions of this kind there is no margin" in _decision(narrow, None)[1]
 
 
+def test_data_that_were_perhaps_read_wrongly_are_looked_at_before_they_are_recalibrated():
+    p, y = calibrated(500, 2)
+    model = ct.audit(1.0 - p, y, n_resamples=39, rng=1).models[0]
+    assert model.sections["recalibration"].gain > 0.0
+    assert model.decision == "do not use as it is"
+    assert model.reason.endswith("1 - p would fit the outcomes: are these the probabilities of the other class?")
+    report = ct.recalibration.report(1.0 - p, y, ct.recalibration.BetaCalibration(), n_resamples=19, rng=1)
+    assert any("1 - p would fit the outcomes" in note for note in report.notes)
+
+
 def test_a_group_that_is_rejected_is_named_where_the_default_test_rejects_nothing():
     p, y = calibrated(1_500, 3)
     groups = np.repeat(["north", "south", "west"], [1200, 150, 150])

@@ -93,6 +93,19 @@ def test_probabilities_of_the_other_class(centre):
     assert as_sample(0.6 - 0.5 * p, y).remarks == ()
 
 
+@pytest.mark.parametrize("order", [(1, 0, 2, 3), (1, 2, 0, 3)])
+def test_columns_in_another_order(order):
+    rng = np.random.default_rng(9)
+    p = rng.dirichlet([0.5] * 4, 600)
+    y = ct.Categorical(p).sample(rng)
+    assert as_sample(p, y).remarks == ()
+    places = ", ".join(f"class {c}: column {order.index(c)}" for c in range(4) if order.index(c) != c)
+    words = f"columns in another order would fit the outcomes ({places}): is theirs that of the classes?"
+    assert as_sample(p[:, list(order)], y).remarks == (words,)
+    assert as_sample(0.5 * p[:, list(order)] + 0.125, y).remarks == ()
+    assert as_sample(special.softmax(3.0 * np.log(p), axis=1), y).remarks == ()
+
+
 def test_percentages_below_one():
     rng = np.random.default_rng(7)
     rates = rng.uniform(0.0005, 0.009, 3000)
