@@ -229,7 +229,10 @@ def _readable(name: str) -> Iterator[None]:
 
 
 def read_with_columns(path: Path, columns: Sequence[str], numeric: Sequence[str] = ()) -> tuple[Rows, Rows]:
-    """Columns of one file as text, by their names in the first line, and some, by default all others, as numbers."""
+    """Columns of one file as text, by their names in the first line, and some, by default all others, as numbers.
+
+    Numbers first; columns that are named have the order of the names.
+    """
     others, taken = zip(*chunks_with_columns(path, columns, numeric), strict=True)
     return joined(others), joined(taken)
 
@@ -256,20 +259,21 @@ def chunks_with_columns(
             begin(rows.names or [])
         if not len(rows):
             raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
-        apart = [i for i, name in enumerate(names) if name in columns or (numeric and name not in numeric)]
+        asked = map(names.index, dict.fromkeys(numeric)) if numeric else range(len(names))
+        places = [i for i in asked if names[i] not in columns]
+        apart = np.setdiff1d(np.arange(len(names)), places)
         taken, kept = rows.values[:, [names.index(one) for one in columns]], rows.values
         if rows.convert is not None:
             # Numbers in the places of these columns keep the numbers of the others in errors.
             kept[:, apart] = "0"
             kept = (convert or numbers)(rows.path, kept.tolist(), rows.lines.tolist())
-        kept = np.delete(kept, apart, axis=1)
+        kept = kept[:, places]
         try:
             kept = kept if convert is not None or kept.dtype.kind != "O" else kept.astype(float)
         except ValueError as error:
             raise ValueError(f"{rows.path}: got columns of predictions with text ({error}), wanted numbers") from None
-        of_numbers = [name for i, name in enumerate(names) if i not in apart]
         yield (
-            replace(rows, head=None, names=of_numbers, values=kept),
+            replace(rows, head=None, names=[names[i] for i in places], values=kept),
             replace(rows, head=None, names=None, values=taken, convert=None),
         )
 

@@ -70,7 +70,7 @@ def read_sample(
         return sample, n
     if isinstance(outcomes, Path):
         check_different([predictions, outcomes])
-    given = read_with_columns(predictions, (), columns)[0] if columns else _read(predictions, family)
+    given = _read(predictions, family, columns)
     return _matched(given, read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes, family, missing)
 
 
@@ -142,10 +142,13 @@ def paired(
         raise ValueError(_located(str(error), table, labels)) from None
 
 
-def _read(path: Path, family: str) -> Rows:
-    given = read_rows(path, numbers)
-    if not family:
-        check_columns(given)
+def _read(path: Path, family: str, columns: Sequence[str] = ()) -> Rows:
+    if columns:
+        return read_with_columns(path, (), columns)[0]
+    with columns_advised(False):
+        given = read_rows(path, numbers)
+        if not family:
+            check_columns(given)
     return given
 
 
@@ -192,9 +195,9 @@ def _column(cells: Array) -> Array:
     return np.array([np.nan if absent else float(text) for text, absent in zip(texts, missing, strict=True)])
 
 
-def read_predictions(path: Path, family: str = "") -> tuple[Predictions, list[str] | None]:
-    """Predictions from a file, without outcomes, and the names of its columns, if it has some."""
-    given = _read(path, family)
+def read_predictions(path: Path, family: str = "", columns: Sequence[str] = ()) -> tuple[Predictions, list[str] | None]:
+    """Predictions from a file, without outcomes, and the names of their columns, if it has some."""
+    given = _read(path, family, columns)
     table = given.with_head(_is_header(given, family))
     try:
         if family:
@@ -447,6 +450,8 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
 
     rest = re.sub(r"\b(row|position) (\d+)", place, rest)
     rest = re.sub("need their family: .*", NUMBERS, rest)
+    if outcomes is not None:
+        rest = rest.replace("has its column", "has its column, or name those of predictions with --columns")
     if name in ("mean", "scale"):
         rest = f"{name}: {rest}"
     return f"{rows.path}: {rest}".replace('pass missing="drop"', "pass --missing drop")

@@ -40,6 +40,7 @@ def add_to(commands: Any) -> None:
     add(parser, "predictions")
     add(parser, "outcomes", nargs="?")
     add(parser, "--outcome-column")
+    add(parser, "--columns", help="columns of predictions, of NEW too: a,b,c (default: all but that of outcomes)")
     parser.add_argument("--method", choices=METHODS, default="temperature", metavar="M", help="one of those below")
     parser.add_argument("--apply", type=Path, metavar="NEW", help="other predictions, to be recalibrated")
     parser.add_argument("--output", type=Path, metavar="FILE", help="CSV or .npy for the recalibrated NEW")
@@ -55,11 +56,11 @@ def run(options: argparse.Namespace) -> int:
     inputs = [path for path in (options.predictions, options.outcomes, options.apply) if path is not None]
     check_outputs({"--output": options.output, "--save": options.save}, inputs, options.force)
     outcomes = outcomes_of(options)
-    sample, _ = read_sample(options.predictions, outcomes, options.family, options.missing)
+    sample, _ = read_sample(options.predictions, outcomes, options.family, options.missing, options.columns)
     from caltest import recalibration as maps
 
     method, targets = method_for(options.method, sample.predictions), sample.as_given
-    others = None if options.apply is None else read_predictions(options.apply, options.family)
+    others = None if options.apply is None else read_predictions(options.apply, options.family, options.columns)
     report = maps.report(sample.predictions, targets, method, rng=options.seed, progress=in_terminal())
     if others is not None or options.save is not None:
         fitted = method.fit(sample.predictions, targets)

@@ -597,6 +597,22 @@ class TestRecalibrate:
         assert status == 2
         assert "got classes ['owl', 'cat', 'fox'], wanted the names ['cat', 'dog', 'owl']" in err
 
+    def test_columns_of_one_file_in_the_order_of_their_names(self, tmp_path, capsys):
+        rng = np.random.default_rng(2)
+        mean, outcome = rng.uniform(2.0, 9.0, 100), rng.normal(size=100)
+        path, better = str(tmp_path / "all.csv"), tmp_path / "better.csv"
+        table = np.column_stack([np.full(100, 1.5), mean, 3.0 * outcome + mean, np.arange(100)])
+        np.savetxt(path, table, delimiter=",", header="sd,mean,outcome,day", comments="", fmt="%.17g")
+        columns = "--outcome-column", "outcome", "--columns", "mean,sd", "--normal"
+        assert command(capsys, "recalibrate", path, *columns, "--apply", path, "--output", str(better))[0] == 0
+        fitted = ct.recalibration.FamilyTemperatureScaling().fit(ct.Normal(mean, 1.5), 3.0 * outcome + mean)
+        assert better.read_text().startswith("mean,sd\n")
+        wanted = np.column_stack(fitted(ct.Normal(mean, 1.5)).normal)
+        np.testing.assert_allclose(np.loadtxt(better, delimiter=",", skiprows=1), wanted, rtol=1e-9)
+        (tmp_path / "all.csv").write_text("id,risk,died\n7,0.5,1\n9,0.2,0\n")
+        status, _, err = command(capsys, "recalibrate", path, "--outcome-column", "died")
+        assert (status, "--columns" in err) == (2, True)
+
     def test_prints_what_the_library_finds(self, rows, capsys):
         folder, p, y = rows
         _, out, _ = command(capsys, "recalibrate", *self.files(folder), "--seed", "1", "--format", "json")
