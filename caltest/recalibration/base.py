@@ -13,7 +13,7 @@ from caltest._validation import Settings, choice, class_order, real_array
 from caltest._validation.labels import classes_of
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions, in_order_of_targets, names_of_columns
-from caltest.recalibration.shared.inputs import SCALES, Scores, labels_of, log_probabilities, read_scores
+from caltest.recalibration.shared.inputs import SCALES, Scores, labelled_like, labels_of, log_probabilities, read_scores
 from caltest.recalibration.shared.seen import digest, rows_of, seen_note, share_seen
 from caltest.recalibration.shared.storage import (
     as_kind,
@@ -60,7 +60,7 @@ class Calibrator(Settings, ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationMap(OwnErrstate, ABC):
-    """A fitted map of predictions to predictions of the same kind: arrays to arrays, ``Categorical`` to the same.
+    """A fitted map of predictions to predictions of the same kind: arrays to arrays, tables of pandas to tables.
 
     By the numbers ``fitted_rows`` it recognises predictions of its fit; there are none if these were rounded.
     ``ValueError`` for settings that are not finite numbers in their range, or do not fit together.
@@ -289,6 +289,8 @@ class ProbabilityMap(CalibrationMap):
     def __call__(self, predictions: ArrayLike, *, classes: Sequence[Any] | None = None) -> Any:
         """Recalibrated probabilities: of ``Predictions`` the same family, of arrays an array of the same shape.
 
+        Of tables and columns of pandas the same with their labels.
+
         Classes with names, of the predictions or ``classes`` in the order of the columns of an array, are matched to
         those of the fit by name, in any order. ``ValueError`` for other names or another number of classes than in the
         fit, the wrong scale, and logits beyond double precision.
@@ -354,8 +356,9 @@ class ProbabilityMap(CalibrationMap):
         if order is not None:
             probabilities = 1.0 - probabilities if probabilities.ndim == 1 else probabilities[:, np.argsort(order)]
         answer = given.answer(probabilities)
-        if given.source is not None:
-            answer.notes = (*answer.notes, *seen_note(share_seen(self.fitted_rows, scores.rows)))
+        if given.source is None:
+            return labelled_like(predictions, answer)
+        answer.notes = (*answer.notes, *seen_note(share_seen(self.fitted_rows, scores.rows)))
         return answer
 
     @abstractmethod

@@ -66,7 +66,7 @@ def test_maps_match_columns_by_name(as_kind, labels, tmp_path):
     wanted = VectorScaling().fit(P, Y)(P)
     for one in (fitted, CalibrationMap.load(tmp_path / "map.npz")):
         answer = one(as_kind(frame[OTHER]))
-        found = answer if isinstance(answer, np.ndarray) else answer.probabilities
+        found = answer.probabilities if isinstance(answer, ct.Categorical) else answer.to_numpy()
         np.testing.assert_allclose(found, wanted[:, ORDER], rtol=1e-12)
         # Names that have nothing in common with those of the fit say nothing.
         np.testing.assert_array_equal(one(pd.DataFrame(P, columns=["p", "q", "r"])), wanted)
@@ -80,6 +80,19 @@ def test_maps_match_columns_by_names_that_were_given_to_the_fit():
     frame, wanted = pd.DataFrame(P, columns=NAMES), VectorScaling(input="logits").fit(np.log(P), Y)(np.log(P))
     fitted = VectorScaling(input="logits").fit(np.log(P), LABELS, classes=NAMES)
     np.testing.assert_allclose(fitted(np.log(frame[OTHER])), wanted[:, ORDER], rtol=1e-12)
+
+
+def test_labels_of_rows_and_columns_stay():
+    frame = pd.DataFrame(P, columns=NAMES, index=np.arange(len(P)) + 5)
+    fitted = VectorScaling().fit(frame, LABELS)
+    answer, outcomes = fitted(frame.iloc[::-1]), pd.Series(LABELS, index=frame.index)
+    assert answer.index.equals(frame.index[::-1])
+    assert answer.columns.equals(frame.columns)
+    found, wanted = (ct.calibration_test(one, outcomes, n_resamples=9, rng=1) for one in (answer, fitted(frame)))
+    assert found.estimate == pytest.approx(wanted.estimate, rel=1e-9)
+    first = frame["a"]
+    binary = Platt().fit(first, LABELS == "a")(first)
+    assert (binary.name, binary.index.equals(frame.index)) == ("a", True)
 
 
 def test_reports_and_choices_match_names():
@@ -96,7 +109,7 @@ def test_reports_and_choices_match_names():
     assert best.map.classes == tuple(NAMES)
     frame = pd.DataFrame(np.log(P), columns=NAMES)
     best = fit_best(frame, Y, [VectorScaling(input="logits")], rng=1)
-    np.testing.assert_allclose(best.map(frame[OTHER]), best.map(frame)[:, ORDER], rtol=1e-12)
+    np.testing.assert_allclose(best.map(frame[OTHER]), best.map(frame)[OTHER], rtol=1e-12)
 
 
 def test_unnamed_data_do_not_make_names_forgotten():

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, index_of, to_array
 from caltest._validation import (
     RENORMALISED_TOLERANCE,
     class_labels,
@@ -71,6 +71,14 @@ class Scores:
         if self.values.ndim == 1 and probabilities.ndim == 2:
             probabilities = probabilities[:, 1].copy()
         return probabilities if self.source is None else self.source.with_probabilities(probabilities)
+
+
+def labelled_like(data: Any, probabilities: FloatArray) -> Any:
+    """Probabilities with the labels of rows and columns of what they were made of, if that is a pandas object."""
+    if index_of(data) is None:
+        return probabilities
+    columns = {"name": data.name} if np.ndim(data) == 1 else {"columns": data.columns}
+    return type(data)(probabilities, index=data.index, **columns)
 
 
 def read_scores(data: ArrayLike, scale: str, classes: Sequence[Any] | None = None, *, fitting: bool = False) -> Scores:
