@@ -15,7 +15,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
 from caltest._validation import fraction, whole_number
 from caltest.predictions import Bernoulli, Predictions, Sample
-from caltest.predictions.reductions import reduce_to_binary
+from caltest.predictions.reductions import classwise, reduce_to_binary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -282,8 +282,22 @@ def limits_of(values: Sequence[Array]) -> tuple[float, float]:
     return (0.0, 1.0) if high - low > 0.5 else (max(low - edge, 0.0), min(high + edge, 1.0))
 
 
-def binary_of(sample: Sample) -> tuple[Bernoulli, Array]:
-    """Binary predictions and outcomes: of top labels, if there are classes; ``TypeError`` for other families."""
+OF_TOP_LABELS = "temperature", "temperature of a class", "random labels"
+"""Kinds of faults of several classes that are seen in top labels."""
+
+
+def binary_of(sample: Sample, result: CalibrationTestResult | None = None) -> tuple[Bernoulli, Array]:
+    """Binary predictions and outcomes: of the class that a result names first, else of top labels if there are classes.
+
+    ``TypeError`` for other families.
+    """
+    law, finding = sample.predictions.finite, None if result is None else result.finding
+    if law is not None and law.to_array().ndim == 2 and finding is not None and finding.kind not in OF_TOP_LABELS:
+        # Faults of two classes are those of class 1.
+        places = finding.place.split(", ") if law.n_classes > 2 else [law.outcome_in_words(1)]
+        named = (c for c in range(law.n_classes) if law.outcome_in_words(c) in places)
+        if (c := next(named, None)) is not None:
+            return classwise(sample.predictions, sample.as_given)[c]
     confidence, chosen = reduce_to_binary(sample.predictions)
     return confidence, (chosen == sample.targets).astype(np.intp)
 

@@ -70,7 +70,8 @@ def reliability_diagram(
     ----------
     predictions
         Probabilities of class 1, (n,) or ``Bernoulli``; or of k classes, (n, k) or ``Categorical``, which are
-        reduced to the confidence of the top label. ``ct.classwise`` makes the ``Bernoulli`` of one class.
+        reduced to the confidence of the top label, or to the class in which the ``result`` found a fault.
+        ``ct.classwise`` makes the ``Bernoulli`` of one class.
     targets
         (n,) array-like of outcomes, not yet reduced if the predictions are not.
     binning
@@ -125,11 +126,12 @@ def reliability_diagram(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('confidence of the top label', 'accuracy')
     """
-    probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
+    sample = as_sample(predictions, targets, classes)
+    title = title_of(result, len(sample))
+    probabilities, outcomes = binary_of(sample, result)
     binning = UniformBinning() if binning is None else binning
     a_binning("binning", binning)
     rank = rank_of_ends(n_resamples, confidence_level)
-    title = title_of(result, len(probabilities))
     with progress_bars(switch("progress", progress)):
         bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, rng)
     ax, style = started(ax, "reliability_diagram", (4.5, 5.0), color, label)
@@ -240,9 +242,10 @@ def reliability_curve(
     Brier score 0.098 = 0.078 miscalibration
     - 0.008 discrimination + 0.028 uncertainty
     """
-    probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
+    sample = as_sample(predictions, targets, classes)
+    title = title_of(result, len(sample))
+    probabilities, outcomes = binary_of(sample, result)
     rank = rank_of_ends(n_resamples, confidence_level)
-    title = title_of(result, len(probabilities))
     groups = IsotonicGroups.of(probabilities.probability)
     curve = groups.curves(outcomes[None])[0]
     with progress_bars(switch("progress", progress)):

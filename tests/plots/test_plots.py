@@ -440,3 +440,21 @@ class TestReliabilityCurve:
             plots.reliability_curve(*binary, n_resamples=9)
         with pytest.raises(TypeError, match="Normal"):
             plots.reliability_curve(ct.Normal([0.0], 1.0), [0.0])
+
+
+@pytest.mark.parametrize("draw", [reliability_diagram, plots.reliability_curve])
+def test_the_class_that_a_result_names_is_drawn(draw):
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet(np.ones(3), 600)
+    often = np.where(rng.random(600) < 0.4, 2, ct.Categorical(p).sample(rng))
+    result = ct.calibration_test(p, often, n_resamples=19, rng=1)
+    assert result.finding.place == "class 2"
+    assert (
+        draw(p, often, rng=1, result=result, ax=new_axes()).get_xlabel()
+        == "predicted probability, class 2 against the rest"
+    )
+    assert draw(p, often, rng=1, ax=new_axes()).get_xlabel() == "confidence of the top label"
+    own = ct.Categorical(p**0.3 / (p**0.3).sum(axis=1, keepdims=True)).sample(rng)
+    other = ct.calibration_test(p, own, n_resamples=19, rng=1)
+    assert other.finding.kind == "temperature"
+    assert draw(p, own, rng=1, result=other, ax=new_axes()).get_xlabel() == "confidence of the top label"
