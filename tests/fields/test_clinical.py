@@ -15,7 +15,7 @@ from caltest.fields import clinical
 from caltest.fields.clinical.concordance import interval_of_concordance
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, logistic_fits, spline_basis
 from caltest.fields.clinical.sample_size import _newcombe_size
-from caltest.fields.clinical.validation import _notes_of_expectation, _notes_of_rounding
+from caltest.fields.clinical.validation import _too_few, _notes_of_rounding
 
 
 def data(n=600, seed=3, wrong=lambda p: 1.3 * p + 0.03):
@@ -456,8 +456,20 @@ def test_cautions_begin_at_the_numbers_that_they_name():
     for n_events, method in ((9, "Newcombe's score interval"), (10, "DeLong, on the logit scale"), (11, "Newcombe's")):
         y = (np.arange(20) * 7 % 20 < n_events).astype(int)
         assert interval_of_concordance(ranks, y, 0.6, 0.95).method.startswith(method)
-    assert not _notes_of_expectation(np.full(10, 0.5), 3)
-    assert "3 events where 4.5 were expected: with 5 or more" in _notes_of_expectation(np.full(9, 0.5), 3)[0]
+    happened = np.arange(11) % 2
+    assert not _too_few(np.full(10, 0.5), happened[:10])
+    assert "4 with the event and 5 without, 4.5 and 4.5 expected" in _too_few(np.full(9, 0.5), happened[:9])
+    assert "5 with the event and 6 without, 4.4 and 6.6 expected" in _too_few(np.full(11, 0.4), happened)
     # A quarter of a step of 0.01 is 2 % of a mean of 0.125.
     assert "multiples of 0.01, which moves them by 2 %" in _notes_of_rounding(np.array([0.12, 0.13]))[0]
     assert not _notes_of_rounding(np.array([0.13, 0.13]))
+
+
+def test_events_are_named():
+    p, named = np.array([0.1, 0.4, 0.2, 0.6, 0.3]), np.array(["alive", "dead"])
+    predictions = ct.Categorical(np.column_stack([1.0 - p, p]), classes=named)
+    for call in (clinical.validate, clinical.decision_curve):
+        result = call(predictions, named[[0, 1, 0, 0, 1]], n_resamples=19, rng=1)
+        assert result.event == "dead"
+        assert f"{'Event':<15}dead" in str(result)
+        assert "\nEvent " not in str(call(p, [0, 1, 0, 0, 1], n_resamples=19, rng=1))

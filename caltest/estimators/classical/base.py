@@ -95,6 +95,11 @@ def probability_of_event(predictions: Predictions, name: str) -> FloatArray:
     return probability_of_one(predictions, name)
 
 
+def name_of_event(predictions: Predictions) -> str:
+    """The name of class 1 of two; empty if there are no names."""
+    return predictions._names[1] if len(predictions._names) == 2 else ""
+
+
 @dataclass(frozen=True)
 class TransformStatistic(RedrawnEstimator):
     """A statistic of ``u = F(Y)``, at random between ``P(Z < Y)`` and ``P(Z <= Y)`` where F has jumps."""

@@ -11,7 +11,7 @@ from caltest._results.report import at_level, decision, format_pvalue, pvalue_ph
 from caltest._results.tables import Page, Table, TabularResult
 from caltest._results.values import Stored
 from caltest._validation import increasing_numbers, whole_number
-from caltest.estimators.classical.base import probability_of_event
+from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.fields.clinical.curves import SplineCurve
 from caltest.fields.clinical.validation import redrawn
 from caltest.predictions import Bernoulli
@@ -61,6 +61,8 @@ class DecisionCurve(TabularResult, Stored):
 
     Attributes
     ----------
+    event
+        The name of its class, if it has one.
     pvalue
         Exact, of the largest standardised loss: whether miscalibration costs more than the fit of a curve does.
 
@@ -78,6 +80,7 @@ class DecisionCurve(TabularResult, Stored):
     events: int
     n_resamples: int
     seed: int
+    event: str = ""
 
     picture = "decision_curve"
     citations = ("calster2019", "dwass1957", "vickers2006")
@@ -131,6 +134,7 @@ class DecisionCurve(TabularResult, Stored):
         found = {
             "Verdict": self.verdict(alpha),
             "p-value": f"{format_pvalue(self.pvalue)}, of the largest loss (exact)",
+            "Event": self.event or None,
             "Events": f"{self.events} of {self.n}",
         }
         what = {"Null": f"outcomes redrawn from the risks, {self.n_resamples} draws", "Reproduce": f"rng={self.seed}"}
@@ -216,7 +220,7 @@ def decision_curve(
         for t, better, loss, all_, end in zip(places, recalibrated, observed, everyone, ends, strict=True)
     )
     pvalue = resampling_pvalue(float(largest[0]), largest[1:])
-    return DecisionCurve(rows, pvalue, int(y.size), events, number, seed)
+    return DecisionCurve(rows, pvalue, int(y.size), events, number, seed, name_of_event(sample.predictions))
 
 
 def _treated(risks: FloatArray, threshold: float) -> FloatArray:

@@ -21,7 +21,7 @@ from caltest._basics.numerics import (
 from caltest._basics.threads import progress_bars, threaded
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, one_of, switch, whole_number
-from caltest.estimators.classical.base import probability_of_event
+from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.estimators.classical.cox import cox_calibration
 from caltest.estimators.combined.measures import clopper_pearson
 from caltest.fields.clinical.concordance import concordance, interval_of_concordance
@@ -162,6 +162,7 @@ def validate(
         n_resamples=number,
         seed=seed,
         notes=notes,
+        event=name_of_event(sample.predictions),
     )
 
 

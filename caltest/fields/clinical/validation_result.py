@@ -82,6 +82,8 @@ class ClinicalValidation(TabularResult, Stored):
         The default test, which decides.
     events, expected
         Observed and expected number of events.
+    event
+        The name of its class, if it has one.
     confidence_level
         Of intervals, ranges and band.
 
@@ -101,6 +103,7 @@ class ClinicalValidation(TabularResult, Stored):
     n_resamples: int
     seed: int
     notes: tuple[str, ...] = ()
+    event: str = ""
 
     picture = "clinical_curve"
     citations = (
@@ -176,6 +179,7 @@ class ClinicalValidation(TabularResult, Stored):
         found = {
             "Verdict": self.verdict(alpha),
             "Why": self.default_test.why(alpha),
+            "Event": self.event or None,
             "Events": f"{self.events} of {self.n} ({percent(self.events / self.n)}); expected {self.expected:.4g} "
             f"({percent(self.expected / self.n)})",
             "p-value": f"{format_pvalue(self.pvalue)}{smallest}; of the calibration curve alone "
