@@ -23,6 +23,7 @@ from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, positive_number, whole_number
 from caltest._validation.arrays import refuse_rows, same_length
 from caltest._validation.groups import rows_of
+from caltest.estimators.combined.measures import clopper_pearson
 from caltest.named_tests import OmnibusTest
 from caltest.predictions.censored import Censored, in_rows_of, notes_on_times, ranges_of
 
@@ -45,8 +46,9 @@ class SurvivalGroup:
     predicted, observed
         Share of events that is predicted, and the one that is observed given the censoring.
     interval
-        Of the observed share: at a horizon by Greenwood's variance on the scale of log(-log); of bins that of Garwood
-        for Poisson counts, which vary more than these, for all bins together (Bonferroni).
+        Of the observed share: at a horizon by Greenwood's variance on the scale of log(-log), or of Clopper and Pearson
+        where all had the event; of bins that of Garwood for Poisson counts, which vary more than these, for all bins
+        together (Bonferroni).
 
     Examples
     --------
@@ -523,8 +525,12 @@ def _row(
     predicted = float(risk.mean())
     # Greenwood's variance is 0 where all had the event.
     variance = max(survival**2 * greenwood if survival > 0.0 else predicted * (1.0 - predicted) / time.size, 1e-12)
-    interval = None
-    if 0.0 < survival < 1.0:
+    if survival in (0.0, 1.0):
+        # Those that were censored before the horizon say nothing.
+        known = int(np.count_nonzero(happened | (time > horizon)))
+        ends = clopper_pearson(int(happened.sum()), known, level)
+        interval = ConfidenceInterval(*ends, level, "Clopper and Pearson", 1.0 - survival)
+    else:
         z, log = float(scipy.special.ndtri((1.0 + level) / 2.0)), float(np.log(-np.log(survival)))
         width = z * np.sqrt(greenwood) / abs(np.log(survival))
         low, high = (1.0 - float(np.exp(-np.exp(log + sign * width))) for sign in (-1.0, 1.0))

@@ -256,3 +256,15 @@ def test_too_many_late_times_are_not_too_many_events():
     said = "more times than predicted for F(time) from 0.9 to 1"
     assert ct.fields.d_calibration(laws, targets, rng=1).verdict().endswith(said)
     assert "fewer events than predicted" in ct.fields.a_calibration(laws, targets, rng=1).verdict()
+
+
+def test_horizons_at_which_all_had_the_event():
+    rng = np.random.default_rng(7)
+    rate = rng.uniform(0.5, 2.0, 60)
+    time, event = rng.exponential(1.0 / rate), np.ones(60, dtype=int)
+    event[np.argsort(time)[:10]] = 0
+    found = ct.fields.one_calibration(ct.Gamma(np.ones(60), 1.0 / rate), ct.Censored(time, event), horizon=20.0, rng=1)
+    assert found.ratio.estimate == pytest.approx(1.0, abs=1e-3)
+    # Of the 50 rows that were not censored: 0.025**(1 / 50).
+    assert found.ratio.ends == pytest.approx((0.9289, 1.0), abs=2e-4)
+    assert all(one.interval.ends == pytest.approx((0.025 ** (1.0 / one.events), 1.0)) for one in found.rows)
