@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import caltest as ct
 from caltest.risk import interval
@@ -9,7 +10,7 @@ from caltest.risk import interval
 
 def obvious(points, deviations):
     """Dense kernels, and a fit without each point in turn."""
-    n, k = points.shape
+    n = len(points)
     best = None
     for gamma in interval.GAMMAS:
         kernel = np.exp(-gamma * np.square(points[:, None] - points).sum(axis=2))
@@ -22,27 +23,34 @@ def obvious(points, deviations):
                 loss += np.square(deviations[i] - predicted).sum() / n
             if best is None or loss < best[0]:
                 best = loss, gamma, place
-    found = []
+    found, z = [], 1.959964
     for place in (best[2], min(best[2] + 1, len(interval.REGULARISATIONS) - 1)):
         kernel = np.exp(-best[1] * np.square(points[:, None] - points).sum(axis=2))
         smoother = kernel @ np.linalg.inv(kernel + interval.REGULARISATIONS[place] * n * np.eye(n))
         twice = 2 * smoother - smoother @ smoother
         fitted = smoother @ deviations
-        estimate = variance = 0.0
+        estimate = variance = spread = 0.0
         for i in range(n):
-            law = np.clip(points[i] - fitted[i], 0.0, 1.0)
-            of_one = k == 1
-            law = np.array([1 - law[0], law[0]]) if of_one else law / law.sum()
-            covariance = np.diag(law) - np.outer(law, law)
-            covariance = covariance[1:, 1:] if of_one else covariance
-            estimate -= twice[i, i] * np.trace(covariance) / n
-            variance += 4 * fitted[i] @ covariance @ fitted[i] / n**2
+            both = [covariance_of(law) for law in (np.clip(points[i] - fitted[i], 0.0, 1.0), points[i])]
+            estimate -= twice[i, i] * np.trace(both[0]) / n
+            spread += max(fitted[i] @ one @ fitted[i] for one in both)
             for j in range(n):
                 estimate += twice[i, j] * deviations[i] @ deviations[j] / n
-                variance += 2 * twice[i, j] ** 2 * np.trace(covariance @ covariance) / n**2
-        found.append((estimate, variance))
-    (smooth, _), (estimate, variance) = found
-    return estimate, np.sqrt(variance + (estimate - smooth) ** 2)
+                variance += 2 * twice[i, j] ** 2 * max(np.trace(one @ one) for one in both) / n**2
+        found.append((estimate, variance, 4 * spread / np.square(fitted).sum() / n))
+    (smooth, *_), (estimate, variance, slope) = found
+    variance += (estimate - smooth) ** 2
+    low = estimate - z * np.sqrt(variance + slope * max(0.0, estimate))
+    # The root above the estimate.
+    high = brentq(lambda e: (e - estimate) ** 2 - z**2 * (variance + slope * e), max(0.0, estimate), 10.0, xtol=1e-14)
+    return estimate, max(0.0, low), high
+
+
+def covariance_of(law):
+    if law.size == 1:
+        return np.array([law * (1.0 - law)])
+    law = law / law.sum()
+    return np.diag(law) - np.outer(law, law)
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -56,10 +64,22 @@ def test_is_the_quadratic_form(k):
         points = p = rng.dirichlet(np.ones(3), 40)
         y = ct.Categorical(np.roll(p, 1, axis=1)).sample(rng)
         deviations = p - np.eye(3)[y]
-    estimate, error = obvious(points, deviations)
+    estimate, low, high = obvious(points, deviations)
     found = ct.risk.squared_error_interval(p, y)
     assert found.estimate == pytest.approx(estimate, rel=1e-6)
-    assert found.ends == pytest.approx([max(0.0, estimate - 1.959964 * error), estimate + 1.959964 * error], rel=1e-6)
+    assert found.ends == pytest.approx([low, high], rel=1e-6)
+
+
+@pytest.mark.parametrize(("n", "a", "b", "factor"), [(100, 0.3, 12.0, 0.3), (400, 0.3, 40.0, 2.0), (25, 0.5, 0.5, 0.5)])
+def test_covers_errors_of_which_few_outcomes_say_little(n, a, b, factor, replications):
+    covered, n_sets = 0, replications(60, 300)
+    for number in range(n_sets):
+        rng = np.random.default_rng([2040, number])
+        p = rng.beta(a, b, n)
+        law = np.minimum(factor * p, 1.0)
+        found = ct.risk.squared_error_interval(p, (rng.random(n) < law).astype(int))
+        covered += found.low <= np.square(p - law).mean() <= found.high
+    assert covered >= 0.9 * n_sets
 
 
 def test_errors_of_tempered_classes_are_found(replications):
