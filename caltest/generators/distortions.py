@@ -152,8 +152,9 @@ class Tempering(Distortion):
     """Targets from densities proportional to ``p**(1 + s)``.
 
     With s > 0 the targets are more certain than predicted (underconfident predictions), with s < 0, but above -1, less
-    (overconfident ones). ``TypeError`` when sampling for families whose powers are of another family
-    (``at_temperature``).
+    (overconfident ones). Densities are with respect to the measure that ``at_temperature`` of the family names: powers
+    of gamma and beta ones keep the mean, and those of counts change it. ``TypeError`` when sampling for families whose
+    powers are of another family.
 
     Examples
     --------

@@ -159,7 +159,9 @@ class LeastSquares(Generator):
             object.__setattr__(self, name, number_within(name, getattr(self, name), -np.inf, np.inf))
         object.__setattr__(self, "scale", positive_number("scale", self.scale))
         if not isinstance(self.problem, RegressionProblem):
-            raise TypeError(f"problem: got {self.problem!r}, wanted a RegressionProblem such as Friedman1()")
+            raise TypeError(f"problem: got {self.problem!r}, wanted a RegressionProblem such as HeteroscedasticSine()")
+        if np.ndim(self.problem.inputs(1, 0)) > 1:
+            raise ValueError(f"problem: got {self.problem!r}, wanted one of scalar inputs, for a line")
 
     @classmethod
     def fitted(cls, x: ArrayLike, y: ArrayLike, problem: RegressionProblem = HeteroscedasticSine()) -> Self:

@@ -187,3 +187,5 @@ class TestLeastSquares:
             LeastSquares.fitted([1.0, 2.0, 3.0], [1.0, 2.0])
         with pytest.raises(ValueError, match="scale: got 0"):
             LeastSquares(0.0, 1.0, 0)
+        with pytest.raises(ValueError, match="problem: got Friedman1"):
+            LeastSquares(0.0, 1.0, 1.0, Friedman1())
