@@ -379,13 +379,14 @@ def targets_of(rows: Rows, predictions: Rows) -> Array:
 
 
 def _booleans(words: list[str], predictions: Rows) -> list[bool] | None:
-    """Outcomes in words such as yes and no, if no columns are named after them; None for others.
+    """Outcomes in words such as yes and no, if no columns are named after them but one, yes; None for others.
 
     For several columns they are true and false, or the columns have such names.
     """
     names = predictions.names or ()
     is_clear = predictions.values.shape[1] == 1 or said_to_occur(names) or {one.lower() for one in words} <= TRUE_FALSE
-    return said_to_occur(words) if is_clear and not set(words).intersection(names) else None
+    is_apart = not set(words).intersection(names) or said_to_occur(names) == [True]
+    return said_to_occur(words) if is_clear and is_apart else None
 
 
 def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -> None:

@@ -692,3 +692,15 @@ def test_outcomes_are_a_file_or_a_column(capsys):
             main(["test", *arguments])
         assert stopped.value.code == 2
         assert "wanted OUTCOMES or --outcome-column NAME, one of both" in capsys.readouterr().err
+
+
+def test_one_column_that_is_named_after_the_event(tmp_path, capsys):
+    path = tmp_path / "rain.csv"
+    rows = [(0.9, "yes"), (0.2, "no"), (0.6, "yes"), (0.3, "no"), (0.4, "yes")]
+    for name, status in (("yes", 0), ("no", 2)):
+        path.write_text("\n".join([f"{name},rain", *(f"{p},{word}" for p, word in rows)]) + "\n")
+        found, out, _ = result_of(capsys, path, "--outcome-column", "rain")
+        assert found == status
+    path.write_text("\n".join(["yes,rain", *(f"{p},{word}" for p, word in rows)]) + "\n")
+    _, out, _ = result_of(capsys, path, "--outcome-column", "rain", "--format", "json")
+    assert json.loads(out)["measures"][0]["observed"] == 0.6
