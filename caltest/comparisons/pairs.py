@@ -6,6 +6,7 @@ from itertools import combinations
 from math import sqrt
 from typing import Any
 
+import numpy as np
 from numpy.linalg import norm
 
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, labelled_as, own_errstate, seed_of
@@ -23,6 +24,26 @@ from caltest.kernels import PairKernel
 from caltest.kernels.product import a_pair_kernel
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
+
+FEW = 20.0
+"""Outcomes of a class below which the jackknife misses those that did not occur by chance."""
+
+
+def note_on_few(samples: Sequence[Sample]) -> tuple[str, ...]:
+    """A note where one of two classes is rare, by the outcomes or by one of the models."""
+    laws = [sample.predictions.finite for sample in samples]
+    if any(law is None or law.n_classes != 2 for law in laws):
+        return ()
+    n, counts = len(samples[0]), [float(np.sum(samples[0].targets))]
+    counts += [float(law.probabilities[:, 1].sum()) for law in laws if law is not None]
+    least = min(min(count, n - count) for count in counts)
+    if least >= FEW:
+        return ()
+    return (
+        f"{least:.2g} outcomes of one class, observed or expected by a model, where {FEW:.0f} are wanted: the standard "
+        "error misses what did not occur by chance, and p-values of models that predict the class differently often "
+        "can be much too small",
+    )
 
 
 @dataclass(frozen=True)
@@ -87,7 +108,11 @@ class PairedSKCETest(CalledWithData):
     Assumes independent observations. Asymptotic. Where both models are calibrated, the difference is degenerate and
     the test conservative: at the 5 % level it rejected at most 0.2 % of 1500 simulated data sets for each of n = 50 and
     n = 250 (binary; models that know different parts of what the outcomes depend on), and 0.2 to 1.7 % for two models
-    that are overconfident in the same way. Time O(n**2 k), memory O(n k).
+    that are overconfident in the same way. Rare events are different: where one model predicts half of their
+    frequency and the other one and a half times it, errors of the same size, it rejected 35, 15, 9, 9 and 4 % of 300
+    data sets with 1, 2, 5, 10 and 20 expected events; a note says so for fewer than 20.
+
+    Time O(n**2 k), memory O(n k).
 
     Sources: Widmann et al. 2019, Theorem G.1, for the limit of one estimator; Bounliphone et al. 2016 compare two
     U-statistics of the same sample in this way.
@@ -163,7 +188,15 @@ class PairedSKCETest(CalledWithData):
             citations=self.citations,
             effect_size=EffectSize(roots[0] - roots[1], "difference of the KCE as a share of its largest value"),
             notes=tuple(
-                dict.fromkeys((*sample.remarks, *sample.predictions.notes, *other.predictions.notes, *kernel.notes))
+                dict.fromkeys(
+                    (
+                        *sample.remarks,
+                        *note_on_few((sample, other)),
+                        *sample.predictions.notes,
+                        *other.predictions.notes,
+                        *kernel.notes,
+                    )
+                )
             ),
         )
 
@@ -218,6 +251,8 @@ class PairComparison(TabularResult, Stored):
         One for each pair, in the order of the models.
     confidence_level
         Of the intervals, each for itself.
+    notes
+        Such as that one of two classes is rare.
 
     Examples
     --------
@@ -234,6 +269,7 @@ class PairComparison(TabularResult, Stored):
     estimator: str
     n: int
     confidence_level: float
+    notes: tuple[str, ...] = ()
     citations: tuple[str, ...] = ("benjamini1995", "bounliphone2016", "efron1981", "holm1979", "widmann2019")
 
     def bars(self) -> list[Bar]:
@@ -277,7 +313,7 @@ class PairComparison(TabularResult, Stored):
         what = {"Difference": f"of {self.estimator}", "p-value": limit, "n": str(self.n)}
         better = "better: has the smaller estimate; whether that is more than chance is what p says"
         lines = ["", aligned(self.table()), "", better, f"Holm, BH: p-values adjusted for {pairs}"]
-        return Page(f"Comparison of {pairs} of models", what, lines)
+        return Page(f"Comparison of {pairs} of models", what, lines, notes=self.notes)
 
 
 @own_errstate
@@ -344,8 +380,14 @@ def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, leve
         ComparedPair(first, second, one.estimate, one.interval(level), one.pvalue, *both)
         for (first, second), one, both in zip(pairs, found, adjusted, strict=True)
     ]
-    n = len(next(iter(samples.values())))
-    return PairComparison(tuple(rows), f"SKCE (unbiased, all pairs), k = {shared.describe()}", n, level)
+    notes = (f"{name}: {remark}" for name, sample in samples.items() for remark in sample.remarks)
+    return PairComparison(
+        rows=tuple(rows),
+        estimator=f"SKCE (unbiased, all pairs), k = {shared.describe()}",
+        n=len(next(iter(samples.values()))),
+        confidence_level=level,
+        notes=(*note_on_few(list(samples.values())), *notes),
+    )
 
 
 def _pairs(rows: tuple[ComparedPair, ...]) -> str:

@@ -179,3 +179,20 @@ def test_neither_of_two_equal_models_is_better():
     p = np.linspace(0.1, 0.9, 20)
     (row,) = ct.compare_pairs({"a": p, "b": p}, np.arange(20) % 2).rows
     assert (row.better, row.pvalue) == ("", 1.0)
+
+
+def test_rare_events_are_noted():
+    rng = np.random.default_rng(5)
+    q = rng.beta(1.0, 40.0, 400)
+    y = (rng.random(400) < q).astype(int)
+    words = "outcomes of one class, observed or expected by a model, where 20 are wanted"
+    assert words in str(ct.PairedSKCETest()(0.5 * q, 1.5 * q, y))
+    pairs = ct.compare_pairs({"half": 0.5 * q, "more": 1.5 * q}, y)
+    assert [words in note for note in pairs.notes] == [True]
+    assert words in str(pairs)
+    rng = np.random.default_rng(0)
+    often = rng.random(400)
+    y = (rng.random(400) < often).astype(int)
+    assert ct.compare_pairs({"a": often, "b": often**2}, y).notes == ()
+    turned = ct.compare_pairs({"a": often, "b": 1.0 - often}, y)
+    assert [note[:20] for note in turned.notes] == ["b: 1 - p would fit t"]
