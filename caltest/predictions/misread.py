@@ -40,8 +40,8 @@ WRONG, RIGHT, RIGHT_OF_MANY, FEWEST = 6.0, 2.5, 3.5, 5
 """Standard deviations by which outcomes of classes disagree with wrong probabilities at least, with right ones of two
 and of more classes at most, and the fewest events of which percentages can be told."""
 
-SHOWN, TINY = 5, 1e-300
-"""Classes that a question names, and the smallest probability that has a logarithm."""
+SHOWN, ENOUGH, TINY = 5, 20, 1e-300
+"""Classes that a question names, outcomes that each has at least, and the smallest probability with a logarithm."""
 
 SOME, SOME_OF_TWO, OUTLYING = 1000, 10_000, 4.0
 """Rows that are looked at, of two classes, and predicted standard deviations beyond which a code is no value."""
@@ -148,8 +148,10 @@ def _of_many_classes(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
         return ()
     likelihood = (labels == each[:, None]) @ np.log(np.maximum(p, TINY))
     columns = linear_sum_assignment(likelihood, maximize=True)[1]
-    moved = np.flatnonzero((columns != each) & (np.bincount(labels, minlength=each.size) > 0)).tolist()
-    if not moved or disagreement(columns) > RIGHT_OF_MANY:
+    counts = np.bincount(labels, minlength=each.size)
+    moved = np.flatnonzero((columns != each) & (counts > 0)).tolist()
+    # Some order of many fits few outcomes.
+    if not moved or counts[moved].min() < ENOUGH or disagreement(columns) > RIGHT_OF_MANY:
         return ()
     found = [f"{law.outcome_in_words(c)}: column {columns[c]}" for c in moved[:SHOWN]] + ["..."] * (len(moved) > SHOWN)
     return (f"columns in another order would fit the outcomes ({', '.join(found)}): is theirs that of the classes?",)
