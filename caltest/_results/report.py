@@ -274,5 +274,6 @@ def _table_of(components: Sequence[Any], of_all: bool) -> list[Part]:
     if any(one.adjusted is not None for one in components[:SHOWN]):
         adjusted = ("" if one.adjusted is None else format_pvalue(one.adjusted) for one in components[:SHOWN])
         rows = [[*row, more] for row, more in zip(rows, ("adjusted", *adjusted), strict=True)]
-    rest = components[SHOWN:]
-    return [[""], Grid(rows), [f"  and {len(rest)} others with larger p-values"] if rest else []]
+    rest = len(components) - SHOWN
+    others = f"  and {rest} other{'s' if rest > 1 else ''} with larger p-values"
+    return [[""], Grid(rows), [others] if rest > 0 else []]

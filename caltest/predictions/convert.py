@@ -30,7 +30,14 @@ from caltest.predictions.classes.categorical import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions, at_labels
 from caltest.predictions.classes.multi_label import MultiLabel
 from caltest.predictions.foreign import from_scipy, from_torch
-from caltest.predictions.foreign.described import Described, is_foreign, is_of_scipy, is_of_torch, joined
+from caltest.predictions.foreign.described import (
+    Described,
+    is_foreign,
+    is_of_scipy,
+    is_of_torch,
+    joined,
+    single_ones_at,
+)
 from caltest.predictions.misread import misread
 from caltest.predictions.mixture import Mixture
 from caltest.predictions.numbers.continuous import Continuous
@@ -152,7 +159,7 @@ def excluded_in_words(count: int, outcomes: Sequence[str]) -> str:
 
 def from_foreign(data: Any) -> Predictions:
     """The predictions of a distribution with array parameters, or of a list of distributions of one family."""
-    if from_scipy.is_continuous_of_no_family(data[0] if isinstance(data, (list, tuple)) else data):
+    if any(map(from_scipy.is_continuous_of_no_family, data if isinstance(data, (list, tuple)) else [data])):
         return Continuous(data)._labelled(from_scipy.index_of_parameters(data))
     rows = joined([_rows(one, i) for i, one in enumerate(data)]) if isinstance(data, (list, tuple)) else _rows(data)
     return _predictions(rows)._labelled(from_scipy.index_of_parameters(data))
@@ -160,7 +167,8 @@ def from_foreign(data: Any) -> Predictions:
 
 def _rows(data: Any, position: int = 0) -> Described:
     if is_of_scipy(data):
-        return from_scipy.described(data).as_rows()
+        with single_ones_at(position):
+            return from_scipy.described(data).as_rows()
     if is_of_torch(data):
         return from_torch.described(data).as_rows()
     raise TypeError(f"predictions: got a {type(data).__name__} at position {position}, wanted distributions only")

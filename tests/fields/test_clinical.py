@@ -15,7 +15,7 @@ from caltest.fields import clinical
 from caltest.fields.clinical.concordance import interval_of_concordance
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, logistic_fits, spline_basis
 from caltest.fields.clinical.sample_size import _newcombe_size
-from caltest.fields.clinical.validation import _too_few, _notes_of_rounding
+from caltest.fields.clinical.validation import _notes_of_rounding, _too_few
 
 
 def data(n=600, seed=3, wrong=lambda p: 1.3 * p + 0.03):

@@ -405,6 +405,8 @@ BAD = {
         TypeError,
         "got norm at position 0 and laplace at position 2, wanted distributions of one family",
     ),
+    "nan in a list": (lambda: [stats.norm(0, 1), stats.norm(0, np.nan)], ValueError, "scale: got nan at row 1, wanted"),
+    "nan among others": (lambda: [stats.norm(0, 1), stats.logistic(np.nan)], ValueError, "loc: got nan at row 1, w"),
     "and a number": (lambda: [stats.norm(0, 1), 0.5], TypeError, "got a float at position 1, wanted distributions"),
     "two dimensions": (
         lambda: [stats.multivariate_normal([0, 1]), stats.multivariate_normal([0, 1, 2])],
@@ -412,6 +414,13 @@ BAD = {
         "got multivariate_normal of different dimensions at position 0 and 1, wanted the same",
     ),
 }
+
+
+def test_lists_can_begin_with_a_family_of_the_package():
+    some = [stats.norm(0, 1), stats.logistic(0, 1), stats.norm(1, 2)]
+    found, others = (ct.calibration_test(one, [0.3, 0.1, 2.0], rng=1) for one in (some, [some[1], some[0], some[2]]))
+    assert found.predictions.startswith("Continuous")
+    assert found.n == others.n == 3
 
 
 @pytest.mark.parametrize(("make", "error", "message"), BAD.values(), ids=BAD)

@@ -9,7 +9,9 @@ from samples import TV, samples
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
+from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.report import (
+    _table_of,
     benjamini_hochberg,
     first_of,
     format_pvalue,
@@ -447,3 +449,10 @@ def test_adjusted_pvalues_are_those_of_statsmodels(m):
         pvalues = rng.choice([rng.random(m), rng.integers(1, 6, m) / 5, rng.random(m) ** 6])
         assert holm(pvalues) == list(multipletests(pvalues, method="holm")[1])
         assert benjamini_hochberg(pvalues) == list(multipletests(pvalues, method="fdr_bh")[1])
+
+
+@pytest.mark.parametrize(("n", "rest"), [(6, None), (7, "and 1 other with"), (8, "and 2 others with")])
+def test_components_that_are_not_shown_are_counted(n, rest):
+    components = [ComponentResult(f"c{i}", 1.0, 0.5) for i in range(n)]
+    *_, others = _table_of(components, False)
+    assert (others == []) if rest is None else (rest in others[0])

@@ -320,9 +320,9 @@ class Omnibus(JointEstimator):
     def detectable(self, sample: Sample, values: FloatArray, rng: np.random.Generator) -> Detectable | None:
         """P-values of outcomes that are slightly wrong, against the redraws whose numbers are given.
 
-        None where redraws are not in memory, or a family does not say what is slightly wrong.
+        None where redraws are not in memory or a single one, or a family does not say what is slightly wrong.
         """
-        if self.weights is not None or self._in_sums or len(sample) > MOST:
+        if self.weights is not None or self._in_sums or len(sample) > MOST or values.shape[1] < 3:
             return None
         wrong = sample.predictions.slightly_wrong(rng.spawn(1)[0], WRONG)
         if wrong is None:

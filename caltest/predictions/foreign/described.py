@@ -1,7 +1,8 @@
 """Distributions of other packages: what are some, and their description by a family and its constructor's arguments."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -61,6 +62,15 @@ class Described:
     def component(self, a: int) -> "Described":
         """The distributions at a place of the second dimension of the batch (n, m)."""
         return replace(self, arguments=tuple(argument[:, a] for argument in self.arguments), batch=self.batch[:1])
+
+
+@contextmanager
+def single_ones_at(position: int) -> Iterator[None]:
+    """Errors of a single distribution name its place among others as the row."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(str(error).replace("at row 0 (1 in all)", f"at row {position}")) from None
 
 
 def joined(parts: Sequence[Described]) -> Described:

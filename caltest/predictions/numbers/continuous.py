@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest.predictions.base import median_standard_deviation
+from caltest.predictions.foreign.described import single_ones_at
 from caltest.predictions.foreign.from_scipy import parameters_of_frozen
 from caltest.predictions.measures.law_sums import LawSums
 from caltest.predictions.numbers.quantile_rule import LEVEL_WEIGHTS
@@ -203,7 +204,8 @@ def _rows(data: Any, i: int) -> tuple[Any, FloatArray]:
         )
     if data.dist.name in SLOW:
         raise slow(data.dist.name)
-    parameters = np.stack([np.atleast_1d(one) for one in parameters_of_frozen(data, True)])
+    with single_ones_at(i):
+        parameters = np.stack([np.atleast_1d(one) for one in parameters_of_frozen(data, True)])
     if parameters.ndim > 2:
         raise ValueError(
             f"distributions: got {data.dist.name} with parameters of shape {parameters.shape[1:]} at position {i}, "

@@ -284,3 +284,13 @@ def test_what_is_reported_for_very_many_numbers_has_no_pairs_of_equal_ones(monke
     monkeypatch.setattr(omnibus, "ALL_PAIRS", 100)
     result = ct.calibration_test(p, y, n_resamples=19, rng=1)
     assert result.estimate == pytest.approx(ct.SKCE(p.default_kernel())(p, y), abs=1e-4)
+
+
+@pytest.mark.parametrize("n_resamples", [1, 2, 19])
+def test_few_redraws_have_results_whose_power_is_that_of_their_pvalues(n_resamples):
+    """One redraw leaves no other to compare with."""
+    rng = np.random.default_rng(3)
+    p = rng.random(50)
+    result = ct.calibration_test(p, (rng.random(50) < p).astype(int), n_resamples=n_resamples, rng=1)
+    assert round(result.pvalue * (n_resamples + 1), 9) in range(1, n_resamples + 2)
+    assert (result.detectable is None) == (n_resamples == 1)
