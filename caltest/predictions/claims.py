@@ -29,8 +29,8 @@ TINY = 1e-9
 NODES, ROWS = 64, 4096
 """Quantiles from which an average over a predicted distribution is made, of so many evenly spaced rows at most."""
 
-PROBABILITIES = 2**18
-"""Probabilities of classes that are changed together."""
+PROBABILITIES, LOOKED_AT, FEWEST_ROWS = 2**18, 2**20, 256
+"""Probabilities of classes that are changed together, that a temperature is found from, and rows of the latter."""
 
 AT_ONCE = 2**21
 """Probabilities that are looked at together."""
@@ -235,7 +235,7 @@ def shifted(law: "Predictions", rng: Any, size: int) -> tuple[str, Array]:
 
 def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, Array] | None:
     """Labels at the temperature above 1 that moves the most probable class, or class 1, by what just matters."""
-    some, margin = law.evenly_spaced(ROWS), margin_of(law)
+    some, margin = law.evenly_spaced(min(ROWS, max(FEWEST_ROWS, LOOKED_AT // law.n_classes))), margin_of(law)
     p = some.probabilities
     top, rows = p.argmax(axis=-1), np.arange(len(some))
 

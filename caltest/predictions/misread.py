@@ -1,7 +1,7 @@
 """Data that look as if they had been read wrongly: in another unit or order, or numbers that stand for missing ones."""
 
 from collections.abc import Callable, Sequence
-from math import inf, sqrt
+from math import inf
 
 import numpy as np
 
@@ -53,6 +53,8 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     if not len(predictions) or not predictions.has_scale or isinstance(predictions, Pool):
         return ()
     finite = predictions.finite
+    if finite is not None and finite.n_classes > SOME // ENOUGH:
+        return ()  # Too few outcomes of each are looked at.
     if finite is not None and finite.probabilities_differ:
         rows = some_of(len(finite), SOME_OF_TWO if finite.n_classes == 2 else SOME)
         some, labels = finite.take(rows), targets[rows]
@@ -137,32 +139,37 @@ def _of_two_classes(p: FloatArray, targets: Array) -> tuple[str, ...]:
 
 def _of_many_classes(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
     """Whether outcomes disagree with probabilities, and would fit those of other columns, of the largest likelihood."""
+    p, each = law.probabilities, np.arange(law.n_classes)
+    occurred = labels[:, None] == each
+    if _disagreement(p, occurred) < WRONG:
+        return ()
     from scipy.optimize import linear_sum_assignment
 
-    p, each = law.probabilities, np.arange(law.n_classes)
-
-    def disagreement(columns: IntArray) -> float:
-        return max(_disagreement(p[:, column], labels == c) for c, column in zip(each, columns, strict=True))
-
-    if disagreement(each) < WRONG:
-        return ()
-    likelihood = (labels == each[:, None]) @ np.log(np.maximum(p, TINY))
+    likelihood = occurred.T @ np.log(np.maximum(p, TINY))
     columns = linear_sum_assignment(likelihood, maximize=True)[1]
     counts = np.bincount(labels, minlength=each.size)
     moved = np.flatnonzero((columns != each) & (counts > 0)).tolist()
     # Some order of many fits few outcomes.
-    if not moved or counts[moved].min() < ENOUGH or disagreement(columns) > RIGHT_OF_MANY:
+    if not moved or counts[moved].min() < ENOUGH or _disagreement(p[:, columns], occurred) > RIGHT_OF_MANY:
         return ()
     found = [f"{law.outcome_in_words(c)}: column {columns[c]}" for c in moved[:SHOWN]] + ["..."] * (len(moved) > SHOWN)
     return (f"columns in another order would fit the outcomes ({', '.join(found)}): is theirs that of the classes?",)
 
 
-def _disagreement(p: FloatArray, targets: Array) -> float:
-    """The larger standardised sum of ``y - p``, and of that times the log-odds; infinite for impossible outcomes."""
+def _disagreement(p: FloatArray, occurred: Array) -> float:
+    """The largest standardised sum of ``y - p`` of any class, and of that times the log-odds, for p (n,) or (n, k).
+
+    Infinite for impossible outcomes.
+    """
     inner = (p > 0.0) & (p < 1.0)
-    if (targets[~inner] != p[~inner]).any():
+    if (~inner & (occurred != p)).any():
         return inf
-    q, errors = p[inner], targets[inner] - p[inner]
-    odds, variances = np.log(q) - np.log1p(-q), q * (1.0 - q)
-    sums = [(float(one @ errors), float(np.square(one) @ variances)) for one in (np.ones_like(q), odds)]
-    return max((abs(one) / sqrt(variance) for one, variance in sums if variance > 0.0), default=0.0)
+    q = np.where(inner, p, 0.5)
+    errors, variances, odds = occurred - p, np.where(inner, q * (1.0 - q), 0.0), np.log(q) - np.log1p(-q)
+    sums = (np.abs((one * errors).sum(axis=0)) for one in (1.0, odds))
+    spreads = (np.sqrt((one * one * variances).sum(axis=0)) for one in (1.0, odds))
+    z = [
+        np.divide(one, spread, out=np.zeros_like(spread), where=spread > 0.0)
+        for one, spread in zip(sums, spreads, strict=True)
+    ]
+    return float(np.max(z))
