@@ -157,9 +157,9 @@ class SurvivalCalibration(TabularResult, Stored):
             "O:E ratio": None if self.ratio is None else f"{self.ratio.estimate:.3g}, {self.ratio}",
             "Rows": f"{self.n}, of which {self.n_censored} are censored",
         }
-        intervals = [one.interval for one in self.rows if one.interval is not None]
+        own = [one.interval for one in self.rows if one.interval is not None and self.ratio is None]
         what = {
-            "Intervals": f"{100 * intervals[0].confidence_level:g} %: {intervals[0].method}" if intervals else None,
+            "Intervals": f"{100 * own[0].confidence_level:g} %: {own[0].method}" if own else None,
             "Assumes": "censoring is independent of the event given the prediction; rows independent, not used to fit",
             "Reproduce": None if self.seed is None else f"rng={self.seed}",
         }

@@ -87,15 +87,6 @@ def of_counts(change):
     return make
 
 
-def of_ensembles(change):
-    def make(rng):
-        m = rng.normal(size=N)
-        members = m[:, None] + rng.normal(size=(N, 10))
-        return ct.Ensemble(members), lambda r, s: m + change(r.normal(size=N), m, s)
-
-    return make
-
-
 ALTERNATIVES = {
     "classes, Dir(0.1), temperature": (of_classes(0.1, lambda p, s: tempered(p, 1.0 + s)), 0.2),
     "classes, Dir(0.1), odds of class 2": (of_classes(0.1, lambda p, s: times_odds(p, 2, 1.0 + s)), 0.5),
@@ -119,7 +110,6 @@ ALTERNATIVES = {
     "MvNormal, a correlation": (of_vectors(correlated), 0.1),
     "Poisson, rates too low": (of_counts(lambda rate, r, s: r.poisson(rate * (1.0 + s))), 0.05),
     "Poisson, a wave": (of_counts(lambda rate, r, s: r.poisson(rate * (1.0 + s * np.sin(2.0 * rate)))), 0.1),
-    "Ensemble of 10, a wave": (of_ensembles(lambda e, m, s: e + s * np.sin(4.0 * m)), 0.3),
     "ordered classes, a share is one class up": (of_ordered(one_up), 0.1),
 }
 """Faults with a strength from which the search for one of middling power begins."""
