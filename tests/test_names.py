@@ -69,6 +69,7 @@ NUMBERS = {
     "start": 0,
     "lag": 1,
     "average_run_length": 1000,
+    "n_windows": 20,
     "problem": 0,
     "generator": 0,
 }

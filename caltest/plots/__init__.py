@@ -30,6 +30,7 @@ from caltest.plots.scores import (
     murphy_diagram as murphy_diagram,
     residual_spread as residual_spread,
     score_plane as score_plane,
+    windows as windows,
 )
 from caltest.plots.simplex import simplex_map as simplex_map
 from caltest.plots.transforms import coverage_curve as coverage_curve, pit_histogram as pit_histogram

@@ -46,6 +46,7 @@ DRAWN = {
     "coverage_curve": lambda **how: plots.coverage_curve(*NORMAL, **how),
     "murphy_diagram": lambda **how: plots.murphy_diagram(P, Y, rng=1, n_resamples=39, **how),
     "residual_spread": lambda **how: plots.residual_spread(*NORMAL, rng=1, n_resamples=39, **how),
+    "windows": lambda **how: plots.windows(P, Y, rng=1, n_resamples=39, **how),
     "evidence": lambda **how: plots.evidence(ct.SequentialCalibrationTest().update(P, Y), **how),
 }
 

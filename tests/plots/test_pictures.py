@@ -145,6 +145,7 @@ PICTURES = {
         1,
         lambda ax: plots.verification(weather.rank_histogram(*data()["members"], **FEW), axes=[ax]),
     ),
+    "windows": (2.7, 1, several(plots.windows, "rare", **FEW)),
 }
 
 

@@ -58,6 +58,39 @@ def test_residual_spread_by_its_definition():
     assert len(model(plots.residual_spread(ensemble, Z, n_bins=4, rng=1, ax=axes())).get_xdata()) == 4
 
 
+def test_windows_by_their_definition():
+    law = ct.Categorical(np.column_stack([0.5 * P, 1.0 - P, 0.5 * P]))
+    labels = law.sample(3)
+    top = law.probabilities.argmax(axis=1)
+    for p, y, means, words in (
+        (P, Y, (P, Y), "share of events"),
+        (law, labels, (law.probabilities.max(axis=1), labels == top), "accuracy"),
+        (NORMAL, Z, (MEAN, Z), "mean outcome"),
+    ):
+        ax = plots.windows(p, y, n_windows=7, n_resamples=39, rng=1, ax=axes())
+        claimed, observed, outside = (line.get_ydata() for line in ax.lines[:3])
+        starts = np.arange(7) * len(means[0]) // 7
+        for k, rows in enumerate(np.split(np.arange(len(means[0])), starts[1:])):
+            assert claimed[k] == pytest.approx(np.mean(means[0][rows]))
+            assert observed[k] == pytest.approx(np.mean(means[1][rows]))
+        assert ax.get_ylabel() == words
+        assert set(outside) <= set(observed)
+    far = plots.windows(ct.Normal(MEAN, SCALE), Z + 9.0 * (np.arange(Z.size) >= 60), n_windows=6, rng=1, ax=axes())
+    assert far.lines[2].get_xdata().tolist() == [70.0, 90.0, 110.0]
+    assert len(plots.windows(P[:3], Y[:3], rng=1, ax=axes()).lines[1].get_xdata()) == 3
+
+
+@pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
+def test_band_of_windows_holds_all_points(replications):
+    number, outside = replications(30, 1000), 0
+    for seed in range(number):
+        y = (np.random.default_rng([4, seed]).random(P.size) < P).astype(int)
+        ax = plots.windows(P, y, n_windows=6, n_resamples=39, rng=seed, ax=axes())
+        outside += len(ax.lines[2].get_xdata()) > 0
+    assert outside <= stats.binom.ppf(1 - 1e-4, number, 0.05)
+
+
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 def test_band_of_residuals_holds_all_points(replications):
@@ -97,6 +130,8 @@ def test_bad_input():
         plots.score_plane([other])
     with pytest.raises(TypeError, match="wanted predictions of numbers"):
         plots.residual_spread(ct.MvNormal(np.zeros((9, 2)), np.ones((9, 2))), np.zeros((9, 2)), ax=axes())
+    with pytest.raises(TypeError, match="wanted classes or numbers"):
+        plots.windows(ct.MvNormal(np.zeros((9, 2)), np.ones((9, 2))), np.zeros((9, 2)), ax=axes())
     with pytest.raises(TypeError, match="got Normal predictions"):
         plots.murphy_diagram(NORMAL, Z, ax=axes())
     for bad in ({"n_resamples": 3}, {"confidence_level": 1.5}):
