@@ -35,6 +35,7 @@ from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparis
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors
 from caltest.decompositions.score_decomposition import ScoreDecomposition as ScoreDecomposition
 from caltest.estimators.classical.cox import CoxCalibrationResult as CoxCalibrationResult
+from caltest.fields._survival.result import SurvivalCalibration as SurvivalCalibration, SurvivalGroup as SurvivalGroup
 from caltest.fields.bayesian.result import (
     ParameterRanks as ParameterRanks,
     SimulationBasedCalibrationResult as SimulationBasedCalibrationResult,
@@ -46,7 +47,6 @@ from caltest.fields.clinical.validation_result import (
     ClinicalMeasure as ClinicalMeasure,
     ClinicalValidation as ClinicalValidation,
 )
-from caltest.fields.horizons import SurvivalCalibration as SurvivalCalibration, SurvivalGroup as SurvivalGroup
 from caltest.fields.weather.result import (
     LeadResult as LeadResult,
     PartResult as PartResult,

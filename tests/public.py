@@ -10,7 +10,9 @@ from pathlib import Path
 import caltest as ct
 
 MODULES = {name: thing for name in ct.__all__ if inspect.ismodule(thing := getattr(ct, name))}
-MODULES |= {f"fields.{name}": part for name, part in vars(ct.fields).items() if hasattr(part, "__path__")}
+MODULES |= {
+    f"fields.{name}": part for name, part in vars(ct.fields).items() if name[0] != "_" and hasattr(part, "__path__")
+}
 DOOR = {name: thing for name in ct.__all__ if not inspect.ismodule(thing := getattr(ct, name))}
 REST = {
     f"{part}.{name}": thing

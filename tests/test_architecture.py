@@ -285,7 +285,6 @@ def test_public_names_are_documented_with_an_example():
 def test_the_front_door_can_be_kept_in_mind():
     """Names with the submodules; 100 is the bound to keep: what comes takes the place of another."""
     assert len(caltest.__all__) <= 100
-    assert len(caltest.__all__) <= 100
     assert dir(caltest) == sorted(dir(caltest)) == sorted([*caltest.__all__, "__version__"])
     assert all(getattr(caltest, name) is not None for name in dir(caltest))
 
