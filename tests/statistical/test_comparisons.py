@@ -48,3 +48,20 @@ def test_calibrated_and_overconfident_models_are_told_apart(replications):
         found.append(ct.PairedSKCETest(KERNEL)(first, overconfident, labels))
     assert np.mean([one.pvalue <= 0.05 for one in found]) >= 0.5
     assert all(one.estimate < 0.0 for one in found)
+
+
+def test_rare_events_of_equal_errors_are_rejected_too_often_and_noted(replications):
+    """One model predicts half of their frequency, the other one and a half times it; printed with ``-s``."""
+    number, rates = replications(12, 300), {}
+    for n, events in ((100, 1), (100, 2), (200, 5), (400, 10), (800, 20)):
+        rejected = 0
+        for seed in range(number):
+            rng = np.random.default_rng([9, events, seed])
+            true = events / n * rng.uniform(0.5, 1.5, n)
+            result = ct.PairedSKCETest()(0.5 * true, 1.5 * true, (rng.random(n) < true).astype(int))
+            assert any("outcomes of one class" in note for note in result.notes)
+            rejected += result.pvalue <= 0.05
+        rates[events] = rejected / number
+        print(f"{events} expected events: {100 * rates[events]:.1f} %")
+    assert rates[1] > 0.05
+    assert rates[20] <= 0.2
