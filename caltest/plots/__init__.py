@@ -12,6 +12,7 @@ from caltest.plots.curves import (
     power_curve as power_curve,
     risk_curves as risk_curves,
 )
+from caltest.plots.errors import residual_spread as residual_spread, windows as windows
 from caltest.plots.fields import (
     clinical_curve as clinical_curve,
     decision_curve as decision_curve,
@@ -26,12 +27,7 @@ from caltest.plots.reliability import (
     reliability_diagram as reliability_diagram,
 )
 from caltest.plots.results import forest as forest, null_histogram as null_histogram
-from caltest.plots.scores import (
-    murphy_diagram as murphy_diagram,
-    residual_spread as residual_spread,
-    score_plane as score_plane,
-    windows as windows,
-)
+from caltest.plots.scores import murphy_diagram as murphy_diagram, score_plane as score_plane
 from caltest.plots.simplex import simplex_map as simplex_map
 from caltest.plots.transforms import coverage_curve as coverage_curve, pit_histogram as pit_histogram
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from caltest._basics.jobs import streams
-from caltest._basics.numerics import Array, own_errstate, seed_of
+from caltest._basics.numerics import Array, FloatArray, band_of_redraws, own_errstate, seed_of
 from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
@@ -307,6 +307,16 @@ def redrawn(law: Predictions, function: Callable[[Array], Array], n_resamples: i
     parts = streams(np.random.default_rng(seed_of(rng)), n_resamples)
     values = threaded(lambda part: function(law.with_redraws(None, [part])), parts, len(parts), "redraws")
     return np.concatenate(list(values))
+
+
+def observed_and_band(
+    sample: Sample, function: Callable[[Array], FloatArray], n_resamples: int, level: Any, rng: Any
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Values (m,) of a function of outcomes, and ends that hold all of them together with the level if calibrated."""
+    number, share = whole_number("n_resamples", n_resamples, 19), fraction("confidence_level", level)
+    observed = function(np.asarray(sample.targets)[None])
+    low, high, _ = band_of_redraws(np.vstack([observed, redrawn(sample.predictions, function, number, rng)]), share)
+    return observed[0], low, high
 
 
 HISTOGRAM = 0.2
