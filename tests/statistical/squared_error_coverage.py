@@ -1,7 +1,7 @@
 """Errors and coverage of ``risk.squared_error_interval``, beside those of the choice among estimators.
 
-``python -m tests.statistical.squared_error_coverage 100`` takes 100 data sets for each model, ``... 100 choice`` the
-choice too.
+``python -m tests.statistical.squared_error_coverage 40`` takes 40 data sets for each model, ``... 40 choice`` the
+choice too, and ``... 100 rare`` takes rare events, and few.
 """
 
 import sys
@@ -40,6 +40,24 @@ MODELS = {
 }
 
 
+def times(a, b, factor):
+    """Binary outcomes of predictions Beta(a, b) that occur so many times as often."""
+
+    def draw(n, rng):
+        p = rng.beta(a, b, n)
+        law = np.clip(factor * p, 0.0, 1.0)
+        return p, law, (rng.random(n) < law).astype(int)
+
+    return draw
+
+
+RARE = {
+    f"Beta({a:g}, {b:g}), n = {n}, {factor:g} times as frequent": (times(a, b, factor), n)
+    for a, b, n in ((0.3, 12, 100), (0.3, 12, 400), (0.3, 40, 400), (0.3, 40, 2000), (0.5, 0.5, 25), (0.5, 0.5, 60))
+    for factor in (0.3, 2.0)
+}
+
+
 def interval(p, y, rng):
     found = ct.risk.squared_error_interval(p, y)
     return found.estimate, found.low, found.high
@@ -51,9 +69,9 @@ def choice(p, y, rng):
     return found.squared_error, found.squared_error - reach, found.squared_error + reach
 
 
-def main(n_sets, kinds):
+def main(n_sets, kinds, models):
     print("model | estimate by | mean error | mean |relative error| | bias | interval covers")
-    for name, (draw, n) in MODELS.items():
+    for name, (draw, n) in models.items():
         for kind in kinds:
             rows = []
             for number in range(n_sets):
@@ -70,4 +88,5 @@ def main(n_sets, kinds):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), (interval, choice) if "choice" in sys.argv else (interval,))
+    ways = (interval, choice) if "choice" in sys.argv else (interval,)
+    main(int(sys.argv[1]), ways, RARE if "rare" in sys.argv else MODELS)
