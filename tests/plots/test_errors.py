@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from plots.small_data import MEAN, NORMAL, RNG, SCALE, P, Y, Z, axes, model
 from scipy import stats
 
 import caltest as ct
@@ -9,23 +10,6 @@ from caltest import plots
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
-
-from matplotlib.figure import Figure  # noqa: E402
-
-RNG = np.random.default_rng(1)
-P = np.round(RNG.random(80), 2)
-Y = (RNG.random(80) < P).astype(int)
-MEAN, SCALE = RNG.normal(size=120), RNG.uniform(0.3, 2.0, 120)
-NORMAL = ct.Normal(MEAN, SCALE)
-Z = NORMAL.sample(2)
-
-
-def axes():
-    return Figure(figsize=(4.0, 4.0), layout="constrained").add_subplot()
-
-
-def model(ax):
-    return next(line for line in ax.lines if line.get_gid() == "caltest-model")
 
 
 def ends(ax):
