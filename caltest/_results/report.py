@@ -43,9 +43,14 @@ def is_smallest(pvalue: float, n_resamples: int | None) -> bool:
     return n_resamples is not None and pvalue == 1 / (1 + n_resamples)
 
 
+def redraws(number: int | None) -> str:
+    """Such as ``999 redraws``."""
+    return f"{number} redraw{'s' if number != 1 else ''}"
+
+
 def in_brackets(pvalue: float, n_resamples: int | None, *more: str) -> str:
     """What to say after a p-value: whether it is the smallest one possible, and what else there is."""
-    smallest = (f"the smallest possible with {n_resamples} redraws",) if is_smallest(pvalue, n_resamples) else ()
+    smallest = (f"the smallest possible with {redraws(n_resamples)}",) if is_smallest(pvalue, n_resamples) else ()
     said = "; ".join((*smallest, *more))
     return f" ({said})" if said else ""
 
@@ -55,7 +60,7 @@ def undecided(pvalue: float, n_resamples: int | None, alpha: float) -> str | Non
     if pvalue <= alpha or not is_smallest(pvalue, n_resamples):
         return None
     return (
-        f"undecided {at_level(alpha)}: p-values of {n_resamples} redraws are {format_pvalue(pvalue)} or "
+        f"undecided {at_level(alpha)}: p-values of {redraws(n_resamples)} are {format_pvalue(pvalue)} or "
         f"more; take n_resamples={ceil(1 / alpha - 1 - 1e-9)} or more"
     )
 

@@ -456,3 +456,8 @@ def test_components_that_are_not_shown_are_counted(n, rest):
     components = [ComponentResult(f"c{i}", 1.0, 0.5) for i in range(n)]
     *_, others = _table_of(components, False)
     assert (others == []) if rest is None else (rest in others[0])
+
+
+def test_one_redraw_is_one():
+    assert "p-values of 1 redraw are 0.5 or more" in undecided(0.5, 1, 0.05)
+    assert "p-values of 9 redraws are 0.1 or more" in undecided(0.1, 9, 0.05)
