@@ -17,7 +17,8 @@ PACKAGE = Path(caltest.__file__).parent
 def pages() -> dict[str, tuple[ModuleType, list[str]]]:
     """The front door and its submodules, each with the full names of what its page describes."""
     modules = {name: value for name in caltest.__all__ if inspect.ismodule(value := getattr(caltest, name))}
-    modules |= {f"fields.{name}": part for name, part in vars(caltest.fields).items() if hasattr(part, "__path__")}
+    fields = {name: part for name, part in vars(caltest.fields).items() if name[0] != "_" and hasattr(part, "__path__")}
+    modules |= {f"fields.{name}": part for name, part in fields.items()}
     door = {name: getattr(caltest, name) for name in caltest.__all__ if name not in modules}
     found = {"caltest": (caltest, [f"caltest.{name}" for name in door])}
     for part, module in modules.items():

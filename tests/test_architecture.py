@@ -297,6 +297,13 @@ def test_submodules_say_what_they_offer():
         assert named <= set(module.__all__), (part, named - set(module.__all__))
 
 
+def test_every_public_name_is_in_the_reference_once(monkeypatch):
+    monkeypatch.syspath_prepend(PACKAGE.parent / "docs")
+    reference = importlib.import_module("reference")
+    public = sorted(f"caltest.{name}" for name in PUBLIC)
+    assert public == sorted(name for _, names in reference.pages().values() for name in names)
+
+
 INSIDE = {"DrawnEnsemble", "Pool", "StandardUniform"}
 """Families that the package makes from others."""
 
