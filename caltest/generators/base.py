@@ -21,6 +21,11 @@ class Generator(Settings, ABC):
         """The model in a few words."""
 
     @property
+    def predictions_in_words(self) -> str:
+        """What the predictions are, whatever the targets; the whole model unless a class says less."""
+        return self.description
+
+    @property
     @abstractmethod
     def is_calibrated(self) -> bool:
         """Whether P(Y | P_X) = P_X, so that rates of rejection are sizes and not powers."""

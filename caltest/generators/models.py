@@ -98,12 +98,16 @@ class DirichletModel(Generator):
 
     @property
     def description(self) -> str:
-        a = self.concentration
-        shape = f"{a:g}" if isinstance(a, float) else ", ".join(f"{one:g}" for one in a)
         labels = "labels from the predictions"
         if self.strength > 0.0:
             labels = f"{100 * self.strength:g} % of the labels {self._fixed_in_words}"
-        return f"Dir({shape}), {self.n_classes} classes, {labels}"
+        return f"{self.predictions_in_words}, {labels}"
+
+    @property
+    def predictions_in_words(self) -> str:
+        a = self.concentration
+        shape = f"{a:g}" if isinstance(a, float) else ", ".join(f"{one:g}" for one in a)
+        return f"Dir({shape}), {self.n_classes} classes"
 
     @property
     def _fixed_in_words(self) -> str:
@@ -200,7 +204,7 @@ def class_model(name: str, n_classes: int = 10, concentration: float | tuple[flo
     --------
     >>> import caltest as ct
     >>> ct.generators.class_model("OC").description
-    'predictions of Dir(0.1), 10 classes, labels from the predictions; targets from p^0.6'
+    'predictions of Dir(0.1), 10 classes; targets from p^0.6'
     """
     if not isinstance(name, str) or name not in _MODELS:
         raise ValueError(f"name: got {name!r}, wanted one of {', '.join(_MODELS)}")
@@ -245,7 +249,11 @@ class GaussianModel(Generator):
 
     @property
     def description(self) -> str:
-        return f"{'calibrated' if self.calibrated else 'uncalibrated'} Gaussian model, d = {self.dimension}"
+        return f"{'calibrated' if self.calibrated else 'uncalibrated'} {self.predictions_in_words}"
+
+    @property
+    def predictions_in_words(self) -> str:
+        return f"Gaussian model, d = {self.dimension}"
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         """N predictions, and targets of shape (n,) for d = 1, else (n, d)."""

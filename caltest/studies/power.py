@@ -184,8 +184,8 @@ def power(
     TypeError
         For a test that cannot be called or returns no ``pvalue``, or a generator without ``sample``.
     ValueError
-        For other settings, or an earlier result of another study. Errors of the test are passed on, with a note that
-        says in which simulation.
+        For other settings, or an earlier result of another study: in other words, or with another p-value for the first
+        data set, which is tested again. Errors of the test are passed on, with a note that says in which simulation.
 
     Notes
     -----
@@ -206,7 +206,7 @@ def power(
     Power by simulation
     -------------------
     Test           calibration_test(n_resamples=99)
-    Data           predictions of Dir(0.1), 3 classes, labels from the predictions; targets from p^0.6, n = 50
+    Data           predictions of Dir(0.1), 3 classes; targets from p^0.6, n = 50
     Simulations    100
     <BLANKLINE>
     Power, 5 %     0.470 [0.369, 0.572] (95 %, exact binomial)

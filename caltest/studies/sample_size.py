@@ -107,7 +107,7 @@ def sample_size(
     n_min, n_max
         Where to search.
     resume
-        An earlier result of the same search, interrupted or with fewer simulations: nothing is simulated twice.
+        An earlier result of the same search, interrupted or with fewer simulations: what was simulated is kept.
 
     Raises
     ------
@@ -240,7 +240,7 @@ class Search:
     def _simulate(self, n: int, m: int) -> None:
         earlier = self.stored[n].pvalues if n in self.stored else np.empty(0)
         task = Task((self.test,), self.generator, n, simulation.child_seed(self.seed, n))
-        made = simulate(task, earlier[:, None], m)
+        made = simulate(task, earlier[:, None], m, resumed=n not in self.used)
         pvalues = made.pvalues[:, 0]
         if pvalues.size:
             level = self.confidence_level

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from math import isfinite
+from math import isclose, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,23 +59,35 @@ class Simulated(NamedTuple):
     interrupted: bool
 
 
-def simulate(task: Task, earlier: FloatArray, stop: int) -> Simulated:
+def simulate(task: Task, earlier: FloatArray, stop: int, *, resumed: bool = True) -> Simulated:
     """P-values of earlier data sets (m, number of tests) and of the next ones up to ``stop - 1``.
 
     On joblib's workers if there are several. ``KeyboardInterrupt`` ends the simulation; what was finished before is
-    returned.
+    returned. Where a study is resumed, the first data set is tested again: ``ValueError`` for other p-values.
     """
     workers = n_jobs()
     calls = [(task, *part, workers > 1) for part in _parts(len(earlier), stop, workers)]
     rows: list[list[float]] = []
     interrupted = False
     try:
+        if resumed and 0 < len(earlier) < stop:
+            _check_repeated(task, earlier[0])
         for made in results(_batch, calls, f"n = {task.n}"):
             rows += made
     except KeyboardInterrupt:
         interrupted = True
     made_now = np.array(rows, dtype=np.float64).reshape(len(rows), len(task.tests))
     return Simulated(np.concatenate([earlier, made_now]), interrupted)
+
+
+def _check_repeated(task: Task, earlier: FloatArray) -> None:
+    """Raise unless the first data set has the p-values of an earlier study: words do not show all settings."""
+    for now, before in zip(task.pvalues(0), earlier, strict=True):
+        if not isclose(now, before, rel_tol=1e-6):
+            raise ValueError(
+                f"resume: got a study whose first simulation of n = {task.n} has the p-value {before:.6g}; with this "
+                f"test and generator it has {now:.6g}, so that one of them, or a version of a package, is another"
+            )
 
 
 def _parts(start: int, stop: int, workers: int) -> Sequence[tuple[int, int]]:

@@ -241,6 +241,19 @@ class TestResampled:
 
     def test_arrays_become_predictions(self):
         assert Resampled([0.1, 0.4, 0.8], Tempering(0.5)).description == "Bernoulli, n = 3; targets from p^1.5"
+
+    @pytest.mark.parametrize(
+        ("source", "words"),
+        [
+            (DirichletModel.m3(4), "predictions of Dir(0.1), 4 classes; targets from p^1.5"),
+            (Distorted(DirichletModel.m2(4), Tempering(0.1)), "predictions of Dir(0.1), 4 classes; targets from p^1.5"),
+            (GaussianModel(calibrated=False), "predictions of Gaussian model, d = 1; targets from p^1.5"),
+            (Resampled([0.1, 0.4], Tempering(-0.1)), "predictions of Bernoulli, n = 2; targets from p^1.5"),
+        ],
+        ids=["classes", "distorted", "normal", "resampled"],
+    )
+    def test_only_the_predictions_of_a_source_are_named(self, source, words):
+        assert Distorted(source, Tempering(0.5)).description == words
         with pytest.raises(TypeError, match="distortion: got None"):
             Resampled([0.1], None)
 

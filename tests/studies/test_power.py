@@ -13,10 +13,17 @@ from caltest.generators import DirichletModel
 from caltest.studies.power import _unreachable_levels
 
 MODEL = DirichletModel(3, 1.0, 0.3)
+LOW = np.linspace(0.1, 0.4, 30)
 
 
 def uniform(predictions, targets, rng):
     return SimpleNamespace(pvalue=rng.random())
+
+
+def mean_test(predictions, targets, rng):
+    """One-sided test of the number of events."""
+    p = predictions.probabilities[:, 1]
+    return SimpleNamespace(pvalue=float(stats.norm.sf((targets - p).sum() / np.sqrt((p * (1 - p)).sum()))))
 
 
 def constant(value):
@@ -139,7 +146,7 @@ class TestInterruptions:
         finished = ct.power(test, MODEL, 5, n_simulations=20, resume=cut)
         assert np.array_equal(finished.pvalues, whole.pvalues)
         assert finished.notes == ()
-        assert test.left == -13
+        assert test.left == -14  # The first data set is tested again.
 
     def test_nothing_finished_is_no_result(self):
         with pytest.raises(KeyboardInterrupt):
@@ -226,6 +233,24 @@ class TestBadInput:
             ct.power(uniform, MODEL, 5, n_simulations=2, resume=earlier)
         with pytest.raises(TypeError, match="resume: got 3, wanted the result of an earlier call"):
             ct.power(uniform, MODEL, 5, resume=3)
+
+    @pytest.mark.parametrize(
+        "study",
+        [
+            lambda data, **how: ct.power(mean_test, data, 20, rng=1, **how),
+            lambda data, **how: ct.power_curve(mean_test, data, 20, rng=1, **how),
+            lambda data, **how: ct.sample_size(mean_test, data, rng=1, n_max=500, **how),
+        ],
+        ids=["power", "power_curve", "sample_size"],
+    )
+    def test_studies_in_the_same_words_of_other_data_cannot_be_continued(self, study):
+        """Two models of predictions of the same shape read alike."""
+        first, other = (ct.generators.Resampled(ct.Bernoulli(p), ct.generators.Tempering(-0.6)) for p in (LOW, LOW / 2))
+        assert first.description == other.description
+        earlier = study(first, n_simulations=20)
+        assert study(first, n_simulations=25, resume=earlier)
+        with pytest.raises(ValueError, match=r"resume: got a study whose first simulation of n = \d+ has the p-value"):
+            study(other, n_simulations=25, resume=earlier)
 
 
 def test_generators_of_users():

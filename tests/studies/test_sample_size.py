@@ -162,7 +162,8 @@ class TestContinuing:
         assert "not found" in str(cut) or cut.n is not None
         finished = ct.sample_size(test, model(0.3), n_simulations=100, resume=cut)
         assert (finished.n, tuple(finished.interval)) == (whole.n, tuple(whole.interval))
-        assert test.calls == sum(one.n_simulations for one in whole.tried)
+        cells = sum(one.n_simulations for one in whole.tried)
+        assert test.calls - cells in (0, 1)  # The first data set of a size that was cut short is tested again.
 
     def test_more_simulations(self):
         few = ct.sample_size(mean_test, model(0.3), n_simulations=40, rng=3)
