@@ -60,7 +60,7 @@ class Calibrator(Settings, ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationMap(OwnErrstate, ABC):
-    """A fitted map of predictions to predictions of the same kind: arrays to arrays, tables of pandas to tables.
+    """A fitted map of predictions to predictions of the same kind: arrays to arrays, tables to tables (pandas, polars).
 
     By the numbers ``fitted_rows`` it recognises predictions of its fit; there are none if these were rounded.
     ``ValueError`` for settings that are not finite numbers in their range, or do not fit together.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy.special import logit
 
@@ -93,6 +94,19 @@ def test_labels_of_rows_and_columns_stay():
     first = frame["a"]
     binary = Platt().fit(first, LABELS == "a")(first)
     assert (binary.name, binary.index.equals(frame.index)) == ("a", True)
+
+
+def test_tables_of_polars_stay_tables():
+    frame = pl.DataFrame(P, schema=NAMES)
+    fitted = VectorScaling().fit(frame, LABELS)
+    answer = fitted(frame[OTHER])
+    assert (type(answer), answer.columns) == (pl.DataFrame, OTHER)
+    np.testing.assert_allclose(answer[NAMES].to_numpy(), fitted(frame).to_numpy(), rtol=1e-12)
+    found, wanted = (ct.calibration_test(one, LABELS, n_resamples=9, rng=1) for one in (answer[NAMES], fitted(frame)))
+    assert found.pvalue == wanted.pvalue
+    first = frame["a"]
+    binary = Platt().fit(first, LABELS == "a")(first)
+    assert (type(binary), binary.name) == (pl.Series, "a")
 
 
 def test_reports_and_choices_match_names():

@@ -1,22 +1,24 @@
 """Sizes and powers of all tests that say where predictions are wrong, beside what one would do without them.
 
 ``python -m tests.statistical.places`` prints the tables of ``docs/validity.md``; an hour of one processor. Parts of it
-with the names of some tests: ``slices``, ``features``, ``labels``, ``choices``, ``confidences`` and ``lag``.
+with the names of some tests: ``slices``, ``features``, ``labels``, ``choices``, ``confidences``, ``lag``, ``sequence``,
+``crossed`` and ``repairs``.
 """
 
 import sys
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 
 import caltest as ct
 from caltest.estimators.combined.findings import pvalues_only
 
+from . import crossed_clusters, repaired_slices
 from .labels_and_choices import rates, show
 
 SIZES = (16, 50, 250, 2000)
 SETS, SETS_OF_POWER, REDRAWS = 500, 100, 199
-FEWER = {16: 250, 50: 250, 250: 250, 2000: 100}
+FEWER = {16: 250, 25: 250, 50: 250, 250: 250, 2000: 100}
 """Sets of tests that take longer."""
 
 PROBABILITIES = {
@@ -246,6 +248,54 @@ def powers_in_time():
         show(words, *(percent(one)[0] for one in found.T))
 
 
+def events_of_overlapping(rng, n, kind):
+    """Probabilities, and events of which each depends on the one before, as sums of two shocks do."""
+    shocks, p = rng.normal(size=n + 1), PROBABILITIES[kind](rng, n)
+    return p, (shocks[:-1] + shocks[1:] < np.sqrt(2.0) * ndtri(p)).astype(int)
+
+
+def at_some_time(p, y, lag):
+    return ct.SequentialCalibrationTest("likelihood", lag=lag).update(p, y).pvalue
+
+
+def sizes_in_sequence():
+    for kind in PROBABILITIES:
+        for n in SIZES:
+            drawn = (events_of_overlapping(np.random.default_rng([41, n, seed]), n, kind) for seed in range(FEWER[n]))
+            found = np.array([(at_some_time(*one, LAG), at_some_time(*one, 1)) for one in drawn])
+            show("in sequence, with the lag", kind, n, *percent(found[:, 0]), FEWER[n])
+            show("without it", kind, n, *percent(found[:, 1]), FEWER[n])
+
+
+LEVELS = {25: 5, 50: 7, 250: 15, 2000: 40}
+"""Of each of two crossed factors; fewer than five are refused."""
+
+
+def sizes_of_crossed():
+    for kind in ("uniform", "alike", "rare: Beta(0.3, 12)", "Normal"):
+        for n, levels in LEVELS.items():
+            setting = (n, levels, levels, False, kind, crossed_clusters.SHARES["strong"])
+            found = np.array([crossed_clusters.pvalues([42, n, seed], setting) for seed in range(FEWER[n])])
+            show("both factors", kind, n, *percent(found[:, 0]), FEWER[n])
+            show("without them", kind, n, *percent(found[:, 2]), FEWER[n])
+
+
+def sizes_of_repairs():
+    for kind in PROBABILITIES:
+        for n in SIZES:
+            found = []
+            for seed in range(FEWER[n]):
+                try:
+                    found.append(repaired_slices.judged(kind, n, seed)[:3])
+                except ValueError:
+                    continue  # Half of the rows leave no slice in which something can be seen.
+            before, after, holds = np.array(found).reshape(-1, 3).T
+            if found:
+                show("before a repair", kind, n, *percent(before), len(found))
+                show("after it", kind, n, *percent(after), len(found))
+                show("intervals that hold", kind, n, f"{100 * holds.mean():.1f}", len(found))
+
+
 def percent(pvalues):
     return [f"{100 * rate:.1f}" for rate in rates(pvalues)]
 
@@ -257,6 +307,9 @@ PARTS = {
     "choices": lambda: (sizes_of_choices(), powers_of_choices()),
     "confidences": lambda: (sizes_of_confidences(), powers_of_confidences()),
     "lag": lambda: (sizes_in_time(), powers_in_time()),
+    "sequence": sizes_in_sequence,
+    "crossed": sizes_of_crossed,
+    "repairs": sizes_of_repairs,
 }
 
 

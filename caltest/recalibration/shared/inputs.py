@@ -74,7 +74,11 @@ class Scores:
 
 
 def labelled_like(data: Any, probabilities: FloatArray) -> Any:
-    """Probabilities with the labels of rows and columns of what they were made of, if that is a pandas object."""
+    """Probabilities with the labels of rows and columns of what they were made of, if that is of pandas or polars."""
+    if type(data).__module__.startswith("polars."):
+        if np.ndim(data) == 1:
+            return type(data)(data.name, probabilities)
+        return type(data)(probabilities, schema=data.columns)
     if index_of(data) is None:
         return probabilities
     columns = {"name": data.name} if np.ndim(data) == 1 else {"columns": data.columns}
