@@ -97,7 +97,7 @@ def calibration_test(
         on each other. Each of the h sets of rows that are h apart is tested, and h times the smallest p-value bounds
         that of all, for any dependence between the sets. The result is that of the set, with its numbers.
     classes
-        Names of the classes in the order of the columns, if the targets are names that a data frame does not have.
+        Names of the classes in the order of the columns, if a data frame has none; targets are these, or 0..k-1.
     missing
         What becomes of missing targets (NaN, None, pandas.NA, NaT or masked): ``"refuse"`` them, or ``"drop"`` them
         with their predictions. The result says how many, and that this assumes that whether an outcome is missing does

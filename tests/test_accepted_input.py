@@ -219,10 +219,12 @@ CLASSES = {
     "1-based": (range(1, 4), Y + 1),
     "fractions": ([0.5, 1.5, 2.5], Y + 0.5),
     "digits": (["0", "1", "2"], Y.astype(str)),
+    "words, labels 0..k-1": (NAMES, Y),
+    "words, float labels": (NAMES, Y.astype(float)),
+    "words that count from 0": (["class 0", "class 1", "class 2"], Y),
 }
 
 
-@pytest.mark.every(2)
 @table(("classes", "labels"), CLASSES)
 def test_classes_that_are_not_names(classes, labels):
     assert outcome(P, labels, classes=classes) == outcome(P, Y)
@@ -231,7 +233,9 @@ def test_classes_that_are_not_names(classes, labels):
 
 def test_names_of_binary_outcomes():
     names = np.array(["no", "yes"])
-    assert outcome(P1, names[Y1], classes=names) == outcome(P1, Y1)
+    assert outcome(P1, names[Y1], classes=names) == outcome(P1, Y1, classes=names) == outcome(P1, Y1)
+    with pytest.raises(ValueError, match=r"got [01] at row 0, which is not one of classes"):
+        outcome(P1, Y1, classes=["yes", "no"])
     assert outcome(ct.Bernoulli(P1, classes=[False, True]), Y1 == 1) == outcome(P1, Y1)
 
 

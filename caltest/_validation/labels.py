@@ -28,9 +28,10 @@ LARGEST_COUNT = 2.0**53
 def class_labels(
     data: ArrayLike, k: int, classes: Sequence[Any] | None, name: str = "targets", one_column: bool = False
 ) -> IntArray:
-    """Labels 0..k-1 as an (n,) integer array, which can be the data; with ``classes`` they are looked up there.
+    """Labels 0..k-1 as an (n,) integer array, which can be the data; names among ``classes`` are looked up there.
 
-    For ``one_column`` of probabilities of the label 1 they may be words such as yes and no.
+    Whole numbers are labels also where these are words. For ``one_column`` of probabilities of the label 1 labels may
+    be words such as yes and no.
     """
     array = column(to_array(data, name))
     if array.size == 0:
@@ -47,7 +48,7 @@ def class_labels(
         if array.dtype.kind == "f" and not all_whole(array):
             advice = "; if outcomes are vectors of real numbers, wrap predictions in ct.MvNormal or ct.Ensemble"
         raise ValueError(f"{name}: got shape {array.shape}, wanted one label per observation, 1-D{advice}")
-    if classes is not None:
+    if classes is not None and not (array.dtype.kind in "iuf" and _are_words(classes)):
         return _labels_from_classes(array, list(classes), name)
     if array.dtype.kind in "US":
         said = said_to_occur(array.tolist()) if one_column else None
@@ -120,12 +121,24 @@ def whole_counts(data: ArrayLike, name: str = "targets") -> IntArray:
     return values.astype(np.intp)
 
 
+def _are_words(classes: Sequence[Any]) -> bool:
+    """Whether names say nothing of numbers, or those that count the columns, so that 0 can only be the first."""
+    if not all(isinstance(one, str) for one in classes):
+        return False
+    numbers = said_to_occur(classes) or numbers_of(classes)
+    return numbers is None or numbers == list(range(len(classes)))
+
+
 def _labels_from_classes(array: Array, classes: list[Any], name: str) -> IntArray:
     position = {value: index for index, value in enumerate(classes)}
     labels = np.empty(array.shape[0], dtype=np.intp)
     for i, value in enumerate(array.tolist()):
         if value not in position:
-            raise ValueError(f"{name}: got {value!r} at row {i}, which is not one of classes={classes!r}")
+            places = f"; if {name} number the columns from 0, pass [classes[i] for i in {name}]"
+            raise ValueError(
+                f"{name}: got {value!r} at row {i}, which is not one of classes={classes!r}"
+                + places * (array.dtype.kind in "iu")
+            )
         labels[i] = position[value]
     return labels
 

@@ -88,7 +88,7 @@ class Categorical(ClassProbabilities):
         (n, k) array-like, one row per observation. Rows that sum to 1 within 1e-6 are taken as they are, within
         1e-2 they are renormalised (``notes`` and the results say so), beyond that they are refused.
     classes
-        Names of the classes in the order of the columns, if the labels are not 0..k-1.
+        Names of the classes in the order of the columns; labels are these, or 0..k-1 if they are words.
 
     Raises
     ------
