@@ -28,7 +28,7 @@ class Measure:
         probabilities that differ, too (Hoeffding 1956).
     gap
         Of frequencies: an interval for the mean absolute difference of claimed and true probabilities over tenths of
-        similar predictions. Those of all measures of a result hold together with 95 %.
+        similar predictions. Those of all claims of a result hold together with 95 %, and so do those of all classes.
     margin
         Gaps up to this are too small to matter.
     event

@@ -27,17 +27,13 @@ FEWEST = 4.0
 """Occurrences that are added to the variance, so that the interval is right where few occur or none does."""
 
 
-OF_CLASSES = "frequency", "share", "leak"
-"""Kinds of faults that are seen in how often the classes occur that they name."""
-
-
 def measures_of(sample: Sample, finding: Finding | None = None) -> tuple[Measure, ...]:
     """Claims and scores of predictions, with the classes that a finding names; none where a family has none."""
     claims, scores = sample.predictions.claims(sample.targets)
     level = 1.0 - (1.0 - LEVEL) / max(1, len(claims))
     return (
         *(_of_claim(claim, level) for claim in claims),
-        *(_of_classes(sample, finding.place) if finding is not None and finding.kind in OF_CLASSES else ()),
+        *(_of_classes(sample, finding.place) if finding is not None and len(claims) == 1 else ()),
         *(Measure(score.name, score.claimed, score.observed) for score in scores),
         *(_binned_error(claim) for claim in claims if claim.binned_error),
     )
@@ -52,15 +48,14 @@ def _of_claim(claim: Claim, level: float) -> Measure:
 
 
 def _of_classes(sample: Sample, place: str) -> list[Measure]:
-    """How often the classes of a place are claimed and observed, whose differences have no margin of their own."""
-    law, n = sample.predictions.finite, len(sample)
-    measures = []
-    for c, name in enumerate(() if law is None else map(law.outcome_in_words, range(law.n_classes))):
-        if law is not None and f", {name}, " in f", {place}, ":
-            count = int(np.sum(sample.targets == c))
-            interval = ConfidenceInterval(*clopper_pearson(count, n, LEVEL), LEVEL, CLOPPER_PEARSON, count / n)
-            measures.append(Measure(name, float(law.probabilities[:, c].mean()), count / n, interval))
-    return measures
+    """How often the classes of a place are claimed and observed; intervals of gaps hold for all together."""
+    law = sample.predictions.finite
+    if law is None or law.n_classes < 3:
+        return []
+    names = ((c, law.outcome_in_words(c)) for c in range(law.n_classes))
+    named = ((c, name, law.probabilities[:, c]) for c, name in names if f", {name}, " in f", {place}, ")
+    level = 1.0 - (1.0 - LEVEL) / law.n_classes
+    return [_of_claim(Claim(name, p, sample.targets == c, p, event=name), level) for c, name, p in named]
 
 
 def _binned_error(claim: Claim) -> Measure:

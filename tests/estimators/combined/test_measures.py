@@ -37,7 +37,8 @@ def test_classes_that_are_named_have_their_frequencies():
     assert result.finding.place == "class 1"
     found = {one.name: one for one in result.measures}["class 1"]
     assert (found.claimed, found.observed) == pytest.approx((p[:, 1].mean(), np.mean(y == 1)))
-    assert (found.interval.ends, found.gap) == (clopper_pearson(int(np.sum(y == 1)), 2000, 0.95), None)
+    assert found.interval.ends == clopper_pearson(int(np.sum(y == 1)), 2000, 0.95)
+    assert found.gap == gap_interval(p[:, 1], y == 1, p[:, 1], 1.0 - 0.05 / 11)
     assert [bar.name for bar in result.bars()] == ["accuracy", "class 1"]
     right = ct.calibration_test(p, (p.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1), n_resamples=99, rng=1)
     assert [bar.name for bar in right.bars()] == ["accuracy"]
@@ -205,6 +206,21 @@ def test_verdicts_say_what_matters():
     assert blind.verdict().endswith(", but errors that matter could have been missed")
     assert "probabilities 2 points too sure on average would be found in " in str(blind)
     assert re.fullmatch(r"<probabilities 2 points too sure .*: found in \d+ % of .*5 % level>", repr(blind.detectable))
+
+
+@pytest.mark.parametrize(
+    ("rest", "words"), [(0.2, ": the error is large enough"), (0.02, ", but the error is too small")]
+)
+def test_classes_that_are_never_the_most_probable_matter(rest, words):
+    """The most probable class is right as often as claimed; of the rest the second one has four fifths."""
+    rng = np.random.default_rng(1)
+    sure = 1.0 - rest * rng.uniform(0.9, 1.1, 20_000)
+    p, truth = (np.stack([sure, share * (1.0 - sure), (1.0 - share) * (1.0 - sure)], axis=1) for share in (0.5, 0.8))
+    result = ct.calibration_test(p, ct.Categorical(truth).sample(rng), n_resamples=39, rng=1)
+    accuracy, *classes = (one for one in result.measures if one.gap is not None)
+    assert accuracy.gap.high < 0.02
+    assert [one.name for one in classes] == ["class 1", "class 2"]
+    assert result.verdict() == f"reject calibration at the 5 % level{words} to matter"
 
 
 def test_where_no_power_is_known_the_interval_says_what_could_have_been_missed():
