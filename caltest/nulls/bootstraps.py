@@ -193,9 +193,9 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
     where such clusters are few. Time O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an
     exponential kernel.
 
-    With two labels it rejects 0 to 2 % at the 5 % level of outcomes with crossed effects, 5 x 5 to 50 x 10 levels, but
-    8 % of rare events in bursts ("Two crossed clusters" there). Asymptotic in the numbers of levels; sets of rows that
-    share no level are taken to be independent given the predictions.
+    With two labels it rejects 0 to 2 % at the 5 % level of outcomes with crossed effects, 5 x 5 to 50 x 10 levels, and
+    5 % with 40 x 40, but 8 to 10 % of rare events in bursts ("Two crossed clusters" there). Asymptotic in the numbers
+    of levels; sets of rows that share no level are taken to be independent given the predictions.
 
     Sources: signs of clusters in place of observations in the multiplier bootstrap of Leucht and Neumann 2013 and
     Chwialkowski, Sejdinovic and Gretton 2014; two labels: Cameron, Gelbach and Miller 2011, Robust inference with
