@@ -1,8 +1,8 @@
 """Sizes and powers of all tests that say where predictions are wrong, beside what one would do without them.
 
-``python -m tests.statistical.places`` prints the tables of ``docs/validity.md``; an hour and a half of one processor. Parts of it
-with the names of some tests: ``slices``, ``features``, ``labels``, ``choices``, ``confidences``, ``lag``, ``sequence``,
-``crossed`` and ``repairs``.
+``python -m tests.statistical.places`` prints the tables of ``docs/validity.md``; an hour and a half of one processor.
+Parts of it with the names of some tests: ``slices``, ``features``, ``labels``, ``choices``, ``confidences``, ``lag``,
+``sequence``, ``crossed`` and ``repairs``.
 """
 
 import sys
