@@ -22,7 +22,7 @@ from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_un
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives, Odds
-    from caltest.predictions.claims import Checks
+    from caltest.predictions.claims import Checks, Claim
     from caltest.predictions.classes.finite import FinitePredictions
     from caltest.predictions.faults import Faults
 
@@ -570,6 +570,12 @@ class Predictions(Labelled, OwnErrstate, ABC):
         from caltest.predictions.claims import of_numbers
 
         return of_numbers(self, targets) if self.law is self and self.is_continuous else ([], [])
+
+    def claims_at(self, place: str, targets: Array) -> "tuple[list[Claim], int]":
+        """Claims about what a finding names, if ``claims`` may not show it, and how many all such places have."""
+        from caltest.predictions.claims import of_half
+
+        return of_half(self, place, targets), 8
 
     def slightly_wrong(self, rng: Any, size: int) -> "tuple[str, Array] | None":
         """Outcomes (size, n) if the predictions are wrong by what just matters, and how, in words."""

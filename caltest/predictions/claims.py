@@ -1,15 +1,17 @@
 """What predictions claim that everyone can check: events with stated probabilities, and scores with stated means."""
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, BoolArray, FloatArray, generator_of, ranges
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, generator_of, ranges
 
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions
     from caltest.predictions.classes.finite import FinitePredictions
+    from caltest.predictions.vectors.mvnormal import MvNormal
 
 LEVELS = (0.5, 0.8, 0.95)
 """Central intervals whose coverage is looked at."""
@@ -218,6 +220,66 @@ def of_vectors(law: "Predictions", residuals: FloatArray, targets: Array) -> Che
         for level, largest in zip(LEVELS, chdtri(d, 1.0 - np.array(LEVELS)), strict=True)
     ]
     return claims, of_moments(law, targets)
+
+
+def of_named_classes(law: "FinitePredictions", place: str, targets: Array) -> list[Claim]:
+    """Whether classes that a place names occur as often as claimed; ``claims`` says it of two classes."""
+    if law.n_classes < 3:
+        return []
+    names = [(c, law.outcome_in_words(c)) for c in range(law.n_classes)]
+    named = [(name, law.probabilities[:, c], targets == c) for c, name in names if f", {name}, " in f", {place}, "]
+    return [Claim(name, p, occurred, p, event=name) for name, p, occurred in named]
+
+
+def of_levels(law: "FinitePredictions", targets: Array) -> list[Claim]:
+    """Whether outcomes are up to a class as often as claimed: the one of ordered classes where the mean is most off."""
+    below = law.probabilities.cumsum(axis=1)[:, :-1]
+    occurred = targets[:, None] <= np.arange(law.n_classes - 1)
+    c = int(np.abs((occurred - below).mean(axis=0)).argmax())
+    name = f"{law.outcome_in_words(c)} or below"
+    return [Claim(name, below[:, c].clip(0.0, 1.0), occurred[:, c], below[:, c], event=name)]
+
+
+def of_half(law: "Predictions", place: str, targets: Array) -> list[Claim]:
+    """Coverage and median in the half of the predictions that a place names, by their means or variances."""
+    if not (found := re.search(r"predicted (mean|variance)s are (above|at most)", place)):
+        return []
+    rows, size = _half(law.moments()[int(found[1] == "variance")], found[2])
+    claims = law.take(rows).claims(targets[rows])[0]
+    return [_among(one, f"{size} {found[1]}s") for one in (*claims[1:2], *claims[-1:])]
+
+
+def _half(feature: FloatArray, side: str) -> tuple[IntArray, str]:
+    """The rows above the median of a feature, or the others, and what they are called."""
+    upper = feature > np.median(feature)
+    return np.flatnonzero(upper if side == "above" else ~upper), "large" if side == "above" else "small"
+
+
+def _among(claim: Claim, half: str) -> Claim:
+    event = claim.event or f"an outcome {claim.name}"
+    return replace(claim, name=f"{claim.name}, {half}", event=f"{event} among {half}")
+
+
+def of_named_coordinates(law: "MvNormal", place: str, targets: Array) -> list[Claim]:
+    """Median and interval of a coordinate, or signs of errors of two, of all rows or the half that is named."""
+    from scipy.special import chdtri
+
+    if not (found := re.match(r"coordinates? (\d+)(?: and (\d+))?", place)):
+        return []
+    if where := re.search(r"predicted means of coordinate (\d+) are (above|at most)", place):
+        rows, size = _half(law.moments()[0][:, int(where[1])], where[2])
+        claims = of_named_coordinates(law.take(rows), found[0], targets[rows])
+        return [_among(one, f"{size} means of {where[1]}") for one in claims]
+    n, z, spread, (a, b) = len(law), law.standard_scores(targets), law.moments()[1], found.groups()
+    half, most, name = np.full(n, 0.5), np.full(n, LEVELS[1]), f"coordinate {a}"
+    if b is not None:
+        event = f"errors of the same sign in coordinates {a} and {b}"
+        return [Claim(f"same sign in {a} and {b}", half, z[:, int(a)] * z[:, int(b)] > 0.0, spread, event=event)]
+    inside, within = np.abs(z[:, int(a)]) <= np.sqrt(chdtri(1.0, 1.0 - LEVELS[1])), f"{100 * LEVELS[1]:g} %"
+    return [
+        Claim(f"{name} above median", half, z[:, int(a)] > 0.0, spread, SHIFT, f"{name} above its median"),
+        Claim(f"{name} inside {within}", most, inside, spread, event=f"{name} inside its {within} interval"),
+    ]
 
 
 DEVIATION = 0.1

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest._results.measures import matters
 from caltest.estimators.combined.findings import findings_of
+from caltest.estimators.combined.measures import measures_of
 from caltest.predictions.convert import as_sample
 from statistical.planted_faults import PAIRS, PLANTED, both_found, found
 
@@ -19,6 +21,15 @@ def test_words_are_right(planted, replications):
     n_seeds, n = replications((1, 1000), (4, 2000))
     results = [found(planted, n, seed) for seed in range(1, n_seeds + 1)]
     assert sum(not right for _, right in results) <= n_seeds // 4, [first for first, _ in results]
+
+
+@pytest.mark.every(6)
+@pytest.mark.parametrize("planted", PLANTED, ids=IDS)
+def test_no_fault_is_too_small_to_matter(planted):
+    """Claims about all predictions hide many of them; those about what a finding names do not."""
+    sample = as_sample(*planted.make(np.random.default_rng(5), 8000))
+    measures = measures_of(sample, findings_of(sample)[0])
+    assert matters(measures) is not False, measures
 
 
 def test_intervals_cover_the_sizes(replications):

@@ -28,12 +28,12 @@ FEWEST = 4.0
 
 
 def measures_of(sample: Sample, finding: Finding | None = None) -> tuple[Measure, ...]:
-    """Claims and scores of predictions, with the classes that a finding names; none where a family has none."""
+    """Claims and scores of predictions, with what a finding names; none where a family has none."""
     claims, scores = sample.predictions.claims(sample.targets)
     level = 1.0 - (1.0 - LEVEL) / max(1, len(claims))
     return (
         *(_of_claim(claim, level) for claim in claims),
-        *(_of_classes(sample, finding.place) if finding is not None and len(claims) == 1 else ()),
+        *(() if finding is None else _of_place(sample, finding.place)),
         *(Measure(score.name, score.claimed, score.observed) for score in scores),
         *(_binned_error(claim) for claim in claims if claim.binned_error),
     )
@@ -47,15 +47,10 @@ def _of_claim(claim: Claim, level: float) -> Measure:
     return Measure(claim.name, float(claim.probability.mean()), count / n, interval, gap, claim.margin, event)
 
 
-def _of_classes(sample: Sample, place: str) -> list[Measure]:
-    """How often the classes of a place are claimed and observed; intervals of gaps hold for all together."""
-    law = sample.predictions.finite
-    if law is None or law.n_classes < 3:
-        return []
-    names = ((c, law.outcome_in_words(c)) for c in range(law.n_classes))
-    named = ((c, name, law.probabilities[:, c]) for c, name in names if f", {name}, " in f", {place}, ")
-    level = 1.0 - (1.0 - LEVEL) / law.n_classes
-    return [_of_claim(Claim(name, p, sample.targets == c, p, event=name), level) for c, name, p in named]
+def _of_place(sample: Sample, place: str) -> list[Measure]:
+    """Claims about classes or coordinates that are named; the intervals of gaps hold for all of them together."""
+    claims, among = sample.predictions.claims_at(place, sample.targets)
+    return [_of_claim(claim, 1.0 - (1.0 - LEVEL) / among) for claim in claims]
 
 
 def _binned_error(claim: Claim) -> Measure:

@@ -22,7 +22,7 @@ from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
-    from caltest.predictions.claims import Checks
+    from caltest.predictions.claims import Checks, Claim
     from caltest.predictions.faults import Faults
 
 MEDIANS_OF_MANY = ((32, 2000), (500, 1000))
@@ -166,6 +166,11 @@ class FinitePredictions(Predictions):
         from caltest.predictions.claims import of_classes
 
         return of_classes(self, targets)
+
+    def claims_at(self, place: str, targets: Array) -> "tuple[list[Claim], int]":
+        from caltest.predictions.claims import of_named_classes
+
+        return of_named_classes(self, place, targets), self.n_classes
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
         from caltest.predictions.claims import overconfident

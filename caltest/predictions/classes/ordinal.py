@@ -10,6 +10,7 @@ from caltest._validation import increasing_numbers, real_array
 from caltest._validation.labels import numbers_of
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, SquaredEuclidean, Wasserstein1
 from caltest.predictions.base import Predictions
+from caltest.predictions.claims import Claim, of_levels
 from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.classes.finite import at_labels
 from caltest.predictions.faults import Faults
@@ -70,6 +71,9 @@ class Ordinal(Categorical):
     @property
     def positions(self) -> FloatArray:
         return self._positions
+
+    def claims_at(self, place: str, targets: Array) -> tuple[list[Claim], int]:
+        return of_levels(self, targets), self.n_classes - 1
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         super().check_compatible(other, name)

@@ -24,7 +24,7 @@ from caltest.kernels import (
 )
 from caltest.predictions.alternatives import Alternatives
 from caltest.predictions.base import Drawer, Parameter, Predictions, require_family
-from caltest.predictions.claims import Checks, of_vectors
+from caltest.predictions.claims import Checks, Claim, of_named_coordinates, of_vectors
 from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
 
 NUMBER, DIAGONAL, FULL = 0, 1, 2
@@ -184,6 +184,10 @@ class MvNormal(Predictions):
 
     def claims(self, targets: Array) -> Checks:
         return ([], []) if self.is_singular else of_vectors(self, self._whitened(targets), targets)
+
+    def claims_at(self, place: str, targets: Array) -> tuple[list[Claim], int]:
+        named, d = [] if self.is_singular else of_named_coordinates(self, place, targets), self.dimension
+        return named, d * (d + 3) // 2 * (2 * d + 1)
 
     def alternatives(self, weights: FloatArray | None = None) -> Alternatives | None:
         from caltest.predictions.alternatives import NormalAlternatives

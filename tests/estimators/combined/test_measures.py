@@ -223,6 +223,65 @@ def test_classes_that_are_never_the_most_probable_matter(rest, words):
     assert result.verdict() == f"reject calibration at the 5 % level{words} to matter"
 
 
+VECTORS = {
+    "bias": (lambda z: np.add(z, [0.0, 0.18, 0.0]), "coordinate 1 above its median", 0.5714, 0.5),
+    "scale": (lambda z: z * [1.0, 1.0, 1.1], "coordinate 2 inside its 80 % interval", 0.756, 0.8),
+    "correlation": (
+        lambda z: z @ np.array([[1.0, 0.0, 0.2], [0.0, 1.0, 0.0], [0.0, 0.0, np.sqrt(0.96)]]),
+        "errors of the same sign in coordinates 0 and 2",
+        0.5 + np.arcsin(0.2) / np.pi,
+        0.5,
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", VECTORS)
+def test_coordinates_that_are_named_matter(fault):
+    """Regions around the mean are right within their margin."""
+    change, event, true, claimed = VECTORS[fault]
+    rng = np.random.default_rng(1)
+    mean, scales = rng.normal(size=(8000, 3)), np.array([1.0, 3.0, 0.2])
+    law = ct.MvNormal(mean, np.tile(scales**2, (8000, 1)))
+    result = ct.calibration_test(law, mean + scales * change(rng.normal(size=mean.shape)), n_resamples=19, rng=1)
+    found = next(one for one in result.measures if one.event == event)
+    assert found.claimed == pytest.approx(claimed)
+    assert found.observed == pytest.approx(true, abs=4.0 * np.sqrt(true * (1.0 - true) / 8000))
+    assert found.gap.low > found.margin
+    assert all(one.gap.low < one.margin for one in result.measures if one.gap is not None and "region" in one.name)
+    assert result.verdict(0.1) == "reject calibration at the 10 % level: the error is large enough to matter"
+
+
+@pytest.mark.parametrize("side", ["large", "small"])
+def test_halves_that_are_named_have_their_coverage(side):
+    rng = np.random.default_rng(1)
+    mean = rng.normal(size=3001)
+    rows = mean > np.median(mean) if side == "large" else mean <= np.median(mean)
+    y = mean + rng.normal(size=mean.size) * np.where(rows, 1.5, 1.0)
+    result = ct.calibration_test(ct.Normal(mean, 1.0), y, n_resamples=19, rng=1)
+    inside, above = (one for one in result.measures if one.name.endswith(f", {side} means"))
+    assert inside.event == f"an outcome inside the 80 % interval among {side} means"
+    inner = np.abs(y - mean)[rows] < stats.norm.isf(0.1)
+    assert (inside.claimed, inside.observed) == pytest.approx((0.8, inner.mean()))
+    wanted = gap_interval(np.full(rows.sum(), 0.8), inner, np.ones(rows.sum()), 1.0 - 0.05 / 8)
+    assert inside.gap.ends == pytest.approx(wanted.ends, abs=1e-3)
+    assert (above.observed, above.margin) == (pytest.approx((y > mean)[rows].mean()), 0.04)
+
+
+def test_the_level_of_ordered_classes_where_the_mean_is_most_off_is_named():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(5), 2000)
+    y = ct.Categorical(p).sample(rng)
+    y = np.where((y == 3) & (rng.random(2000) < 0.6), 2, y)
+    result = ct.calibration_test(
+        ct.Ordinal(p, classes=list("abcde")), np.array(list("abcde"))[y], n_resamples=19, rng=1
+    )
+    found = result.measures[1]
+    assert (found.name, found.event) == ("class c or below", "class c or below")
+    claimed = p[:, :3].sum(axis=1)
+    assert (found.claimed, found.observed) == pytest.approx((claimed.mean(), (y <= 2).mean()))
+    assert found.gap.ends == pytest.approx(gap_interval(claimed, y <= 2, claimed, 1.0 - 0.05 / 4).ends)
+
+
 def test_where_no_power_is_known_the_interval_says_what_could_have_been_missed():
     members = np.random.default_rng(1).normal(size=(100, 11))
     result = ct.calibration_test(ct.Ensemble(members[:, :10]), members[:, 10], n_resamples=39, rng=1)
