@@ -2,8 +2,8 @@
 
 Times of the rows of the table that take less than a second are divided by that of a loop that is timed next to them in
 the same process, on one core, and compared with the ratios of ``baseline.json``; extra memory is compared as it is.
-A row that is worse is measured again in fresh processes and fails if it is worse in all of them: other programs and
-code compiled on the way can make one slow or large.
+Rows are measured two at a time. One that is worse is measured again, alone, in fresh processes and fails if it is worse
+in all of them: other programs and code compiled on the way can make one slow or large.
 ``--store`` measures rows and writes them into that file, when they are meant to change. Ratios to one loop differ by
 up to 1.6 between kinds of processors: ``--widen``, on a machine of another kind, keeps what is there if it is larger.
 """
@@ -90,15 +90,28 @@ def tries(row, folder):
     return best(answers)
 
 
-def measured(row, folder, known):
+def measured(row, folder, known, found=None):
     """The smallest time and memory of fresh processes: as many as it takes not to be worse than known, or all."""
-    found = tries(row, folder)
+    found = found or tries(row, folder)
     for _ in range(MOST_PROCESSES - 1):
         enough = found[1] > 4.0 * SHORT if known is None else not worse(found, known)
         if enough:
             break
         found = tuple(map(min, found, tries(row, folder)))
     return found
+
+
+def two_at_a_time(rows, folder):
+    """Time and memory of each row in one process, beside another row."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from .data import stored
+
+    for row in rows:
+        if row.ours.n:
+            stored(folder, row.ours.n, row.ours.k)
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(tries, rows, [folder] * len(rows)))
 
 
 def main(arguments=None):
@@ -112,14 +125,14 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     storing = options.store or options.widen
     baseline = json.loads(BASELINE.read_text()) if BASELINE.exists() else {}
+    asked = [row for row in ROWS if row.name in (options.rows or [row.name]) and not row.ours.cold]
+    rows = asked if storing else [row for row in asked if row.name in baseline]
     failures = []
     with tempfile.TemporaryDirectory() as folder:
-        for row in ROWS:
-            chosen = row.name in (options.rows or [row.name])
-            if not chosen or row.ours.cold or (not storing and row.name not in baseline):
-                continue
+        first = [None] * len(rows) if storing else two_at_a_time(rows, folder)
+        for row, one in zip(rows, first, strict=True):
             known = None if storing else baseline[row.name]
-            ratio, seconds, megabytes = found = measured(row, folder, known)
+            ratio, seconds, megabytes = found = measured(row, folder, known, one)
             print(f"{row.name:28} {ratio:8.3g} loops {1000 * seconds:8.3g} ms {megabytes:7.1f} MB", flush=True)
             if storing:
                 before = baseline.pop(row.name, None)
