@@ -18,8 +18,10 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from bisect import bisect_left, bisect_right, insort
 from contextlib import nullcontext
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from zlib import crc32
 
@@ -226,8 +228,8 @@ def settings(callable_, case):
 
 # --- what is in a result -------------------------------------------------------------------------------------------
 
-SKIPPED = {"save", "update", "memory", "citations", "followed_by", "warn_of_transport", "to_html", "bibtex"}
-"""Methods that change an object or write files, and texts of others."""
+SKIPPED = {"save", "update", "memory", "citations", "followed_by", "warn_of_transport", "to_html", "bibtex", "plot"}
+"""Methods that change an object, draw or write files, and texts of others."""
 SETTINGS = (ct.estimators.Estimator, ct.nulls.Null, ct.CalibrationTest, ct.ProductKernel, ct.kernels.Metric)
 """What shows as it is written."""
 
@@ -461,7 +463,7 @@ class Digest:
     """For each part of a case a number of the letters of all that is exact, and other numbers, each of them once."""
 
     def __init__(self, name):
-        self.parts, self.known = {}, {}
+        self.parts, self.known, self.ordered = {}, {}, []
         for part, lines in self.lines(name):
             letters = crc32("\n".join(lines).encode())
             self.parts[part] = [letters, [number for place, number in self.known.items() if place[0] == part]]
@@ -487,9 +489,12 @@ class Digest:
         number = weighted(values)
         if abs(number) < ZERO * max(1.0, np.abs(values[np.isfinite(values)]).max()):
             return "0"
-        same = (one for one, known in self.known.items() if abs(known - number) < SAME * abs(number))
-        first = next(same, place)
-        self.known.setdefault(first, number)
+        near = SAME * abs(number)
+        same = self.ordered[bisect_right(self.ordered, (number - near,)) : bisect_left(self.ordered, (number + near,))]
+        if not same:
+            insort(self.ordered, (number, len(self.known), place))
+            self.known[place] = number
+        first = min(same, key=itemgetter(1), default=(number, 0, place))[2]
         return f"as {first[:2]}"
 
 
