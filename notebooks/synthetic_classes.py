@@ -98,7 +98,8 @@ def simulated_estimates(names, model, n_sets, make_kernel=median_kernel, seed=20
 
 
 def consistency(predictions, labels, rng):
-    return ct.ConsistencyTest(ct.ECE(ct.binning.UniformBinning(10)), n_resamples=1000)(predictions, labels, rng=rng)
+    # The paper has 1000 resamples; estimates are so far from all resampled ones that 199 give the same rejections.
+    return ct.ConsistencyTest(ct.ECE(ct.binning.UniformBinning(10)), n_resamples=199)(predictions, labels, rng=rng)
 
 
 def bound(predictions, labels, rng, name):
