@@ -34,7 +34,7 @@ def not_written(replications, monkeypatch):
 @pytest.fixture
 def few_sections(monkeypatch):
     """Those that the decision is made of, and no others."""
-    few = {name: SECTIONS[name] for name in ("size", "recalibration", "power", "methods")}
+    few = {name: SECTIONS[name] for name in ("size", "groups", "recalibration", "power", "methods")}
     monkeypatch.setattr("caltest.auditing.audit.SECTIONS", few)
 
 
@@ -118,6 +118,7 @@ def test_reasons_to_refuse_are_errors_that_matter_or_have_no_margin():
     assert "For predictions of this kind there is no margin" in _decision(narrow, None)[1]
 
 
+@pytest.mark.usefixtures("few_sections")
 def test_data_that_were_perhaps_read_wrongly_are_looked_at_before_they_are_recalibrated():
     p, y = calibrated(500, 2)
     model = ct.audit(1.0 - p, y, n_resamples=39, rng=1).models[0]
@@ -128,6 +129,7 @@ def test_data_that_were_perhaps_read_wrongly_are_looked_at_before_they_are_recal
     assert any("1 - p would fit the outcomes" in note for note in report.notes)
 
 
+@pytest.mark.usefixtures("few_sections")
 def test_a_group_that_is_rejected_is_named_where_the_default_test_rejects_nothing():
     p, y = calibrated(1_500, 3)
     groups = np.repeat(["north", "south", "west"], [1200, 150, 150])
@@ -189,7 +191,7 @@ def test_groups_features_time_and_clusters():
     assert "groups=groups, clusters=clusters, features=features, time=time" in sections["methods"].facts["Reproduce"]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("p", "y"),
     [
@@ -231,6 +233,7 @@ def test_pictures_are_drawn_when_a_page_asks_for_them(monkeypatch):
     assert audit.to_html().count("Not drawn: &lt;nothing&gt; to draw.") == 2
 
 
+@pytest.mark.usefixtures("few_sections")
 def test_recalibration_that_leaves_an_error_names_what_else_there_is():
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(3), 300)
@@ -242,6 +245,7 @@ def test_recalibration_that_leaves_an_error_names_what_else_there_is():
     assert "fit_best" not in mended.models[0].sections["recalibration"].answer
 
 
+@pytest.mark.usefixtures("few_sections")
 def test_another_map_is_tried_where_temperature_scaling_leaves_an_error():
     """Class 1 is too rare in the predictions, which no temperature mends."""
     rng = np.random.default_rng(2)
@@ -257,6 +261,7 @@ def test_another_map_is_tried_where_temperature_scaling_leaves_an_error():
     assert not section.rejected
 
 
+@pytest.mark.usefixtures("few_sections")
 def test_a_map_that_leaves_an_error_is_not_all_the_reason_says():
     """Normal predictions that are too high and too narrow, of which a temperature mends the second only."""
     rng = np.random.default_rng(2)
@@ -267,6 +272,7 @@ def test_a_map_that_leaves_an_error_is_not_all_the_reason_says():
     assert "QuantileRecalibration" in model.sections["recalibration"].answer
 
 
+@pytest.mark.usefixtures("few_sections")
 def test_an_error_of_one_group_is_said_to_be_one():
     p, y = calibrated(1_500, 3)
     groups = np.repeat(["north", "south", "west"], 500)
@@ -289,6 +295,7 @@ def test_an_error_that_came_late_is_found_in_the_last_quarter():
     assert ct.audit(p, y, time=days, n_resamples=39, rng=1).models[0].sections["time"].rows == ()
 
 
+@pytest.mark.usefixtures("few_sections")
 def test_a_model_that_is_wrong_for_a_small_group_is_not_to_be_used():
     """The error of all rows is too small to be found, and that of 1 % of them is large."""
     p, y = calibrated(30_000, 5)
