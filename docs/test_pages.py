@@ -7,14 +7,14 @@ that begin with ``caltest`` run.
 import contextlib
 import importlib
 import io
-import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from caltest.cli import main
 
 DOCS = Path(__file__).parent
 PAGES = sorted(path for folder in (DOCS, DOCS / "concepts", DOCS / "how-to") for path in folder.glob("*.md"))
@@ -44,17 +44,13 @@ def run_python(code, names):
 
 
 def run_shell(code):
-    commands = [line for line in code.splitlines() if line.startswith("caltest ")]
-    for command in commands:
-        printed = subprocess.run(
-            [sys.executable, "-m", *shlex.split(command)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert printed.returncode == 0, printed.stderr
-    return printed.stdout if commands else ""
+    """What the last command prints."""
+    printed = ""
+    for command in (line for line in code.splitlines() if line.startswith("caltest ")):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            assert main(shlex.split(command)[1:]) == 0
+        printed = out.getvalue()
+    return printed
 
 
 def test_sizes_are_those_that_are_checked():
