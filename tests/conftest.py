@@ -42,12 +42,14 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _waits(item, cells):
-    if cells is not None and (every := item.get_closest_marker("every")):
-        function = item.path, item.originalname
-        cells[function] += 1
-        if (cells[function] - 1) % every.args[0]:
-            return True
-    return item.get_closest_marker("full") is not None
+    if item.get_closest_marker("full"):
+        return True
+    every = item.get_closest_marker("every")
+    if cells is None or not every:
+        return False
+    function = item.path, item.originalname
+    cells[function] += 1
+    return (cells[function] - 1) % every.args[0] != 0
 
 
 def pytest_collection():

@@ -129,7 +129,7 @@ FORMS = {
 }
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(9)
 @table("form", FORMS)
 def test_forms_of_probabilities(form):
     assert outcome(form(P), Y) == outcome(P, Y)
@@ -137,7 +137,7 @@ def test_forms_of_probabilities(form):
     assert ct.SKCE(KERNEL)(form(P), Y) == ct.SKCE(KERNEL)(P, Y)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(9)
 @table("form", FORMS)
 def test_forms_of_labels(form):
     assert outcome(P, form(Y.astype(float))) == outcome(P, Y)
@@ -145,7 +145,7 @@ def test_forms_of_labels(form):
     assert ct.SKCE(KERNEL)(P, form(Y.astype(float))) == ct.SKCE(KERNEL)(P, Y)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @table("form", FORMS)
 def test_forms_of_normal_predictions(form):
     mean, scale = P[:, 0], P[:, 1] + 0.5
@@ -206,7 +206,7 @@ NAMED = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @table("of_labels", NAMED)
 @table("of_classes", NAMED)
 def test_names_of_classes(of_labels, of_classes):

@@ -54,7 +54,7 @@ def clusters(given, p=P, y=LABELS):
     return ct.calibration_test(*some, **SETTINGS).statistic
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("y", [pd.Series(NAMES, INDEX), NAMES], ids=["index of both", "index of predictions"])
 @pytest.mark.parametrize(
     ("found", "wanted"),
@@ -144,7 +144,7 @@ def test_what_could_be_meant_otherwise_is_an_error(call, match):
 COUNTS = RNG.poisson(4.0, N)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("made", "y"),
     [

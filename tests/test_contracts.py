@@ -155,7 +155,7 @@ def covered():
     return found | {type(one) for maker, kernel in first_of_each(CASES) for one in estimators(maker(), kernel)}
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_h_is_symmetric_and_positive_semi_definite(case):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -175,7 +175,7 @@ def test_h_is_bounded(case):
     assert bound <= 2 * kernel.bound
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_centred_kernel_is_made_of_its_four_terms(case):
     sample, kernel = case
     p, y = sample.predictions.law, sample.targets
@@ -243,7 +243,7 @@ def drawn(predictions, rows, number, seed):
     return targets.reshape(len(rows), number, *targets.shape[1:])
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(9)
 def test_expected_kernels_against_monte_carlo(centred_case, replications):
     sample, kernel = centred_case
     p, y = sample.predictions.law, sample.targets
@@ -264,7 +264,7 @@ def test_expected_kernels_against_monte_carlo(centred_case, replications):
                 assert abs(values.mean() - formula) <= 4.5 * error + rare, words
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_expectation_of_h_is_zero_given_one_side(centred_case, replications):
     """E h((p, Z), (p', y')) = 0 for Z ~ p: what makes all the tests work."""
     sample, kernel = centred_case
@@ -275,7 +275,7 @@ def test_expectation_of_h_is_zero_given_one_side(centred_case, replications):
     assert abs(np.mean(h)) <= 4.5 * np.std(h) / np.sqrt(h.size) + 1e-12
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_sums_do_not_depend_on_the_tiles(case, replications):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -285,7 +285,7 @@ def test_sums_do_not_depend_on_the_tiles(case, replications):
         assert diagonal == pytest.approx(np.trace(h), rel=1e-12), tile
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -300,7 +300,7 @@ def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
     assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights, h, weights), rel=1e-11, abs=10.0 * rounding)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_every_way_to_h_agrees_with_the_definition(case):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -313,7 +313,7 @@ def test_every_way_to_h_agrees_with_the_definition(case):
         assert diagonal == pytest.approx(np.trace(h[rows, rows]), rel=1e-12)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("tile", [8, 512])
 def test_blocks_are_means_of_their_pairs(some_case, tile, monkeypatch):
     """With small tiles every block is summed by itself, with large ones blocks are stacked."""
@@ -328,7 +328,7 @@ def test_blocks_are_means_of_their_pairs(some_case, tile, monkeypatch):
         assert means == pytest.approx(np.array(expected), rel=1e-12, abs=1e-14), (block_size, unbiased)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_deviations_against_pairs(case, replications):
     sample, kernel = case
     locations = sample.take(slice(4, 9))
@@ -354,7 +354,7 @@ def test_stacks_equal_their_members(case):
     assert htiles.h_tile(kernel, stack, stack) == pytest.approx(h[index[:, :, None], index[:, None, :]], abs=1e-14)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_redraws_equal_estimates_one_by_one(some_case, replications):
     sample, kernel = some_case
     redraws = sample.predictions.redraw(5, replications(2, 6))
@@ -403,7 +403,7 @@ def test_redraws_do_not_depend_on_the_tiles(some_case, monkeypatch):
     assert values() == pytest.approx(whole, rel=1e-11, abs=1e-13)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeypatch):
     sample, kernel = case
     redraws = sample.predictions.redraw(5, 3)
@@ -466,7 +466,7 @@ OF_ROWS = (
 )
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_order_matters_to_what_belongs_to_rows_only(some_case):
     """Blocks, halves, and weights and groups that are given for the rows."""
     sample, kernel = some_case
@@ -508,7 +508,7 @@ def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
     assert biased >= 0
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(some_centred_case, replications):
     (sample, kernel), number = some_centred_case, replications(200, 400)
     for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel), ct.estimators.CrossSKCE(kernel)):
@@ -516,7 +516,7 @@ def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(some_centr
         assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(number)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 def test_results_are_reproduced_by_their_seed(some_case):
     sample, kernel = some_case
     for make in (
@@ -658,7 +658,7 @@ REPORTS = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_report_is_reproduced_as_it_says(name):
     result = REPORTS[name](None)

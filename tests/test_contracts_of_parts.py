@@ -500,7 +500,7 @@ def test_the_same_seed_gives_the_same_numbers(name):
     assert set(test.citations) == set(first.citations)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(9)
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 @each([*TESTS, *NEW_TESTS, *NEW_NULLS])

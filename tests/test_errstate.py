@@ -16,7 +16,7 @@ ONLY_DATA = {"bibtex", "load_digits_predictions", "class_model"}
 SAMPLES = {family.__name__: make for family, make in FAMILIES.items()}
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("make", SAMPLES.values(), ids=SAMPLES)
 def test_default_test_of_a_caller_who_lets_numpy_raise(make):
     sample = make()

@@ -38,7 +38,7 @@ def test_the_chooser_has_every_question():
     assert len(CALLS) == 18
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("call", CALLS)
 def test_calls_of_the_chooser_run(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

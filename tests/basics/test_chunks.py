@@ -302,6 +302,7 @@ IN_CHUNKS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", thinned(IN_CHUNKS, ["Normal", "MvNormal", "Ensemble", "Laplace, an array in memory"]))
 def test_families_of_dask_arrays(name):
     """The same null distribution as of one chunk in memory."""

@@ -120,7 +120,7 @@ READ = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @table("case", READ)
 def test_forms_of_text(case, run):
     if case is READ["header from 1"]:  # places or names: refused where both are possible
@@ -346,7 +346,7 @@ def test_files_are_read_by_chunks(run, monkeypatch):
 # Missing outcomes.
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("mark", ["", '""', "NA", "NaN", "nan", "None", "null", "<NA>"])
 @pytest.mark.parametrize("header", [[], ["y"]])
 def test_missing_outcomes(mark, header, run):

@@ -561,7 +561,7 @@ class TestRecalibrate:
     def files(self, folder):
         return str(folder / "p.csv"), str(folder / "y.csv")
 
-    @pytest.mark.every(2)
+    @pytest.mark.every(5)
     @pytest.mark.parametrize("method", recalibrate.METHODS)
     def test_report_and_map(self, method, rows, capsys):
         folder, p, y = rows

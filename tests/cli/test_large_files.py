@@ -83,6 +83,7 @@ def run(monkeypatch, capsys):
     return call
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("make", thinned(FILES, ["csv with missing outcomes", "parquet", "arrays"]))
 def test_redraws_are_those_of_all_rows_in_memory(make, tmp_path, run, monkeypatch):
     arguments = FILES[make](tmp_path)

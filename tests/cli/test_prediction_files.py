@@ -192,7 +192,7 @@ WITHOUT = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @table("form", WITHOUT)
 def test_missing_outcomes_are_refused_or_dropped(form):
     for p, y in ((P, Y), (ct.Categorical(P), Y), (P1, Y1)):
@@ -570,7 +570,7 @@ def result_of(capsys, *arguments):
     return status, captured.out, captured.err
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", KINDS_OF_FILES)
 def test_every_kind_of_file_gives_the_same_result(name, table, tmp_path, capsys):
     table[ANIMALS].to_csv(tmp_path / "p.csv", index=False)
@@ -585,6 +585,7 @@ def test_every_kind_of_file_gives_the_same_result(name, table, tmp_path, capsys)
     assert got["estimate"] == pytest.approx(expected["estimate"], rel=1e-9)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["a.csv.bz2", "a.parquet", "a.jsonl"])
 def test_groups_clusters_weights_and_features_are_columns_of_one_file(name, table, tmp_path, capsys):
     """As the calls of Python with these columns; predictions and outcomes are those of the other columns."""

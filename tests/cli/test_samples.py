@@ -74,7 +74,7 @@ FORMS = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", FORMS)
 def test_all_forms_give_the_same(name, tmp_path, capsys):
     result = found(tmp_path, capsys, FORMS[name])

@@ -135,6 +135,7 @@ def test_class_wise_error_is_that_of_all_classes(order):
     assert ct.ClasswiseECE(binning, order, "sum")(P, Y) == pytest.approx(np.sum(errors), rel=1e-13)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -67,7 +67,7 @@ def test_sums_of_many_predictions_do_not_drift(b):
     assert ct.ECE(ct.binning.UniformBinning(b))(*ct.top_label(p, y)) == pytest.approx(exact, rel=1e-12)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("distance", DISTANCES)
 @pytest.mark.parametrize("binning", BINNINGS)
 @pytest.mark.parametrize("k", [2, 3, 300])

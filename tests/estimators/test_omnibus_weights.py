@@ -30,7 +30,7 @@ def normalised(w):
     return w * (w.sum() / (w @ w))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("maker", MAKERS)
 def test_equal_weights_are_none_and_only_ratios_matter(maker):
     sample = sample_of(maker)
@@ -96,7 +96,7 @@ def expected_values(component, p, y, w):
     return [[np.average(np.square(one).mean(axis=1), weights=w) - 1.0 for one in z]]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("maker", MAKERS)
 def test_every_component_is_a_weighted_mean(maker):
     sample = sample_of(maker)
@@ -162,6 +162,7 @@ def test_moments_of_residuals_with_weights(dimension):
     assert mean_square(z, w) - 1.0 == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.every(3)
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["classes", "binary", "numbers"])
 @pytest.mark.usefixtures("without_findings")

@@ -155,6 +155,7 @@ def test_errors_are_beyond_those_of_calibrated_models():
     assert "the O:E ratio was 1.5 (95 % CI 1.31 to 1.69)" in result().sentence()
 
 
+@pytest.mark.every(3)
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize(

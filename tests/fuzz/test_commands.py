@@ -125,7 +125,7 @@ def some(name, everything):
     return found if everything else [*found[:2], found[2 + NAMES.index(name) % (len(found) - 2)]]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_files(name, folder, tmp_path, capsys, replications):
     files = {one: (folder / one).read_bytes() for one in FILES}

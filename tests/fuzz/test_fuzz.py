@@ -26,7 +26,7 @@ def check_answer(predictions, targets):
     judged(lambda p, y: ct.calibration_test(p, y, n_resamples=9, rng=1), predictions, targets)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @given(data=st.data())
 def test_families(family, data):
@@ -49,7 +49,7 @@ def test_families(family, data):
     judged(lambda p: p.take(slice(0, 1)), predictions)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", CALLS)
 @given(data=st.data())
 def test_calls(name, data):
@@ -73,7 +73,7 @@ P = np.random.default_rng(1).dirichlet(np.ones(3), 6)
 Y = np.array([0, 1, 2, 0, 1, 2])
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", CALLS)
 def test_things_passed_by_mistake(name, request):
     """In place of the predictions, of the outcomes and of both; all of them in the long run, else some."""

@@ -89,6 +89,7 @@ def test_binned_errors_of_pycalibration():
         assert 0.0 < ct.ECE(binning)(p, y) < 1.0
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("k", [2, 10, 100])
 def test_uniform_labels_of_pycalibration(k):
     """With uniform predictions on the simplex and labels, means of unbiased estimates are 0 and biased ones above."""

@@ -77,6 +77,7 @@ def test_noise_of_class_wise_errors(order, aggregate):
     assert interval.high - interval.estimate == pytest.approx(max(radii), rel=1e-10)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("estimator", [ct.ECE(), ct.MCE(), ct.ClasswiseECE(aggregate="sum")])
 def test_it_has_0_where_the_exact_test_does_not_reject(estimator):
     for share, y in ((0.05, ct.Categorical(P).sample(1)), (0.05, Y), (0.5, ct.Categorical(P).sample(2))):

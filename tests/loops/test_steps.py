@@ -15,7 +15,7 @@ def by_evaluation(x, y):
     return np.sum(np.square(gaps) * np.diff(places))
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(9)
 @pytest.mark.parametrize(("m", "k"), [(1, 1), (1, 4), (5, 5), (6, 4), (7, 3)])
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 4, 5, 9])
 @pytest.mark.parametrize("ties", [False, True])

@@ -135,6 +135,7 @@ def test_bad_estimators_and_certain_predictions():
         ct.PearsonSKCETest(kernel)(ct.Normal([0.0, 1.0, 2.0], 0.0), [0.0, 1.0, 2.0])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_approximations_of_one_limit_law_agree(seed):
     """The bootstrap, the spectrum of the Gram matrix, and a Pearson curve, which is a Gamma law with an offset."""

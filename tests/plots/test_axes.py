@@ -51,7 +51,7 @@ DRAWN = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("function", DRAWN)
 def test_models_share_axes_and_one_legend_below_them(function):
     ax = new_axes()

@@ -228,7 +228,7 @@ def test_every_picture_is_here():
     assert set(PICTURES) == set(plots.__all__) - {"save"}
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", PICTURES)
 def test_nothing_is_cut_or_overprinted_and_all_is_as_it_was(name):
     figure, pixels = drawn(name)

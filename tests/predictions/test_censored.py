@@ -18,6 +18,7 @@ def rejections(n, censoring, scale=1.0, n_sets=200):
     return found / n_sets
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("censoring", [1.19, 0.0, -0.74])  # 20, 50 and 70 % censored
 def test_uniformity_has_its_level(censoring):
     low, high = stats.binom.interval(0.99, 100, 0.05)

@@ -177,6 +177,7 @@ def test_kernels_of_intervals():
     assert FORECAST.default_kernel().target_kernel.resolve_for_targets(FORECAST).width == pytest.approx(spread)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("metric_kernel", [W2, ct.GaussianKernel(ct.Wasserstein(), 0.7)], ids=["exp", "Gaussian"])
 @pytest.mark.parametrize("levels", [LEVELS, [0.3]], ids=["four", "one"])
 @pytest.mark.parametrize("target_kernel", [ct.DeltaKernel(), ct.LaplacianKernel(0.3)], ids=["Delta", "Laplacian"])

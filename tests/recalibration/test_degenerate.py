@@ -128,7 +128,7 @@ def test_log_odds(method):
             assert found or name in ("huge", "ends", "subnormal"), (name, kind)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("method", OF_CLASSES, ids=repr)
 def test_probabilities_of_classes(method):
     tables = (np.full((N, 3), 1.0 / 3.0), np.tile(ROWS[2], (N, 1)), np.eye(3)[np.arange(N) % 3])
@@ -138,7 +138,7 @@ def test_probabilities_of_classes(method):
     assert check(method, ROWS[:2], [0, 1], ROWS)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "method", [method for method in OF_CLASSES if not isinstance(method, DirichletCalibration)], ids=repr
 )

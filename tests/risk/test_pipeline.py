@@ -259,7 +259,7 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("notion", ["canonical", "top_label", "classwise"])
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_data_have_finite_estimates(case, notion):

@@ -180,6 +180,7 @@ def test_picture_of_infinite_evidence():
         evidence(3.0)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_evidence_has_mean_one_after_every_outcome(strategy, monkeypatch):
     """By enumeration of all series of 7 outcomes, of which each changes the predictions that follow."""

@@ -58,6 +58,7 @@ def test_deviates_increase_beyond_the_end_of_the_law(skewness, excess):
     assert (np.sign(found[z != 0.0]) == np.sign(z[z != 0.0])).all()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_sums_have_the_moments_that_are_claimed(family):
     """Means, cumulants and correlations with the first sum of 20 000 redraws of a group."""

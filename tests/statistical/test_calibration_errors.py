@@ -70,6 +70,7 @@ def test_relative_errors_of_few_data(replications):
     assert np.mean(np.abs(errors)) < replications(0.3, 0.15)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("notion", ["canonical", "top_label", "classwise"])
 def test_errors_of_two_classes_are_known(notion, replications):
     """With P(Y = 1 | p) = q(p) the top label has the same deviation, and both classes have it too."""

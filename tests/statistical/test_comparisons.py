@@ -30,6 +30,7 @@ def miscalibrated(n, rng):
     return rows(first), rows(second), rows((first + second) / 2.0).sample(rng)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("make", [calibrated, miscalibrated])
 @pytest.mark.parametrize("n", [50, 250])
 def test_models_of_the_same_error_are_rarely_told_apart(make, n, replications):

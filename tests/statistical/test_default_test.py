@@ -62,6 +62,7 @@ OF_CLASSES = [(n, k, concentration) for n in (16, 50, 250) for k in (2, 10, 100)
 KEPT = [(16, 2, 0.1), (16, 100, 1.0), (50, 10, 0.1), (250, 2, 1.0), (250, 10, 1.0)]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("n", "k", "concentration"), thinned(OF_CLASSES, KEPT))
 def test_exact_tests_of_classes_keep_their_level(n, k, concentration, replications):
     def draw(rng):
@@ -72,6 +73,7 @@ def test_exact_tests_of_classes_keep_their_level(n, k, concentration, replicatio
     assert_level_is_kept(of_classes(n_resamples), draw, n_sets, alphas, spawn(33, n, k, int(10 * concentration)))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("n", "d"), thinned([(n, d) for n in (16, 50, 250) for d in (1, 10)], [(16, 1), (50, 10), (250, 1)])
 )
@@ -81,7 +83,7 @@ def test_exact_tests_of_numbers_keep_their_level(n, d, replications):
     assert_level_is_kept(of_numbers(n_resamples), lambda rng: model.sample(n, rng), n_sets, alphas, spawn(32, n, d))
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_calibrated_predictions_of_every_family_are_rejected_at_the_level(name, replications):
     n_sets, rng = replications(24, 400), spawn(62, list(SETTINGS).index(name))

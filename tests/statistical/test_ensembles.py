@@ -16,6 +16,7 @@ CELLS = [(m, d, n) for m in (1, 5, 20, 51) for d in (1, 3) for n in SETS]
 KEPT = [(1, 1, 16), (5, 3, 16), (20, 1, 16), (51, 3, 16)]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("m", "d", "n"), thinned(CELLS, KEPT))
 def test_perfect_ensembles_are_rejected_as_often_as_they_should(n, m, d, replications, without_findings):
     """Rejections between the 0.5 % and the 99.5 % quantile of the binomial law."""

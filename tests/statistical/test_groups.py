@@ -27,6 +27,7 @@ def wrong(p, y, members, rng):
     return np.where(changed, p.probabilities.argmin(axis=1), y)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("name", "estimator"), [("kernel", ct.SKCE(KERNEL)), ("score", ct.estimators.ExcessBrierScore())]
 )
@@ -50,6 +51,7 @@ def test_familywise_error(name, estimator, one_is_wrong, replications):
     assert not one_is_wrong or found >= 0.6 * number
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "estimator",
     [

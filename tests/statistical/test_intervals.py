@@ -21,6 +21,7 @@ SETTINGS = [(name, n) for name in TRUTH for n in (50, 250)]
 KEPT = [("M1", 50), ("W2", 250), ("OC", 50), ("M2", 50)]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("name", "n"), thinned(SETTINGS, KEPT))
 def test_intervals_cover(name, n, replications):
     number, rng = replications(35, 10_000), spawn(60, n, list(TRUTH).index(name))
@@ -33,6 +34,7 @@ def test_intervals_cover(name, n, replications):
     assert covered.min() >= band(number, 0.94)[0]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("name", "n"), thinned([setting for setting in SETTINGS if setting[0] != "M1"], KEPT[1:]))
 def test_tests_of_margins_have_their_size(name, n, replications):
     """The KCE is the margin."""

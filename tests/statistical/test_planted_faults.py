@@ -15,7 +15,7 @@ pytestmark = pytest.mark.statistical
 IDS = [f"{one.family}: {one.fault}" for one in PLANTED]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("planted", PLANTED, ids=IDS)
 def test_words_are_right(planted, replications):
     n_seeds, n = replications((1, 1000), (4, 2000))

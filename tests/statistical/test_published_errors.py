@@ -17,7 +17,7 @@ REDUCED = {4: 20, 64: 8}
 N_COMPARISONS = 240
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("n", thinned(synthetic.SIZES, REDUCED))
 @pytest.mark.parametrize("model", synthetic.MODELS, ids=lambda model: model.description)
 def test_published_numbers_are_reproduced(model, n, replications):

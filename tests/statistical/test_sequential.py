@@ -92,7 +92,7 @@ def wider(rng, start):
     return ct.Normal(np.zeros(n), 1.0), scales * rng.normal(size=n)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("start", [16, 50, 250, 2000])
 @pytest.mark.parametrize("make", [slower, rarer, tied, wider])
 def test_intervals_for_the_start_of_abrupt_changes(make, start, replications):

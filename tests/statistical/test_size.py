@@ -35,6 +35,7 @@ CELLS = [(n, k, concentration) for n in SIZES for k in CLASSES for concentration
 KEPT = [(16, 2, 0.1), (16, 10, 1.0), (50, 10, 0.1), (250, 2, 1.0)]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("n", "k", "concentration"), thinned(CELLS, KEPT))
 def test_monte_carlo_test_has_its_size(n, k, concentration, replications):
     """Within the 99 % band at all levels.
@@ -153,6 +154,7 @@ BOUNDED = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kernel", BOUNDED.values(), ids=BOUNDED)
 @pytest.mark.parametrize("n", thinned([4, 20], [4]))
 def test_bounds_keep_every_level_with_matrices_and_sums(kernel, n, replications):

@@ -8,7 +8,7 @@ from .worst_sizes import STATED, TESTS, rate
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("name", STATED)
 def test_stated_sizes_hold(name, replications):
     stated, worst = STATED[name]

@@ -92,6 +92,7 @@ class TestFit:
 
 
 class TestSearch:
+    @pytest.mark.every(3)
     @pytest.mark.parametrize(("bias", "power", "alpha"), [(0.5, 0.8, 0.05), (0.1, 0.9, 0.05), (0.3, 0.6, 0.01)])
     def test_finds_the_size_of_the_closed_form(self, bias, power, alpha):
         result = ct.sample_size(mean_test, model(bias), power=power, alpha=alpha, n_simulations=400, rng=1)

@@ -146,7 +146,7 @@ def test_what_cannot_come_in_chunks_is_refused():
     assert one.n == 50
 
 
-def test_many_classes_come_in_chunks():
+def test_many_classes_come_in_chunks(without_findings):
     rng = np.random.default_rng(9)
     p = rng.dirichlet(np.full(40, 0.1), 300)
     labels = (p.cumsum(axis=1) < rng.random(300)[:, None]).sum(axis=1)

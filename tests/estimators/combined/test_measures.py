@@ -169,7 +169,7 @@ TRUTHS = {
 }
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("truth", TRUTHS)
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("n", [25, 300])

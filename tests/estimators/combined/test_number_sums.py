@@ -86,7 +86,7 @@ def assert_close(result, expected, rounding=1e-9):
     assert [one.words for one in result.findings] == [one.words for one in expected.findings]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", thinned(ALL, KEPT))
 def test_results_do_not_depend_on_chunks_or_their_order(name, monkeypatch):
     whole, rounding = updated(accumulator(name), name, 0, N).result(), 1e-4 if name in BY_QUADRATURE else 1e-9

@@ -82,6 +82,7 @@ def test_the_combination_treats_all_columns_alike(maker):
     assert values.shape[0] == sum(component.n_values for component in estimator.components)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("maker", samples())
 def test_every_family_has_a_default_test(maker):
     sample = maker()

@@ -19,7 +19,7 @@ def h_matrix(kernel, predictions, y):
     )
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(9)
 @pytest.mark.parametrize(("maker", "kernel"), CASES[::3])
 def test_mean_over_pairs_in_different_clusters(maker, kernel):
     sample = maker()

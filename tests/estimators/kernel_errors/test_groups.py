@@ -122,7 +122,7 @@ def h_matrix_of_weighted(kernel, predictions, y):
     )
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(9)
 @pytest.mark.parametrize(("maker", "kernel"), CASES)
 def test_weighted_mean_of_h(maker, kernel):
     sample = maker()

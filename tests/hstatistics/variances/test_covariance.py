@@ -20,7 +20,7 @@ def covariance(kernel, predictions, locations):
     return hcovariance.deviation_covariance(kernel, predictions, locations, np.random.default_rng(1))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("maker", "kernel"), thinned(CENTRED, first_of_each(CENTRED)), ids=lambda part: getattr(part, "__name__", "")
 )

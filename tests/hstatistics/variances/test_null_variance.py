@@ -63,6 +63,7 @@ SUM = TV + MATRIX
 LAPLACE = ct.ProductKernel(ct.ExponentialKernel(ct.Wasserstein(), 1.0), ct.LaplacianKernel(bandwidth=0.5))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("p", "kernel", "formula"),
     [

@@ -67,7 +67,7 @@ settings = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @settings
 @pytest.mark.parametrize("n_kernels", [1, 2, 4, 5, LANES])
 def test_several_kernels(k, bases, label_type, n_kernels):
@@ -108,6 +108,7 @@ def test_gathered_sums(label_type):
     assert gathered_sums(values, labels) == pytest.approx(expected, rel=1e-13)
 
 
+@pytest.mark.every(3)
 @pytest.mark.usefixtures("few_labels")
 @pytest.mark.parametrize("label_type", [np.uint8, np.int32])
 def test_sums_of_groups_and_classes(label_type):
@@ -151,7 +152,7 @@ def test_no_sum_depends_on_the_other_redraws():
     assert np.array_equal(tables_by_label(values, labels)[3:5], tables_by_label(values, labels[3:5]))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("place", [*PLACES, (5, 5, 9, 9), (2, 2, 1, 1)])
 @pytest.mark.parametrize(("k", "label_type"), [(3, np.uint8), (300, np.uint16), (40, np.int64)])
 def test_tables_of_the_kernel_of_labels(place, k, label_type):

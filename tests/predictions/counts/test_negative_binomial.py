@@ -62,6 +62,7 @@ def test_mean_and_dispersion():
     assert ct.NegativeBinomial([2.0, 3.0], 0.5).mean.tolist() == [2.0, 3.0]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dispersion", [1e-9, 1e-14, 1e-200])
 def test_without_dispersion_it_is_poisson(dispersion):
     mean = np.array([0.0, 0.2, 5.0, 40.0])

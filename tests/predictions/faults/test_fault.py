@@ -160,6 +160,7 @@ def test_shifts_are_positive_in_their_direction():
 CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("family", ["ordered", "quantiles", "normal"])
 @pytest.mark.parametrize("half", [-1, 1])
 @pytest.mark.parametrize("shift", [-0.6, 0.6])

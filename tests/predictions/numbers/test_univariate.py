@@ -95,7 +95,7 @@ def test_skce_is_off_by_less_than_one_percent_of_its_standard_deviation(law, ker
     assert abs(mean_upper(fast) - mean_upper(slow)) < 0.01 * np.sqrt((pairs**2).mean() / len(pairs))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.describe_for_targets())
 @pytest.mark.parametrize("name", FAMILIES)
 def test_expectations_against_means_over_draws(name, kernel):

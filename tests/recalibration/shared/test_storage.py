@@ -136,7 +136,7 @@ def test_a_map_is_read_as_it_was_saved(name, tmp_path):
     np.testing.assert_array_equal(answer_of(loaded, given), answer_of(fitted, given))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("name", MAPS)
 def test_changed_arrays_are_refused_or_harmless(name, tmp_path):
     fitted, given = fitted_map(name)
