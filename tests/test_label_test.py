@@ -35,6 +35,7 @@ def test_the_worst_label_is_named_with_its_rates():
     assert "1 of 20 labels: 7" in str(result)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_labels_have_the_pvalues_of_the_default_test_of_their_own():
     """The same null distribution, of other redraws."""
     p, y = one_bad(n_labels=4)
@@ -45,6 +46,7 @@ def test_labels_have_the_pvalues_of_the_default_test_of_their_own():
         assert one.pvalue == pytest.approx(alone.pvalue, abs=0.05)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_small_pvalues_have_more_redraws():
     p, y = one_bad(n_labels=12)
     y[:, 7] = True
@@ -58,6 +60,7 @@ def test_small_pvalues_have_more_redraws():
     assert np.allclose(others * 200, np.round(others * 200))
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_independent_labels_are_compared_with_joint_redraws():
     p, y = one_bad()
     result = ct.calibration_test(ct.MultiLabel(p, independent=True), y, n_resamples=199, rng=1)
@@ -113,6 +116,7 @@ def test_impossible_outcomes():
     assert "p = 0 for 1, because an outcome occurred to which probability 0 was given" in result.notes
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_certain_predictions_and_labels_that_never_occur():
     p = np.stack([np.zeros(20), np.ones(20), np.full(20, 1e-9)], axis=1)
     result = ct.calibration_test(ct.MultiLabel(p), np.round(p), n_resamples=99, rng=1)

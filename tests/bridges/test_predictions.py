@@ -80,6 +80,7 @@ def test_discrete_models():
         predictions_of(fitted)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_a_wrong_variance_is_found_and_a_right_one_is_not():
     y = 2.0 * RNG.negative_binomial(1, 0.3, 2 * N)
     fitted = glm("Poisson", y)

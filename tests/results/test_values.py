@@ -115,6 +115,7 @@ def test_statistics_of_textbooks():
     assert top.effect_size.value == pytest.approx(top.estimate - top.null_distribution.mean())
 
 
+@pytest.mark.usefixtures("without_findings")
 class TestStatisticsThatGrowWithN:
     """Outcomes of exact frequencies: what a statistic measures is known to rounding, and so is its mean by chance."""
 
