@@ -20,7 +20,7 @@ h((p, y), (p', y'))                   ``h_tile``                    ``caltest.hs
 SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.estimators.kernel_errors.skce``
 SKCE_ul, SKCE_{k,B}: blocks           ``BlockSKCE``                 ``caltest.estimators.kernel_errors.skce``
 SKCE with landmarks, for large n      ``LowRankSKCE``               ``caltest.estimators.kernel_errors.low_rank``
-UCME, test locations T_j              ``UCME``                      ``caltest.estimators.kernel_errors.ucme``
+UCME, test locations T_j              ``UCME``                      ``caltest.estimators.kernel_errors.skce``
 ECE                                   ``ECE``                       ``caltest.estimators.binned_errors``
 MMCE                                  ``MMCE``                      ``caltest.estimators.kernel_errors.mmce``
 D_b, D_uq, D_l: bounds                ``DistributionFreeBound``     ``caltest.nulls.bounds``
@@ -29,7 +29,7 @@ A_uq: bootstrap                       ``ArconesGineBootstrap``      ``caltest.nu
 C: consistency resampling             ``ConsistencyResampling``     ``caltest.nulls.bootstraps``
 E: likelihood ratio, e-value          ``LogLikelihoodRatio``        ``caltest.estimators.scores``
 Q_n: CME test                         ``HotellingNull``             ``caltest.nulls.limit_laws``
-pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.kernel_errors.cross``
+pairs between two halves              ``CrossSKCE``                 ``caltest.estimators.kernel_errors.skce``
 h(p, p'), R_CE(h): squared errors     ``ErrorFunction``             ``caltest.risk.base``
 h_bin, h_kde, h_kkr, h_ukkr           ``BinnedErrorFunction``, ...  ``caltest.risk``
 E_t: martingale, evidence over time   ``SequentialCalibrationTest`` ``caltest.sequential``

@@ -17,10 +17,6 @@ from caltest._results.calibration_test_result import (
     ComponentResult as ComponentResult,
 )
 from caltest._results.citations import bibtex as bibtex
-from caltest._results.group_result import (
-    GroupCalibrationTestResult as GroupCalibrationTestResult,
-    GroupResult as GroupResult,
-)
 from caltest._results.measures import Detectable as Detectable, Measure as Measure
 from caltest._results.multi_label_result import LabelResult as LabelResult, MultiLabelTestResult as MultiLabelTestResult
 from caltest._results.values import (
@@ -35,8 +31,8 @@ from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparis
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors
 from caltest.decompositions.score_decomposition import ScoreDecomposition as ScoreDecomposition
 from caltest.estimators.classical.cox import CoxCalibrationResult as CoxCalibrationResult
-from caltest.fields._survival.result import SurvivalCalibration as SurvivalCalibration, SurvivalGroup as SurvivalGroup
-from caltest.fields.bayesian.result import (
+from caltest.fields._survival import SurvivalCalibration as SurvivalCalibration, SurvivalGroup as SurvivalGroup
+from caltest.fields.bayesian.calibration import (
     ParameterRanks as ParameterRanks,
     SimulationBasedCalibrationResult as SimulationBasedCalibrationResult,
 )
@@ -52,6 +48,7 @@ from caltest.fields.weather.result import (
     PartResult as PartResult,
     VerificationResult as VerificationResult,
 )
+from caltest.group_test import GroupCalibrationTestResult as GroupCalibrationTestResult, GroupResult as GroupResult
 from caltest.intervals.noise_floor import NoiseFloor as NoiseFloor
 from caltest.risk.base import RiskEstimate as RiskEstimate
 from caltest.risk.error_estimate import (
@@ -61,7 +58,7 @@ from caltest.risk.error_estimate import (
 )
 from caltest.sequential.change import Change as Change
 from caltest.sequential.monitor import Alarm as Alarm, MonitorResult as MonitorResult
-from caltest.sequential.sequential_result import SequentialTestResult as SequentialTestResult
+from caltest.sequential.sequential_test import SequentialTestResult as SequentialTestResult
 from caltest.slices.slice_result import Slice as Slice, SliceSearchResult as SliceSearchResult
 from caltest.studies.power import PowerResult as PowerResult
 from caltest.studies.power_curve import PowerCurve as PowerCurve

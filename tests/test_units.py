@@ -15,7 +15,7 @@ from caltest.hstatistics.variances.covariance import whitening
 from caltest.hstatistics.variances.jackknife import jackknife
 from caltest.kernels.matrix import rank_on_residuals
 from caltest.nulls.limit_laws import Moments, NormalNull, _t_squared
-from caltest.predictions.faults.places import varies
+from caltest.predictions.faults.fault import varies
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(20, 3))

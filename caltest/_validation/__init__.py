@@ -10,7 +10,6 @@ from caltest._validation.arrays import (
     refuse_rows as refuse_rows,
     same_length as same_length,
 )
-from caltest._validation.called_with_data import CalledWithData as CalledWithData
 from caltest._validation.labels import (
     LARGEST_COUNT as LARGEST_COUNT,
     class_in_words as class_in_words,
@@ -30,6 +29,7 @@ from caltest._validation.probabilities import (
     probability_vector as probability_vector,
 )
 from caltest._validation.settings import (
+    CalledWithData as CalledWithData,
     Settings as Settings,
     at_least as at_least,
     choice as choice,

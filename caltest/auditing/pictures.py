@@ -25,7 +25,7 @@ class Picture:
     @cached_property
     def svg(self) -> str:
         """An SVG element, drawn when a page asks for it; or why there is none."""
-        from caltest.plots._svg import svg_of
+        from caltest.plots._axes import svg_of
 
         try:
             return svg_of(self.draw, self.alternative, self.size)

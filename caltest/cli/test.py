@@ -12,7 +12,6 @@ from caltest._basics.files import holds_objects
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.group_result import GroupCalibrationTestResult
 from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
 from caltest._results.tables import Table
 from caltest.cli.large_files import Files, tested_in_parts
@@ -21,6 +20,7 @@ from caltest.cli.options import add, command, names_of, outcomes_of, show
 from caltest.cli.prediction_files import check_different, kept, read_columns, read_one_file, read_sample, read_weights
 from caltest.cli.samples import ece_note, read_samples
 from caltest.default_test import weighted
+from caltest.group_test import GroupCalibrationTestResult
 from caltest.predictions import Sample
 
 

@@ -39,7 +39,6 @@ from caltest.estimators.classical.t_cal import TCal as TCal
 from caltest.estimators.classical.threshold_decisions import ThresholdDecisionError as ThresholdDecisionError
 from caltest.estimators.combined.omnibus import Omnibus as Omnibus
 from caltest.estimators.kernel_errors.cluster_skce import ClusterSKCE as ClusterSKCE, one_per_cluster as one_per_cluster
-from caltest.estimators.kernel_errors.cross import CrossSKCE as CrossSKCE, OutcomeTerms as OutcomeTerms
 from caltest.estimators.kernel_errors.feature_skce import FeatureSKCE as FeatureSKCE
 from caltest.estimators.kernel_errors.groups import (
     GroupMaximum as GroupMaximum,
@@ -50,8 +49,13 @@ from caltest.estimators.kernel_errors.kernel_estimator import FamilyKernel as Fa
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE as LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import MaxSKCE as MaxSKCE
 from caltest.estimators.kernel_errors.mmce import MMCE as MMCE
-from caltest.estimators.kernel_errors.skce import SKCE as SKCE, BlockSKCE as BlockSKCE
-from caltest.estimators.kernel_errors.ucme import UCME as UCME
+from caltest.estimators.kernel_errors.skce import (
+    SKCE as SKCE,
+    UCME as UCME,
+    BlockSKCE as BlockSKCE,
+    CrossSKCE as CrossSKCE,
+    OutcomeTerms as OutcomeTerms,
+)
 from caltest.estimators.scores import (
     ClusterLikelihoodRatio as ClusterLikelihoodRatio,
     ExcessBrierScore as ExcessBrierScore,

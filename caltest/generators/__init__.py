@@ -14,13 +14,14 @@ predictions of a generator, ``Resampled`` to those of a user.
 
 from caltest._basics import names as _names
 from caltest.generators.base import Distortion as Distortion, Generator as Generator
-from caltest.generators.distorted import Distorted as Distorted, Resampled as Resampled
 from caltest.generators.distortions import (
     Bias as Bias,
     ClassDistortion as ClassDistortion,
     Contamination as Contamination,
+    Distorted as Distorted,
     LabelNoise as LabelNoise,
     Outliers as Outliers,
+    Resampled as Resampled,
     Rotation as Rotation,
     Scaling as Scaling,
     Tempering as Tempering,

@@ -10,8 +10,7 @@ import scipy
 from caltest._basics.numerics import Array, FloatArray, generator_of
 from caltest._validation import number_of_observations, switch, whole, whole_number
 from caltest.generators.base import Generator, number_within, positive_numbers, probabilities_of_classes
-from caltest.generators.distorted import Distorted
-from caltest.generators.distortions import Rotation, Tempering, Wave
+from caltest.generators.distortions import Distorted, Rotation, Tempering, Wave
 from caltest.kernels import ProductKernel
 from caltest.predictions import Categorical, MvNormal, Normal, Predictions
 

@@ -13,12 +13,6 @@ from caltest.plots.curves import (
     risk_curves as risk_curves,
 )
 from caltest.plots.errors import residual_spread as residual_spread, windows as windows
-from caltest.plots.fields import (
-    clinical_curve as clinical_curve,
-    decision_curve as decision_curve,
-    rank_ecdf as rank_ecdf,
-    verification as verification,
-)
 from caltest.plots.reliability import (
     calibration_belt as calibration_belt,
     classwise_reliability as classwise_reliability,
@@ -26,7 +20,14 @@ from caltest.plots.reliability import (
     reliability_curve as reliability_curve,
     reliability_diagram as reliability_diagram,
 )
-from caltest.plots.results import forest as forest, null_histogram as null_histogram
+from caltest.plots.results import (
+    clinical_curve as clinical_curve,
+    decision_curve as decision_curve,
+    forest as forest,
+    null_histogram as null_histogram,
+    rank_ecdf as rank_ecdf,
+    verification as verification,
+)
 from caltest.plots.scores import murphy_diagram as murphy_diagram, score_plane as score_plane
 from caltest.plots.simplex import simplex_map as simplex_map
 from caltest.plots.transforms import coverage_curve as coverage_curve, pit_histogram as pit_histogram

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
+from html import escape
 from importlib import import_module
+from io import StringIO
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +15,7 @@ from caltest._basics.numerics import Array, FloatArray, band_of_redraws, own_err
 from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
+from caltest._results.tables import printable
 from caltest._validation import fraction, whole_number
 from caltest.predictions import Bernoulli, Predictions, Sample
 from caltest.predictions.reductions import classwise, reduce_to_binary
@@ -358,3 +361,24 @@ def finish(
     ax.tick_params(labelbottom=False)
     ax.xaxis.set_label_coords(0.5, 0.0, transform=below(ax, HISTOGRAM, 18.0))
     legend(ax, HISTOGRAM, title=note)
+
+
+def svg_of(draw: Callable[..., Any], alternative: str, size: tuple[float, float]) -> str:
+    """An SVG element of what a function draws into ``ax``, with what it shows in words.
+
+    The size is in inches; the page sets the width that is shown.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    figure, out = Figure(figsize=size, layout="constrained"), StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": alternative, "font.family": "sans-serif"}):
+        draw(ax=figure.add_subplot())
+        figure.savefig(out, format="svg", metadata={"Date": None})
+    svg = out.getvalue()
+    svg = svg[svg.index("<svg") :]
+    # Names in several pictures of one page must differ.
+    mark = re.sub(r"\W", "", alternative)
+    svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{mark}-", svg)
+    named = f'<svg role="img" aria-label="{escape(alternative)}" viewBox='
+    return printable(re.sub(r"<svg [^>]*?viewBox=", lambda _: named, svg, count=1))

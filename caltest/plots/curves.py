@@ -12,8 +12,7 @@ from caltest.recalibration.base import ProbabilityMap
 from caltest.recalibration.gaussian_process.map import GPMap
 from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
 from caltest.sequential.monitor import CalibrationMonitor, MonitorResult
-from caltest.sequential.sequential_result import SequentialTestResult
-from caltest.sequential.sequential_test import SequentialCalibrationTest
+from caltest.sequential.sequential_test import SequentialCalibrationTest, SequentialTestResult
 from caltest.studies.power_curve import PowerCurve
 
 

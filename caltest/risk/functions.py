@@ -12,8 +12,7 @@ from caltest._basics.numerics import FloatArray, ranges, read_only
 from caltest._loops.statistics.class_shares import class_shares, shares_on_line
 from caltest._validation import optional, positive_number, whole
 from caltest.binning import quantile_ranks
-from caltest.risk.base import BilinearForm, ErrorFunction, Fits, positive_settings, settings
-from caltest.risk.data import CalibrationData
+from caltest.risk.base import BilinearForm, CalibrationData, ErrorFunction, Fits, positive_settings, settings
 
 N_BINS = tuple(range(5, 101, 5))
 """Numbers of bins tried by Gruber and Bach 2024, appendix B."""

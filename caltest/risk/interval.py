@@ -11,7 +11,7 @@ from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, own_er
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import at_least, fraction, whole_number
 from caltest.predictions.convert import as_sample
-from caltest.risk.data import CalibrationData, KernelSpectrum
+from caltest.risk.base import CalibrationData, KernelSpectrum
 from caltest.risk.functions import MAX_RANK, TOLERANCE
 
 GAMMAS = 1.0, 4.0, 16.0

@@ -9,7 +9,7 @@ import scipy
 from caltest._basics.numerics import FloatArray
 from caltest._results.report import pvalue_phrase
 from caltest.predictions import Sample
-from caltest.predictions.faults.places import ranks
+from caltest.predictions.faults.fault import ranks
 
 FEWEST = 10
 """Pairs of rows from which on the normal limit holds."""

@@ -17,7 +17,7 @@ from caltest.predictions import Sample
 from caltest.sequential.bets import Bets
 from caltest.sequential.betting import Betting, State, Strategy
 from caltest.sequential.change import Change, change_of
-from caltest.sequential.sequential_result import ASSUMPTIONS, format_evalue
+from caltest.sequential.sequential_test import ASSUMPTIONS, format_evalue
 
 
 @dataclass(frozen=True)

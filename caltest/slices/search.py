@@ -15,8 +15,8 @@ from caltest._validation import fraction, one_of, positive_number, switch, whole
 from caltest._validation.columns import Column, columns_of
 from caltest.predictions.convert import as_sample
 from caltest.slices.errors import Errors, errors_of
+from caltest.slices.group_sums import AT_ONCE, adjusted_by_redraws
 from caltest.slices.slice_result import Slice, SliceSearchResult
-from caltest.slices.step_down import AT_ONCE, adjusted_by_redraws
 
 Kind = Literal["bias", "confidence", "both"]
 

@@ -226,7 +226,7 @@ def test_pictures_are_drawn_when_a_page_asks_for_them(monkeypatch):
     def fails(*_):
         raise ValueError("<nothing> to draw")
 
-    monkeypatch.setattr("caltest.plots._svg.svg_of", fails)
+    monkeypatch.setattr("caltest.plots._axes.svg_of", fails)
     assert str(audit)
     assert audit.to_dict()
     assert audit.to_junit()

@@ -9,8 +9,8 @@ from scipy import stats
 
 import caltest as ct
 from caltest.fields.bayesian import loo_pit, simulation_based_calibration
+from caltest.fields.bayesian.calibration import RankLaw, ranks_of
 from caltest.fields.bayesian.draws import posteriors_of
-from caltest.fields.bayesian.ranks import RankLaw, ranks_of
 
 
 def right(rng, n=40, m=9, discrete=False):

@@ -12,10 +12,9 @@ from scipy.special import expit
 
 import caltest as ct
 from caltest.fields import clinical
-from caltest.fields.clinical.concordance import interval_of_concordance
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, logistic_fits, spline_basis
 from caltest.fields.clinical.sample_size import _newcombe_size
-from caltest.fields.clinical.validation import _notes_of_rounding, _too_few
+from caltest.fields.clinical.validation import _notes_of_rounding, _too_few, interval_of_concordance
 
 
 def data(n=600, seed=3, wrong=lambda p: 1.3 * p + 0.03):

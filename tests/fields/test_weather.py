@@ -8,9 +8,9 @@ from scipy import optimize, stats
 
 import caltest as ct
 from caltest.fields import weather
+from caltest.fields.weather.crps import stochastic_parts
 from caltest.fields.weather.histogram import band_depth, reduced, variogram
-from caltest.fields.weather.ranks import Exchanged, Ranks, contrasts, parts_of
-from caltest.fields.weather.stochastic import stochastic_parts
+from caltest.fields.weather.testing import Exchanged, Ranks, contrasts, parts_of
 
 
 def of_counts(counts):

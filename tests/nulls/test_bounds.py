@@ -103,8 +103,8 @@ def test_terms_are_means_of_h(maker, kernel, monkeypatch):
     h = h_tile(kernel, sample, sample)
     terms = h[np.ix_(first, other)].mean(axis=1)
     assert estimator.terms(sample) == pytest.approx(terms, abs=1e-14)
-    monkeypatch.setattr("caltest.estimators.kernel_errors.cross.ROWS", 3)
-    monkeypatch.setattr("caltest.estimators.kernel_errors.cross.COLUMNS", 4)
+    monkeypatch.setattr("caltest.estimators.kernel_errors.skce.ROWS", 3)
+    monkeypatch.setattr("caltest.estimators.kernel_errors.skce.COLUMNS", 4)
     assert estimator.terms(sample) == pytest.approx(terms, abs=1e-14)
     assert estimator.estimate(sample) == pytest.approx(terms.mean(), abs=1e-14)
 
@@ -116,8 +116,8 @@ def test_split():
 @pytest.mark.parametrize(("maker", "kernel"), FINITE, ids=lambda part: getattr(part, "__name__", ""))
 def test_terms_of_all_outcomes(maker, kernel, monkeypatch):
     """The terms for other targets of the first half are those that the estimator has for them."""
-    monkeypatch.setattr("caltest.estimators.kernel_errors.cross.ROWS", 5)
-    monkeypatch.setattr("caltest.estimators.kernel_errors.cross.COLUMNS", 4)
+    monkeypatch.setattr("caltest.estimators.kernel_errors.skce.ROWS", 5)
+    monkeypatch.setattr("caltest.estimators.kernel_errors.skce.COLUMNS", 4)
     sample, estimator = maker(), ct.estimators.CrossSKCE(kernel)
     possible = estimator.outcome_terms(sample)
     assert possible.observed == pytest.approx(estimator.terms(sample), abs=1e-13)

@@ -13,7 +13,7 @@ from samples import TV, samples
 import caltest as ct
 from caltest.estimators.scores import log_ratios_of
 from caltest.plots import evidence
-from caltest.sequential.sequential_result import format_evalue
+from caltest.sequential.sequential_test import format_evalue
 
 STRATEGIES = ["both", "likelihood", "kernel"]
 

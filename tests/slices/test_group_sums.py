@@ -6,8 +6,7 @@ import caltest as ct
 from caltest._validation.groups import as_groups
 from caltest.group_test import step_down
 from caltest.predictions.convert import as_sample
-from caltest.slices.group_sums import IMPOSSIBLE, WEIGHT, GroupSums, normal_deviates
-from caltest.slices.step_down import adjusted_by_redraws
+from caltest.slices.group_sums import IMPOSSIBLE, WEIGHT, GroupSums, adjusted_by_redraws, normal_deviates
 
 N, G = 300, 40
 RNG = np.random.default_rng(2)

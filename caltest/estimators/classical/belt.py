@@ -10,7 +10,7 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest._results.values import EffectSize
 from caltest._validation import fraction, whole
 from caltest.estimators.classical.base import BinaryStatistic
-from caltest.estimators.classical.logistic import GAIN, LogOdds
+from caltest.estimators.classical.cox import GAIN, LogOdds
 from caltest.predictions import Predictions
 
 HIGHEST = 4

@@ -26,7 +26,7 @@ from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.classes.finite import SMALLEST, FinitePredictions
 from caltest.predictions.faults import Faults
 from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen
-from caltest.predictions.faults.places import cosines, cosines_of_ranks, varies
+from caltest.predictions.faults.fault import cosines, cosines_of_ranks, varies
 
 MOST_CLASSES = 32
 """Classes up to which labels are counted in cells."""

@@ -16,7 +16,7 @@ from caltest._basics.threads import threaded
 from caltest._validation.columns import NONE_VARIES, Coding, coded, missing_in, named_columns, numbers_in
 from caltest.estimators.combined.components import Column, Component
 from caltest.predictions import Predictions
-from caltest.predictions.faults.places import cosines_of_ranks, ranks
+from caltest.predictions.faults.fault import cosines_of_ranks, ranks
 from caltest.predictions.standard_scores import scores_of
 
 COSINES = 6

@@ -1,6 +1,8 @@
-"""Simulation-based calibration: draws and the parameters that made the data should be alike."""
+"""Simulation-based calibration: ranks of the truth among posterior draws, redrawn, and what they say."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -14,13 +16,245 @@ from caltest._basics.numerics import (
     seed_of,
     step_down,
 )
+from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase
+from caltest._results.tables import Page, Table, TabularResult
+from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, whole_number
 from caltest.estimators import SKCE
 from caltest.fields.bayesian.draws import Posteriors, posteriors_of
-from caltest.fields.bayesian.ranks import RankLaw, chosen, normal_scores, ranks_of, shape_of
-from caltest.fields.bayesian.result import ParameterRanks, SimulationBasedCalibrationResult
 from caltest.predictions import Ensemble
 from caltest.predictions.misread import in_another_unit
+
+POINTS = 100
+"""Ranks, at most, at which distribution functions are compared."""
+
+
+@dataclass(frozen=True)
+class RankLaw:
+    """The law of how many of n ranks, uniform on 0 to m, are below each of some ``points`` (L,), ranks k.
+
+    On average it is the share ``k / (m + 1)`` of them. ``surprises`` (L, n + 1) are
+    ``-log(2 min(P(X <= x), P(X >= x)))`` for X binomial with n and the share, at least 0.
+    """
+
+    points: IntArray
+    shares: FloatArray
+    surprises: FloatArray
+
+    @classmethod
+    def of(cls, n: int, m: int) -> "RankLaw":
+        """The law for n simulations of m draws."""
+        from scipy.special import bdtr
+
+        points = np.unique(np.linspace(1, m, min(m, POINTS)).round().astype(np.intp))
+        shares = points / (m + 1.0)
+        x = np.arange(n + 1.0)
+        below = bdtr(x, n, shares[:, None])
+        # P(X >= x) is the probability that the n - X others are at most n - x: no cancellation.
+        above = bdtr(n - x, n, 1.0 - shares[:, None])
+        tails = np.clip(2.0 * np.minimum(below, above), 1e-300, 1.0)
+        return cls(points, shares, -np.log(tails))
+
+    def counts(self, ranks: IntArray) -> IntArray:
+        """(L, B) how many of ranks (n, B) are below each point."""
+        n_points, size = self.points.size, ranks.shape[1]
+        cells = np.searchsorted(self.points, ranks, side="right") * size + np.arange(size)
+        table = np.bincount(cells.ravel(), minlength=(n_points + 1) * size).reshape(n_points + 1, size)
+        counts: IntArray = np.cumsum(table, axis=0)[:-1]
+        return counts
+
+    def statistics(self, ranks: IntArray) -> FloatArray:
+        """(B,) the largest surprise over all points."""
+        counts = self.counts(ranks)
+        return np.asarray(np.take_along_axis(self.surprises, counts, axis=1).max(axis=0))
+
+    def band(self, maxima: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+        """Shares (L,) between which all curves stay with the level, from observed and redrawn maxima (B + 1,)."""
+        critical = np.sort(maxima)[ceil(level * maxima.size - 1e-9) - 1]
+        inside = self.surprises <= critical
+        n = inside.shape[1] - 1
+        return inside.argmax(axis=1) / n, (n - inside[:, ::-1].argmax(axis=1)) / n
+
+
+def ranks_of(pools: FloatArray, rng: np.random.Generator) -> IntArray:
+    """(n, m + 1) the rank of each value of pools (n, m + 1), from 0 on, equal ones in random order."""
+    order = np.lexsort((rng.random(pools.shape), pools), axis=1)
+    return np.asarray(np.argsort(order, axis=1))
+
+
+def chosen(ranks: IntArray, choices: IntArray) -> IntArray:
+    """(n, B + 1) ranks of the truth, the last value of pools, and of redrawn ones (n, B)."""
+    return np.concatenate([ranks[:, -1:], np.take_along_axis(ranks, choices, axis=1)], axis=1)
+
+
+def normal_scores(pools: FloatArray) -> FloatArray:
+    """Pools (n, m + 1, d) with each parameter as normal quantiles of its ranks, the mean of those of equal values."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    return np.asarray(ndtri((rankdata(pools, axis=1) - 0.5) / pools.shape[1]))
+
+
+def shape_of(ranks: IntArray, m: int) -> tuple[float, float]:
+    """Linear and quadratic contrast of ranks (n,) on 0 to m, in standard deviations; 0 where there is none."""
+    u = (2.0 * ranks - m) / (m + 1.0)
+    variance = m * (m + 2.0) / (3.0 * (m + 1.0) ** 2)
+    every = np.square((2.0 * np.arange(m + 1) - m) / (m + 1.0))
+    spread = every.std()
+    quadratic = (np.square(u) - every.mean()).sum() / (spread * np.sqrt(u.size)) if spread > 1e-12 else 0.0
+    return float(u.sum() / np.sqrt(variance * u.size)), float(quadratic)
+
+
+@dataclass(frozen=True)
+class ParameterRanks:
+    """The ranks of one parameter, or of one test quantity.
+
+    Attributes
+    ----------
+    finding
+        What the ranks look like, in words that mean something if they are rejected.
+    mean_rank
+        Mean rank of the truth as a share, 0.5 if calibrated.
+    pvalue, adjusted
+        Alone, and adjusted for all parameters and quantities.
+    ranks
+        (n,) of the truth among its draws, from 0 on.
+    shares
+        Share of ranks below each point of the band, which is that of the whole result: there is no ``interval``.
+
+    Examples
+    --------
+    >>> from caltest.fields import bayesian
+    >>> draws = [[[0.1], [0.2], [0.3]], [[1.0], [3.0], [2.0]]]
+    >>> bayesian.simulation_based_calibration(draws, [0.25, 4.0], n_resamples=19, rng=1).rows[0].ranks
+    (2, 3)
+    """
+
+    name: str
+    finding: str
+    mean_rank: float
+    pvalue: float
+    adjusted: float
+    ranks: tuple[int, ...]
+    shares: tuple[float, ...]
+    interval: ConfidenceInterval | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SimulationBasedCalibrationResult(TabularResult, Stored):
+    """Ranks of all parameters and the test of all of them together. Printing it gives the verdict and a table.
+
+    Attributes
+    ----------
+    rows
+        Parameters, then test quantities.
+    n, n_draws, thin
+        Simulations, draws of each that remain, and the step between them.
+    pvalue
+        Of the hypothesis that all posteriors are right, exact: twice the smaller of the two below, or that of ranks
+        alone.
+    ranks_pvalue
+        The smallest adjusted p-value of ``rows``.
+    joint_pvalue
+        Of the kernel test of all parameters together; None for one parameter.
+    points, lowest, highest
+        Shares at which distribution functions of ranks are compared, and the ends of their band there.
+    confidence_level
+        Probability, at least, that all curves of right posteriors are in the band.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caltest.fields import bayesian
+    >>> rng = np.random.default_rng(1)
+    >>> result = bayesian.simulation_based_calibration(rng.normal(size=(50, 20, 2)), rng.normal(size=(50, 2)), rng=1)
+    >>> result
+    <simulation-based calibration of 2 parameters: p = 1, n = 50>
+    """
+
+    rows: tuple[ParameterRanks, ...]
+    n: int
+    n_draws: int
+    thin: int
+    pvalue: float
+    ranks_pvalue: float
+    joint_pvalue: float | None
+    pvalue_kind: str
+    points: tuple[float, ...]
+    lowest: tuple[float, ...]
+    highest: tuple[float, ...]
+    confidence_level: float
+    n_resamples: int
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    picture = "rank_ecdf"
+    citations = ("talts2018", "modrak2022", "sailynoja2022", "westfall1993", "widmann2021")
+
+    def __repr__(self) -> str:
+        what = f"{len(self.rows)} parameter{'s' if len(self.rows) > 1 else ''}"
+        return f"<simulation-based calibration of {what}: {pvalue_phrase(self.pvalue)}, n = {self.n}>"
+
+    def rejected(self, alpha: float = 0.05) -> tuple[ParameterRanks, ...]:
+        """Parameters and quantities whose ranks are rejected at a level, the smallest p-value first.
+
+        Their adjusted p-values are at most alpha, or half of that where the kernel test rejects nothing (Holm).
+        """
+        level = fraction("alpha", alpha)
+        level *= 1.0 if self.joint_pvalue is None or 2.0 * self.joint_pvalue <= level else 0.5
+        return tuple(sorted((one for one in self.rows if one.adjusted <= level), key=lambda one: one.adjusted))
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """What was found, in words."""
+        level = fraction("alpha", alpha)
+        said = at_level(level)
+        if self.pvalue > level:
+            return f"posteriors are not rejected {said}"
+        some = [f"{one.name}: {one.finding}" for one in self.rejected(level)[:3]]
+        if not some:
+            some = ["ranks of each parameter are as they should be, the parameters together are not"]
+        return f"posteriors are wrong {said} ({'; '.join(some)})"
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """One sentence for a paper: simulations, draws, p-values, and the parameters that are rejected."""
+        names = [f"{one.name} ({one.finding}, {pvalue_phrase(one.adjusted)})" for one in self.rejected(alpha)]
+        joint = (
+            "" if self.joint_pvalue is None else f", a kernel test of all together {pvalue_phrase(self.joint_pvalue)}"
+        )
+        return (
+            f"Posteriors were tested by simulation-based calibration with {self.n} simulations of {self.n_draws} draws "
+            f"({pvalue_phrase(self.pvalue)}); ranks, adjusted for {len(self.rows)} parameters and quantities by the "
+            f"step-down maximum over {self.n_resamples} redraws, had {pvalue_phrase(self.ranks_pvalue)}{joint}: "
+            f"{listed(names) if names else 'no ranks were rejected'}."
+        )
+
+    def table(self) -> Table:
+        header = ["parameter", "mean rank", "p-value", "adjusted", "what the ranks say"]
+        rows, rejected = [], self.rejected()
+        for one in self.rows:
+            said = one.finding if one in rejected else ""
+            pvalues = [format_pvalue(p) for p in (one.pvalue, one.adjusted)]
+            rows.append([one.name, f"{one.mean_rank:.3f}", *pvalues, said])
+        if self.joint_pvalue is not None:
+            rows.append(["all together", "", format_pvalue(self.joint_pvalue), "", "kernel test of vectors"])
+        return [header, *rows]
+
+    def summary(self, alpha: float = 0.05) -> Page:
+        smallest = " (the smallest possible)" if is_smallest(self.ranks_pvalue, self.n_resamples) else ""
+        of_two = "" if self.joint_pvalue is None else ", twice the smaller of ranks and kernel test"
+        found = {
+            "Verdict": self.verdict(alpha),
+            "p-value": f"{format_pvalue(self.pvalue)}, {self.pvalue_kind}{of_two}{smallest}",
+        }
+        what = {
+            "Simulations": f"{self.n}, each with {self.n_draws} draws"
+            + (f", one in {self.thin} of the chain" if self.thin > 1 else ""),
+            "Null": f"which of the {self.n_draws + 1} values is the truth redrawn {self.n_resamples} times",
+            "Assumes": "simulations independent, parameters drawn from the prior of the model, draws exchangeable",
+            "Reproduce": f"rng={self.seed}",
+        }
+        return self._page("Simulation-based calibration", found, what, notes=self.notes)
+
 
 KEPT = 20
 """Draws of each simulation that take part in the kernel test."""

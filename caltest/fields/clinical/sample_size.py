@@ -12,7 +12,7 @@ from caltest._results.tables import Table
 from caltest._results.values import Stored
 from caltest._validation import fraction, positive_number
 from caltest.estimators.classical.base import probability_of_event
-from caltest.fields.clinical.concordance import newcombe_variance
+from caltest.fields.clinical.validation import newcombe_variance
 from caltest.predictions.convert import as_predictions
 
 MOST = 10**12

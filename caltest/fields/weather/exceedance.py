@@ -7,9 +7,8 @@ import numpy as np
 from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate
 from caltest._validation import increasing_numbers, whole_number
 from caltest.fields.weather.forecasts import forecasts_of
-from caltest.fields.weather.ranks import Ranks, Table
 from caltest.fields.weather.result import LeadResult, VerificationResult
-from caltest.fields.weather.testing import Lead, parts_tested, shown, verified
+from caltest.fields.weather.testing import Lead, Ranks, Table, parts_tested, shown, verified
 
 WORDS = {
     "frequency": ("the event is more frequent than in the members", "the event is less frequent than in the members"),

@@ -8,9 +8,8 @@ import numpy as np
 from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
 from caltest._validation import one_of
 from caltest.fields.weather.forecasts import forecasts_of
-from caltest.fields.weather.ranks import Ranks, contrasts
 from caltest.fields.weather.result import LeadResult, VerificationResult
-from caltest.fields.weather.testing import Estimates, Lead, parts_tested, shown, verified
+from caltest.fields.weather.testing import Estimates, Lead, Ranks, contrasts, parts_tested, shown, verified
 
 WORDS = {
     "bias": ("members too low", "members too high"),

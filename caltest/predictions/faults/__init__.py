@@ -4,7 +4,6 @@ A fault is a small class, a likelihood and words; rows are sums that tests compa
 one file here.
 """
 
-from caltest.predictions.faults.fault import Fault, Faults
-from caltest.predictions.faults.sizes import Fit
+from caltest.predictions.faults.fault import Fault, Faults, Fit
 
 __all__ = ["Fault", "Faults", "Fit"]

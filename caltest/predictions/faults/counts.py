@@ -8,10 +8,22 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.counts.law import CountPredictions
-from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Rows, weights_or_ones
-from caltest.predictions.faults.places import Pattern, cosines, halves, varies
+from caltest.predictions.faults.fault import (
+    Fault,
+    Faults,
+    Fit,
+    OfPatterns,
+    Pattern,
+    Rows,
+    about,
+    cosines,
+    count,
+    halves,
+    percent,
+    varies,
+    weights_or_ones,
+)
 from caltest.predictions.faults.scores import CLIPPED
-from caltest.predictions.faults.sizes import Fit, about, count, percent
 
 LEAST_ZERO = 1e-6
 """Predicted probabilities of 0 below which zeros have no row."""

@@ -1,15 +1,192 @@
-"""What a fault is: a family of laws with one parameter, of which calibration is one."""
+"""What a fault is: laws with one parameter, of which calibration is one; its place, and its size in words."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from math import exp
+from dataclasses import dataclass
+from math import copysign, exp, isfinite, pi, sqrt
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray
-from caltest.predictions.faults.places import Pattern
-from caltest.predictions.faults.sizes import Fit, about, sized
+from caltest._basics.numerics import Array, BoolArray, FloatArray
+
+MOST_DIGITS = 4
+"""Of percentages, to which two or more are given."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The parameter t of largest likelihood, a 95 % interval of it, and whether the interval ends where t does."""
+
+    t: float
+    low: float
+    high: float
+    is_open_below: bool = False
+    is_open_above: bool = False
+
+
+def about(number: float, digits: int = 2) -> str:
+    """A number to so many digits, without an exponent unless it is very large or small."""
+    if not isfinite(number):
+        return f"{number:g}"
+    if abs(number) < 1e-100:
+        return "0"
+    if 1e-4 <= abs(number) < 1e6:
+        text = f"{float(f'{number:.{digits - 1}e}'):f}"
+        return text.rstrip("0").rstrip(".")
+    return f"{number:.{digits - 1}e}"
+
+
+def count(number: float) -> str:
+    """A count, or an expected one, without digits that nobody needs."""
+    return f"{number:.0f}" if number >= 100.0 else f"{number:.1f}".removesuffix(".0")
+
+
+def percent(share: float, digits: int = 2) -> str:
+    """A share in percent, such as ``36 %``, with more digits where these would make it 100 %."""
+    while share < 1.0 and digits < MOST_DIGITS and about(100.0 * share, digits) == "100":
+        digits += 1
+    return f"{about(100.0 * share, digits)} %"
+
+
+def percents(*shares: float) -> list[str]:
+    """Shares in percent, with as many digits as it takes to tell those apart that are not equal."""
+    for digits in range(2, MOST_DIGITS + 1):
+        texts = [percent(share, digits) for share in shares]
+        if len(set(texts)) == len(set(shares)):
+            break
+    return texts
+
+
+def sized(fit: Fit, size: Callable[[float], float], text: Callable[[float, int], str] = about) -> str:
+    """A size with its interval, such as ``0.25 (0.2 to 0.31)``, with two digits or more.
+
+    The digits tell the three numbers apart, and from the size of no fault if that is outside the interval.
+    """
+    low, high = sorted((size(fit.low), size(fit.high)))
+    no_fault = size(0.0)
+    for digits in (2, 3, 4):
+        at, ends = text(size(fit.t), digits), [text(low, digits), text(high, digits)]
+        is_told_apart = low <= no_fault <= high or text(no_fault, digits) not in ends
+        if (len({at, *ends}) == 3 and is_told_apart) or fit.is_open_below or fit.is_open_above:
+            break
+    if fit.is_open_above:
+        return f"{at} (at least {ends[0]})"
+    return f"{at} (at most {ends[1]})" if fit.is_open_below else f"{at} ({ends[0]} to {ends[1]})"
+
+
+def sized_shift(fit: Fit, factor: float = 1.0) -> str:
+    """The size of a shift in its own direction, with its interval, which has a negative end if it contains 0."""
+    along = copysign(factor, fit.t)
+    return sized(fit, lambda t: along * t)
+
+
+def varies(feature: FloatArray) -> bool:
+    """Whether a feature (n,) of the predictions is finite and differs by more than rounding."""
+    if not np.isfinite(feature).all():
+        return False
+    return bool(np.ptp(feature) > 1e-12 * np.abs(feature).max())
+
+
+def ranks(feature: FloatArray, sizes: FloatArray | None = None, among: FloatArray | None = None) -> FloatArray:
+    """Average ranks of a feature (n,), in (0, 1); equal ones share a value, and each stands for some observations.
+
+    Or ranks among those of other predictions, which do not depend on the rest of the feature.
+    """
+    if among is not None:
+        ordered = np.sort(among)
+        below, up_to = (np.searchsorted(ordered, feature, side=side) for side in ("left", "right"))
+        return np.asarray((below + up_to) / (2.0 * among.size))
+    _, places = np.unique(feature, return_inverse=True)
+    counts = np.bincount(places, sizes)
+    return np.asarray((np.cumsum(counts) - counts / 2.0)[places] / counts.sum())
+
+
+def cosines(
+    feature: FloatArray, number: int, sizes: FloatArray | None = None, among: FloatArray | None = None
+) -> FloatArray:
+    """``sqrt(2) cos(pi j r)`` of the ranks r for j = 1, ..., number, (number, n); 0 if the feature does not vary."""
+    if not varies(feature if among is None else among):
+        return np.zeros((number, feature.size))
+    return cosines_of_ranks(ranks(feature, sizes, among), number)
+
+
+def cosines_of_ranks(r: FloatArray, number: int) -> FloatArray:
+    """``sqrt(2) cos(pi j r)`` for j = 1, ..., number, (number, n)."""
+    return np.asarray(sqrt(2.0) * np.cos(pi * np.arange(1, number + 1)[:, None] * r))
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Signs (n,), 0 where nothing is changed, and what the predictions of each sign have in common, in words."""
+
+    signs: FloatArray
+    above: str = ""
+    below: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place in words, after a space; empty for everywhere."""
+        place = self.above or self.below
+        return f" {place}" if place else ""
+
+    @property
+    def sign(self) -> float:
+        """Of the place that is named."""
+        return -1.0 if self.below and not self.above else 1.0
+
+    def direction(self, t: float, up: str, down: str) -> str:
+        """One of two words, for t at the place that is named."""
+        return up if self.sign * t > 0.0 else down
+
+    def opposite(self, words: str) -> str:
+        """Words on the rest of the predictions, if these are changed too."""
+        return f", and {words}" if self.above and self.below else ""
+
+
+def halves(feature: FloatArray, name: str) -> list[Pattern]:
+    """The upper half against the lower one, each alone: three patterns, or none where the feature does not vary."""
+    if not varies(feature):
+        return []
+    upper = ranks(feature) > 0.5
+    if upper.all() or not upper.any():
+        return []
+    cut = float(feature[~upper].max())
+    above, below = f"where {name} are above {cut:.3g}", f"where {name} are at most {cut:.3g}"
+    both = Pattern(np.where(upper, 1.0, -1.0), above, below)
+    return [both, Pattern(np.where(upper, 1.0, 0.0), above), Pattern(np.where(upper, 0.0, -1.0), "", below)]
+
+
+def half_periods(r: FloatArray, j: int) -> list[BoolArray]:
+    """Where ``cos(pi j r)`` of ranks r (n,) has one sign: it changes at odd multiples of its quarter period."""
+    parts = np.floor(r * j + 0.5)
+    return [parts == part for part in np.unique(parts)]
+
+
+@dataclass(frozen=True)
+class Wave(Pattern):
+    """A cosine of the ranks of a feature, which is named, and the predictions of each half period with their range."""
+
+    parts: tuple[tuple[BoolArray, str], ...] = ()
+
+    def in_places(self, sizes: Callable[[BoolArray], str], before: str, unit: str) -> str:
+        """Words of the sizes of the half periods that have some, with their place; the first has words beside it."""
+        found = [(size, where) for some, where in self.parts if (size := sizes(some))]
+        said = [f"{size} where they are {where}" for size, where in found[1:]]
+        said[:0] = [f"{before}{size} {unit} where {self.above} are {where}" for size, where in found[:1]]
+        return f": {', '.join(said)}" if said else ""
+
+
+def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:
+    """Cosines of j = 2, ..., number half periods, which halves of the predictions do not show."""
+    if not varies(feature):
+        return []
+    r, found = ranks(feature), []
+    for j, signs in enumerate(cosines_of_ranks(r, number)[1:], start=2):
+        parts = [(some, f"from {feature[some].min():.3g} to {feature[some].max():.3g}") for some in half_periods(r, j)]
+        found.append(Wave(signs, name, parts=tuple(parts)))
+    return found
+
 
 S = TypeVar("S")
 

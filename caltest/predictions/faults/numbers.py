@@ -9,10 +9,26 @@ import numpy as np
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Rows, weights_or_ones
-from caltest.predictions.faults.places import Pattern, Wave, cosines, halves, ranks, varies, waves
+from caltest.predictions.faults.fault import (
+    Fault,
+    Faults,
+    Fit,
+    OfPatterns,
+    Pattern,
+    Rows,
+    Wave,
+    about,
+    cosines,
+    halves,
+    percent,
+    ranks,
+    sized,
+    sized_shift,
+    varies,
+    waves,
+    weights_or_ones,
+)
 from caltest.predictions.faults.scores import Scores
-from caltest.predictions.faults.sizes import Fit, about, percent, sized, sized_shift
 
 LEAST_RECIPROCAL = 1e-4
 """Of the degrees of freedom of Student's t, below which it is the normal distribution."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import Finding
-from caltest.predictions.faults.fault import Fault, Faults
+from caltest.predictions.faults.fault import Fault, Faults, Fit
 from caltest.predictions.faults.search import (
     DROP,
     REACH,
@@ -19,7 +19,6 @@ from caltest.predictions.faults.search import (
     fit_of,
     refined,
 )
-from caltest.predictions.faults.sizes import Fit
 
 FIRSTS = 2
 """Other kinds of faults with which the search for a pair begins too, where one has been found."""

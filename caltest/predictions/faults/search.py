@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._results.values import ConfidenceInterval, Finding
-from caltest.predictions.faults.fault import Fault, Faults
-from caltest.predictions.faults.sizes import Fit
+from caltest.predictions.faults.fault import Fault, Faults, Fit
 
 GRID = 13
 """Sizes at which the likelihood of a fault is looked at before its maximum is searched."""

@@ -8,11 +8,20 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Rows, weights_or_ones
+from caltest.predictions.faults.fault import (
+    Fault,
+    Faults,
+    Fit,
+    OfPatterns,
+    Pattern,
+    Rows,
+    about,
+    cosines,
+    halves,
+    weights_or_ones,
+)
 from caltest.predictions.faults.numbers import Scale, Shift, sums_of_scores, sums_of_squares
-from caltest.predictions.faults.places import Pattern, cosines, halves
 from caltest.predictions.faults.scores import Scores
-from caltest.predictions.faults.sizes import Fit, about
 
 MOST_FEATURES = 8
 """Coordinates whose predicted means are features."""

@@ -1,22 +1,83 @@
 """Expectations of kernels under any continuous distributions of numbers, from a few quantiles of each.
 
+With ``Z = Q(Phi(T))``, Q the quantile function of a distribution and T standard normal, ``E g(Z)`` is the integral of
+``g(Q(Phi(t)))`` times the normal density, which the trapezoidal rule computes to more digits than any order has if the
+function is smooth. Quantiles at a few t are exact; a polynomial through the nearest ones gives those between them.
+
 ``E k(Z, Z') = sum_f c_f (a_f a'_f + b_f b'_f)`` with the Fourier coefficients c_f of the kernel and the expectations
-``a_f = E cos(f s Z)``, ``b_f = E sin(f s Z)`` by the rule of ``caltest.predictions.numbers.quantile_rule``, and alike
-``E k(Z, y)``. Distributions are smooth, so few frequencies matter also for kernels with a kink. Where this takes too
-many, as for distributions of very different scales, kernels are summed over the points of the rule instead.
+``a_f = E cos(f s Z)``, ``b_f = E sin(f s Z)`` by this rule, and alike ``E k(Z, y)``. Distributions are smooth, so few
+frequencies matter also for kernels with a kink. Where this takes too many, as for distributions of very different
+scales, kernels are summed over the points of the rule instead.
 """
 
 from functools import cached_property
-from math import isfinite, prod
+from math import erfc, isfinite, prod, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest.kernels import RadialKernel, TargetKernel
-from caltest.predictions.measures.sums import Measures, kernel_sums, mixture_sums
-from caltest.predictions.measures.waves import MOST, Waves, radial_waves, reach
-from caltest.predictions.numbers import quantile_rule as rule
+from caltest.predictions.measures.sums import MOST, Measures, Waves, kernel_sums, mixture_sums, radial_waves, reach
+
+STEP = 0.3
+"""Distance of the normal quantiles at whose levels quantiles are computed."""
+
+N_QUANTILES = 32
+"""Their number; the outermost ones have levels of 2e-6 and 1 - 2e-6."""
+
+FINER = 8
+"""How many times finer the rule is."""
+
+NEAREST = 8
+"""Quantiles that determine those between them, by a polynomial of degree 7."""
+
+
+def _grid(step: float) -> FloatArray:
+    last = STEP * (N_QUANTILES - 1) / 2.0
+    return np.linspace(-last, last, round(2.0 * last / step) + 1)
+
+
+def _weights(t: FloatArray) -> FloatArray:
+    heights = np.exp(-0.5 * t**2)
+    return np.asarray(heights / heights.sum())
+
+
+def _interpolation(coarse: FloatArray, fine: FloatArray) -> FloatArray:
+    """The matrix (fine, coarse) of Lagrange's polynomials of the nearest points."""
+    start = np.floor((fine - coarse[0]) / STEP + 1e-9).astype(int) + 1 - NEAREST // 2
+    places = np.clip(start, 0, len(coarse) - NEAREST)[:, None] + np.arange(NEAREST)
+    near, itself = coarse[places], np.eye(NEAREST, dtype=bool)
+    factors = (fine[:, None, None] - near[:, None]) / np.where(itself, 1.0, near[..., None] - near[:, None])
+    matrix = np.zeros((len(fine), len(coarse)))
+    np.put_along_axis(matrix, places, np.prod(np.where(itself, 1.0, factors), axis=-1), axis=1)
+    return matrix
+
+
+_COARSE, _FINE = _grid(STEP), _grid(STEP / FINER)
+
+LEVELS = np.array([0.5 * erfc(-t / sqrt(2.0)) for t in _COARSE])
+"""Levels at which quantiles are computed, (m,)."""
+
+LEVEL_WEIGHTS = _weights(_COARSE)
+"""Weights of the rule of these alone, (m,)."""
+
+WEIGHTS = _weights(_FINE)
+"""Weights of the finer rule."""
+
+_BETWEEN = _interpolation(_COARSE, _FINE)
+
+
+def refined(quantiles: FloatArray) -> FloatArray:
+    """Quantiles (..., m) at ``LEVELS`` as points of the finer rule, in ascending order as they are."""
+    low = np.repeat(quantiles[..., :-1], FINER, axis=-1)
+    high = np.repeat(quantiles[..., 1:], FINER, axis=-1)
+    middle = quantiles[..., N_QUANTILES // 2, None]
+    points = (quantiles - middle) @ _BETWEEN.T + middle
+    points[..., :-1] = np.fmin(np.fmax(points[..., :-1], low), high)
+    points[..., ::FINER] = quantiles
+    return points
+
 
 if TYPE_CHECKING:
     from caltest.predictions.numbers.univariate import Univariate
@@ -69,9 +130,9 @@ class LawSums:
 
     @cached_property
     def quantiles(self) -> FloatArray:
-        """Quantiles at ``quantile_rule.LEVELS``, (n, m)."""
+        """Quantiles at ``LEVELS``, (n, m)."""
         largest = np.finfo(np.float64).max
-        quantiles = np.ascontiguousarray(self.predictions.quantile(rule.LEVELS[:, None]).T)
+        quantiles = np.ascontiguousarray(self.predictions.quantile(LEVELS[:, None]).T)
         return np.clip(quantiles, -largest, largest)
 
     @cached_property
@@ -121,8 +182,8 @@ class LawSums:
     def _powers(self) -> tuple[FloatArray, FloatArray]:
         """Logarithms of some frequencies, and the means there."""
         n = len(self.quantiles)
-        q = rule.refined(self.quantiles[np.arange(min(n, SAMPLE)) * n // min(n, SAMPLE)])
-        middle, one = q.shape[1] // 2, round(rule.FINER / rule.STEP)
+        q = refined(self.quantiles[np.arange(min(n, SAMPLE)) * n // min(n, SAMPLE)])
+        middle, one = q.shape[1] // 2, round(FINER / STEP)
         widths = (q[:, middle + one] - q[:, middle - one]) / 2.0
         widths = widths[widths > 0.0]
         if widths.size == 0:
@@ -132,7 +193,7 @@ class LawSums:
         gaps = np.gradient(q, axis=1)
         powers = np.empty((len(q), FREQUENCIES))
         for f, w in enumerate(frequencies):
-            weights = rule.WEIGHTS * np.exp(-0.18 * np.square(w * gaps))
+            weights = WEIGHTS * np.exp(-0.18 * np.square(w * gaps))
             phases = w * (q - q[:, middle, None])
             powers[:, f] = (weights * np.cos(phases)).sum(axis=1) ** 2 + (weights * np.sin(phases)).sum(axis=1) ** 2
         powers[(q[:, -1] == q[:, 0])] = 1.0
@@ -144,19 +205,19 @@ class LawSums:
 
     def _sums_of(self, waved: Waved, rows: IntArray) -> FloatArray:
         sums = np.empty((rows.size, 2 * waved.waves.size))
-        for part in ranges(rows.size, AT_ONCE // len(rule.WEIGHTS)):
-            points = rule.refined(self.quantiles[rows.reshape(-1)[part]])
+        for part in ranges(rows.size, AT_ONCE // len(WEIGHTS)):
+            points = refined(self.quantiles[rows.reshape(-1)[part]])
             inside = (points >= waved.low) & (points <= waved.high)
             sums[part] = waved.waves.of(
-                np.clip(points, waved.low, waved.high), rule.WEIGHTS * inside, np.gradient(points, axis=-1)
+                np.clip(points, waved.low, waved.high), WEIGHTS * inside, np.gradient(points, axis=-1)
             )
         return sums.reshape(*rows.shape, -1)
 
     def measures(self, kernel: TargetKernel, rows: IntArray) -> Measures:
         """Points with weights in the place of distributions, more of them where sums over them take a single pass."""
-        every = rule.FINER // 2 if kernel.exponential is None else 1
-        weights = rule.WEIGHTS[::every]
-        return Measures(rule.refined(self.quantiles[rows])[..., ::every, None], weights / weights.sum())
+        every = FINER // 2 if kernel.exponential is None else 1
+        weights = WEIGHTS[::every]
+        return Measures(refined(self.quantiles[rows])[..., ::every, None], weights / weights.sum())
 
 
 Place = tuple[LawSums, IntArray]

@@ -10,8 +10,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest.predictions.base import median_standard_deviation
 from caltest.predictions.foreign.described import single_ones_at
 from caltest.predictions.foreign.from_scipy import parameters_of_frozen
-from caltest.predictions.measures.law_sums import LawSums
-from caltest.predictions.numbers.quantile_rule import LEVEL_WEIGHTS
+from caltest.predictions.measures.law_sums import LEVEL_WEIGHTS, LawSums
 from caltest.predictions.numbers.univariate import Univariate
 
 SLOW = {

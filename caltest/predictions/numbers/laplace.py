@@ -9,8 +9,7 @@ from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas import laplaces
 from caltest._validation import positive_number
 from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, TargetKernel, Wasserstein
-from caltest.predictions.numbers.location_scale import LocationScale
-from caltest.predictions.numbers.univariate import ClosedForm
+from caltest.predictions.numbers.univariate import ClosedForm, LocationScale
 
 
 class Laplace(LocationScale):

@@ -13,8 +13,7 @@ from caltest._loops.formulas import normals
 from caltest._loops.formulas.normal_tails import exponential
 from caltest._validation import positive_number
 from caltest.kernels import GaussianKernel, TargetKernel
-from caltest.predictions.numbers.location_scale import LocationScale
-from caltest.predictions.numbers.univariate import ClosedForm
+from caltest.predictions.numbers.univariate import ClosedForm, LocationScale
 from caltest.predictions.outcomes import Index, Traces
 from caltest.predictions.standard_scores import in_units
 

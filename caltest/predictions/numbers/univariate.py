@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, in_one_order
-from caltest._validation import real_array, real_targets, refuse_rows
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of, in_one_order
+from caltest._validation import real_array, real_targets, refuse_rows, same_length
 from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
-from caltest.predictions.base import ClosedFormMissing, Drawer, Predictions
+from caltest.predictions.base import ClosedFormMissing, Drawer, Parameter, Predictions, median_standard_deviation
 from caltest.predictions.measures import law_sums
-from caltest.predictions.numbers.quantile_rule import LEVEL_WEIGHTS
+from caltest.predictions.measures.law_sums import LEVEL_WEIGHTS, LawSums
 
 T = TypeVar("T")
 Other = TypeVar("Other", bound="Univariate")
@@ -254,3 +254,90 @@ def with_length(vectors: FloatArray, lengths: FloatArray) -> FloatArray:
     last = np.arange(vectors.shape[-1]) == vectors.shape[-1] - 1
     directions = np.where(sizes > 0.0, vectors / np.where(sizes > 0.0, sizes, 1.0), last)
     return np.asarray(directions * (lengths / np.sqrt(np.square(directions).sum(axis=-1)))[:, None])
+
+
+class LocationScale(Univariate):
+    """``Z = mean + scale E`` with noise E of mean 0 whose distribution is that of the family."""
+
+    parameter_names = ("mean", "scale")
+    inverts_quickly = True
+    deviation: ClassVar[float]
+    """Standard deviation of E."""
+    mean = Parameter(0, "Means (..., n).")
+    scale = Parameter(1, "Scales (..., n).")
+
+    def __init__(self, mean: ArrayLike, scale: ArrayLike) -> None:
+        means, scales = in_one_order((mean, scale), ("mean", "scale"))
+        mean, scale = real_array(means, "mean", ndim=1), scales.array("scale")
+        scale = real_array(np.full(mean.shape, scale) if scale.ndim == 0 else scale, "scale", ndim=1)
+        same_length(mean.shape[0], scale.shape[0], "scale")
+        refuse_rows(scale < 0.0, scale, "scale", "scales of at least 0")
+        super().__init__(mean, scale)
+
+    @abstractmethod
+    def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        """Independent draws of E."""
+
+    @abstractmethod
+    def _noise_cdf(self, values: FloatArray) -> FloatArray:
+        """``P(E <= x)``."""
+
+    @abstractmethod
+    def _noise_quantile(self, level: FloatArray) -> FloatArray:
+        """The inverse of ``_noise_cdf``."""
+
+    @abstractmethod
+    def _noise_log_density(self, values: FloatArray) -> FloatArray:
+        """Logarithm of the density of E."""
+
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        return self.mean + self.scale * self._noise(rng, shape)
+
+    def cdf(self, targets: Array) -> FloatArray:
+        certain = self.scale == 0.0
+        z = (targets - self.mean) / np.where(certain, 1.0, self.scale)
+        return np.where(certain, z >= 0.0, self._noise_cdf(z))
+
+    def survival(self, targets: Array) -> FloatArray:
+        """``P(Z > y)`` for the target y of each prediction, (..., n), as E is symmetric."""
+        certain = self.scale == 0.0
+        z = (targets - self.mean) / np.where(certain, 1.0, self.scale)
+        return np.where(certain, z < 0.0, self._noise_cdf(-z))
+
+    def _quantile(self, level: FloatArray) -> FloatArray:
+        return np.asarray(self.mean + self.scale * self._noise_quantile(level))
+
+    def log_density(self, targets: Array) -> FloatArray:
+        self.check_continuous()
+        return self._noise_log_density((targets - self.mean) / self.scale) - np.log(self.scale)
+
+    def check_continuous(self) -> None:
+        if (self.scale == 0.0).any():
+            raise ValueError(
+                f"scale: got 0 at row {int(np.argmax(self.scale == 0.0))}, wanted positive scales: outcomes cannot be "
+                "measured in units of a scale of 0; leave such rows out, or use calibration_test, which takes them"
+            )
+
+    def standardised(self, targets: Array) -> tuple[Predictions, Array]:
+        self.check_continuous()
+        law = self._like(np.zeros(self.shape), np.ones(self.shape))
+        return law, (targets - self.mean) / self.scale
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Which of the targets differ from a point prediction by more than rounding."""
+        missed: BoolArray = (self.scale == 0.0) & ~np.isclose(targets, self.mean, rtol=1e-9, atol=0.0)
+        return missed
+
+    def quantile_vectors(self, sums: LawSums) -> FloatArray:
+        """Vectors (mean, standard deviation), the distance of which is the 2-Wasserstein distance."""
+        return self.parameter_vectors()
+
+    def parameter_vectors(self) -> FloatArray:
+        return np.stack([self.mean, self.deviation * self.scale], axis=-1)
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        return self.mean, np.square(self.deviation * self.scale)
+
+    def target_scale(self) -> float:
+        """Median of the standard deviations, without squares that overflow."""
+        return median_standard_deviation(self.deviation * self.scale)

@@ -7,7 +7,7 @@ from scipy import special, stats
 
 import caltest as ct
 from caltest._loops.statistics.logistic import maximise
-from caltest.estimators.classical.logistic import LogOdds
+from caltest.estimators.classical.cox import LogOdds
 
 
 def data(n, a, seed=1):

@@ -11,7 +11,7 @@ import caltest as ct
 from caltest._loops.rows import draw_by_row
 from caltest.estimators.combined import many_classes
 from caltest.estimators.combined.many_classes import FACTORS, ORDER, blocks_of
-from caltest.predictions.classes.sparse_rows import SparseRows
+from caltest.predictions.classes.categorical import SparseRows
 from caltest.predictions.faults.classes.labels import log_norms_of, sum_of_log_norms
 
 

@@ -7,8 +7,7 @@ import pytest
 
 import caltest as ct
 from caltest.predictions.measures import sums as measure_sums
-from caltest.predictions.measures.sums import Measures, distance_sums, kernel_sums, mixture_sums
-from caltest.predictions.measures.waves import gaussian_waves
+from caltest.predictions.measures.sums import Measures, distance_sums, gaussian_waves, kernel_sums, mixture_sums
 
 KERNELS = {
     "Gaussian": ct.GaussianKernel(bandwidth=0.8),

@@ -9,9 +9,7 @@ from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
 from caltest.predictions.faults.classes.several import Frequency, Random, Temperature
-from caltest.predictions.faults.fault import Rows
-from caltest.predictions.faults.places import cosines, half_periods, ranks
-from caltest.predictions.faults.sizes import Fit, about, percents
+from caltest.predictions.faults.fault import Fit, Rows, about, cosines, half_periods, percents, ranks
 
 N_COSINES = 6
 """Cosines of the ranks of the claims."""

@@ -12,8 +12,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import features_by_class, sums_by_group, tables_by_label
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.faults.fault import Fault, Faults, weights_or_ones
-from caltest.predictions.faults.places import cosines, ranks, varies
+from caltest.predictions.faults.fault import Fault, Faults, cosines, ranks, varies, weights_or_ones
 
 MOST_CLASSES = 32
 """Classes with rows of their own beside their totals, and that are compared in pairs: those predicted most often."""

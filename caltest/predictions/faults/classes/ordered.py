@@ -20,10 +20,18 @@ from caltest.predictions.faults.classes.labels import (
     remaining,
 )
 from caltest.predictions.faults.classes.several import ClassFaults, totals
-from caltest.predictions.faults.fault import Fault, OfPatterns, Rows
+from caltest.predictions.faults.fault import (
+    Fault,
+    Fit,
+    OfPatterns,
+    Pattern,
+    Rows,
+    cosines,
+    halves,
+    percent,
+    sized_shift,
+)
 from caltest.predictions.faults.numbers import scale_in_words
-from caltest.predictions.faults.places import Pattern, cosines, halves
-from caltest.predictions.faults.sizes import Fit, percent, sized_shift
 from caltest.predictions.quantile_forecast import QuantileForecast
 
 LARGEST = 8.0

@@ -6,8 +6,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest.predictions.faults.classes.labels import FLOOR, PAIR_SHARE, ClassFault, ClassView, Labels, Seen, remaining
-from caltest.predictions.faults.fault import Rows
-from caltest.predictions.faults.sizes import Fit, percent
+from caltest.predictions.faults.fault import Fit, Rows, percent
 
 COLUMNS = 64
 """Sets of labels whose pairs are compared together."""

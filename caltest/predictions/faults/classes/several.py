@@ -19,8 +19,7 @@ from caltest.predictions.faults.classes.labels import (
     remaining,
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
-from caltest.predictions.faults.fault import Rows
-from caltest.predictions.faults.sizes import Fit, count, percent, percents
+from caltest.predictions.faults.fault import Fit, Rows, count, percent, percents
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""

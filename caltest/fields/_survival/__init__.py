@@ -1,1 +1,0 @@
-"""Calibration of survival times as survival analysis has it."""
