@@ -29,9 +29,12 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions, at_labels
 from caltest.predictions.classes.multi_label import MultiLabel
-from caltest.predictions.foreign import from_scipy, from_torch
-from caltest.predictions.foreign.described import (
+from caltest.predictions.foreign import (
     Described,
+    described_by_scipy,
+    described_by_torch,
+    index_of_parameters,
+    is_continuous_of_no_family,
     is_foreign,
     is_of_scipy,
     is_of_torch,
@@ -159,18 +162,18 @@ def excluded_in_words(count: int, outcomes: Sequence[str]) -> str:
 
 def from_foreign(data: Any) -> Predictions:
     """The predictions of a distribution with array parameters, or of a list of distributions of one family."""
-    if any(map(from_scipy.is_continuous_of_no_family, data if isinstance(data, (list, tuple)) else [data])):
-        return Continuous(data)._labelled(from_scipy.index_of_parameters(data))
+    if any(map(is_continuous_of_no_family, data if isinstance(data, (list, tuple)) else [data])):
+        return Continuous(data)._labelled(index_of_parameters(data))
     rows = joined([_rows(one, i) for i, one in enumerate(data)]) if isinstance(data, (list, tuple)) else _rows(data)
-    return _predictions(rows)._labelled(from_scipy.index_of_parameters(data))
+    return _predictions(rows)._labelled(index_of_parameters(data))
 
 
 def _rows(data: Any, position: int = 0) -> Described:
     if is_of_scipy(data):
         with single_ones_at(position):
-            return from_scipy.described(data).as_rows()
+            return described_by_scipy(data).as_rows()
     if is_of_torch(data):
-        return from_torch.described(data).as_rows()
+        return described_by_torch(data).as_rows()
     raise TypeError(f"predictions: got a {type(data).__name__} at position {position}, wanted distributions only")
 
 

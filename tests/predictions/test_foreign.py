@@ -7,7 +7,7 @@ from test_bad_input import pattern
 
 import caltest as ct
 from caltest.predictions.convert import as_predictions
-from caltest.predictions.foreign import from_torch
+from caltest.predictions.foreign import described_by_torch
 
 N = 6
 RNG = np.random.default_rng(1)
@@ -231,7 +231,7 @@ def test_torch_negative_binomial_whose_probability_rounds_to_1():
     """Logits of 18 are a probability of 1 in single precision, and 1.5e-8 to stop."""
     torch = pytest.importorskip("torch")
     distribution = torch.distributions.NegativeBinomial(torch.tensor([2.0]), logits=torch.tensor([18.0]))
-    size, probability = from_torch.described(distribution).arguments
+    size, probability = described_by_torch(distribution).arguments
     assert size == [2.0]
     assert probability == pytest.approx(1 / (1 + np.exp(18.0)), rel=1e-12)
 
@@ -253,23 +253,23 @@ STAND_INS = {
 @pytest.mark.parametrize("name", STAND_INS)
 def test_parameters_of_torch(name):
     attributes, wanted = STAND_INS[name]
-    np.testing.assert_allclose(from_torch.described(stand_in(name, **attributes)).arguments, wanted, rtol=1e-12)
+    np.testing.assert_allclose(described_by_torch(stand_in(name, **attributes)).arguments, wanted, rtol=1e-12)
 
 
 def test_torch_counts_until_failures():
     """An instance has what it was given in its own dictionary, and the other by a property of the class."""
     given = stand_in("NegativeBinomial", total_count=SHAPE, logits=None)
     given.probs = P
-    np.testing.assert_allclose(from_torch.described(given).arguments, (SHAPE, 1.0 - P), rtol=1e-12)
+    np.testing.assert_allclose(described_by_torch(given).arguments, (SHAPE, 1.0 - P), rtol=1e-12)
 
 
 def test_covariances_of_torch():
     mean, scale, root = RNG.normal(size=(N, 3)), RNG.uniform(0.5, 2.0, (N, 3)), np.tril(RNG.normal(size=(N, 3, 3)))
-    full = from_torch.described(stand_in("MultivariateNormal", loc=mean, scale_tril=root))
+    full = described_by_torch(stand_in("MultivariateNormal", loc=mean, scale_tril=root))
     assert full.family == "MvNormal"
     np.testing.assert_allclose(full.arguments[1], np.einsum("nij,nkj->nik", root, root), rtol=1e-12)
     base = stand_in("Normal", loc=mean, scale=scale)
-    diagonal = from_torch.described(stand_in("Independent", base_dist=base, reinterpreted_batch_ndims=1))
+    diagonal = described_by_torch(stand_in("Independent", base_dist=base, reinterpreted_batch_ndims=1))
     assert diagonal.family == "MvNormal"
     np.testing.assert_allclose(diagonal.arguments[1], scale * scale, rtol=1e-12)
 

@@ -11,8 +11,14 @@ import numpy as np
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import PERHAPS, Finding
 from caltest.predictions import Sample
-from caltest.predictions.faults.pairs import best_pair, findings_together
-from caltest.predictions.faults.search import apart_from, candidates_of, finding_of, in_order
+from caltest.predictions.faults.search import (
+    apart_from,
+    best_pair,
+    candidates_of,
+    finding_of,
+    findings_together,
+    in_order,
+)
 
 LEVEL = 0.05
 """P-values above which nothing is named that is not clear by itself."""

@@ -8,8 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest.predictions.base import median_standard_deviation
-from caltest.predictions.foreign.described import single_ones_at
-from caltest.predictions.foreign.from_scipy import parameters_of_frozen
+from caltest.predictions.foreign import parameters_of_frozen, single_ones_at
 from caltest.predictions.measures.law_sums import LEVEL_WEIGHTS, LawSums
 from caltest.predictions.numbers.univariate import Univariate
 

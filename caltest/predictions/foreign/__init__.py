@@ -1,1 +1,0 @@
-"""Distributions of scipy.stats and torch.distributions as predictions, without importing either."""
