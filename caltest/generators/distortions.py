@@ -351,7 +351,11 @@ class Distorted(_WithDistortion):
 
     @property
     def description(self) -> str:
-        return f"predictions of {self.source.description}; {self._targets_in_words()}"
+        return f"predictions of {self.predictions_in_words}; {self._targets_in_words()}"
+
+    @property
+    def predictions_in_words(self) -> str:
+        return self.source.predictions_in_words
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         generator = generator_of(rng)
@@ -392,7 +396,11 @@ class Resampled(_WithDistortion):
 
     @property
     def description(self) -> str:
-        return f"{self.predictions.describe()}; {self._targets_in_words()}"
+        return f"{self.predictions_in_words}; {self._targets_in_words()}"
+
+    @property
+    def predictions_in_words(self) -> str:
+        return as_predictions(self.predictions).describe()
 
     def sample(self, n: int, rng: Any = None) -> tuple[Predictions, Array]:
         generator = generator_of(rng)
