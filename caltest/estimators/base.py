@@ -34,6 +34,9 @@ class Estimator(CalledWithData, ABC):
     effect_unit: ClassVar[str] = "estimate above its mean if calibrated"
     """What ``effect_size`` is, unless the estimator has one of its own."""
 
+    biased_error: ClassVar[str] = ""
+    """What a biased estimate is called, of which noise is a part where its mean if calibrated is not known."""
+
     is_clustered: ClassVar[bool] = False
     """Whether outcomes may depend on each other within clusters."""
 
@@ -125,8 +128,12 @@ class Estimator(CalledWithData, ABC):
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize | None:
         """The size of the error, given the mean of the estimate if the predictions are calibrated, where it is known.
 
-        The estimate above that mean, which is 0 for two-sided estimators; None where it is not known.
+        The estimate above that mean, which is 0 for two-sided estimators; None where it is not known, unless it is an
+        error.
         """
+        if self.biased_error:
+            noise = ", noise included" if mean is None else " above its mean if calibrated"
+            return EffectSize(estimate - (mean or 0.0), self.biased_error + noise)
         if self.two_sided:
             mean = 0.0
         return None if mean is None else EffectSize(estimate - mean, self.effect_unit)

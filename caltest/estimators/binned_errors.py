@@ -9,7 +9,6 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges, read_only
 from caltest._loops.statistics import binned
-from caltest._results.values import EffectSize
 from caltest._validation import at_least, choice, instance_of
 from caltest.binning import Binning, QuantileBinning, UniformBinning, a_binning
 from caltest.estimators.base import Estimator, RedrawnEstimator
@@ -77,6 +76,7 @@ class ECE(Estimator):
     """
 
     citations: ClassVar[tuple[str, ...]] = ("guo2017", "vaicenavicius2019", "widmann2019")
+    biased_error = "binned error"
 
     binning: Binning = field(default_factory=UniformBinning)
     metric: VectorMetric = field(default_factory=TotalVariation)
@@ -104,11 +104,6 @@ class ECE(Estimator):
             return np.asarray(binned.errors(bins.sums, bins.weights, bounds, order, labels, (bins.first, *norm)))
 
         return np.asarray(self._mean(_totals(errors, bins, predictions, targets), len(predictions)))
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        if mean is None:
-            return EffectSize(estimate, "binned error, noise included")
-        return EffectSize(estimate - mean, "binned error above its mean if calibrated")
 
     def _mean(self, totals: Any, n: int) -> Any:
         """The estimate from sums of powers of the distances, weighted by the sizes of the bins, or their maximum."""

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
-from caltest._results.values import EffectSize
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.predictions import Predictions
 
@@ -44,6 +43,7 @@ class SmoothECE(BinaryStatistic):
     """
 
     citations = ("blasiok2024",)
+    biased_error = "smooth calibration error"
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         from scipy.fft import dct, idct
@@ -66,11 +66,6 @@ class SmoothECE(BinaryStatistic):
             return np.concatenate([np.empty(0), *parts])
 
         return of
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        if mean is None:
-            return EffectSize(estimate, "smooth calibration error, noise included")
-        return EffectSize(estimate - mean, "smooth calibration error above its mean if calibrated")
 
     def describe(self, predictions: Predictions) -> str:
         return "smooth calibration error (smECE)"

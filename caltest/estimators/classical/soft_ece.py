@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
-from caltest._results.values import EffectSize
 from caltest._validation import positive_number, whole_number
 from caltest.estimators.binned_errors import order_of_mean
 from caltest.estimators.classical.base import BinaryStatistic
@@ -56,6 +55,7 @@ class SoftBinnedECE(BinaryStatistic):
     """
 
     citations = ("karandikar2021",)
+    biased_error = "soft-binned error"
 
     n_bins: int = 15
     temperature: float = 0.01
@@ -80,11 +80,6 @@ class SoftBinnedECE(BinaryStatistic):
             return np.asarray((errors**self.order @ (sizes / p.size)) ** (1.0 / self.order))
 
         return of
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        if mean is None:
-            return EffectSize(estimate, "soft-binned error, noise included")
-        return EffectSize(estimate - mean, "soft-binned error above its mean if calibrated")
 
     def describe(self, predictions: Predictions) -> str:
         of = "" if self.order == 1.0 else f" of order {self.order:g}"

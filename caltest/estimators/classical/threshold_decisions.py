@@ -6,7 +6,6 @@ import numpy as np
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, read_only
 from caltest._loops.statistics.thresholds import raise_to_two_sides
-from caltest._results.values import EffectSize
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.binned_errors import binned_predictions
@@ -52,6 +51,7 @@ class ThresholdDecisionError(RedrawnEstimator):
     """
 
     citations = ("zhao2021",)
+    biased_error = "error of predicted losses"
 
     def check(self, predictions: Predictions) -> None:
         at_least(len(predictions), 1, type(self).__name__)
@@ -69,11 +69,6 @@ class ThresholdDecisionError(RedrawnEstimator):
             return sums / len(p)
 
         return in_parts(largest, np.asarray(targets))
-
-    def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
-        if mean is None:
-            return EffectSize(estimate, "error of predicted losses, noise included")
-        return EffectSize(estimate - mean, "error of predicted losses above its mean if calibrated")
 
     def describe(self, predictions: Predictions) -> str:
         return "largest error of the losses of two-action decisions by a threshold"
