@@ -141,14 +141,12 @@ def numbers(name: str, cells: Cells, lines: list[int]) -> Array:
     return values
 
 
-def read_rows(path: Path, convert: Convert, begin: Callable[[list[str]], None] = lambda _: None) -> Rows:
+def read_rows(path: Path, convert: Convert) -> Rows:
     """A file whole; each chunk of its cells is converted when it is read, with the line of each row.
-
-    ``begin`` is told the cells of the first line of text before, or the names that a comment has.
 
     ``ValueError`` names the file and the line, and says what was got and wanted.
     """
-    return joined(list(read_chunks(path, convert, begin)))
+    return joined(list(read_chunks(path, convert)))
 
 
 def read_chunks(
@@ -159,7 +157,8 @@ def read_chunks(
 ) -> Iterator[Rows]:
     """The same in parts of at most 65 536 rows and so many numbers, without a limit only for text.
 
-    Archives of numpy and JSON lines are one part; text has one at least, which can be without rows after the head.
+    ``begin`` is told the cells of the first line of text before, or the names that a comment has. Archives of numpy and
+    JSON lines are one part; text has one at least, which can be without rows after the head.
     """
     name = name_of(path)
     with _readable(name), ExitStack() as stack:
@@ -472,7 +471,7 @@ def _text(
     if not first:
         raise ValueError(f"{name}: got an empty file, or comments only, wanted a row for each observation")
     separator = _separator(first)
-    rows = _records(name, chain(first, text), separator, comments)
+    rows = _records(chain(first, text), separator, comments)
     head_line, head = next(rows)
     names = _names_of_comments(beginning[:comments], separator, len(head))
     if names is not None and all(map(is_number, head)):
@@ -491,7 +490,7 @@ def _text(
         yield part
 
 
-def _records(name: str, text: Iterator[str], separator: str | None, before: int) -> Iterator[tuple[int, list[str]]]:
+def _records(text: Iterator[str], separator: str | None, before: int) -> Iterator[tuple[int, list[str]]]:
     """The line where each row begins, and its cells; lines without text are rows of one empty cell, but at the end."""
     if separator is None:
         rows: Iterator[tuple[int, list[str]]] = ((i, line.split()) for i, line in enumerate(text, before + 1))

@@ -95,7 +95,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         folds = check_cv(self.cv, y, classifier=True)
         frozen = isinstance(self.estimator, FrozenEstimator)
         if frozen:
-            self._match_classes(y)
+            self._match_classes()
         else:
             counts, n_folds = np.unique(y, return_counts=True)[1], folds.get_n_splits(X, y)
             if counts.min() < n_folds and isinstance(self.cv, int):
@@ -139,7 +139,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         check_is_fitted(self)
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
-    def _match_classes(self, y: Array) -> None:
+    def _match_classes(self) -> None:
         """Take the classes of the classifier, which is fitted already; ``ValueError`` for labels of others."""
         known = np.asarray(self.estimator.classes_)
         others = set(self.classes_.tolist()) - set(known.tolist())
