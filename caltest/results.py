@@ -31,7 +31,7 @@ from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparis
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors
 from caltest.decompositions.score_decomposition import ScoreDecomposition as ScoreDecomposition
 from caltest.estimators.classical.cox import CoxCalibrationResult as CoxCalibrationResult
-from caltest.fields._survival import SurvivalCalibration as SurvivalCalibration, SurvivalGroup as SurvivalGroup
+from caltest.fields._survival.result import SurvivalCalibration as SurvivalCalibration, SurvivalGroup as SurvivalGroup
 from caltest.fields.bayesian.calibration import (
     ParameterRanks as ParameterRanks,
     SimulationBasedCalibrationResult as SimulationBasedCalibrationResult,

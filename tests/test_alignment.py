@@ -8,7 +8,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.fields import d_calibration, weather
-from caltest.fields._survival import _limits
+from caltest.fields._survival.bins import _limits
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is missing")
 

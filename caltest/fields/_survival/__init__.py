@@ -1,0 +1,1 @@
+"""Calibration of survival times as survival analysis has it."""

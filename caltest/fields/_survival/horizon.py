@@ -1,0 +1,166 @@
+"""One-calibration: predicted and observed risks at a horizon."""
+
+from typing import Any
+
+import numpy as np
+import scipy
+
+from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, seed_of
+from caltest._results.values import ConfidenceInterval
+from caltest._validation import fraction, positive_number, whole_number
+from caltest.estimators.combined.measures import clopper_pearson
+from caltest.fields._survival.bins import FEWEST, starts_of
+from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
+from caltest.named_tests import OmnibusTest
+from caltest.predictions.censored import Censored, in_rows_of, ranges_of
+
+
+@own_errstate
+def one_calibration(
+    predictions: ArrayLike,
+    targets: Censored,
+    horizon: float,
+    *,
+    n_groups: int = 10,
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    rng: Any = None,
+) -> SurvivalCalibration:
+    """One-calibration: predicted and observed risks at a horizon, in groups of similar predictions, and O:E.
+
+    Parameters
+    ----------
+    predictions, targets
+        As in ``d_calibration``; there is no exact p-value for predicted probabilities, which are of an event up to the
+        horizon.
+    horizon
+        A time, in their unit.
+    n_groups
+        Groups of equal size by predicted risk; neighbours are joined until each has 5 events up to the horizon.
+    confidence_level
+        Of the intervals.
+    n_resamples, rng
+        Of the exact test, as in ``calibration_test``.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, fewer than two groups with 5 events, or a group in which nobody was seen as long as
+        the horizon.
+    TypeError
+        For families that are not continuous, or targets that are not ``Censored``.
+
+    Notes
+    -----
+    With the Kaplan-Meier estimates S_g of the groups at the horizon, their Greenwood variances V_g and mean predicted
+    risks p_g, ``sum_g (1 - S_g - p_g)^2 / V_g`` is compared with the chi-squared law with G degrees of freedom
+    (Greenwood-Nam-D'Agostino; G - 1, as published, is for predictions that were fitted to these rows). V_g is 0 where
+    all rows of a group had the event; ``p_g (1 - p_g) / n_g`` takes its place. The comparison is
+    asymptotic, rejects calibrated predictions somewhat too often, and is right only if censoring is independent of the
+    event in each group; so are the observed shares and the O:E ratio ``(1 - S) / p`` of all rows. The exact p-value
+    needs independence given the prediction only: a row that is censored before the horizon gets an event with the
+    predicted probability given that it was free of it so far, and the default test compares these outcomes with the
+    risks. Cost that of ``calibration_test``.
+
+    Source: Demler, Paynter and Cook 2015.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> rng = np.random.default_rng(1)
+    >>> rate = rng.uniform(0.2, 1.0, 500)
+    >>> time, end = rng.exponential(1.0 / rate), rng.exponential(4.0, 500)
+    >>> targets = ct.Censored(np.minimum(time, end), time <= end)
+    >>> ct.fields.one_calibration(1.0 - np.exp(-2.0 * rate), targets, 1.0, n_groups=4).ratio.estimate < 0.7
+    True
+    """
+    at, level = positive_number("horizon", horizon), fraction("confidence_level", confidence_level)
+    number, redraws = whole_number("n_groups", n_groups, 2), whole_number("n_resamples", n_resamples, 1)
+    risk = _risks(predictions, targets, at)
+    time, event = np.asarray(targets.time), np.asarray(targets.event)
+    happened = event & (time <= at)
+    parts = _by_risk(risk, number)
+    starts = starts_of(np.array([np.count_nonzero(happened[part]) for part in parts]))
+    groups = [np.concatenate(parts[a:b]) for a, b in zip(starts, [*starts[1:], None], strict=True)]
+    if len(groups) < 2:
+        raise ValueError(
+            f"targets: got {int(happened.sum())} events up to {at:g}, wanted two groups with {FEWEST}; "
+            "take a later horizon, or calibration_test"
+        )
+    rows, statistic = [], 0.0
+    for place in groups:
+        row, variance = _row(risk[place], time[place], event[place], at, level)
+        statistic += (row.observed - row.predicted) ** 2 / variance
+        rows.append(row)
+    whole, _ = _row(risk, time, event, at, level)
+    assert whole.interval is not None
+    low, high = (one / whole.predicted for one in whole.interval.ends)
+    ratio = ConfidenceInterval(low, high, level, whole.interval.method, whole.observed / whole.predicted)
+    tail, seed = float(scipy.special.chdtrc(len(rows), statistic)), seed_of(rng)
+    exact = _exact(predictions, targets, risk, redraws, seed)
+    return SurvivalCalibration(
+        method=f"One-calibration at {at:g}",
+        rows=tuple(rows),
+        pvalue=tail if exact is None else exact,
+        approximate=tail,
+        statistic=float(statistic),
+        degrees=len(rows),
+        ratio=ratio,
+        n=risk.size,
+        n_censored=targets.n_censored,
+        n_resamples=None if exact is None else redraws,
+        seed=None if exact is None else seed,
+    )
+
+
+def _exact(predictions: ArrayLike, targets: Censored, risk: FloatArray, n_resamples: int, seed: int) -> float | None:
+    """P-value of events up to the horizon, drawn for rows that were censored before; None without distributions."""
+    laws, low, high = ranges_of(predictions, targets)
+    if laws is None:
+        return None
+    drawn = low + (high - low) * np.random.default_rng(seed).spawn(1)[0].random(low.size)
+    return float(OmnibusTest(n_resamples=n_resamples)(risk, (drawn <= risk).astype(np.intp), rng=seed).pvalue)
+
+
+def _risks(predictions: ArrayLike, targets: Censored, horizon: float) -> FloatArray:
+    laws = in_rows_of(targets, predictions)
+    if horizon > laws.longest:
+        raise ValueError(f"horizon: got {horizon:g}, wanted at most {laws.longest:g}, the last time of the curves")
+    reached = Censored(np.full(len(targets), horizon), np.arange(len(targets)) == 0)
+    return ranges_of(laws, reached)[1]
+
+
+def _by_risk(risk: FloatArray, number: int) -> list[IntArray]:
+    """Rows of groups of about equal size; equal risks are together."""
+    order = np.argsort(risk, kind="stable")
+    cuts = np.searchsorted(risk[order], risk[order][(np.arange(1, number) * risk.size) // number])
+    return [one for one in np.split(order, np.unique(cuts)) if one.size]
+
+
+def _row(
+    risk: FloatArray, time: FloatArray, event: BoolArray, horizon: float, level: float
+) -> tuple[SurvivalGroup, float]:
+    """A group with its Kaplan-Meier estimate at the horizon, and Greenwood's variance of that."""
+    if time.max() < horizon and not event[time == time.max()].all():
+        raise ValueError(f"horizon: got {horizon:g}, after the last time {time.max():g} of a group, which is censored")
+    happened = event & (time <= horizon)
+    places, counts = np.unique(time[happened], return_counts=True)
+    at_risk = time.size - np.searchsorted(np.sort(time), places, side="left")
+    survival = float(np.prod(1.0 - counts / at_risk))
+    some = at_risk > counts
+    greenwood = float((counts[some] / (at_risk[some] * (at_risk[some] - counts[some]))).sum())
+    predicted = float(risk.mean())
+    # Greenwood's variance is 0 where all had the event.
+    variance = max(survival**2 * greenwood if survival > 0.0 else predicted * (1.0 - predicted) / time.size, 1e-12)
+    if survival in (0.0, 1.0):
+        # Those that were censored before the horizon say nothing.
+        known = int(np.count_nonzero(happened | (time > horizon)))
+        ends = clopper_pearson(int(happened.sum()), known, level)
+        interval = ConfidenceInterval(*ends, level, "Clopper and Pearson", 1.0 - survival)
+    else:
+        z, log = float(scipy.special.ndtri((1.0 + level) / 2.0)), float(np.log(-np.log(survival)))
+        width = z * np.sqrt(greenwood) / abs(np.log(survival))
+        low, high = (1.0 - float(np.exp(-np.exp(log + sign * width))) for sign in (-1.0, 1.0))
+        interval = ConfidenceInterval(low, high, level, "Greenwood, on the scale of log(-log)", 1.0 - survival)
+    name = f"risk {risk.min():.3g} to {risk.max():.3g}"
+    return SurvivalGroup(name, time.size, int(happened.sum()), predicted, 1.0 - survival, interval), variance

@@ -1,0 +1,143 @@
+"""What D-, A- and one-calibration find: bins or groups with their predicted and observed shares of events."""
+
+from dataclasses import dataclass
+
+from caltest._results.report import at_level, decision, format_pvalue, pvalue_phrase, with_interval
+from caltest._results.tables import Bar, Page, Table, TabularResult
+from caltest._results.values import ConfidenceInterval, Stored
+
+
+@dataclass(frozen=True)
+class SurvivalGroup:
+    """A bin of integral transforms, or a group of similar predictions.
+
+    Attributes
+    ----------
+    n, events
+        Rows, and events among them: up to the horizon, if there is one.
+    predicted, observed
+        Share of events that is predicted, and the one that is observed given the censoring.
+    interval
+        Of the observed share: at a horizon by Greenwood's variance on the scale of log(-log), or of Clopper and Pearson
+        where all had the event; of bins that of Garwood for Poisson counts, which vary more than these, for all bins
+        together (Bonferroni).
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> targets = ct.Censored([1.0, 2.0, 0.5, 3.0], [1, 0, 1, 1])
+    >>> [one.name for one in ct.fields.d_calibration([0.6, 0.9, 0.4, 0.95], targets, n_bins=2, rng=1).rows]
+    ['0 to 0.5', '0.5 to 1']
+    """
+
+    name: str
+    n: int
+    events: int
+    predicted: float
+    observed: float
+    interval: ConfidenceInterval | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurvivalCalibration(TabularResult, Stored):
+    """D-, A- or one-calibration. Printing it gives a table.
+
+    Attributes
+    ----------
+    rows
+        Bins or groups.
+    pvalue
+        Exact, but asymptotic for one-calibration of risks instead of distributions.
+    approximate
+        The chi-squared tail of the published ``statistic`` with its ``degrees`` of freedom.
+    ratio
+        Observed over expected events up to the horizon; None for the others.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> targets = ct.Censored([1.0, 2.0, 0.5, 3.0], [1, 0, 1, 1])
+    >>> ct.fields.d_calibration([0.6, 0.9, 0.4, 0.95], targets, n_bins=2, rng=1)
+    <D-calibration: p = 0.65, n = 4>
+    """
+
+    method: str
+    rows: tuple[SurvivalGroup, ...]
+    pvalue: float
+    approximate: float
+    statistic: float
+    degrees: int
+    ratio: ConfidenceInterval | None
+    n: int
+    n_censored: int
+    n_resamples: int | None = None
+    seed: int | None = None
+    notes: tuple[str, ...] = ()
+
+    picture = "forest"
+    citations = ("akritas1988", "demler2015", "dwass1957", "haider2020")
+
+    def __repr__(self) -> str:
+        return f"<{self.method}: {pvalue_phrase(self.pvalue)}, n = {self.n}>"
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """What the p-value says at a level."""
+        level = at_level(alpha)
+        if self.pvalue > alpha:
+            return f"no evidence against calibration {level}"
+        worst = max(self.rows, key=lambda one: abs(one.observed - one.predicted))
+        more = "more" if worst.observed > worst.predicted else "fewer"
+        place = worst.name if self.ratio is not None else f"F(time) from {worst.name}"
+        return f"reject calibration {level}: {more} {self._counted} than predicted for {place}"
+
+    @property
+    def _counted(self) -> str:
+        """What the shares are of: D-calibration has censored rows in the bins in which their events are likely."""
+        return "times" if self.method == "D-calibration" else "events"
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """For a paper: the test with its decision at a level, and the O:E ratio."""
+        how = "chi-squared law" if self.n_resamples is None else f"exact test by {self.n_resamples} redraws"
+        one = self.ratio
+        ratio = "" if one is None or one.estimate is None else f"; the O:E ratio was {with_interval(one.estimate, one)}"
+        return (
+            f"Calibration was {decision(self.pvalue, alpha)} for {self.n} predictions, "
+            f"{self.n_censored} with censored times ({self.method}, {how}, {pvalue_phrase(self.pvalue)}){ratio}."
+        )
+
+    def bars(self) -> list[Bar]:
+        """Observed shares beside predicted ones, for ``plots.forest``."""
+        what = "predicted", f"share of {self._counted}"
+        return [
+            Bar(one.name, one.observed, own, one.predicted, *what, own is not None and own.excludes(one.predicted))
+            for one in self.rows
+            for own in [one.interval]
+        ]
+
+    def table(self) -> Table:
+        header = ["", "n", "events", "predicted", "observed"]
+        return [header, *(_cells(one) for one in self.rows)]
+
+    def summary(self, alpha: float = 0.05) -> Page:
+        exact = self.seed is not None
+        found = {
+            "Verdict": self.verdict(alpha),
+            "p-value": f"{format_pvalue(self.pvalue)} ({'exact' if exact else 'asymptotic'})",
+            "Approximate": f"{format_pvalue(self.approximate)} (chi-squared {self.statistic:.4g}, {self.degrees} df)"
+            if exact
+            else None,
+            "O:E ratio": None if self.ratio is None else f"{self.ratio.estimate:.3g}, {self.ratio}",
+            "Rows": f"{self.n}, of which {self.n_censored} are censored",
+        }
+        own = [one.interval for one in self.rows if one.interval is not None and self.ratio is None]
+        what = {
+            "Intervals": f"{100 * own[0].confidence_level:g} %: {own[0].method}" if own else None,
+            "Assumes": "censoring is independent of the event given the prediction; rows independent, not used to fit",
+            "Reproduce": None if self.seed is None else f"rng={self.seed}",
+        }
+        return self._page(self.method, found, what, notes=self.notes)
+
+
+def _cells(one: SurvivalGroup) -> list[str]:
+    interval = "" if one.interval is None else f" ({one.interval.low:.3g} to {one.interval.high:.3g})"
+    return [one.name, str(one.n), str(one.events), f"{one.predicted:.3g}", f"{one.observed:.3g}{interval}"]
