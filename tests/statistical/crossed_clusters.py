@@ -84,6 +84,7 @@ SETTINGS = [
     (400, 10, 10, False, "rare: Beta(0.3, 12)", "strong"),
     (1000, 10, 10, True, "alike", "strong"),
     (400, 5, 5, False, "alike", "strong"),
+    *((2000, 40, 40, False, kind, "strong") for kind in ("uniform", "alike", "rare: Beta(0.3, 12)")),
 ]
 WRONG = [(400, 20, 20, False, "uniform", "none"), (400, 20, 20, False, "uniform", "weak")]
 
