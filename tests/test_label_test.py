@@ -141,3 +141,14 @@ def test_size_of_dependent_labels(rare):
         for seed, (p, y) in enumerate(dependent(16, 3, seed, rare) for seed in range(sets))
     ]
     assert np.count_nonzero(np.array(pvalues) <= 0.1) <= binom.ppf(0.995, sets, 0.1)
+
+
+def test_without_an_impossible_outcome_the_worst_of_the_other_labels_decides():
+    p, y = one_bad(n_labels=9)
+    p[0, 1], y[0, 1] = 0.0, True
+    result = ct.calibration_test(ct.MultiLabel(p), y, n_resamples=99, rng=1)
+    assert result.labels[0].name == "1"
+    # Of the others, label 7 alone is wrong; its own redraws go on, and Holm counts all labels but the excluded one.
+    assert result.labels[1].name == "7"
+    assert result.pvalue_otherwise == pytest.approx(9 * result.labels[1].pvalue)
+    assert result.pvalue_otherwise < 0.2

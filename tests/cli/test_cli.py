@@ -803,3 +803,12 @@ def test_audit_takes_events_of_survival(cohort, capsys):
         "--event-column: got N at row 0, wanted 0 or 1, or no or yes"
         in command(capsys, *common, "--event-column", "site")[2]
     )
+
+
+@pytest.mark.parametrize("head", ["", "a b\n"])
+def test_errors_in_columns_separated_by_blanks_name_the_line(head, tmp_path, capsys):
+    (tmp_path / "p.txt").write_text(f"{head}0.2 0.8\n0.3 x\n0.5 0.5\n")
+    (tmp_path / "y.csv").write_text("0\n1\n1\n")
+    status, _, err = run(capsys, str(tmp_path / "p.txt"), str(tmp_path / "y.csv"))
+    assert status == 2
+    assert f"line {3 if head else 2}" in err

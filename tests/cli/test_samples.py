@@ -9,6 +9,7 @@ import pytest
 
 import caltest as ct
 from caltest.cli.main import main
+from caltest.cli.samples import _short
 
 RNG = np.random.default_rng(1)
 LOGS = RNG.normal(-9.0, 2.0, (60, 4))
@@ -244,3 +245,10 @@ def test_missing_answers_say_what_to_do(tmp_path, capsys):
     err = run(tmp_path, capsys, [PLAIN, {"probs": [0.2, 0.8], "answer": None}, PLAIN])[2]
     assert "line 2" in err
     assert "--missing drop" in err
+
+
+@pytest.mark.parametrize("length", [60, 61])
+def test_long_values_are_cut_in_messages(length):
+    """Sixty characters are shown, with the quotation marks."""
+    text = repr("a" * (length - 2))
+    assert _short("a" * (length - 2)) == (text if length == 60 else f"{text[:60]}...")

@@ -196,3 +196,14 @@ def test_rare_events_are_noted():
     assert ct.compare_pairs({"a": often, "b": often**2}, y).notes == ()
     turned = ct.compare_pairs({"a": often, "b": 1.0 - often}, y)
     assert [note[:20] for note in turned.notes] == ["b: 1 - p would fit t"]
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1e20])
+@pytest.mark.parametrize("change", [1e-3, 1e-11, 1e-13])
+def test_the_unit_of_sums_plays_no_role(unit, change):
+    """Differences of 1e-12 of the sums are no longer those of rounding."""
+    one = np.random.default_rng(2).normal(size=30)
+    other = one * (1.0 + change * np.arange(1, 31) / np.linalg.norm(one * np.arange(1, 31)) * np.linalg.norm(one))
+    found, scaled = Difference.of(one, other), Difference.of(unit * one, unit * other)
+    assert (scaled.statistic, scaled.pvalue) == pytest.approx((found.statistic, found.pvalue), rel=1e-3)
+    assert (found.pvalue == 1.0) == (change < 1e-12)

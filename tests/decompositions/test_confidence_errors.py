@@ -80,3 +80,11 @@ def test_interval_of_an_accuracy_of_0_begins_at_0():
         np.array([1e-5, 0.27, 0.041]), np.array([1, 1, 1]), confidence_level=0.95, rng=0
     ).intervals["accuracy"]
     assert accuracy.low == accuracy.estimate == 0.0
+
+
+def test_interval_of_equal_numbers_is_that_of_a_share():
+    """The number is as far between the ends as a share is between 0 and 1."""
+    found = mean_interval(np.full(7, 0.4), np.array([0.3, 0.4, 0.8]), 0.9)
+    share = np.array(proportion_confint(0.2 * 7, 7, alpha=0.1, method="wilson"))
+    assert tuple(found) == pytest.approx(tuple(0.3 + 0.5 * share))
+    assert found.method == "Wilson"

@@ -10,7 +10,7 @@ from scipy import stats
 import caltest as ct
 from caltest.fields.bayesian import loo_pit, simulation_based_calibration
 from caltest.fields.bayesian.calibration import RankLaw, ranks_of
-from caltest.fields.bayesian.draws import posteriors_of
+from caltest.fields.bayesian.draws import _autocorrelation_time, posteriors_of
 
 
 def right(rng, n=40, m=9, discrete=False):
@@ -310,3 +310,10 @@ def test_single_draws_are_tested_by_their_ranks():
 def test_chains_are_to_be_joined():
     with pytest.raises(ValueError, match=r"join chains by draws.reshape\(n, -1, \*draws.shape\[3:\]\)"):
         simulation_based_calibration({"mu": np.zeros((5, 4, 10))}, {"mu": np.arange(5.0)})
+
+
+@pytest.mark.parametrize(("size", "pairs"), [(4.0, 3), (0.0101, 3), (0.0099, 0)])
+def test_autocorrelations_of_constant_chains_are_squares(size, pairs):
+    """Chains of 8 draws have the lags 1 to 6, unless those of the first two sum to less than 0.02."""
+    chains = np.sqrt(size) * np.outer([1.0, -1.0], np.ones(8))
+    assert _autocorrelation_time(chains) == pytest.approx(1.0 + 4.0 * size * pairs, rel=1e-14)
