@@ -18,3 +18,12 @@ def test_costs_of_random_distributions():
     for _ in range(20):
         rows, columns, costs = rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(6)), rng.random((5, 6))
         assert transport_cost(rows, columns, costs) == pytest.approx(by_linear_programming(rows, columns, costs))
+
+
+def test_sources_that_are_used_up_are_sent_elsewhere():
+    """Much of an early coupling is taken back where costs of a column are nearly the same for all rows."""
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        rows, columns = rng.dirichlet(np.ones(7)), rng.dirichlet(np.ones(7))
+        costs = np.abs(rng.normal(size=7)[:, None] - rng.normal(size=7)) ** 3
+        assert transport_cost(rows, columns, costs) == pytest.approx(by_linear_programming(rows, columns, costs))

@@ -1,0 +1,32 @@
+"""The Laplacian kernel averaged over Laplace distributions, beside integrals of the definition."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import laplace
+
+from caltest._loops.formulas.laplaces import one_noise, two_noises
+
+SCALES = {"small": 0.05, "close": 1.3 * (1.0 + 1e-9), "near": 1.32, "large": 4.0}
+
+
+def averaged(function, x, scale):
+    """``E f(x + Z)`` of an even function, for Z of a Laplace distribution."""
+    ends = sorted({0.0, x, x - 60.0 * scale, x + 60.0 * scale, -x})
+    pieces = pairwise(ends)
+    return sum(quad(lambda z: function(abs(z)) * laplace.pdf(z, x, scale), *piece, epsabs=1e-13)[0] for piece in pieces)
+
+
+@pytest.mark.parametrize("x", [0.0, 0.4, 6.0])
+@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+def test_averages_over_one_distribution(x, scale):
+    assert one_noise(x, 1.3, scale) == pytest.approx(averaged(lambda z: np.exp(-z / 1.3), x, scale), rel=1e-9)
+
+
+@pytest.mark.parametrize("other", [0.7, 1.29])
+@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+def test_averages_over_two_distributions(scale, other):
+    wanted = averaged(lambda z: one_noise(z, 1.3, scale), 0.4, other)
+    assert two_noises(0.4, 1.3, scale, other) == pytest.approx(wanted, rel=1e-9)
