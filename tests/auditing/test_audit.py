@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import caltest as ct
 from caltest.auditing.audit import _decision, _in_order
 from caltest.auditing.fields import _members
-from caltest.auditing.sections import SECTIONS, rows_needed
+from caltest.auditing.sections import SECTIONS, more_rows, rows_needed
 
 DIGITS = ct.datasets.load_digits_predictions()
 
@@ -524,3 +524,11 @@ def test_what_is_kept_of_clusters_are_rows_of_the_data(p, y):
     pairs = y.reshape(40, 2)
     assert ((kept == pairs[:, 0]) | (kept == pairs[:, 1])).all()
     assert ct.SequentialCalibrationTest()(some, kept).n == 40
+
+
+@pytest.mark.parametrize(("n", "said"), [(51, 51), (100, 100), (101, 110), (1234, 1300), (99_001, 100_000)])
+def test_numbers_of_rows_have_two_digits(n, said, monkeypatch):
+    monkeypatch.setattr("caltest.auditing.sections.rows_needed", lambda *_: n)
+    result = SimpleNamespace(n=50, detectable=SimpleNamespace(power=lambda _: 0.5))
+    assert more_rows(result) == said
+    assert more_rows(SimpleNamespace(n=n, detectable=result.detectable)) is None

@@ -231,3 +231,9 @@ def test_pvalues_reach_far_below_those_of_simulations():
     tilted = terms.probabilities * np.exp(t * (terms.values - terms.values.max(axis=1, keepdims=True)))
     log_mean = np.sum(np.log(tilted.sum(axis=1)) + t * terms.values.max(axis=1))
     assert certified.pvalue == pytest.approx(np.exp(log_mean - t * s), rel=1e-8)
+
+
+@pytest.mark.parametrize("s", [-3.0, 0.0])
+def test_sums_that_are_not_positive_have_the_bound_one(s):
+    law = OutcomeSum(np.array([[-1.0, 1.0], [2.0, -2.0]]), np.full((2, 2), 0.5))
+    assert law.tail_bound(s) == 1.0

@@ -345,6 +345,13 @@ class TestSimplexMap:
         assert arrows.long.any()
         assert arrows.sizes.min() >= 10
 
+    @pytest.mark.parametrize("y", [0, 1])
+    def test_redraws_of_equal_length_are_as_long(self, y):
+        """Half of the redraws of two rows are those of one class, with an arrow as long as the one of the outcomes."""
+        p = np.array([[0.5, 0.5, 0.0]] * 2)
+        arrows = simplex._arrows(as_sample(p, [y, y]), p, ct.binning.UniformBinning(1), 19, 1, 0.3, 1)
+        assert not arrows.long.any()
+
     def test_bad_arguments(self):
         p, y = ct.generators.class_model("M1", 4).sample(20, rng=1)
         with pytest.raises(ValueError, match="got 4 classes, wanted three"):

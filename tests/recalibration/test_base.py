@@ -7,6 +7,7 @@ import pytest
 
 import caltest as ct
 from caltest.recalibration import CalibrationMap, Platt, TemperatureScaling
+from caltest.recalibration.shared.inputs import SUSPICIOUS
 
 
 def classes(n=60, k=3, seed=0):
@@ -76,7 +77,8 @@ def test_logits_and_probabilities_are_not_mixed_up():
     log_odds = TemperatureScaling(input="logits").fit(np.log(q / (1 - q)), z)
     assert log_odds(np.array([0.3])).shape == (1,)
     with pytest.raises(ValueError, match="look like probabilities"):
-        log_odds(q)
+        log_odds(q[:SUSPICIOUS])
+    assert log_odds(q[1:SUSPICIOUS]).shape == (SUSPICIOUS - 1,)
     with pytest.raises(ValueError, match="wanted"):
         TemperatureScaling().fit(p, y)(np.log(p) + 1.0)
 

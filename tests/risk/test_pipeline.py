@@ -399,3 +399,18 @@ def test_a_canonical_error_below_that_of_the_top_label_is_named(digits):
     other, top = errors(*digits, 2)
     assert other.squared_error > top.squared_error
     assert not any("contradicts" in note for note in other.notes)
+
+
+def test_the_function_chosen_for_each_class_is_a_line():
+    """Lines are as long as the longest name needs, and end with risk, standard error and squared error."""
+    result = ct.estimate_calibration_error(*simulated(), "classwise", error_functions=RIDGE, rng=1)
+    lines = str(result).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("Selected"))
+    rows = lines[start : start + 4]
+    assert rows[0].split() == ["Selected", "risk", "(s.e.)", "squared", "error"]
+    assert len({len(row) for row in rows}) == 1
+    for row, one in zip(rows[1:], result.selections, strict=True):
+        name, *numbers = row.strip().rsplit(None, 3)
+        assert name == f"{one.problem}: {one.selected.describe()}"
+        found = one.selected.risk, one.selected.standard_error, one.squared_error
+        assert [float(number) for number in numbers] == pytest.approx(found, rel=5e-3)

@@ -6,7 +6,15 @@ import caltest as ct
 from caltest._validation.groups import as_groups
 from caltest.group_test import step_down
 from caltest.predictions.convert import as_sample
-from caltest.slices.group_sums import IMPOSSIBLE, WEIGHT, GroupSums, adjusted_by_redraws, normal_deviates
+from caltest.slices.group_sums import (
+    CLASSES,
+    IMPOSSIBLE,
+    WEIGHT,
+    GroupSums,
+    _of_classes,
+    adjusted_by_redraws,
+    normal_deviates,
+)
 
 N, G = 300, 40
 RNG = np.random.default_rng(2)
@@ -127,3 +135,17 @@ def test_impossible_outcomes_are_as_large_as_can_be():
     found = GroupSums.of(sample, 1).tested(groups, sample.predictions.impossible(sample.targets), 99, 1)
     assert np.flatnonzero(found.sizes == IMPOSSIBLE).tolist() == [1]
     assert found.adjusted[1] == found.alone[1] == 0.01
+
+
+def test_classes_of_most_variance_are_compared():
+    """A class that is certain where it is frequent varies in no row, so it is left out."""
+    k = CLASSES + 1
+    p = np.full((10, k), 1.0 / CLASSES)
+    p[::2], p[:, 0] = 0.0, np.arange(10) % 2 == 0
+    p[1::2, 1:] = np.random.default_rng(1).dirichlet(np.full(CLASSES, 50.0), 5)
+    _, _, *events = _of_classes(p)[0]
+    assert len(events) == CLASSES
+    # Row 1 has an error above 0 where the label is the event.
+    of = [next(c for c in range(k) if one.score(np.full((10, 1), c))[1, 0] > 0.0) for one in events]
+    variances = (p * (1.0 - p)).sum(axis=0)
+    assert of == sorted(range(1, k), key=lambda c: -variances[c])

@@ -40,3 +40,16 @@ def test_families_of_numbers_take_a_metric_of_ones_own(family):
     assert predictions.distance(MeansApart(), predictions) == pytest.approx(np.abs(mean[:, None] - mean))
     with pytest.raises(TypeError, match=r"^metric: got TotalVariation\(\) for .*, wanted one of Wasserstein\(\)"):
         predictions.distance(ct.TotalVariation(), predictions)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+@pytest.mark.parametrize("metric", [ct.Wasserstein(), ct.kernels.MixtureWasserstein()])
+def test_rounding_errors_have_the_unit_of_the_distance(metric, unit):
+    rng = np.random.default_rng(1)
+    means, scales = rng.normal(size=(2, 6)), rng.uniform(0.5, 2.0, (2, 6))
+
+    def predictions(unit):
+        laws = [ct.Normal(unit * mean, unit * scale) for mean, scale in zip(means, scales, strict=True)]
+        return laws[0] if metric == ct.Wasserstein() else ct.Mixture(laws)
+
+    assert metric.rounding(predictions(unit)) == pytest.approx(unit * metric.rounding(predictions(1.0)))

@@ -7,6 +7,7 @@ from scipy import stats
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
+from caltest.predictions.faults.numbers import _location_and_variance
 
 RNG = np.random.default_rng(8)
 N, B = 40, 4
@@ -117,3 +118,10 @@ def test_waves_say_what_their_numbers_are():
     high = ct.calibration_test(ct.Normal(mean, 1.0), mean + 0.25 * (mean**2 - 1.0) + noise, n_resamples=99, rng=1)
     assert high.finding.words.startswith("outcomes are off in places: +0.")
     assert high.finding.words.count("predicted standard deviations where predicted means are from -3.") == 1
+
+
+def test_laws_without_variances_are_compared_at_their_medians():
+    law = ct.StudentT([1.0, 1.5, 2.0], [1.0, -2.0, 0.5], [1.0, 2.0, 0.1])
+    location, variance = _location_and_variance(law)
+    assert location == pytest.approx([1.0, -2.0, 0.5])
+    assert variance.tolist() == [1.0, 1.0, 1.0]
