@@ -63,7 +63,7 @@ def evidence(
     ax.plot(seen[finite], logs[finite], marker=dot, **line)
     if style.first:
         ax.axhline(threshold, color=DARK, linewidth=0.8, linestyle=":", label=words)
-        ax.set(xlim=(0.0, result.n + 1.0), ylim=(min(-0.5, *logs[finite]) if finite.any() else -0.5, None))
+        ax.set_ylim(min([-0.5, *logs[finite]]), None)
     own = "" if style.alone else f"{line['label']}: "
     shown = [alarm for alarm in alarms if finite[alarm - 1]]
     if shown:
@@ -76,7 +76,7 @@ def evidence(
         ax.axvline(first, color=mark, linestyle="-.", label=f"{own}outcome {first} was excluded, E is infinite")
     low, high = ax.get_ylim()
     ax.set_ylim(low, max(high, 1.1 * threshold))
-    ax.set_xlim(0.0, max(result.n + 1.0, ax.get_xlim()[1]))
+    ax.set_xlim(0.0, max(result.n + 1.0, 0.0 if style.first else ax.get_xlim()[1]))
     return ended(ax, "observations", "log10 E")
 
 

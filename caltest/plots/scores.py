@@ -156,7 +156,6 @@ def _score_lines(ax: "Axes", uncertainty: float) -> None:
     from matplotlib.ticker import MaxNLocator
 
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-    left, low = max(left, min(0.0, left)), max(low, min(0.0, low))
     for score in MaxNLocator(7).tick_values(left - high + uncertainty, right - low + uncertainty):
         # Discrimination = miscalibration + uncertainty - score.
         offset = uncertainty - score

@@ -403,7 +403,9 @@ def test_a_canonical_error_below_that_of_the_top_label_is_named(digits):
 
 def test_the_function_chosen_for_each_class_is_a_line():
     """Lines are as long as the longest name needs, and end with risk, standard error and squared error."""
-    result = ct.estimate_calibration_error(*simulated(), "classwise", error_functions=RIDGE, rng=1)
+    p, y = simulated()
+    named = ct.Categorical(p, classes=["a", "quite long", "c"])
+    result = ct.estimate_calibration_error(named, np.array(named.classes)[y], "classwise", error_functions=RIDGE, rng=1)
     lines = str(result).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("Selected"))
     rows = lines[start : start + 4]

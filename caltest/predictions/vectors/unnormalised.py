@@ -122,8 +122,11 @@ class Unnormalised(Predictions):
                 "AsymptoticSKCETest(kernel), or name a function that draws: Unnormalised(..., sampler=function)"
             )
         generator = generator_of(rng)
-        draws = [self.check_targets(self._sampler(self._parameters[0], generator)) for _ in range(size or 1)]
-        return draws[0] if size is None else np.stack(draws)
+
+        def draw() -> Array:
+            return self.check_targets(self._sampler(self._parameters[0], generator))
+
+        return draw() if size is None else np.stack([draw() for _ in range(size)])
 
     @property
     def can_be_drawn(self) -> bool:
