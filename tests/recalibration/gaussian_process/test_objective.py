@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
+from caltest._loops.statistics.latent import row_terms
 from caltest.recalibration.gaussian_process.objective import (
     AllInputs,
     LatentProcess,
@@ -128,3 +129,12 @@ def test_softplus_has_a_floor_and_an_inverse():
 def test_vector_and_process_are_the_same_parameters():
     vector = data(2)[3]
     np.testing.assert_allclose(LatentProcess.from_vector(vector).to_vector(), vector, rtol=1e-6)
+
+
+@pytest.mark.parametrize("largest", [0, 1, 2])
+def test_logits_far_apart_have_finite_terms(largest):
+    """Powers of a logit 800 above the others are not finite, whichever class it is of."""
+    mean, slopes = np.where(np.arange(3) == largest, 800.0, 0.0), np.empty((2, 3))
+    for label in range(3):
+        assert row_terms(mean, np.zeros(3), label, *slopes) == log_softmax(mean)[label]
+        np.testing.assert_array_equal(slopes[0], (np.arange(3) == label) - softmax(mean))
