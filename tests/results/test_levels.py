@@ -12,7 +12,6 @@ from caltest.fields import bayesian, clinical, weather
 RNG = np.random.default_rng(4)
 P = RNG.uniform(0.1, 0.9, 60)
 Y = (RNG.random(60) < P).astype(int)
-PARITY = np.arange(60) % 2
 FEW = {"n_resamples": 29, "rng": 1}
 PVALUES = {"pvalue", "adjusted", "pvalue_holm", "pvalue_before", "pvalue_after", "ranks_pvalue"}
 
@@ -42,24 +41,50 @@ def said(result):
 
 
 RESULTS = {
-    "test": lambda: ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 99)(P, Y, rng=1),
-    "default test": lambda: ct.calibration_test(P, Y, **FEW),
-    "cox": lambda: ct.estimators.cox_calibration(P, Y),
-    "groups": lambda: ct.calibration_by_group(P**3, Y, PARITY, **FEW),
-    "labels": lambda: ct.calibration_test(ct.MultiLabel(np.stack([P, P], axis=1)), np.stack([Y, 1 - Y], axis=1), **FEW),
-    "slices": lambda: ct.find_slices(P, Y, {"x": PARITY}, **FEW),
-    "models": lambda: ct.compare_models({"a": P, "b": P**2}, Y, **FEW),
-    "pairs": lambda: ct.compare_pairs({"a": P, "b": P**2}, Y),
-    "clinical": lambda: clinical.validate(P, Y, **FEW),
-    "decisions": lambda: clinical.decision_curve(P, Y, [0.3, 0.5], **FEW),
-    "weather": lambda: weather.rank_histogram(RNG.normal(size=(60, 5)), RNG.normal(size=60), **FEW),
-    "simulations": lambda: bayesian.simulation_based_calibration(RNG.normal(size=(60, 9)), RNG.normal(size=60), **FEW),
+    "test": lambda p, y: ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 99)(p, y, rng=1),
+    "default test": lambda p, y: ct.calibration_test(p, y, **FEW),
+    "cox": lambda p, y: ct.estimators.cox_calibration(p, y),
+    "groups": lambda p, y: ct.calibration_by_group(p**3, y, np.arange(60) % 2, **FEW),
+    "labels": lambda p, y: ct.calibration_test(ct.MultiLabel(np.stack([p, p], 1)), np.stack([y, 1 - y], 1), **FEW),
+    "slices": lambda p, y: ct.find_slices(p, y, {"x": np.arange(60) % 2}, **FEW),
+    "models": lambda p, y: ct.compare_models({"a": p, "b": p**2}, y, **FEW),
+    "pairs": lambda p, y: ct.compare_pairs({"a": p, "b": p**2}, y),
+    "clinical": lambda p, y: clinical.validate(p, y, **FEW),
+    "decisions": lambda p, y: clinical.decision_curve(p, y, [0.3, 0.5], **FEW),
+    "weather": lambda p, y: weather.rank_histogram(np.outer(p, np.arange(5.0)), y + 0.5, **FEW),
+    "simulations": lambda p, y: bayesian.simulation_based_calibration(np.outer(p, np.arange(9.0)), y + 0.5, **FEW),
+}
+DEGENERATE = {
+    "equal": (np.full(60, 0.5), Y),
+    "separated": (np.where(Y == 1, 0.9, 0.1), Y),
+    "reversed": (np.where(Y == 1, 0.1, 0.9), Y),
+    "one class": (P, np.zeros(60, dtype=int)),
+    "certain": (Y.astype(float), Y),
 }
 
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_pvalues_that_equal_the_level_reject(name):
-    result = RESULTS[name]()
+    result = RESULTS[name](P, Y)
     below, equal, above = (said(with_pvalues(result, p)) for p in (nextafter(0.05, 0.0), 0.05, nextafter(0.05, 1.0)))
     assert equal == below
     assert equal[0] != above[0]
+
+
+def pvalues(result):
+    """All p-values of a result, those of its rows too."""
+    for one in fields(result):
+        value = getattr(result, one.name)
+        if one.name in PVALUES and value is not None:
+            yield value
+        for part in value if isinstance(value, tuple) else [value]:
+            if is_dataclass(part):
+                yield from pvalues(part)
+
+
+@pytest.mark.parametrize("data", DEGENERATE.values(), ids=DEGENERATE)
+@pytest.mark.parametrize("name", [name for name in RESULTS if name not in ("cox", "slices")])
+def test_pvalues_of_degenerate_data_are_probabilities(name, data):
+    found = list(pvalues(RESULTS[name](*data)))
+    assert found
+    assert all(0.0 <= p <= 1.0 for p in found)

@@ -68,3 +68,9 @@ def test_sentences_at_the_end_of_rows_begin_below_each_other():
         "b      10  " + 41 * "x",
     ]
     assert aligned([["", "claimed"], ["accuracy", "80 %"]]).splitlines()[1] == "accuracy     80 %"
+
+
+def test_html_leaves_out_empty_parts_alone():
+    html = Page("t", {"a": "b"}, ["", "said", ""]).html()
+    assert "said" in html
+    assert Page("t", {"a": "b"}, [""], ["", "said", ""], [], {}).html() == html

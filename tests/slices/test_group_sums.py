@@ -149,3 +149,18 @@ def test_classes_of_most_variance_are_compared():
     of = [next(c for c in range(k) if one.score(np.full((10, 1), c))[1, 0] > 0.0) for one in events]
     variances = (p * (1.0 - p)).sum(axis=0)
     assert of == sorted(range(1, k), key=lambda c: -variances[c])
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_cumulants_are_those_of_enumerated_outcomes(k):
+    """Central moments of each row, with classes of probability 0 and 1 among them."""
+    p = np.random.default_rng(1).dirichlet(np.full(k, 0.4), 8)
+    p[0], p[1] = np.eye(k)[k - 1], np.append(np.zeros(k - 2), [0.3, 0.7])
+    labels = np.tile(np.arange(k), (8, 1))
+    for part in _of_classes(p)[0]:
+        scores = part.score(labels)
+        assert np.sum(p * scores, axis=1) == pytest.approx(np.zeros(8), abs=1e-14)
+        second, third, fourth = (np.sum(p * scores**power, axis=1) for power in (2, 3, 4))
+        assert part.cumulants == pytest.approx(
+            np.stack([second, third, fourth - 3.0 * second**2]), rel=1e-12, abs=1e-14
+        )
