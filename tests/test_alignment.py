@@ -253,6 +253,11 @@ OF_TWO = np.arange(N) // 4, np.arange(N) % 7
             lambda: series(OF_TWO[0]),
             lambda: OF_TWO[0],
         ),
+        (
+            lambda x: ct.OmnibusTest(None, 19, features=x),
+            lambda: {"x": series(X), "without an index": WEIGHTS},
+            lambda: {"x": X, "without an index": WEIGHTS},
+        ),
     ],
 )
 def test_settings_of_rows_are_matched_by_their_index(made, labelled, plain):

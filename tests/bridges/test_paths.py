@@ -59,6 +59,7 @@ def test_arviz(kind):
         data = xarray.DataTree.from_dict({"posterior_predictive": group})
         data["observed_data"] = xarray.DataTree(xarray.Dataset({"y": ("row", y)}))
     predictions = ct.bridges.predictions_of(data, variable="y")
+    np.testing.assert_array_equal(ct.bridges.predictions_of(data).members, predictions.members)
     result = verdict(ct.calibration_test(predictions, data["observed_data"]["y"], rng=1))
     assert "too narrow" in result.why()
 

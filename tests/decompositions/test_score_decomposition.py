@@ -312,3 +312,11 @@ def test_bins_of_one_observation_count_the_predictions_as_a_law():
 )
 def test_first_place_that_is_reached_or_the_last(margins, place):
     assert _crossing(np.array([0.0, 1.0, 2.0]), np.array(margins)) == pytest.approx(place, rel=1e-14)
+
+
+def test_laws_lose_outcomes_that_the_log_score_has_as_impossible():
+    """The others keep their ratios; rows that have no other become the prediction."""
+    p = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5], [0.0, 0.0, 1.0]])
+    law = np.array([[0.1, 0.3, 0.6], [0.6, 0.3, 0.1], [0.5, 0.5, 0.0]])
+    parts = Parts.of(ct.Categorical(p), "log", ct.binning.UniformBinning(2))
+    assert parts.allowed(law) == pytest.approx(np.array([[0.25, 0.75, 0.0], law[1], p[2]]))
