@@ -264,3 +264,8 @@ def test_a_lag_longer_than_the_series_is_a_bet_for_each_row():
     alone = [ct.SequentialCalibrationTest("likelihood").update(p[i : i + 1], y[i : i + 1]).evalue for i in range(3)]
     assert found.evalue == pytest.approx((sum(alone) + 47.0) / 50.0, rel=1e-12)
     assert found.pvalue == 1.0
+
+
+def test_a_lag_is_printed_unless_it_is_one():
+    assert repr(ct.SequentialCalibrationTest(lag=2)) == repr(ct.SequentialCalibrationTest())[:-1] + ", lag=2)"
+    assert "lag" not in repr(ct.SequentialCalibrationTest(lag=1))

@@ -379,8 +379,8 @@ def checked_covariance(array: Array, n: int, d: int) -> FloatArray:
         return values
     size = np.abs(values).max(axis=(1, 2))
     gaps = np.abs(values - values.swapaxes(1, 2)).max(axis=(1, 2))
-    if (gaps > ROUNDING * size).any():
-        i = int(np.argmax(gaps > ROUNDING * size))
+    if (wrong := gaps > ROUNDING * size).any():
+        i = int(np.argmax(wrong))
         raise ValueError(f"covariance: got a matrix at row {i} that differs from its transpose by {gaps[i]:.3g}")
     return np.asarray(values / 2.0 + values.swapaxes(1, 2) / 2.0)
 
