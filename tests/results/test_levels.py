@@ -31,7 +31,7 @@ def with_pvalues(result, pvalue):
 
 
 def said(result):
-    """What a result says at its default level: words, how many rows are rejected, which lines of a picture stand out."""
+    """What a result says at its default level: words, how many rows it rejects, which lines of a picture stand out."""
     names = [name for name in ("verdict", "why", "sentence") if hasattr(result, name)]
     words = {name: getattr(result, name)() for name in names} | {"report": str(result)}
     rejected = len(result.rejected()) if hasattr(result, "rejected") else None
