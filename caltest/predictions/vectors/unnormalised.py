@@ -121,10 +121,10 @@ class Unnormalised(Predictions):
                 "predictions: got Unnormalised predictions without a sampler, from which no targets can be drawn; use "
                 "AsymptoticSKCETest(kernel), or name a function that draws: Unnormalised(..., sampler=function)"
             )
-        generator = generator_of(rng)
+        sampler, generator = self._sampler, generator_of(rng)
 
         def draw() -> Array:
-            return self.check_targets(self._sampler(self._parameters[0], generator))
+            return self.check_targets(sampler(self._parameters[0], generator))
 
         return draw() if size is None else np.stack([draw() for _ in range(size)])
 
