@@ -30,7 +30,7 @@ SKIPPED = re.compile(r"_basics/(types|warnings|jit|jobs|threads|progress)|__main
 """Files of the machinery, without arithmetic."""
 SPEED = re.compile(
     r"work ?=|chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|LISTED|PREPARED|"
-    r"FEW\b|fast(er)?\b|NANOSECONDS|\.width\(|for _ in range\([A-Z0-9_]{2,}\)"
+    r"ranges\(.*, max\(1, |FEW\b|fast(er)?\b|NANOSECONDS|\.width\(|for _ in range\([A-Z0-9_]{2,}\)"
 )
 """Lines that decide what is done at once, in which of two equal ways, how much is shown, and when iterations end."""
 WORK = re.compile(

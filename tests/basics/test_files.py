@@ -576,3 +576,25 @@ def test_a_named_column_is_there_once_beside_others(text, tmp_path):
     (tmp_path / "p.csv").write_text(text)
     with pytest.raises(ValueError, match=r"columns 'y' among .*, wanted it once, and columns of predictions"):
         read_with_columns(tmp_path / "p.csv", ["y"])
+
+
+@pytest.mark.parametrize("kind", ["feather", "parquet"])
+def test_tables_are_read_in_parts(kind, tmp_path):
+    """No row twice, whatever the batches of the file."""
+    pytest.importorskip("pyarrow")
+    path, table = tmp_path / f"p.{kind}", pd.DataFrame(P[:11], columns=["a", "b", "c"])
+    table.to_feather(path) if kind == "feather" else table.to_parquet(path)
+    with path.open("rb") as file:
+        parts = list(files._tables_in("p", file, 12))
+    assert [len(part) for part in parts] == [4, 4, 3]
+    np.testing.assert_array_equal(np.concatenate([part.values for part in parts]), P[:11])
+
+
+@pytest.mark.parametrize(("arrays", "names"), [({"p": P}, None), ({"p": P[:, 0], "q": P[:, 1:]}, ["p", "q0", "q1"])])
+def test_arrays_of_an_archive_are_columns_where_there_are_several(arrays, names):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    file.seek(0)
+    rows = files._archive("p", file)
+    assert rows.names == names
+    np.testing.assert_array_equal(rows.values, P)

@@ -1,6 +1,7 @@
 """Rank histograms and their parts, redraws, xarray, bad input."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import caltest as ct
 from caltest.fields import weather
 from caltest.fields.weather.crps import stochastic_parts
 from caltest.fields.weather.histogram import band_depth, reduced, variogram
+from caltest.fields.weather.result import VerificationResult
 from caltest.fields.weather.testing import Exchanged, Ranks, contrasts, parts_of
 
 
@@ -571,3 +573,10 @@ def test_sizes_in_the_unit_of_the_outcomes_keep_their_digits():
     members, outcomes = 1e-7 * rng.normal(size=(60, 5)), 1e-7 * rng.normal(size=60)
     cell = weather.crps_decomposition(members, outcomes, n_resamples=99, rng=1).table()[1][2]
     assert 1e-10 < abs(float(cell)) < 1e-7
+
+
+@pytest.mark.parametrize("leads", [("",), ("1 h", "2 h")])
+def test_scores_of_several_lead_times_are_columns_with_names(leads):
+    rows = [SimpleNamespace(name=name, scores={"CRPS": i / 3.0}) for i, name in enumerate(leads, 1)]
+    table = VerificationResult._scores(SimpleNamespace(rows=rows))
+    assert table == [["", *leads]] * (leads != ("",)) + [["CRPS", *("0.3333", "0.6667")[: len(leads)]]]

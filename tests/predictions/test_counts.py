@@ -118,6 +118,16 @@ def test_long_windows_by_fourier_transforms(kernel, monkeypatch):
     assert one.expected_kernel2(kernel, other) == pytest.approx(slow, rel=0.0, abs=1e-14 * kernel.bound)
 
 
+def test_means_of_counts_far_from_zero_by_fourier_transforms(monkeypatch):
+    """``sum_u p(u) k(u, y)`` for counts y that are partly beyond those of the window."""
+    p, kernel = np.random.default_rng(1).random((2, 12)), ct.GaussianKernel(bandwidth=3.0)
+    counts, window = np.arange(9, 40), np.arange(5, 17)
+    wanted = p @ np.exp(-((window[:, None] - counts) ** 2) / 18.0)
+    for long in (10, 10**9):
+        monkeypatch.setattr(expectations, "LONG", long)
+        assert expectations.means_of_range(kernel, p, 5, 9, 40) == pytest.approx(wanted, rel=1e-12, abs=1e-14)
+
+
 @families
 def test_windows_leave_almost_nothing_out(family):
     predictions, _ = family()

@@ -74,6 +74,7 @@ def test_logits_and_probabilities_are_not_mixed_up():
     fitted = TemperatureScaling(input="logits").fit(np.log(p) + 1.0, y)
     with pytest.raises(ValueError, match="look like probabilities"):
         fitted(p[:1])
+    assert fitted(np.array([[0.2, 0.3, 0.5], [0.2, 0.3, 0.6]])).shape == (2, 3)
     log_odds = TemperatureScaling(input="logits").fit(np.log(q / (1 - q)), z)
     assert log_odds(np.array([0.3])).shape == (1,)
     with pytest.raises(ValueError, match="look like probabilities"):

@@ -166,6 +166,12 @@ class TestContinuing:
         cells = sum(one.n_simulations for one in whole.tried)
         assert test.calls - cells in (0, 1)  # The first data set of a size that was cut short is tested again.
 
+    def test_an_interrupted_search_answers_by_its_fit(self):
+        cut = ct.sample_size(Interrupting(420), model(0.3), n_simulations=100, rng=3)
+        points = [(one.n, round(one.rate * one.n_simulations), one.n_simulations) for one in cut.tried]
+        first = min(n for n, rejections, number in points if rejections >= 0.8 * number)
+        assert cut.n == ceil(fitted_size(points, 0.8, first / np.sqrt(2.0), 0.95).n)
+
     def test_more_simulations(self):
         few = ct.sample_size(mean_test, model(0.3), n_simulations=40, rng=3)
         test = Interrupting(0)

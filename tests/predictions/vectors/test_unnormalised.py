@@ -187,3 +187,16 @@ def test_bad_targets_and_others():
     joined = p.followed_by(p.take(slice(0, 2)))
     assert len(joined) == 5
     assert joined.score(np.zeros(5))[3:] == pytest.approx(p.score(np.zeros(3))[:2])
+
+
+@pytest.mark.parametrize("size", [None, 2])
+def test_draws_are_those_of_the_sampler(size):
+    """One after another, from one generator."""
+
+    def draw(parameters, rng):
+        return parameters[:, 0] + rng.normal(size=8)
+
+    p, parameters = normals(sampler=draw)
+    rng = np.random.default_rng(3)
+    wanted = [draw(parameters, rng) for _ in range(2)]
+    np.testing.assert_array_equal(p.sample(3, size), wanted[0] if size is None else wanted)
