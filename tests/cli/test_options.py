@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest.cli import named
 from caltest.cli.main import _parser, main
 from caltest.cli.options import level, seed, whole
 
@@ -57,3 +58,10 @@ def test_reports_in_a_terminal_have_lines_of_at_most_80_letters(tmp_path, capsys
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     assert "Verdict        reject calibration" in text
+
+
+@pytest.mark.parametrize("name", ["ece", "ece-top-label", "ece-consistency"])
+def test_binned_tests_have_the_bins_that_their_description_says(name):
+    described = named.TESTS["ece" if name == "ece-consistency" else name].text
+    number = int(re.search(r"(\d+) bins", described)[1])
+    assert named.TESTS[name].of(None).estimator.binning == ct.binning.UniformBinning(number)

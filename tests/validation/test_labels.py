@@ -53,3 +53,18 @@ def test_numbers_as_text_are_no_names(k, labels):
         class_labels(labels, k, None)
     with pytest.raises(ValueError, match=r"these are numbers as text, pass .int\(label\) for label in targets."):
         ct.Bernoulli([0.2, 0.4]).check_targets(["0", "1"])
+
+
+@pytest.mark.parametrize(
+    ("targets", "advice"),
+    [
+        (np.zeros((1, 9)), "1-D; pass numpy.ravel.targets.$"),
+        (np.full((1, 9), -0.5), "1-D; if outcomes are vectors of real numbers, wrap predictions in ct.MvNormal"),
+        (np.full((9, 2), -1.5), "1-D; if outcomes are vectors of real numbers, wrap predictions in ct.MvNormal"),
+        (np.zeros((9, 2)), "1-D$"),
+        (np.zeros((9, 1, 1), dtype=int), "1-D$"),
+    ],
+)
+def test_advice_on_shapes_of_targets(targets, advice):
+    with pytest.raises(ValueError, match=rf"targets: got shape \(.*, wanted one label per observation, {advice}"):
+        class_labels(targets, 3, None)
