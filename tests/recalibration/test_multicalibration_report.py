@@ -1,5 +1,7 @@
 """Slices before and after a repair, beside plain sums over held-out rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from samples import wrong_in_a_slice
@@ -61,6 +63,21 @@ def test_the_report_says_what_the_repair_did(found):
     assert found.gain.low > 0.0
     assert "none after" in repr(found)
     assert found.rejected_after == 0 < found.rejected_before
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.1, 0.2, "helps"),
+        (-0.2, -0.1, "harms"),
+        (0.0, 0.1, "makes no"),
+        (-0.1, 0.0, "makes no"),
+        (-0.1, 0.1, "makes no"),
+    ],
+)
+def test_a_repair_helps_or_harms_if_its_interval_says_so(found, low, high, words):
+    gain = replace(found.gain, low=low, high=high)
+    assert replace(found, gain=gain).verdict().startswith(f"the repair {words}")
 
 
 def test_a_fitted_map_says_that_it_has_seen_the_rows():

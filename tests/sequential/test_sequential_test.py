@@ -103,9 +103,10 @@ def test_evidence_beyond_the_largest_number():
     assert test.evalue == np.inf
     assert 1000.0 < test.log_evalue < np.inf
     assert "E = 10^" in str(test.result())
-    assert [format_evalue(x) for x in (0.0, 700.0, -700.0, 1e7, 4e279)] == [
-        *("1", "10^304.0", "10^-304.0", "10^(4.34e+06)", "10^(1.74e+279)")
+    assert [format_evalue(x) for x in (0.0, 689.9, 690.1, -689.9, -690.1, 1e7, 4e279)] == [
+        *("1", "4.17e+299", "10^299.7", "2.4e-300", "10^-299.7", "10^(4.34e+06)", "10^(1.74e+279)")
     ]
+    assert [format_evalue(x * np.log(10.0)) for x in (99_999.0, 100_001.0)] == ["10^99999.0", "10^(1e+05)"]
 
 
 @pytest.mark.parametrize("n_values", [2, 5])
