@@ -164,3 +164,9 @@ def test_cumulants_are_those_of_enumerated_outcomes(k):
         assert part.cumulants == pytest.approx(
             np.stack([second, third, fourth - 3.0 * second**2]), rel=1e-12, abs=1e-14
         )
+
+
+@pytest.mark.parametrize("family", ["numbers", "counts"])
+def test_normal_scores_have_the_cumulants_of_normal_numbers(family):
+    (part,) = GroupSums.of(as_sample(FAMILIES[family], FAMILIES[family].sample(1)), 1).parts
+    np.testing.assert_array_equal(part.cumulants, np.outer([1.0, 0.0, 0.0], np.ones(N)))

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import caltest as ct
-from caltest.estimators.combined.features import Feature, FeatureErrors
+from caltest.estimators.combined.features import Feature, FeatureErrors, _event, _mean, _spread
 
 N = 300
 RNG = np.random.default_rng(1)
@@ -243,3 +243,12 @@ def test_nothing_is_named_where_nothing_is_rejected():
     assert result.given() == ()
     assert "Features       no error that depends on one or two of them is clear (smallest adjusted p = " in str(result)
     assert all(one.adjusted is None or one.adjusted >= result.pvalue for one in result.components)
+
+
+def test_words_of_errors_close_to_those_that_are_expected():
+    assert _spread(1.21) == ("errors are larger than predicted", "1.1 predicted standard deviations")
+    assert _spread(0.81) == ("errors are smaller than predicted", "0.9 predicted standard deviations")
+    assert _mean("", 0.1) == ("outcomes are higher than predicted", "by 0.1 standard deviations on average")
+    assert _mean(" of a", -0.1)[0] == "outcomes of a are lower than predicted"
+    assert _event("it is right", 0.51, 0.5) == ("it is right more often than claimed", "51 %, claimed 50 %")
+    assert _event("it is right", 0.49, 0.5)[0] == "it is right less often than claimed"

@@ -5,7 +5,7 @@ import pytest
 
 import caltest as ct
 from caltest.recalibration import FamilyTemperatureScaling, Isotonic, QuantileRecalibration, TemperatureScaling, report
-from caltest.recalibration.shared.seen import digest
+from caltest.recalibration.shared.seen import digest, rows_of
 
 
 def problem(n, seed=1, k=3):
@@ -65,3 +65,8 @@ def test_maps_of_numbers_recognise_their_rows():
         assert fitted.share_seen(ct.Normal(others, 1.0)) == 0.0
         assert "100 % of the rows" in fitted(ct.Normal(mean, 1.0)).notes[-1]
         assert fitted(ct.Normal(others, 1.0)).notes == ()
+
+
+def test_laws_without_moments_have_no_rows():
+    assert rows_of(ct.StudentT([1.5, 3.0], [0.0, 1.0], 1.0)).size == 0
+    assert rows_of(ct.StudentT([2.5, 3.0], [0.0, 1.0], 1.0)).shape == (2, 2)
