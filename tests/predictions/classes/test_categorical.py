@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from caltest.predictions.classes import sparse_rows
+from caltest.predictions.classes import categorical
+from caltest.predictions.classes.categorical import SparseRows
 from caltest.predictions.classes.finite import at_labels
-from caltest.predictions.classes.sparse_rows import SparseRows
 
 P = np.array([[0.0, 0.25, 0.75, 0.0], [1.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.5]])
 LABELS = np.array([2, 1, 3])
@@ -27,7 +27,7 @@ def test_numbers_are_those_of_the_array(monkeypatch):
     ):
         assert np.shape(found) == wanted.shape
         np.testing.assert_array_equal(found, wanted)
-    monkeypatch.setattr(sparse_rows, "DENSE", 8)
+    monkeypatch.setattr(categorical, "DENSE", 8)
     assert isinstance(rows.take(slice(0, 2)), np.ndarray)
     np.testing.assert_array_equal(rows.take(slice(0, 2)), P[:2])
     assert isinstance(rows.take(np.arange(3)), SparseRows)
