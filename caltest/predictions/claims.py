@@ -250,8 +250,10 @@ def of_half(law: "Predictions", place: str, targets: Array) -> list[Claim]:
 
 
 def _half(feature: FloatArray, side: str) -> tuple[IntArray, str]:
-    """The rows above the median of a feature, or the others, and what they are called."""
-    upper = feature > np.median(feature)
+    """The rows above the median of a feature, as findings have them, or the others, and what they are called."""
+    from caltest.predictions.faults.fault import ranks
+
+    upper = ranks(feature) > 0.5
     return np.flatnonzero(upper if side == "above" else ~upper), "large" if side == "above" else "small"
 
 

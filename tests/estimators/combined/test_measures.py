@@ -267,6 +267,19 @@ def test_halves_that_are_named_have_their_coverage(side):
     assert (above.observed, above.margin) == (pytest.approx((y > mean)[rows].mean()), 0.04)
 
 
+def test_halves_of_two_values_are_those_of_the_finding():
+    """More than half of the predictions have the largest variance."""
+    rng = np.random.default_rng(1)
+    wide = rng.random(2000) < 0.55
+    scales = np.where(wide, 2.0, 1.0)
+    y = rng.normal(size=2000) * np.where(wide, 2.0 * scales, scales)
+    result = ct.calibration_test(ct.Normal(rng.normal(size=2000), scales), y, n_resamples=19, rng=1)
+    assert result.finding.place.startswith("where predicted variances are above 1")
+    inside, _ = (one for one in result.measures if one.name.endswith(", large variances"))
+    assert inside.interval.estimate == pytest.approx(inside.observed)
+    assert round(inside.observed * wide.sum(), 6).is_integer()
+
+
 def test_the_level_of_ordered_classes_where_the_mean_is_most_off_is_named():
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(5), 2000)
