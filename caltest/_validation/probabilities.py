@@ -34,8 +34,9 @@ def probability_matrix(data: ArrayLike, name: str = "probabilities", *, copy: bo
 def _are_distributions(matrix: FloatArray) -> bool:
     """Whether no value is negative and every row sums to 1 within the tolerance; never so with nan or infinity."""
     with np.errstate(over="ignore", invalid="ignore"):
-        deviation = np.abs(matrix.sum(axis=1, dtype=np.float64) - 1.0).max()
-    return bool(matrix.min() >= 0.0 and deviation <= SUM_TOLERANCE)
+        sums = matrix.sum(axis=1, dtype=np.float64)
+        low, high = float(sums.min()), float(sums.max())
+    return bool(matrix.min() >= 0.0 and 1.0 - low <= SUM_TOLERANCE and high - 1.0 <= SUM_TOLERANCE)
 
 
 def _mended_matrix(array: Array, name: str) -> tuple[FloatArray, str]:

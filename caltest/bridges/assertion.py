@@ -28,7 +28,8 @@ def assert_calibrated(
 
     For test suites of models: the message has the verdict, what is wrong, how large it is, and the seed. Calibration is
     tested by ``calibration_test``; an error is too small to matter if the interval for the mean absolute difference of
-    claimed and true probabilities, over tenths of similar predictions, ends below the margin.
+    claimed and true probabilities, over tenths of similar predictions, ends below the margin, also for what is named as
+    wrong.
 
     Parameters
     ----------
