@@ -59,7 +59,7 @@ from caltest.risk.error_estimate import (
 from caltest.sequential.change import Change as Change
 from caltest.sequential.monitor import Alarm as Alarm, MonitorResult as MonitorResult
 from caltest.sequential.sequential_test import SequentialTestResult as SequentialTestResult
-from caltest.slices.search import Slice as Slice, SliceSearchResult as SliceSearchResult
+from caltest.slices.slice_result import Slice as Slice, SliceSearchResult as SliceSearchResult
 from caltest.studies.power import PowerResult as PowerResult
 from caltest.studies.power_curve import PowerCurve as PowerCurve
 from caltest.studies.sample_size import SampleSize as SampleSize

@@ -1,0 +1,199 @@
+"""What a search of slices found."""
+
+from dataclasses import dataclass, field
+
+from caltest._basics.numerics import BoolArray
+from caltest._results.measures import percent
+from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase
+from caltest._results.tables import Bar, Page, Table, TabularResult
+from caltest._results.values import ConfidenceInterval, Stored
+from caltest._validation import fraction
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A slice, and what is wrong in it.
+
+    Attributes
+    ----------
+    n, share
+        Rows, and their share of all.
+    claimed, observed
+        Mean probability and frequency of the event; of numbers mean, or standard deviation, of standard scores.
+    interval
+        For the difference, None for standard deviations; intervals of all slices that were searched hold together.
+    unit
+        ``"share"`` or ``"standard deviations"``.
+    z, direction
+        The statistic that is largest, and what it means.
+    pvalue
+        Adjusted for all slices and directions.
+    explains
+        How many other slices are no longer rejected when predictions are corrected in this one and those above.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> first = ct.find_slices(p, y, {"confidence": p.probabilities.max(axis=1)}, n_resamples=99, rng=1).rows[0]
+    >>> first.direction
+    'claims too low'
+    """
+
+    name: str
+    n: int
+    share: float
+    claimed: float
+    observed: float
+    interval: ConfidenceInterval | None
+    unit: str
+    z: float
+    direction: str
+    pvalue: float
+    explains: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SliceSearchResult(TabularResult, Stored):
+    """Slices in which predictions are wrong. Printing it gives a ranked table.
+
+    Attributes
+    ----------
+    rows
+        Rejected slices that remain when predictions are corrected in those above; if none is rejected the one with the
+        smallest p-value.
+    n, n_columns
+        Rows, and columns with two bins or more.
+    n_slices, n_left_out, n_rejected
+        Slices that were searched, those that are too small or have the rows of another one, and those rejected.
+    pvalue
+        Of the hypothesis that predictions are right in all slices.
+    critical
+        What the largest statistic of calibrated predictions exceeds with a probability of ``alpha``.
+    alpha
+        Familywise error rate of what is reported.
+    event
+        What probabilities are of.
+    masks
+        Rows (n,) of each of ``rows``; None in results that ``from_dict`` read.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> found = ct.find_slices(p, y, {"confidence": p.probabilities.max(axis=1)}, n_resamples=99, rng=1)
+    >>> found, int(found.mask(0).sum()) == found.rows[0].n
+    (<search of 6 slices: p = 0.01, 6 rejected, n = 899>, True)
+    """
+
+    rows: tuple[Slice, ...]
+    n: int
+    n_columns: int
+    n_slices: int
+    n_left_out: int
+    n_rejected: int
+    pvalue: float
+    critical: float
+    alpha: float
+    event: str
+    predictions: str
+    n_resamples: int
+    seed: int
+    notes: tuple[str, ...] = ()
+    masks: tuple[BoolArray, ...] | None = field(default=None, repr=False)
+
+    not_stored = ("masks",)
+    picture = "forest"
+    citations = ("barnard1963", "dwass1957", "phipson2010", "westfall1993")
+
+    def __repr__(self) -> str:
+        p = pvalue_phrase(self.pvalue)
+        return f"<search of {self.n_slices} slices: {p}, {self.n_rejected} rejected, n = {self.n}>"
+
+    def bars(self) -> list[Bar]:
+        """Differences of what is observed and claimed, for ``plots.forest``."""
+        return [
+            Bar(
+                one.name,
+                one.observed - one.claimed,
+                one.interval,
+                0.0,
+                "no difference",
+                "observed minus claimed" + ("" if one.unit == "share" else ", in predicted standard deviations"),
+                one.pvalue <= self.alpha,
+            )
+            for one in self.rows
+        ]
+
+    def rejected(self, alpha: float | None = None) -> tuple[Slice, ...]:
+        """Slices of ``rows`` with an adjusted p-value of at most alpha, by default that of the search."""
+        level = self.alpha if alpha is None else fraction("alpha", alpha)
+        return tuple(one for one in self.rows if one.pvalue <= level)
+
+    def mask(self, i: int) -> BoolArray:
+        """Rows of the i-th slice; ``ValueError`` for results that were read from a dictionary."""
+        if self.masks is None:
+            raise ValueError("masks: a result that was read from a dictionary has none; search again with rng=seed")
+        return self.masks[i]
+
+    def verdict(self, alpha: float | None = None) -> str:
+        """What was found, in words."""
+        level = self.alpha if alpha is None else fraction("alpha", alpha)
+        said = at_level(level)
+        some = self.rejected(level)
+        if not some:
+            return f"no slice is rejected {said}"
+        rest = sum(one.explains for one in some)
+        more = f", which explain{'s' if len(some) == 1 else ''} {rest} other{'s' if rest > 1 else ''}" if rest else ""
+        return f"predictions are wrong in {len(some)} slice{'s' if len(some) > 1 else ''} {said}{more}"
+
+    def sentence(self, alpha: float | None = None) -> str:
+        """One sentence for a paper: slices, observations, p-value, and the slices that are reported."""
+        some = [f'"{one.name}" ({one.direction}, {pvalue_phrase(one.pvalue)})' for one in self.rejected(alpha)]
+        return (
+            f"Calibration was tested in {self.n_slices} slices of n = {self.n} observations by the step-down maximum "
+            f"over {self.n_resamples} redraws of the outcomes (smallest adjusted {pvalue_phrase(self.pvalue)}): "
+            f"{listed(some) if some else 'no slice was rejected'}."
+        )
+
+    def table(self) -> Table:
+        header = ["slice", "n", "claimed", "observed", "difference", "p-value", "what is wrong", "explains"]
+        return [header, *(_cells(one) for one in self.rows)]
+
+    def remarks(self) -> list[str]:
+        return [f"differences with intervals that hold for all {self.n_slices} slices together"]
+
+    def summary(self, alpha: float | None = None) -> Page:
+        smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.n_resamples) else ""
+        found = {
+            "Verdict": self.verdict(alpha),
+            "p-value": f"{format_pvalue(self.pvalue)}{smallest}, of all slices together",
+        }
+        what = {
+            "Predictions": self.predictions + (f"; event: {self.event}" if self.event else ""),
+            "Searched": f"{self.n_slices} slices of {self.n_columns} columns ({self.n_left_out} too small, or equal)",
+            "Null": f"outcomes redrawn from the predictions, {self.n_resamples} draws; step-down maximum",
+            "Assumes": "outcomes independent given predictions and features, which are not made from outcomes",
+            "Reproduce": f"rng={self.seed}",
+        }
+        return self._page("Search of slices", found, what, notes=self.notes)
+
+
+def _cells(one: Slice) -> list[str]:
+    if one.unit == "share":
+        claimed, observed, scale = percent(one.claimed), percent(one.observed), 100.0
+    else:
+        claimed, observed, scale = f"{one.claimed:.3g} sd", f"{one.observed:.3g} sd", 1.0
+    difference = f"{scale * (one.observed - one.claimed):+.3g}"
+    if one.interval is not None:
+        difference += f" ({scale * one.interval.low:+.3g} to {scale * one.interval.high:+.3g})"
+    return [
+        one.name,
+        str(one.n),
+        claimed,
+        observed,
+        difference,
+        format_pvalue(one.pvalue),
+        one.direction,
+        str(one.explains),
+    ]
