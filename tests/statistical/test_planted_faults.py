@@ -23,11 +23,19 @@ def test_words_are_right(planted, replications):
     assert sum(not right for _, right in results) <= n_seeds // 4, [first for first, _ in results]
 
 
-@pytest.mark.every(6)
-@pytest.mark.parametrize("planted", PLANTED, ids=IDS)
+HIDDEN = {"ordered: 0.3 sd too low", "vectors: coordinate 2 too low by 0.2 sd", "vectors: correlation 0.4"}
+"""Faults that claims about all predictions do not show."""
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        pytest.param(one, id=i, marks=() if i in HIDDEN else pytest.mark.full)
+        for i, one in zip(IDS, PLANTED, strict=True)
+    ],
+)
 def test_no_fault_is_too_small_to_matter(planted):
-    """Claims about all predictions hide many of them; those about what a finding names do not."""
-    sample = as_sample(*planted.make(np.random.default_rng(5), 8000))
+    sample = as_sample(*planted.make(np.random.default_rng(5), 20_000))
     measures = measures_of(sample, findings_of(sample)[0])
     assert matters(measures) is not False, measures
 
