@@ -104,11 +104,14 @@ def pearson3_tail(z: float, skewness: float) -> float:
 
 def pearson3_exponents(z: FloatArray, skewness: FloatArray) -> FloatArray:
     """``-log P(X >= z)``, finite and increasing in z however large it is; for a skewness below 0.01 X is normal."""
-    skewed = skewness > SKEWED
-    a = 4.0 / np.square(np.where(skewed, skewness, 1.0))
-    x = np.maximum(a + z * np.sqrt(a), 0.0)
+    exponents, skewed = np.empty(z.shape), skewness > SKEWED
+    exponents[~skewed] = -scipy.special.log_ndtr(-z[~skewed])
+    a = 4.0 / np.square(skewness[skewed])
+    x = np.maximum(a + z[skewed] * np.sqrt(a), 0.0)
     tail = scipy.special.gammaincc(a, x)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        far = x + scipy.special.gammaln(a) - (a - 1.0) * np.log(x) + np.log1p((1.0 - a) / x)
-        of_gamma = np.where(tail > 1e-250, -np.log(tail), far)
-    return np.asarray(np.where(skewed, of_gamma, -scipy.special.log_ndtr(-z)))
+    far = tail <= 1e-250
+    tail[~far] = -np.log(tail[~far])
+    a, x = a[far], x[far]
+    tail[far] = x + scipy.special.gammaln(a) - (a - 1.0) * np.log(x) + np.log1p((1.0 - a) / x)
+    exponents[skewed] = tail
+    return exponents

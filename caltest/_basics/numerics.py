@@ -51,6 +51,14 @@ def resampling_pvalue(observed: float, draws: FloatArray) -> float:
     return (1 + int(np.count_nonzero(at_least_as_large(observed, draws)))) / (1 + draws.size)
 
 
+def resampling_pvalues(observed: FloatArray, draws: FloatArray) -> FloatArray:
+    """The same of many observed values (R,)."""
+    size = float(np.mean(np.abs(draws)))
+    check_finite(*observed, size)
+    least = observed - TIE_TOLERANCE * np.maximum(np.abs(observed), size)
+    return np.asarray((1 + draws.size - np.searchsorted(np.sort(draws), least)) / (1 + draws.size))
+
+
 def step_down(statistics: FloatArray) -> FloatArray:
     """Adjusted p-values (G,) of statistics (G, B + 1), of which the first column is observed and the others redrawn.
 

@@ -299,25 +299,25 @@ def shifted(law: "Predictions", rng: Any, size: int) -> tuple[str, Array]:
 
 def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, Array] | None:
     """Labels at the temperature above 1 that moves the most probable class, or class 1, by what just matters."""
+    from scipy.optimize import brentq
+
     some, margin = law.evenly_spaced(min(ROWS, max(FEWEST_ROWS, LOOKED_AT // law.n_classes))), margin_of(law)
-    p = some.probabilities
-    top, rows = p.argmax(axis=-1), np.arange(len(some))
+    p = some.probabilities.max(axis=-1)
+    with np.errstate(divide="ignore"):
+        logs = np.log(some.probabilities / p[:, None])
 
-    def gap(log_temperature: float) -> float:
-        moved = some.at_temperature(float(np.exp(log_temperature))).finite
-        assert moved is not None
-        return float(np.abs(moved.probabilities - p)[rows, top].mean())
+    def beyond(log_temperature: float) -> float:
+        moved = 1.0 / np.exp(logs * np.exp(-log_temperature)).sum(axis=-1)
+        return float(np.abs(moved - p).mean()) - margin
 
-    low, high = 0.0, 1.0
-    while gap(high) < margin:
-        low, high = high, 2.0 * high
+    high = 1.0
+    while beyond(high) < 0.0:
+        high *= 2.0
         if high > 16.0:
             return None
-    for _ in range(24):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if gap(middle) < margin else (low, middle)
+    temperature = float(np.exp(brentq(beyond, 0.0, high, xtol=1e-6)))
     words = f"probabilities {100 * margin:.2g} points too sure on average"
-    generator, temperature, labels = generator_of(rng), float(np.exp(high)), np.empty((size, len(law)), law.label_type)
+    generator, labels = generator_of(rng), np.empty((size, len(law)), law.label_type)
     for part in ranges(len(law), max(1, PROBABILITIES // law.n_classes)):
         labels[:, part] = law.take(part).at_temperature(temperature).redraw(generator, size)
     return words, labels

@@ -20,7 +20,7 @@ from caltest.slices.slice_result import Slice, SliceSearchResult
 
 Kind = Literal["bias", "confidence", "both"]
 
-WEIGHTS = np.array([1.0, 0.92])[:, None, None]
+WEIGHTS = np.array([1.0, 0.89])[:, None, None]
 """Of the two statistics: so weighed the second, which fewer faults need, has less than half of the false alarms."""
 
 ALL = "all rows"

@@ -514,7 +514,10 @@ def agreed(one, other):
     same = letters if letters == other_letters else None
     if len(numbers) != len(others):
         return [same, None]
-    close = (abs(a - b) < 1e-10 * abs(a) for a, b in zip(numbers, others, strict=True))
+    close = [abs(a - b) < 1e-10 * abs(a) for a, b in zip(numbers, others, strict=True)]
+    if 2 * sum(close) < len(close):
+        # Letters say which numbers are the same, too.
+        same = None
     return [same, [float(f"{a:.10g}") if is_same else None for a, is_same in zip(numbers, close, strict=True)]]
 
 

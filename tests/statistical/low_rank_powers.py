@@ -12,10 +12,8 @@ import numpy as np
 from scipy import stats
 
 import caltest as ct
-from caltest._basics.numerics import resampling_pvalue
 from caltest.estimators.combined import components
-from caltest.estimators.combined.joint import tail_exponents
-from caltest.estimators.combined.omnibus import Omnibus, _sum_of_reciprocals
+from caltest.estimators.combined.omnibus import Omnibus
 
 from .planted_faults import drawn, leaking, tempered, times_odds
 from .settings import dirichlet, spawn
@@ -138,10 +136,8 @@ def resolved(predictions, rank):
 
 def pvalues(estimator, predictions, null, wrong):
     """Of many outcomes against the same redraws."""
-    values = estimator.values(predictions, np.concatenate([null, wrong]))
-    columns = estimator.columns(values, len(null))
-    statistics = _sum_of_reciprocals([(one, tail_exponents(one.values, len(null))) for one in columns])
-    return np.array([resampling_pvalue(one, statistics[: len(null)]) for one in statistics[len(null) :].tolist()])
+    known, found = (estimator.values(predictions, targets) for targets in (null, wrong))
+    return estimator.pvalues_of(found, known)
 
 
 def redraws(predictions, key, number=NULL):

@@ -7,7 +7,6 @@ from caltest._basics.numerics import FloatArray, IntArray
 from caltest._loops.formulas.exponential import exp_of_negative
 
 
-@jit
 def sums_to_the_left(decays: FloatArray, weights: FloatArray) -> FloatArray:
     """``sum_{j < i} exp(-(x_i - x_j)) weights[j]`` for sorted points, of the shape (n, m) of the weights.
 
@@ -15,10 +14,15 @@ def sums_to_the_left(decays: FloatArray, weights: FloatArray) -> FloatArray:
     of that point, times the decay.
     """
     sums = np.zeros(weights.shape)
+    _add_to_the_left(decays, weights, sums)
+    return sums
+
+
+@jit
+def _add_to_the_left(decays: FloatArray, weights: FloatArray, sums: FloatArray) -> None:
     for i in range(1, weights.shape[0]):
         for b in range(weights.shape[1]):
             sums[i, b] = decays[i] * (sums[i - 1, b] + weights[i - 1, b])
-    return sums
 
 
 SHORT = 1000

@@ -85,9 +85,9 @@ class Component:
         """The numbers (J, B)."""
         return np.atleast_2d(self.numbers(predictions, targets, weights))
 
-    def columns(self, values: FloatArray, known: int | None = None) -> list[Column]:
-        """What counts of the numbers (J, B) for observed and redrawn targets; see ``standardised`` for ``known``."""
-        ratios = standardised(values, known)
+    def columns(self, values: FloatArray, null: FloatArray | None = None) -> list[Column]:
+        """What counts of the numbers (J, B) for observed and redrawn targets; see ``standardised`` for ``null``."""
+        ratios = standardised(values, null)
         return [Column(self.name, self.weight, np.asarray((np.abs(ratios) if self.two_sided else ratios).max(axis=0)))]
 
 
@@ -157,21 +157,23 @@ class FaultsComponent(Component):
 
     numbers: RowsOfFaults
 
-    def columns(self, values: FloatArray, known: int | None = None) -> list[Column]:
+    def columns(self, values: FloatArray, null: FloatArray | None = None) -> list[Column]:
         """Two for each fault with several rows, which share its weight."""
         columns, first = [], 0
         faults = self.numbers.faults
         total = sum(rows.weight for rows in faults.compared)
         for rows in faults.compared:
-            some, first = values[first : first + rows.n_rows], first + rows.n_rows
             largest, total_square = np.zeros((2, values.shape[1]))
             for part in ranges(rows.n_rows, ROWS):
-                squares = np.square(np.clip(standardised(some[part], known), -FARTHEST, FARTHEST))
+                some = slice(first + part.start, first + part.stop)
+                ratios = standardised(values[some], null if null is None else null[some])
+                squares = np.square(np.clip(ratios, -FARTHEST, FARTHEST))
                 np.maximum(largest, squares.max(axis=0), out=largest)
                 total_square += squares.sum(axis=0)
             numbers = [largest, total_square][: rows.n_rows]
             weight = rows.weight / total / len(numbers)
             columns += [Column(rows.name, weight, one) for one in numbers]
+            first += rows.n_rows
         return columns
 
 

@@ -229,7 +229,7 @@ class FeaturesComponent(Component):
 
     numbers: FeatureErrors
 
-    def columns(self, values: FloatArray, known: int | None = None) -> list[Column]:
+    def columns(self, values: FloatArray, null: FloatArray | None = None) -> list[Column]:
         """Those of a basis and of all groups have one name."""
         bases = self.numbers.bases
         kinds = [one.kind for one in bases]

@@ -44,51 +44,43 @@ class JointEstimator(Estimator):
         return float(values[0, 0])
 
 
-def standardised(values: FloatArray, known: int | None = None) -> FloatArray:
+def standardised(values: FloatArray, null: FloatArray | None = None) -> FloatArray:
     """Rows (J, B) in units of the standard deviations of the other columns around their means.
 
     Each column is compared with all others, so that none is treated unlike another and one that is far out does not
-    hide itself; with those of them among the first ``known`` columns, if these are of the null hypothesis and others
-    are not. Rows that do not vary are 0.
+    hide itself; or with the columns of the null hypothesis, (J, N), if these are given. Rows that do not vary are 0.
     """
     ratios = np.empty(values.shape)
     for rows in ranges(len(values), ROWS):
-        first, second = _means_of_others(x := _scaled(values[rows]), known, 2)
+        x, (first, second) = _means_of_others(values[rows], null if null is None else null[rows], 2)
         ratios[rows] = _in_deviations(x - first, second - first**2)[0]
     return ratios
 
 
-def leave_one_out(values: FloatArray, known: int | None = None) -> tuple[FloatArray, FloatArray]:
-    """Values (J, B) standardised by the mean and the standard deviation of the others, and skewness of the others."""
-    first, second, third = _means_of_others(x := _scaled(values), known, 3)
+def leave_one_out(values: FloatArray, null: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """Values (J, B) standardised as ``standardised`` does, and skewness of those that each is compared with."""
+    x, (first, second, third) = _means_of_others(values, null, 3)
     z, deviation = _in_deviations(x - first, second - first**2)
     cubes = third - 3.0 * first * second + 2.0 * first**3
-    skewness = np.divide(cubes, deviation**3, out=np.zeros_like(x), where=deviation > 0.0)
-    return z, skewness
+    skewness = np.divide(cubes, deviation**3, out=np.zeros_like(cubes), where=deviation > 0.0)
+    return z, np.broadcast_to(skewness, z.shape)
 
 
-def _means_of_others(x: FloatArray, known: int | None, powers: int) -> list[FloatArray]:
-    """Means of powers of the other columns, among those that are known."""
-    n = x.shape[1] if known is None else known
-    numbers = np.full(x.shape[1], float(n))
-    numbers[:n] -= 1.0
-    means = []
-    for power in range(1, powers + 1):
-        y = x**power
-        total = y[:, :n].sum(axis=1, keepdims=True)
-        y[:, n:] = 0.0
-        means.append((total - y) / numbers)
-    return means
+def _means_of_others(values: FloatArray, null: FloatArray | None, powers: int) -> tuple[FloatArray, list[FloatArray]]:
+    """Rows around medians of a few values, with 1 as the largest distance; and means of powers of the other columns.
 
-
-def _scaled(values: FloatArray) -> FloatArray:
-    """Rows (J, B) around medians of a few values, with 1 as the largest distance; 0 if that is rounding."""
-    middle = np.median(values[:, :15], axis=1, keepdims=True)
-    size = np.abs(values - middle).max(axis=1, keepdims=True)
-    scaled: FloatArray = np.divide(
-        values - middle, size, out=np.zeros_like(values), where=size > 1e-13 * np.abs(middle)
-    )
-    return scaled
+    All of these for the columns of the null hypothesis, if they are given. Rows that vary by rounding only are 0.
+    """
+    both = [values] if null is None else [values, null]
+    middle = np.median(both[-1][:, :15], axis=1, keepdims=True)
+    differences = [some - middle for some in both]
+    size = np.max([np.abs(some).max(axis=1, keepdims=True) for some in differences], axis=0)
+    varies = size > 1e-13 * np.abs(middle)
+    x, *others = (np.divide(some, size, out=np.zeros_like(some), where=varies) for some in differences)
+    raised = [(others or [x])[0] ** power for power in range(1, powers + 1)]
+    if null is not None:
+        return x, [one.mean(axis=1, keepdims=True) for one in raised]
+    return x, [(one.sum(axis=1, keepdims=True) - one) / (x.shape[1] - 1.0) for one in raised]
 
 
 def _in_deviations(differences: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -99,15 +91,17 @@ def _in_deviations(differences: FloatArray, variances: FloatArray) -> tuple[Floa
     return np.divide(differences, deviation, out=largest, where=deviation > 0.0), deviation
 
 
-def tail_exponents(column: FloatArray, known: int | None = None) -> FloatArray:
+def tail_exponents(column: FloatArray, null: FloatArray | None = None) -> FloatArray:
     """``-log P(Z >= z)`` for values (B,) standardised by the others, with Z of Pearson type III of their skewness.
+
+    Or standardised by values of the null hypothesis, (N,), and with their skewness.
 
     The tail is at least half of the share of values that are as large, where these are two or more and at least 1 %:
     where nearly all values are equal and some are far out, the fitted distribution does not say how common they are.
     """
-    z, skewness = leave_one_out(column[None], known)
+    z, skewness = leave_one_out(column[None], null if null is None else null[None])
     exponents = pearson3_exponents(z[0], skewness[0])
-    ordered = np.sort(column[:known])
+    ordered = np.sort(column if null is None else null)
     rounding = 1e-10 * max(abs(ordered[0]), abs(ordered[-1]))
     shares = 1.0 - np.searchsorted(ordered, column - rounding, side="left") / ordered.size
     are_common = shares >= max(COMMON, 1.5 / ordered.size)

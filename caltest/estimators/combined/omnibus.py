@@ -14,6 +14,7 @@ from caltest._basics.numerics import (
     ranges,
     read_only,
     resampling_pvalue,
+    resampling_pvalues,
     step_down,
 )
 from caltest._basics.threads import threaded
@@ -328,27 +329,29 @@ class Omnibus(JointEstimator):
         if wrong is None:
             return None
         words, targets = wrong
-        null = values[:, 1:]
-        together = np.concatenate([null, self.values(sample.predictions, targets)], axis=1)
-        known = null.shape[1]
-        tails = [(one, tail_exponents(one.values, known)) for one in self.columns(together, known)]
-        statistics = _sum_of_reciprocals(tails)
-        pvalues = [resampling_pvalue(one, statistics[:known]) for one in statistics[known:].tolist()]
-        return Detectable(words, np.sort(np.array(pvalues)))
+        return Detectable(words, np.sort(self.pvalues_of(self.values(sample.predictions, targets), values, 1)))
 
-    def columns(self, values: FloatArray, known: int | None = None) -> list[Column]:
-        """Those of all components from their numbers, with weights of sum 1; see ``standardised`` for what is known."""
-        parts = list(zip(self._components, self.parts(values), strict=True))
+    def pvalues_of(self, values: FloatArray, known: FloatArray, first: int = 0) -> FloatArray:
+        """P-values (R,) of numbers (J, R) of other outcomes, against columns of known ones (J, B) from the first."""
+        tails = self._tails(known)
+        pairs = zip(self.columns(values, known[:, first:]), tails, strict=True)
+        found = [(one, tail_exponents(one.values, null.values[first:])) for one, (null, _) in pairs]
+        return resampling_pvalues(_sum_of_reciprocals(found), _sum_of_reciprocals(tails)[first:])
+
+    def columns(self, values: FloatArray, null: FloatArray | None = None) -> list[Column]:
+        """Those of all components from their numbers, with weights of sum 1; see ``standardised`` for ``null``."""
+        nulls = [None] * len(self._components) if null is None else self.parts(null)
+        parts = list(zip(self._components, self.parts(values), nulls, strict=True))
         if self.features:
-            (component, part), parts = parts[-1], parts[:-1]
-            others = [(1.0 - GIVEN_FEATURES, one) for one in self._weighed(parts, known)]
-            by_features = [(GIVEN_FEATURES, one) for one in component.columns(part, known)]
+            (component, part, redrawn), parts = parts[-1], parts[:-1]
+            others = [(1.0 - GIVEN_FEATURES, one) for one in self._weighed(parts)]
+            by_features = [(GIVEN_FEATURES, one) for one in component.columns(part, redrawn)]
             return [replace(one, weight=share * one.weight) for share, one in (*others, *by_features)]
-        return self._weighed(parts, known)
+        return self._weighed(parts)
 
     @staticmethod
-    def _weighed(parts: list[tuple[Component, FloatArray]], known: int | None) -> list[Column]:
-        columns = [(isinstance(one, FaultsComponent), one.columns(part, known)) for one, part in parts]
+    def _weighed(parts: list[tuple[Component, FloatArray, FloatArray | None]]) -> list[Column]:
+        columns = [(isinstance(one, FaultsComponent), one.columns(part, null)) for one, part, null in parts]
         total = sum(one.weight for of_faults, some in columns if not of_faults for one in some)
         single = SINGLE if any(of_faults for of_faults, _ in columns) else 1.0
         shares = {True: 1.0 - SINGLE, False: single / total}
