@@ -137,7 +137,7 @@ def resolved(predictions, rank):
 def pvalues(estimator, predictions, null, wrong):
     """Of many outcomes against the same redraws."""
     known, found = (estimator.values(predictions, targets) for targets in (null, wrong))
-    return estimator.pvalues_of(found, known)
+    return estimator.pvalues_of(found, known, 0)
 
 
 def redraws(predictions, key, number=NULL):

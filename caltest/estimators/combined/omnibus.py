@@ -331,7 +331,7 @@ class Omnibus(JointEstimator):
         words, targets = wrong
         return Detectable(words, np.sort(self.pvalues_of(self.values(sample.predictions, targets), values, 1)))
 
-    def pvalues_of(self, values: FloatArray, known: FloatArray, first: int = 0) -> FloatArray:
+    def pvalues_of(self, values: FloatArray, known: FloatArray, first: int) -> FloatArray:
         """P-values (R,) of numbers (J, R) of other outcomes, against columns of known ones (J, B) from the first."""
         tails = self._tails(known)
         pairs = zip(self.columns(values, known[:, first:]), tails, strict=True)
