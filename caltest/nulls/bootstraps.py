@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
+import scipy
 
 from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
-from caltest._basics.numerics import FloatArray, check_memory
+from caltest._basics.numerics import FloatArray, check_memory, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.counting import add_counts
 from caltest._validation import switch
@@ -16,10 +17,13 @@ from caltest.hstatistics.redraws.within_clusters import Clusters, within_pair_su
 from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums
 from caltest.hstatistics.variances.null_variance import variance_between_clusters, variance_if_calibrated
 from caltest.kernels import PairKernel
-from caltest.nulls.base import Outcome, Resampled, ResamplingNull
+from caltest.nulls.base import Outcome, Resampled, ResamplingNull, ranked
 from caltest.predictions import Predictions, Sample
 
 COUNTS_AT_ONCE = 2**23
+OUTCOMES_AT_ONCE = 2**23
+"""Redrawn outcomes that are looked at together."""
+
 LEAST_STREAMS = 4
 """Resamples are made in passes of 64 MB of counts, or of so many streams where there are more observations."""
 
@@ -186,16 +190,17 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
 
     Notes
     -----
-    Asymptotic in the number of clusters, which are independent. Of rare events that come in bursts, all of a cluster
-    together, it rejects too many, since the variance is then larger than known and hardly seen in the data: up to 23 %
-    at the 5 % level if one cluster with an event is expected, 4 to 7 % if 8 are, and 8 to 19 % of large clusters in
-    which events are more likely together ("Rare events in clusters" in ``docs/validity.md``). The result has a note
-    where such clusters are few. Time O(n**2 (k + B)) by matrix products, or O(n B) for binary predictions with an
-    exponential kernel.
+    Asymptotic in the number of clusters, which are independent. Rare events can come in bursts, all of a cluster
+    together, of which signs alone would reject up to 23 % at the 5 % level, since the variance is then larger than
+    known and hardly seen in the data. Where fewer than 10 clusters, and fewer than a fifth, are expected to have an
+    event, the p-value is no smaller than that of redraws in which all outcomes of a cluster follow from one uniform
+    number, or from the mean of the normal scores of both labels. With these it rejects XX to XX % of bursts ("Rare
+    events in clusters" in ``docs/validity.md``). Time O(n**2 (k + B)) by matrix products, or O(n B) for binary
+    predictions with an exponential kernel.
 
     With two labels it rejects 0 to 2 % at the 5 % level of outcomes with crossed effects, 5 x 5 to 50 x 10 levels, and
-    5 % with 40 x 40, but 8 to 10 % of rare events in bursts ("Two crossed clusters" there). Asymptotic in the numbers
-    of levels; sets of rows that share no level are taken to be independent given the predictions.
+    5 % with 40 x 40 ("Two crossed clusters" there). Asymptotic in the numbers of levels; sets of rows that share no
+    level are taken to be independent given the predictions.
 
     Sources: signs of clusters in place of observations in the multiplier bootstrap of Leucht and Neumann 2013 and
     Chwialkowski, Sejdinovic and Gretton 2014; two labels: Cameron, Gelbach and Miller 2011, Robust inference with
@@ -242,7 +247,27 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
 
     def outcome(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
         found = super().outcome(estimator, sample, rng)
-        return replace(found, notes=_notes_of_bursts(estimator.clusters, sample.predictions))
+        few = _few_with_an_event(estimator.clusters, sample.predictions)
+        if few is None:
+            return found
+        together = ranked(found.estimate, found.statistic, self._draws_together(estimator, sample, rng.spawn(1)[0]))
+        note = (
+            f"rare outcomes: were those of a cluster to come together, {few[0]:.2g} of {few[1]} clusters would have "
+            "one on average; the p-value is the larger one of random signs and of redraws in which they do"
+        )
+        return replace(max(found, together, key=lambda one: one.pvalue), notes=(note,))
+
+    def _draws_together(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> FloatArray:
+        """Estimates (B,) for redraws in which all outcomes of a cluster are functions of one uniform number."""
+        draw, partitions = sample.predictions.law.drawer(), estimator.clusters.partitions
+
+        def redrawn(size: int) -> FloatArray:
+            scores = sum(rng.standard_normal((size, one.n_parts))[:, one.codes] for one in partitions)
+            uniforms = np.asarray(scipy.special.ndtr(scores / sqrt(len(partitions))))
+            return estimator.estimates(sample.predictions, draw(lambda _: uniforms))
+
+        parts = ranges(self.n_resamples, max(1, OUTCOMES_AT_ONCE // len(sample)))
+        return np.concatenate([redrawn(part.stop - part.start) for part in parts])
 
     def notes(self, estimator: ClusterSKCE, n: int) -> tuple[str, ...]:
         if estimator.clusters.are_crossed:
@@ -259,21 +284,14 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
         return f"multiplier bootstrap with a random sign for each cluster, {self.n_resamples} draws"
 
 
-def _notes_of_bursts(clusters: Clusters, predictions: Predictions) -> tuple[str, ...]:
-    """Whether improbable outcomes are expected in few clusters only, were those of a cluster to come together."""
+def _few_with_an_event(clusters: Clusters, predictions: Predictions) -> tuple[float, int] | None:
+    """How many clusters have an improbable outcome on average, were those of a cluster to come together, if few."""
     improbable = _improbable(predictions)
     if improbable is None:
-        return ()
+        return None
     expected = [float((np.bincount(one.codes, improbable) / one.sizes).sum()) for one in clusters.partitions]
     few = min(zip(expected, [one.n_parts for one in clusters.partitions], strict=True))
-    if few[0] >= min(FEW, RARE * few[1]):
-        return ()
-    bound = "" if clusters.are_crossed else ", and named_tests.ClusterLikelihoodRatioTest holds for any dependence"
-    return (
-        f"rare outcomes: if those of a cluster come together, {few[0]:.2g} of {few[1]} clusters have one on average, "
-        "and the test can reject up to 23 % of calibrated predictions at the 5 % level; tests of what "
-        f"estimators.one_per_cluster keeps are exact{bound}",
-    )
+    return None if few[0] >= min(FEW, RARE * few[1]) else few
 
 
 def _improbable(predictions: Predictions) -> FloatArray | None:

@@ -6,6 +6,7 @@ from grids import thinned
 
 import caltest as ct
 
+from .cluster_bursts import pvalue as bursts
 from .crossed_clusters import SHARES, pvalues
 from .settings import band, dirichlet, spawn
 
@@ -62,6 +63,13 @@ def test_errors_are_found(replications):
         sharp = ct.Categorical(p.probabilities**3 / (p.probabilities**3).sum(axis=1, keepdims=True))
         found += ct.ClusterSKCETest(clusters, KERNEL, 199)(sharp, y, rng=rng).pvalue <= 0.05
     assert found >= 0.6 * number
+
+
+def test_rare_events_in_bursts(replications):
+    """Of three to a cluster, one cluster of 30 with the event on average."""
+    number = replications(60, 1000)
+    found = np.array([bursts(30, 1, seed) for seed in range(number)])
+    assert np.count_nonzero(found <= 0.05) <= band(number, 0.05)[1]
 
 
 def test_sizes_with_two_labels(replications):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from contracts import CASES, N
 from samples import TV, W2, samples
+from scipy.stats import binom
 
 import caltest as ct
 
@@ -122,8 +123,22 @@ def test_rare_outcomes_that_can_come_in_bursts_are_told(family, crossed):
     for number, is_told in ((1.2, True), (5.9, True), (6.1, False)):
         predictions = rare(number)[family]
         notes = test(predictions, predictions.sample(1), rng=1).notes
-        assert any(f"{number} of 30 clusters have one on average" in one for one in notes) == is_told
+        assert any(f"{number} of 30 clusters would have one on average" in one for one in notes) == is_told
         assert any("two crossed clusters" in one for one in notes) == crossed
+
+
+@pytest.mark.parametrize("family", ["Bernoulli", "Ordinal"])
+def test_rare_outcomes_that_come_in_bursts_are_compared_with_others_that_do(family):
+    """With equal predictions the estimate depends on the number of clusters that have the event."""
+    p, clusters = np.full(90, 0.03), np.arange(90) // 3
+    of_three = np.column_stack([0.0 * p, 1 - p, p])
+    predictions = ct.Bernoulli(p) if family == "Bernoulli" else ct.Ordinal(of_three)
+    outcomes = [np.repeat(np.arange(30) < m, 3).astype(int) + (family == "Ordinal") for m in range(31)]
+    result = ct.ClusterSKCETest(clusters, TV, 999)(predictions, outcomes[0], rng=1)
+    estimates = np.array([ct.estimators.ClusterSKCE(TV, clusters)(predictions, y) for y in outcomes])
+    expected = binom(30, 0.03).pmf(np.arange(31))[estimates >= estimates[0] - 1e-12].sum()
+    assert result.pvalue == pytest.approx(expected, abs=0.05)
+    assert np.isin(result.null_distribution.round(9), estimates.round(9)).all()
 
 
 def test_bursts_are_no_matter_of_numbers():
