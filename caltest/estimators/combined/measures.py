@@ -33,7 +33,7 @@ def measures_of(sample: Sample, finding: Finding | None = None) -> tuple[Measure
     level = 1.0 - (1.0 - LEVEL) / max(1, len(claims))
     return (
         *(_of_claim(claim, level) for claim in claims),
-        *(() if finding is None else _of_place(sample, finding.place)),
+        *_of_places(sample, finding),
         *(Measure(score.name, score.claimed, score.observed) for score in scores),
         *(_binned_error(claim) for claim in claims if claim.binned_error),
     )
@@ -47,10 +47,13 @@ def _of_claim(claim: Claim, level: float) -> Measure:
     return Measure(claim.name, float(claim.probability.mean()), count / n, interval, gap, claim.margin, event)
 
 
-def _of_place(sample: Sample, place: str) -> list[Measure]:
-    """Claims about classes or coordinates that are named; the intervals of gaps hold for all of them together."""
-    claims, among = sample.predictions.claims_at(place, sample.targets)
-    return [_of_claim(claim, 1.0 - (1.0 - LEVEL) / among) for claim in claims]
+def _of_places(sample: Sample, finding: Finding | None) -> list[Measure]:
+    """Claims about what a finding and a second one name; the intervals of gaps hold for all of them together."""
+    named: dict[str, Measure] = {}
+    for one in (finding, finding and finding.second):
+        claims, among = sample.predictions.claims_at(one.place, sample.targets) if one else ([], 1)
+        named |= {claim.name: _of_claim(claim, 1.0 - (1.0 - LEVEL) / among) for claim in claims}
+    return list(named.values())
 
 
 def _binned_error(claim: Claim) -> Measure:

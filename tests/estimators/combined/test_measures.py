@@ -235,6 +235,17 @@ VECTORS = {
 }
 
 
+def test_what_a_second_finding_names_has_an_interval_too():
+    rng = np.random.default_rng(1)
+    mean = rng.normal(size=(2000, 3))
+    outcomes = mean + rng.normal(size=mean.shape) * [1.0, 1.0, 1.2] + [0.0, 0.3, 0.0]
+    result = ct.calibration_test(ct.MvNormal(mean, np.ones((2000, 3))), outcomes, n_resamples=19, rng=1)
+    assert {result.finding.place, result.finding.second.place} == {"coordinate 1", "coordinate 2"}
+    named = [one.event for one in result.measures if one.event.startswith("coordinate")]
+    both = [f"coordinate {a} {what}" for a in (1, 2) for what in ("above its median", "inside its 80 % interval")]
+    assert sorted(named) == sorted(both)
+
+
 @pytest.mark.parametrize("fault", VECTORS)
 def test_coordinates_that_are_named_matter(fault):
     """Regions around the mean are right within their margin."""
