@@ -3,6 +3,7 @@
 ``python -m pytest -n 0 --full tests/test_release.py``.
 """
 
+import json
 import os
 import re
 import shutil
@@ -227,6 +228,21 @@ def test_types_of_a_project_that_uses_it(tmp_path):
     done = [sys.executable, *words, str(tmp_path / "wrong.py")]
     wrong = subprocess.run(done, env={**os.environ, "MYPYPATH": str(ROOT)}, cwd="/", capture_output=True, text=True)
     assert 'has no attribute "Normall"' in wrong.stdout
+
+
+def test_types_of_a_project_that_uses_it_by_another_checker(tmp_path):
+    """Pyright, in its strict mode, says of both files what mypy says."""
+    pytest.importorskip("basedpyright", reason="basedpyright is missing")
+    settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT)], "pythonPath": sys.executable}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    (tmp_path / "right.py").write_text((ROOT / "tests" / "typed_use.py").read_text())
+    (tmp_path / "wrong.py").write_text("import caltest as ct\n\nct.Normall\n")
+    words = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--outputjson"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    errors = [one for one in found if one["severity"] == "error"]
+    assert {Path(one["file"]).name for one in errors} == {"wrong.py"}
+    assert any('"Normall" is not a known attribute' in one["message"] for one in errors)
 
 
 @pytest.mark.full
