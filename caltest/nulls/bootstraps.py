@@ -194,7 +194,7 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
     together, of which signs alone would reject up to 23 % at the 5 % level, since the variance is then larger than
     known and hardly seen in the data. Where fewer than 10 clusters, and fewer than a fifth, are expected to have an
     event, the p-value is no smaller than that of redraws in which all outcomes of a cluster follow from one uniform
-    number, or from the mean of the normal scores of both labels. With these it rejects XX to XX % of bursts ("Rare
+    number, or from the mean of the normal scores of both labels. With these it rejects 0 to 5 % at the 5 % level ("Rare
     events in clusters" in ``docs/validity.md``). Time O(n**2 (k + B)) by matrix products, or O(n B) for binary
     predictions with an exponential kernel.
 
