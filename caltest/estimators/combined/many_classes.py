@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
-from caltest._basics.threads import threaded
+from caltest._basics.threads import n_threads, threaded
 from caltest._loops.rows import draw_by_row
 from caltest._loops.statistics.label_sums import add_by_class, add_by_group, add_entries, add_of_chosen
 from caltest.estimators.combined.parts import OfRows
@@ -45,11 +45,11 @@ ALL_PAIRS = 10_000
 ROWS, COLUMNS = 256, 32
 """Rows whose tables are made together, and columns whose likelihood ratios are."""
 
-AT_ONCE = 256
-"""Redraws of labels in memory whose sums are kept together."""
+AT_ONCE, SUMS = 256, 2**20
+"""Redraws of labels in memory whose sums are kept together, or more of them if there are not more sums of classes."""
 
 SLICES = 4
-"""Parts of the columns, for which threads add tables."""
+"""The most parts of the columns, for which threads add tables."""
 
 LARGEST_BLOCK, SMALLEST_BLOCK = 1000, 200
 """Rows of a block of similar predictions."""
@@ -228,7 +228,7 @@ class ManyClasses(OfRows[ClassSums]):
             self._add(total, view, np.arange(view.n), some, smoothed)
             return self.values(total)
 
-        for part in ranges(len(labels), AT_ONCE):
+        for part in ranges(len(labels), max(AT_ONCE, SUMS // view.k)):
             values[:, part] = of_columns(part)
         return values
 
@@ -348,7 +348,7 @@ class ManyClasses(OfRows[ClassSums]):
             work = np.empty(total.chosen.shape[1:])
             add_of_chosen(codes, starts, of_entries, chosen, ranks, PAIR_SHARE, *columns, work, total.chosen)
 
-        parts = list(ranges(codes.shape[1], -(-codes.shape[1] // SLICES)))
+        parts = list(ranges(codes.shape[1], -(-codes.shape[1] // min(SLICES, n_threads()))))
         for _ in threaded(add, parts, len(parts), "labels", work=50.0 * codes.size):
             pass
 
