@@ -144,7 +144,7 @@ class GroupCalibrationTestResult(Stored):
         """What the p-values say at a level, in words."""
         rejected, level = self.rejected(alpha), at_level(alpha)
         if not rejected:
-            kept = f"no evidence against calibration in any group {level}"
+            kept = f"calibration is not rejected in any group {level}"
             return undecided(self.pvalue, self.n_resamples, alpha) or kept
         return f"reject calibration {level} in {len(rejected)} of {len(self.groups)} groups: {', '.join(rejected)}"
 

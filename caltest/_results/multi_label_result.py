@@ -112,7 +112,7 @@ class MultiLabelTestResult(CalibrationTestResult):
                 f"undecided {level}: p-values of so few redraws are {format_pvalue(self.smallest)} or more; take "
                 f"n_resamples={enough} or more"
             )
-        return f"no evidence against calibration of any of {len(self.labels)} labels {level}"
+        return f"calibration of none of {len(self.labels)} labels is rejected {level}"
 
     def why(self, alpha: float = 0.05) -> str | None:
         """The worst labels in words, with claimed and observed rates, if the test rejects at a level, else None."""

@@ -166,7 +166,7 @@ QUESTIONS = {
     "calibration": Question(
         "the predictions are calibrated",
         "reject calibration {level}{practical}",
-        "no evidence against calibration {level}{practical}",
+        "calibration is not rejected {level}{practical}",
     ),
     "tolerance": Question(
         "the calibration error is at most the margin",

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     adjusted = holm([result.pvalue for result in results])
     for name, pvalue, result in zip(models, adjusted, results, strict=True):
         rejected = pvalue <= 0.05
-        verdict = "not calibrated" if rejected else "no evidence against calibration"
+        verdict = "not calibrated" if rejected else "calibration is not rejected"
         p = pvalue_phrase(pvalue, otherwise=result.pvalue_otherwise)
         print(f"  {name:<16}{verdict} ({p}){': ' + str(result.finding) if rejected else ''}")
     print("p-values of 0.001 are the smallest possible with 999 redraws.")

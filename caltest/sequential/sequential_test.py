@@ -115,7 +115,7 @@ class SequentialTestResult(Stored):
         """What the largest E says at a level, in words."""
         first, level = self.first_rejection(alpha), at_level(alpha)
         if first is None:
-            return f"no evidence against calibration {level} so far"
+            return f"calibration is not rejected {level} so far"
         what = f"E was {1 / alpha:g} or more" if self.lag == 1 else f"p was {alpha:g} or less"
         return f"reject calibration {level}: {what} after {first} observations"
 

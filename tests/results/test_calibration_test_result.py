@@ -19,7 +19,7 @@ def test_report(result):
     assert str(result).splitlines() == [
         "MonteCarloTest",
         "--------------",
-        "Verdict        no evidence against calibration at the 5 % level",
+        "Verdict        calibration is not rejected at the 5 % level",
         f"p-value        {result.pvalue:.3g} (exact: size at most alpha for every n)",
         "",
         "Hypothesis     the predictions are calibrated: P(Y | P_X) = P_X",

@@ -40,6 +40,6 @@ def test_labels_by_name(result):
 
 def test_nothing_found():
     calm = ct.calibration_test(ct.MultiLabel(P[:, 5:]), Y[:, 5:], n_resamples=99, rng=1)
-    assert calm.verdict() == "no evidence against calibration of any of 9 labels at the 5 % level"
+    assert calm.verdict() == "calibration of none of 9 labels is rejected at the 5 % level"
     assert calm.why() is None
     assert calm.finding is None

@@ -200,7 +200,7 @@ class CoxCalibrationResult(Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-value of both says at a level."""
-        return f"{'reject' if self.pvalue <= alpha else 'no evidence against'} calibration {at_level(alpha)}"
+        return f"{'reject calibration' if self.pvalue <= alpha else 'calibration is not rejected'} {at_level(alpha)}"
 
     def sentence(self, alpha: float = 0.05) -> str:
         """For a paper: intercept and slope with their intervals, and the test of both."""

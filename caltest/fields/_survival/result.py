@@ -84,7 +84,7 @@ class SurvivalCalibration(TabularResult, Stored):
         """What the p-value says at a level."""
         level = at_level(alpha)
         if self.pvalue > alpha:
-            return f"no evidence against calibration {level}"
+            return f"calibration is not rejected {level}"
         worst = max(self.rows, key=lambda one: abs(one.observed - one.predicted))
         more = "more" if worst.observed > worst.predicted else "fewer"
         place = worst.name if self.ratio is not None else f"F(time) from {worst.name}"

@@ -160,7 +160,7 @@ class VerificationResult(TabularResult, Stored):
         if self.smallest > alpha:
             enough = ceil((self.n_resamples + 1) * self.smallest / alpha - 1e-9)
             return f"undecided {level}: so few redraws cannot reject; take n_resamples={enough} or more"
-        return f"no evidence against calibration {level}{f' at any {self.each}' if len(self.rows) > 1 else ''}"
+        return f"calibration is not rejected {level}{f' at any {self.each}' if len(self.rows) > 1 else ''}"
 
     def _where(self, alpha: float) -> str:
         """Which of several lead times are rejected at a level, if some are."""

@@ -190,7 +190,7 @@ def test_verdicts_say_what_matters():
     sure = np.where(rng.random(4000) < 0.5, 0.01, 0.99) + 0.002 * rng.random(4000)
     y = (rng.random(sure.size) < sure).astype(int)
     fine = ct.calibration_test(sure, y, n_resamples=39, rng=1)
-    assert fine.verdict() == "no evidence against calibration at the 5 % level, and errors that matter are ruled out"
+    assert fine.verdict() == "calibration is not rejected at the 5 % level, and errors that matter are ruled out"
     small = ct.calibration_test(sure, np.where(np.arange(sure.size) % 100 == 0, 1 - y, y), n_resamples=39, rng=1)
     assert small.verdict() == "reject calibration at the 5 % level, but the error is too small to matter"
     assert small.verdict(0.5) == "reject calibration at the 50 % level, but the error is too small to matter"
@@ -318,7 +318,7 @@ def test_where_neither_power_nor_intervals_are_known_errors_could_have_been_miss
     times = ct.Censored(np.exp(rng.normal(size=30)), rng.random(30) < 0.7)
     result = ct.calibration_test(ct.LogNormal(np.zeros(30), 1.0), times, n_resamples=39, rng=1)
     assert (result.detectable, result.measures) == (None, ())
-    said = "no evidence against calibration at the 5 % level"
+    said = "calibration is not rejected at the 5 % level"
     assert result.verdict() == f"{said}, but errors that matter could have been missed"
     kernel = ct.MonteCarloTest(ct.ECE(), n_resamples=39)([0.4, 0.6], [0, 1], rng=1)
     assert kernel.verdict(0.04) == said.replace("5", "4")
@@ -384,4 +384,4 @@ def test_weights_and_constant_predictions():
     assert ct.calibration_test(p, y, n_resamples=19, rng=1).measures[0].claimed == pytest.approx(0.3)
     weighted = ct.calibration_test(p, y, weights=np.linspace(1, 2, 50), n_resamples=19, rng=1)
     assert weighted.measures == ()
-    assert weighted.verdict().startswith("no evidence against calibration at the 5 % level")
+    assert weighted.verdict().startswith("calibration is not rejected at the 5 % level")
