@@ -37,6 +37,12 @@ def test_score_plane():
     assert len(lines) > 2
     for score, (x, y) in lines.items():
         assert x - y + parts["a"].uncertainty == pytest.approx(float(score), abs=1e-3)
+    # A line that leaves the frame at its top or at its right side has its score there.
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    offsets = np.array([y - x for x, y in (line.get_xydata()[0] for line in ax.lines if line.get_zorder() == 1)])
+    at_top = (high - offsets > left) & (high - offsets < right)
+    at_side = (right + offsets > low) & (right + offsets <= high)
+    assert len(ax.texts) == np.count_nonzero(at_top | at_side)
 
 
 def test_bad_input():
