@@ -36,7 +36,8 @@ from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import Groups, as_groups, rows_of
 from caltest.default_test import weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
-from caltest.estimators.combined.findings import findings_of, named
+from caltest.estimators.combined.dependence import cautions_on
+from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
 from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.kernels import PairKernel
@@ -310,6 +311,7 @@ class GroupCalibrationTest(CalledWithData):
             found = self._redrawn(sample, groups, seed) if sums is None else self._summed(sums, sample, groups, seed)
         check_finite(*found.estimates, *found.scores)
         rows, drawn = _rows(sample, groups, found), self.null.describe_for(sample.predictions)
+        cautions = () if are_pvalues_enough() else cautions_on(sample)
         return GroupCalibrationTestResult(
             test=type(self).__name__,
             hypothesis=found.hypothesis,
@@ -322,7 +324,7 @@ class GroupCalibrationTest(CalledWithData):
             pvalue_kind=self.null.pvalue_kind,
             n_resamples=self.null.n_resamples,
             seed=seed,
-            notes=(*assumed(sample.predictions), *sample.notes, *found.notes),
+            notes=(*assumed(sample.predictions), *sample.notes, *found.notes, *cautions),
         )
 
     def _sums(self, sample: Sample, groups: Groups, seed: int) -> GroupSums | None:

@@ -402,7 +402,8 @@ def _as_given(data: ArrayLike, name: str) -> Array:
         array = np.asarray(data)
     except ValueError:
         raise ValueError(
-            f"{name}: got rows of different lengths, wanted a rectangular array (concatenate batches first)"
+            f"{name}: got rows of different lengths, wanted a rectangular array (concatenate batches first; "
+            "where a row has fewer choices, fill it up with probabilities of 0)"
         ) from None
     if array.dtype.kind in "US" and isinstance(data, (list, tuple)) and not all(map(_is_text, data)):
         # numpy makes texts of numbers and of missing values, "1" of 1 and "nan" of nan.
@@ -430,7 +431,10 @@ def _from_objects(array: Array, name: str) -> Array:
         return array.astype(float)
     missing = next((i for i, value in enumerate(flat) if _is_missing(value)), None)
     if missing is not None:
-        raise ValueError(f"{name}: got a missing value at position {missing}, wanted complete data; drop those rows")
+        raise ValueError(
+            f"{name}: got a missing value at position {missing}, wanted complete data; drop those rows, if whether a "
+            "value is missing does not depend on the outcome"
+        )
     if all(isinstance(value, str) for value in flat):
         return array.astype(str)
     try:

@@ -47,6 +47,8 @@ def class_labels(
         advice = f"; pass numpy.ravel({name})" if array.ndim == 2 and 1 in array.shape else ""
         if array.dtype.kind == "f" and not all_whole(array):
             advice = "; if outcomes are vectors of real numbers, wrap predictions in ct.MvNormal or ct.Ensemble"
+        elif array.ndim == 2 and not advice:
+            advice = f"; if they are labels of several annotators, {SOFT}"
         raise ValueError(f"{name}: got shape {array.shape}, wanted one label per observation, 1-D{advice}")
     if classes is not None and not (array.dtype.kind in "iuf" and _are_words(classes)):
         return _labels_from_classes(array, list(classes), name)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, last_time, own_errstate
 from caltest._validation import whole_number
 from caltest.plots._axes import DARK, OUTSIDE, Axes, binary_of, ended, observed_and_band, started
 from caltest.predictions import Predictions, Sample
@@ -125,6 +125,8 @@ def windows(
     ------
     TypeError
         For vectors, and predictions without a mean.
+    ValueError
+        For bad data, and an index of times of pandas that goes backwards.
 
     Notes
     -----
@@ -139,6 +141,7 @@ def windows(
     'mean outcome'
     """
     sample = as_sample(predictions, targets, classes)
+    last_time(sample.order.index)
     law, finite = sample.predictions.law, sample.predictions.finite
     if finite is not None:
         events, happened = binary_of(sample)

@@ -13,7 +13,7 @@ from caltest._results.report import format_pvalue
 from caltest._results.tables import Bar, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, switch, whole_number
-from caltest._validation.columns import columns_for
+from caltest._validation.columns import columns_for, notes_on
 from caltest.estimators.combined.measures import clopper_pearson
 from caltest.predictions.convert import as_predictions
 from caltest.recalibration.multicalibration import Columns, Multicalibration, MulticalibrationMap, cells
@@ -316,7 +316,7 @@ def multicalibration_report(
         n_resamples=number,
         seed=seed,
         map=fitted,
-        notes=rest.notes(fitted),
+        notes=(*rest.notes(fitted), *notes_on(columns)),
     )
 
 

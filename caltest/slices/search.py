@@ -13,6 +13,7 @@ from caltest._basics.threads import progress_bars
 from caltest._loops.counting import add_to_cells
 from caltest._validation import fraction, one_of, positive_number, switch, whole_number
 from caltest._validation.columns import Column, columns_of
+from caltest.estimators.combined.dependence import cautions_on
 from caltest.predictions.convert import as_sample
 from caltest.slices.errors import Errors, errors_of
 from caltest.slices.group_sums import AT_ONCE, adjusted_by_redraws
@@ -122,6 +123,7 @@ def find_slices(
     impossible = sample.impossible.size
     if impossible:
         notes += (f"{impossible} outcomes had predicted probability 0; their rows count as any other",)
+    notes += cautions_on(sample)
     errors, event = errors_of(sample, seed)
     tables = Tables.of(columns, depth)
     search = Search(errors, tables, error, least)

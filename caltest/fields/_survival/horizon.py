@@ -83,9 +83,10 @@ def one_calibration(
     starts = starts_of(np.array([np.count_nonzero(happened[part]) for part in parts]))
     groups = [np.concatenate(parts[a:b]) for a, b in zip(starts, [*starts[1:], None], strict=True)]
     if len(groups) < 2:
+        alike = "" if np.unique(risk).size > 1 else " of different predicted risks, but all risks are the same"
         raise ValueError(
-            f"targets: got {int(happened.sum())} events up to {at:g}, wanted two groups with {FEWEST}; "
-            "take a later horizon, or calibration_test"
+            f"targets: got {int(happened.sum())} events up to {at:g}, wanted two groups with {FEWEST}{alike}; "
+            f"take {'a later horizon, or ' if not alike else ''}calibration_test"
         )
     rows, statistic = [], 0.0
     for place in groups:

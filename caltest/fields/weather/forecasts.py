@@ -77,12 +77,13 @@ def forecasts_of(predictions: Any, targets: Any, horizon: Any, missing: str) -> 
     if not given.any(axis=(1, 2)).all():
         lead = int(given.any(axis=(1, 2)).argmin())
         never = np.flatnonzero(np.isnan(members[lead]).all(axis=(0, 1)))
-        why = f": member {never[0]} is never given there, pass lead times with the same members together, "
-        why += 'such as predictions.sel(lead=...).dropna("member", how="all")'
-        raise ValueError(
-            f"predictions and targets: got no complete case{f' of lead {names[lead]}' * bool(names[lead])}"
-            + why * bool(never.size)
+        why = "".join(
+            f": member {member} is never given there, pass lead times with the same members together, such as "
+            'predictions.sel(lead=...).dropna("member", how="all")'
+            for member in never[:1]
         )
+        of_lead = f" of lead {names[lead]}" * bool(names[lead])
+        raise ValueError(f"predictions and targets: got no complete case{of_lead}{why}")
     if np.isinf(pools).any():
         raise ValueError("predictions and targets: got an infinite value, wanted finite numbers")
     notes = [f"{count} of {given.size} cases had a missing value and were left out"] if count else []
