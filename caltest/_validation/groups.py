@@ -14,6 +14,9 @@ from caltest._validation.columns import dates_in_words
 SHOWN = 5
 """Names of groups that an error lists."""
 
+MISSING = "missing"
+"""The name of a group of observations without a label."""
+
 
 @dataclass(frozen=True, eq=False)
 class Groups:
@@ -88,7 +91,7 @@ class Groups:
 def as_texts(names: Iterable[Any]) -> tuple[str, ...]:
     """Names as text, of dates without midnight, and as they are written in code where another one reads the same."""
     given = list(names)
-    texts = [str(name) for name in given]
+    texts = [str(name) if str(name).strip() else MISSING for name in given]
     if not any(isinstance(name, str) for name in given):
         texts = dates_in_words(texts)
     if len(set(texts)) < len(texts):
@@ -109,6 +112,23 @@ def as_groups(groups: ArrayLike, targets: ArrayLike = None) -> Groups:
     )
     _check_sizes(found)
     return found
+
+
+def groups_of_any_size(groups: ArrayLike, targets: ArrayLike = None) -> Groups:
+    """The same of any size, with observations without a label in a group of their own."""
+    if isinstance(groups, Groups):
+        return groups
+    if isinstance(groups, Mapping):
+        return _from_masks(groups, targets)
+    table = rows_of(groups, "groups", targets)
+    values = column(table.values)
+    lacking = table.missing().reshape(len(table.values), -1).any(axis=1)
+    lacking |= np.array([isinstance(one, str) and not one.strip() for one in values.tolist()]) & (values.ndim == 1)
+    if values.ndim != 1 or not lacking.any() or lacking.all():
+        return _from_table(table)
+    known, rest = np.flatnonzero(~lacking), np.flatnonzero(lacking)
+    found = _from_table(Table(values[known]))
+    return Groups((*found.names, MISSING), (*(known[rows] for rows in found.rows), rest), values.size)
 
 
 def rows_of(data: ArrayLike, name: str, targets: ArrayLike) -> Table:

@@ -28,7 +28,7 @@ from caltest._results.tables import Grid, Page, Part, printable
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, missing_in, plain
-from caltest._validation.groups import Groups, as_groups, rows_of
+from caltest._validation.groups import Groups, groups_of_any_size, rows_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows
 from caltest.default_test import calibration_test
@@ -338,7 +338,7 @@ def _groups(groups: Any, order: Table, n: int) -> Groups | str:
     for column in groups.values() if isinstance(groups, Mapping) else [groups]:
         same_length(n, column.n if isinstance(column, Groups) else len(column), "groups")
     try:
-        return as_groups(groups, order)
+        return groups_of_any_size(groups, order)
     except ValueError as error:
         return str(error)
 
@@ -394,6 +394,8 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     decision, reason = _decision(result, sections["recalibration"].gain, questions)
     if decision != REPAIR and "groups" in sections and sections["groups"].is_grave:
         decision = REFUSE
+    if isinstance(data.groups, str):
+        reason += f"; the groups that are given were not looked at: {data.groups}"
     elsewhere = [one.rejected for one in sections.values() if one.rejected]
     if elsewhere and result.pvalue > LEVEL:
         reason += f". But it is rejected {', and '.join(elsewhere)}; each section has a level of 5 % of its own"

@@ -217,7 +217,7 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     large = groups.sizes >= FEWEST
     if not large.any():
         raise ValueError(f"there is no group of {FEWEST} rows or more")
-    kept = np.flatnonzero(large)
+    kept, small = np.flatnonzero(large), [groups.names[g] for g in np.flatnonzero(~large)]
     groups = Groups(tuple(groups.names[g] for g in kept), tuple(groups.rows[g] for g in kept), groups.n)
     found = calibration_by_group(*data.pair, groups, **data.settings)
     rejected = found.rejected(LEVEL)
@@ -227,6 +227,7 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
         "them, so that the probability to reject any calibrated group is at most 5 %."
     )
     answer += f" The {rest} groups with the largest p-values are not shown." if rest > 0 else ""
+    answer += f" Groups of fewer than {FEWEST} rows are left out: {_first(small)}." if small else ""
     # Where the default test rejects too, it is news that some of the groups that were asked about are all right.
     told = result.pvalue > LEVEL or (data.groups is not None and len(rejected) < len(found.groups))
     where = f"in {len(rejected)} of {len(found.groups)} groups ({_first(rejected)})" if rejected and told else ""
