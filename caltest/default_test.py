@@ -36,6 +36,7 @@ from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Categorical, MultiLabel, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import Missing, as_sample
+from caltest.predictions.ensembles.own_spread import refuse_spread
 
 
 @own_errstate
@@ -257,6 +258,7 @@ def _features(
     if sample.rows is not None:
         given = [(name, values[sample.rows]) for name, values in given]
     refuse_outcomes(given, sample.targets)
+    refuse_spread(given, sample)
     columns = as_features(dict(given))
     return columns, notes_on(given)
 

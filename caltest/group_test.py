@@ -45,6 +45,7 @@ from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Sample
 from caltest.predictions.base import assumed
 from caltest.predictions.convert import as_sample
+from caltest.predictions.ensembles.own_spread import notes_on_spread
 from caltest.slices.group_sums import GroupSums
 
 
@@ -311,7 +312,7 @@ class GroupCalibrationTest(CalledWithData):
             found = self._redrawn(sample, groups, seed) if sums is None else self._summed(sums, sample, groups, seed)
         check_finite(*found.estimates, *found.scores)
         rows, drawn = _rows(sample, groups, found), self.null.describe_for(sample.predictions)
-        cautions = () if are_pvalues_enough() else cautions_on(sample)
+        cautions = () if are_pvalues_enough() else (*cautions_on(sample), *notes_on_spread(groups.codes, sample))
         return GroupCalibrationTestResult(
             test=type(self).__name__,
             hypothesis=found.hypothesis,

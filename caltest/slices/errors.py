@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import BoolArray, FloatArray, generator_apart
+from caltest._basics.numerics import Array, BoolArray, FloatArray, generator_apart
 from caltest._results.values import ConfidenceInterval
 from caltest.estimators.combined.measures import clopper_pearson
-from caltest.predictions import Sample
+from caltest.predictions import Predictions, Sample
 from caltest.predictions.residuals import pit_values
 
 FEWEST_ROWS, FEWEST_SPREAD, FLAT = 10, 1.0, 1e-9
@@ -162,8 +162,9 @@ class NumberErrors(Errors):
         ("errors larger than predicted", "errors smaller than predicted"),
     )
 
-    def __init__(self, z: FloatArray) -> None:
-        self.z = z
+    def __init__(self, z: FloatArray, in_units: FloatArray | None = None) -> None:
+        """Scores, and errors in predicted standard deviations, which are shown, if these are others."""
+        self.z, self.in_units = z, z if in_units is None else in_units
 
     def observed(self) -> FloatArray:
         return np.stack([self.z, self.z**2])[..., None]
@@ -194,7 +195,7 @@ class NumberErrors(Errors):
     def shown(self, rows: BoolArray, channel: int, level: float) -> Shown:
         from scipy.special import stdtrit
 
-        some = self.z[rows]
+        some = self.in_units[rows]
         mean, deviation, n = float(some.mean()), float(some.std(ddof=1)), some.size
         if channel:
             return 1.0, deviation, None, "standard deviations"
@@ -207,7 +208,7 @@ class NumberErrors(Errors):
         z = self.z.copy()
         some = z[rows]
         z[rows] = (some - some.mean()) / (some.std(ddof=1) if channel else 1.0)
-        return NumberErrors(z)
+        return NumberErrors(z, self.in_units)
 
 
 def errors_of(sample: Sample, seed: int) -> tuple[Errors, str]:
@@ -222,7 +223,24 @@ def errors_of(sample: Sample, seed: int) -> tuple[Errors, str]:
             return BinaryErrors(p, (sample.targets == 1).astype(np.float64)), law.outcome_in_words(1)
         right = np.asarray(law.hits(sample.targets), dtype=np.float64)
         return BinaryErrors(p.max(axis=1), right), "the predicted class is right"
-    return NumberErrors(normal_scores(sample, seed)), ""
+    scores = normal_scores(sample, seed)
+    return NumberErrors(scores, _of_members(law, sample.targets)), ""
+
+
+def _of_members(law: Predictions, targets: Array) -> FloatArray | None:
+    """Errors in standard deviations that ensembles predict for them; None for others and very few members.
+
+    The ranks of outcomes do not say how far they are from all members. Of m members with mean M and standard deviation
+    S the error ``(y - M) / (S sqrt(1 + 1/m))`` of a normal outcome has Student's law of m - 1 degrees of freedom.
+    """
+    if law.pool_size is None or law.pool_size <= FEW_MEMBERS:
+        return None
+    m = law.pool_size - 1.0
+    return np.asarray(law.pool_residuals(targets) * np.sqrt((m - 3.0) / (m - 1.0)))
+
+
+FEW_MEMBERS = 6
+"""Members and outcome, of which errors have no variance that can be relied on."""
 
 
 def normal_scores(sample: Sample, seed: int) -> FloatArray:

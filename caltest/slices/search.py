@@ -12,9 +12,10 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, In
 from caltest._basics.threads import progress_bars
 from caltest._loops.counting import add_to_cells
 from caltest._validation import fraction, one_of, positive_number, switch, whole_number
-from caltest._validation.columns import Column, columns_of
+from caltest._validation.columns import Column, columns_for, columns_of
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.predictions.convert import as_sample
+from caltest.predictions.ensembles.own_spread import refuse_spread
 from caltest.slices.errors import Errors, errors_of
 from caltest.slices.group_sums import AT_ONCE, adjusted_by_redraws
 from caltest.slices.slice_result import Slice, SliceSearchResult
@@ -123,6 +124,7 @@ def find_slices(
     impossible = sample.impossible.size
     if impossible:
         notes += (f"{impossible} outcomes had predicted probability 0; their rows count as any other",)
+    refuse_spread(columns_for(features, order_of(targets, predictions), n), sample)
     notes += cautions_on(sample)
     errors, event = errors_of(sample, seed)
     tables = Tables.of(columns, depth)

@@ -161,6 +161,8 @@ class SliceSearchResult(TabularResult, Stored):
         return [header, *(_cells(one) for one in self.rows)]
 
     def remarks(self) -> list[str]:
+        if not any(one.interval for one in self.rows):
+            return []
         return [f"differences with intervals that hold for all {self.n_slices} slices together"]
 
     def summary(self, alpha: float | None = None) -> Page:
@@ -173,7 +175,8 @@ class SliceSearchResult(TabularResult, Stored):
             "Predictions": self.predictions + (f"; event: {self.event}" if self.event else ""),
             "Searched": f"{self.n_slices} slices of {self.n_columns} columns ({self.n_left_out} too small, or equal)",
             "Null": f"outcomes redrawn from the predictions, {self.n_resamples} draws; step-down maximum",
-            "Assumes": "outcomes independent given predictions and features, which are not made from outcomes",
+            "Assumes": "outcomes independent given predictions and features, which are not made from outcomes"
+            + " or members" * self.predictions.startswith("Ensemble"),
             "Reproduce": f"rng={self.seed}",
         }
         return self._page("Search of slices", found, what, notes=self.notes)

@@ -480,7 +480,7 @@ def test_sections_agree_with_each_other():
     members = ct.audit(ct.Ensemble(rng.normal(size=(80, 5))), rng.normal(size=80), n_resamples=39, rng=1).models[0]
     assert "could have been missed" in members.reason
     assert members.sections["power"].failed
-    assert "fitted to the members" in members.sections["recalibration"].answer
+    assert "regressed on those of the members" in members.sections["recalibration"].answer
 
 
 def test_rows_needed_are_those_of_a_test_of_a_mean():
