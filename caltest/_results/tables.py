@@ -1,5 +1,6 @@
 """Tables as text, markdown, LaTeX, HTML and data frames, and pages of them."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -32,8 +33,10 @@ def aligned(table: Table) -> str:
 
 
 def markdown(table: Table, remarks: Sequence[str] = ()) -> str:
-    """A table in pipes, with bars in cells escaped, and remarks below it."""
-    header, *body = ([cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in table)
+    """A table in pipes, with bars and tags in cells escaped, and remarks below it."""
+    header, *body = (
+        [TAG.sub("&lt;", in_a_line(cell).replace("\\", "\\\\").replace("|", "\\|")) for cell in row] for row in table
+    )
     rule = ["---", *(["---:"] * (len(header) - 1))]
     rows = "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *body))
     return "\n\n".join([rows, *remarks])
@@ -49,8 +52,8 @@ def latex(table: Table, remarks: Sequence[str] = ()) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text without characters that mean something to LaTeX."""
-    return text.translate(_LATEX)
+    """A line of text without characters that mean something to LaTeX."""
+    return in_a_line(text).translate(_LATEX)
 
 
 STANDS_OUT = 0.05
@@ -83,6 +86,15 @@ def printable(text: str) -> str:
     """Text whose control and format characters, which terminals obey, are written as Python writes them."""
     plain = (one.isprintable() or one in "\n\t" or category(one)[0] != "C" for one in text)
     return "".join(one if is_plain else repr(one)[1:-1] for one, is_plain in zip(text, plain, strict=True))
+
+
+def in_a_line(text: str) -> str:
+    """The same with ends of lines and tabs written in this way, too."""
+    return "".join(repr(one)[1:-1] if one in "\n\t" else one for one in printable(text))
+
+
+TAG = re.compile(r"<(?=[A-Za-z/!])")
+"""What markdown takes for HTML."""
 
 
 class Page(str):

@@ -317,8 +317,8 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     if hasattr(data.sample.predictions, "members"):
         raise ValueError(
             "there is no map of ensembles; multiply distances of members from their mean by the factor that the "
-            "decision names, or add the shift to all of them, and test that on other rows; or fit distributions with means "
-            "and spreads that are regressed on those of the members"
+            "decision names, or add the shift to all of them, and test that on other rows; or fit distributions whose "
+            "means and spreads are regressed on those of the members"
         )
     if data.survival is not None:
         raise ValueError("there is no map of predicted times that are censored; refit the model to newer data")

@@ -2,7 +2,7 @@ import numpy as np
 
 import caltest as ct
 from caltest._results.measures import percent, points, shares_of
-from caltest._results.tables import Grid, Page, aligned
+from caltest._results.tables import Grid, Page, aligned, latex, markdown
 from caltest.results import ConfidenceInterval
 
 
@@ -74,3 +74,13 @@ def test_html_leaves_out_empty_parts_alone():
     html = Page("t", {"a": "b"}, ["", "said", ""]).html()
     assert "said" in html
     assert Page("t", {"a": "b"}, [""], ["", "said", ""], [], {}).html() == html
+
+
+def test_names_neither_break_rows_nor_reach_terminals_or_pages():
+    table = [["name", "n"], ["<script>a|b\nc\x1b[31m & d_1", "1"], ["p < 0.05", "2"]]
+    rows = markdown(table).splitlines()
+    assert rows[2:] == [r"| &lt;script>a\|b\\nc\\x1b[31m & d_1 | 1 |", "| p < 0.05 | 2 |"]
+    lines = latex(table).splitlines()
+    assert len(lines) == 8
+    assert not {"\x1b", "\t"} & set("".join(lines))
+    assert r"\textless{}script\textgreater{}a|b\textbackslash{}nc\textbackslash{}x1b[31m \& d\_1 & 1 \\" in lines
