@@ -68,6 +68,8 @@ class Tests:
         near = [*self.near(change.path), change.path]
         yield near
         reaching = [name for name in self.of(change) if file_of(name) not in near]
+        if not reaching:  # What runs when the package is imported runs in no test.
+            yield ["tests/test_architecture.py", "tests/test_contracts.py"]
         first = {file_of(name): None for name in sorted(reaching, key=self.n_lines)}
         first = list(first)[:FEW]
         near_and_far = split(reaching, lambda name: file_of(name) in first)

@@ -68,3 +68,10 @@ def test_numbers_as_text_are_no_names(k, labels):
 def test_advice_on_shapes_of_targets(targets, advice):
     with pytest.raises(ValueError, match=rf"targets: got shape \(.*, wanted one label per observation, {advice}"):
         class_labels(targets, 3, None)
+
+
+@pytest.mark.parametrize("targets", [[-0.5, 0.3, 0.2], [0.5, 0.3, 1.2]])
+def test_numbers_that_are_no_shares_are_no_soft_labels(targets):
+    with pytest.raises(ValueError, match="if outcomes are real numbers, wrap predictions") as error:
+        ct.calibration_test([0.2, 0.3, 0.4], targets)
+    assert "soft labels" not in str(error.value)
