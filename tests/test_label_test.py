@@ -158,7 +158,7 @@ def test_without_an_impossible_outcome_the_worst_of_the_other_labels_decides():
 def test_labels_are_said_to_be_wrong_up_to_an_adjusted_pvalue_of_5_percent(n_resamples, is_named):
     rng = np.random.default_rng(0)
     p = rng.uniform(0.1, 0.9, (200, 2))
-    y = rng.random((200, 2)) < p + [0.25, 0.0]
+    y = rng.random((200, 2)) < p + np.array([0.25, 0.0])
     first = ct.calibration_test(ct.MultiLabel(p), y, n_resamples=n_resamples, rng=1).labels[0]
     assert first.adjusted == 2.0 / (n_resamples + 1)
     assert (first.finding is not None) == is_named

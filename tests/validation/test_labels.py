@@ -61,7 +61,7 @@ def test_numbers_as_text_are_no_names(k, labels):
         (np.zeros((1, 9)), "1-D; pass numpy.ravel.targets.$"),
         (np.full((1, 9), -0.5), "1-D; if outcomes are vectors of real numbers, wrap predictions in ct.MvNormal"),
         (np.full((9, 2), -1.5), "1-D; if outcomes are vectors of real numbers, wrap predictions in ct.MvNormal"),
-        (np.zeros((9, 2)), "1-D$"),
+        (np.zeros((9, 2)), "1-D; if they are labels of several annotators, give each annotator.s label a row"),
         (np.zeros((9, 1, 1), dtype=int), "1-D$"),
     ],
 )
