@@ -388,3 +388,25 @@ def test_a_lag_takes_rows_in_the_order_of_time():
     assert ct.calibration_test(pd.DataFrame(P, times).iloc[SHUFFLED], y, lag=3, **SETTINGS).pvalue == wanted
     with pytest.raises(ValueError, match="wanted rows in the order of time"):
         ct.calibration_test(pd.DataFrame(P, times), y.iloc[SHUFFLED], lag=3, **SETTINGS)
+
+
+def test_arrays_of_xarray_are_matched_by_their_labels():
+    xr = pytest.importorskip("xarray")
+    rng = np.random.default_rng(3)
+    p, y, days = rng.dirichlet(np.ones(3), 60), rng.integers(0, 3, 60), pd.date_range("2026-01-01", periods=60)
+    predictions = xr.DataArray(p, dims=("day", "animal"), coords={"day": days, "animal": ["cat", "dog", "eel"]})
+    names = xr.DataArray(np.array(["cat", "dog", "eel"])[y], dims="day", coords={"day": days})
+    skce = ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.5), ct.DeltaKernel()))
+    assert skce(predictions, names) == pytest.approx(skce(p, y))
+    assert skce(predictions[::-1, ::-1], names) == pytest.approx(skce(p, y))
+    result = ct.calibration_test(predictions, names[::-1], n_resamples=19, rng=1)
+    assert result.notes[0] == "predictions and targets were matched by their index, which is in another order"
+    fitted = ct.recalibration.TemperatureScaling().fit(predictions, names)
+    assert fitted(predictions[:, ::-1]).sel(animal="cat").to_numpy() == pytest.approx(fitted(predictions)[:, 0])
+    members = xr.DataArray(rng.normal(size=(5, 60)), dims=("member", "day"), coords={"day": days})
+    outcomes = xr.DataArray(rng.normal(size=60), dims="day", coords={"day": days})
+    found = [
+        ct.calibration_test(ct.Ensemble(some), outcomes, n_resamples=19, rng=1).statistic
+        for some in (members, members.transpose(), members.transpose()[::-1], members.to_numpy().T)
+    ]
+    assert found == pytest.approx(found[:1] * 4)

@@ -238,6 +238,9 @@ class Table:
             return data
         is_frame = hasattr(data, "to_numpy") or hasattr(data, "columns")
         names = tuple(getattr(data, "column_names", getattr(data, "columns", ()))) if is_frame else ()
+        if is_data_array(data) and len(data.dims) == 2:
+            labels = data.indexes.get(data.dims[1], ())
+            names = tuple(labels) if all(isinstance(one, str) for one in labels) else ()
         return cls(
             _as_given(data, name),
             names if names and names != tuple(range(len(names))) else None,
@@ -305,9 +308,20 @@ class Table:
         return self.take(rows), (note,)
 
 
+MEMBER = "member"
+"""The dimension of the members of ensembles in xarray."""
+
+
+def is_data_array(data: Any) -> bool:
+    """Whether data have named dimensions, as those of xarray have."""
+    return hasattr(data, "dims") and hasattr(data, "indexes")
+
+
 def index_of(data: Any) -> Any:
-    """Labels of the rows of a pandas object, or of predictions that are made of some; None if there are none."""
+    """Labels of the rows of an object of pandas or xarray, or of predictions that are made of some; None without."""
     index = getattr(data, "index", None)
+    if index is None and is_data_array(data):
+        index = data.indexes.get(next((name for name in data.dims if name != MEMBER), None))
     return index if hasattr(index, "get_indexer") else None
 
 

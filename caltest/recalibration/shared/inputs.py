@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, index_of, to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, index_of, is_data_array, to_array
 from caltest._validation import (
     RENORMALISED_TOLERANCE,
     class_labels,
@@ -74,11 +74,13 @@ class Scores:
 
 
 def labelled_like(data: Any, probabilities: FloatArray) -> Any:
-    """Probabilities with the labels of rows and columns of what they were made of, if that is of pandas or polars."""
+    """Probabilities with the labels of rows and columns of what they were made of: of pandas, polars or xarray."""
     if type(data).__module__.startswith("polars."):
         if np.ndim(data) == 1:
             return type(data)(data.name, probabilities)
         return type(data)(probabilities, schema=data.columns)
+    if is_data_array(data):
+        return data.copy(data=probabilities) if data.shape == probabilities.shape else probabilities
     if index_of(data) is None:
         return probabilities
     columns = {"name": data.name} if np.ndim(data) == 1 else {"columns": data.columns}
