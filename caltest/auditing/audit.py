@@ -418,6 +418,8 @@ def _decision(result: CalibrationTestResult, gain: float | None, questions: Sequ
     power = None if result.detectable is None else result.detectable.power(LEVEL)
     if result.pvalue > LEVEL:
         kept = f"calibration is not rejected {level}"
+        if questions:
+            return UNKNOWN, f"{kept}, but look at the data first: {questions[0]}"
         if answer is False:
             return USE, f"{kept}, and errors that matter are ruled out"
         if power is not None and power >= NEEDED_POWER:

@@ -58,6 +58,11 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     if finite is not None and finite.probabilities_differ:
         rows = some_of(len(finite), SOME_OF_TWO if finite.n_classes == 2 else SOME)
         some, labels = finite.take(rows), targets[rows]
+        if _are_made_from(labels, some.probabilities):
+            return (
+                "all rows of an outcome have the same prediction, which no other rows have: are the predictions made "
+                "from the outcomes?",
+            )
         if finite.n_classes == 2:
             return _of_two_classes(some.probabilities[:, 1], labels)
         return _of_many_classes(some, labels)
@@ -124,6 +129,14 @@ def _codes(predictions: Predictions, targets: Array) -> tuple[str, ...]:
             first = f"row {rows[0]}" + (", ..." if rows.size > 1 else "")
             notes.append(f"{rows.size} outcomes are {code:g} ({first}): if that says that they are missing, pass nan")
     return tuple(notes)
+
+
+def _are_made_from(labels: Array, p: FloatArray) -> bool:
+    """Whether predictions (n, k) are one for each label, of which several occur."""
+    seen, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    if seen.size < 2 or labels.size < ENOUGH or not np.array_equal(p, p[first][codes]):
+        return False
+    return len(np.unique(p[first], axis=0)) == seen.size
 
 
 def _of_two_classes(p: FloatArray, targets: Array) -> tuple[str, ...]:

@@ -130,3 +130,21 @@ def test_codes_that_can_be_values():
     assert remarks(debts, np.append(-9999.0, -8000.0 + 50.0 * rng.normal(size=N - 1))) == ()
     heavy = ct.Normal(np.zeros(N), np.full(N, 900.0))
     assert remarks(heavy, np.append(-999.0, rng.normal(size=N - 1))) == ()
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_predictions_that_are_made_from_outcomes(k):
+    labels = np.random.default_rng(1).integers(0, k, 60)
+    rows = np.full((k, k), 0.1 / (k - 1)) + (0.9 - 0.1 / (k - 1)) * np.eye(k)
+    asked = "are the predictions made from the outcomes?"
+    assert [one for one in as_sample(rows[labels], labels).notes if asked in one]
+    others = np.where(np.arange(60) == 7, (labels + 1) % k, labels)
+    for predictions, targets in ((rows[others], labels), (rows[labels[:10]], labels[:10]), (rows[0 * labels], labels)):
+        assert not [one for one in as_sample(predictions, targets).notes if asked in one]
+
+
+def test_an_audit_asks_before_it_says_that_such_predictions_can_be_used():
+    outcomes = np.random.default_rng(2).integers(0, 2, 300)
+    model = ct.audit(outcomes.astype(float), outcomes, n_resamples=19, rng=1).models[0]
+    assert model.decision == "not enough data to tell"
+    assert "look at the data first: all rows of an outcome have the same prediction" in model.reason
