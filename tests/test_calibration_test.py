@@ -113,3 +113,15 @@ def test_lags_that_leave_no_two_rows_are_refused():
         ct.calibration_test(p, y, lag=0)
     with pytest.raises(TypeError, match="lag: got one with"):
         ct.calibration_test(ct.MultiLabel(np.full((4, 2), 0.5)), np.ones((4, 2)), lag=2)
+
+
+def test_a_fault_of_the_only_class_that_is_predicted_is_not_said_twice():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([8.0, 1.0, 1.0], 600)
+    p = p[p.argmax(axis=1) == 0]
+    true = p**0.5 / (p**0.5).sum(axis=1, keepdims=True)
+    labels = (true.cumsum(axis=1) < rng.random(len(p))[:, None]).sum(axis=1)
+    result = ct.calibration_test(p, labels, n_resamples=19, rng=1)
+    assert [one.kind for one in result.findings[:2]] == ["temperature", "temperature of a class"]
+    assert "temperature" in result.why(0.1)
+    assert "; or " not in result.why(0.1)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from math import inf
+from math import inf, isclose
 
 import numpy as np
 
@@ -94,12 +94,22 @@ def named(findings: tuple[Finding, ...], pvalue: float) -> tuple[Finding, ...]:
     if first.second is not None:
         return findings
     # Faults of the same likelihood, as all are of constant predictions, are one fault in other words.
-    near = [one for one in others if _root(one.kind) != _root(first.kind) and SAME < _gain(first) - _gain(one) < NEAR]
+    near = [one for one in others if not _are_one(one, first) and SAME < _gain(first) - _gain(one) < NEAR]
     return (replace(first, words=f"{first.words}; or {near[0].words}") if near else first, *others)
 
 
 def _gain(finding: Finding) -> float:
     return -inf if finding.gain is None else finding.gain
+
+
+def _are_one(finding: Finding, other: Finding) -> bool:
+    """Whether two findings are of one kind, or one of all rows and the other of the only class that is predicted."""
+    if _root(finding.kind) == _root(other.kind):
+        return True
+    names, size, other_size = sorted([finding.kind, other.kind], key=len), finding.estimate, other.estimate
+    if size is None or other_size is None or not names[1].startswith(names[0]):
+        return False
+    return isclose(size, other_size, rel_tol=1e-3)
 
 
 def _root(kind: str) -> str:
