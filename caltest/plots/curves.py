@@ -63,7 +63,8 @@ def evidence(
     ax.plot(seen[finite], logs[finite], marker=dot, **line)
     if style.first:
         ax.axhline(threshold, color=DARK, linewidth=0.8, linestyle=":", label=words)
-        ax.set_ylim(min([-0.5, *logs[finite]]), None)
+        ax.set_ylim(-0.5, None)
+    ax.set_ylim(min([ax.get_ylim()[0], *logs[finite]]), None)
     own = "" if style.alone else f"{line['label']}: "
     shown = [alarm for alarm in alarms if finite[alarm - 1]]
     if shown:

@@ -158,6 +158,8 @@ def windows(
         return np.asarray(np.add.reduceat(np.asarray(drawn, dtype=np.float64), starts, axis=1) / sizes)
 
     observed, low, high = observed_and_band(sample, means, n_resamples, confidence_level, rng)
+    if finite is not None:  # The band is one of shares.
+        low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
     ax, style = started(ax, "windows", (6.0, 3.6), color, label)
     middles, outside = starts + sizes / 2.0, (observed < low) | (observed > high)
     ax.fill_between(middles, low, high, **style.band(f"{100 * confidence_level:g} % range of all if calibrated", 0.3))

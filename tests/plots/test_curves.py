@@ -175,3 +175,14 @@ def test_gaussian_processes_on_logits_are_drawn_over_the_range_of_their_data():
     inputs = latent_function(fitted).get_lines()[0].get_xdata()
     assert (inputs[0], inputs[-1]) == pytest.approx((fitted.lowest, fitted.highest))
     assert inputs[0] < -3.0
+
+
+def test_evidence_of_a_second_model_is_not_cut():
+    rng = np.random.default_rng(1)
+    predictions = rng.random(300)
+    outcomes = [(rng.random(300) < true).astype(int) for true in (1.0 - predictions, predictions)]
+    results = [ct.SequentialCalibrationTest().update(predictions, one).result() for one in outcomes]
+    ax = Figure().add_subplot()
+    for name, result in zip("ab", results, strict=True):
+        plots.evidence(result, ax=ax, label=name)
+    assert ax.get_ylim()[0] <= results[1].history.min() / np.log(10.0) < -0.5

@@ -85,3 +85,11 @@ def test_bad_input():
         plots.residual_spread(NORMAL, Z, n_bins=0, ax=axes())
     with pytest.raises(ValueError, match="n_windows"):
         plots.windows(P, Y, n_windows=0, ax=axes())
+
+
+def test_the_band_of_shares_in_windows_is_one_of_shares():
+    p = np.full(60, 0.05)
+    ax = plots.windows(p, (np.arange(60) % 20 == 0).astype(int), n_windows=10, rng=1, ax=axes())
+    band = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert band.min() == 0.0
+    assert band.max() <= 1.0
