@@ -112,7 +112,7 @@ def _outcomes_said_by(values: Array, outcomes: Array) -> str | None:
     if np.array_equal(values, outcomes):
         return ""
     if _are_linear(values, outcomes):
-        return " in another unit, or on another scale"
+        return " in another unit"
     text = np.asarray([str(one) for one in values.tolist()]) if values.dtype.kind == "O" else values
     names, own = np.unique(text, return_inverse=True)
     if names.size != kinds.size or np.unique(own * kinds.size + codes).size != kinds.size:
@@ -122,15 +122,9 @@ def _outcomes_said_by(values: Array, outcomes: Array) -> str | None:
 
 
 def _are_linear(x: Array, y: Array) -> bool:
-    """Whether numbers are a linear function of outcomes with more than two values, to rounding, or in their order."""
+    """Whether numbers are a linear function of outcomes with more than two values, to rounding."""
     if not {x.dtype.kind, y.dtype.kind} <= set("iuf") or np.unique(y).size < 3 or not np.isfinite(x).all():
         return False
-    kinds, ranks = np.unique(x, return_inverse=True)
-    others, ranks_of_outcomes = np.unique(y, return_inverse=True)
-    if kinds.size == others.size and (
-        np.array_equal(ranks, ranks_of_outcomes) or np.array_equal(ranks, kinds.size - 1 - ranks_of_outcomes)
-    ):
-        return True
     one, other = (np.asarray(values, dtype=np.float64) / (float(np.abs(values).max()) or 1.0) for values in (x, y))
     one, other = one - one.mean(), other - other.mean()
     return bool(abs(one @ other) >= (1.0 - ROUNDING) * np.sqrt((one @ one) * (other @ other)) > 0.0)

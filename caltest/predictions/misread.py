@@ -136,6 +136,8 @@ def _are_made_from(labels: Array, p: FloatArray) -> bool:
     seen, first, codes = np.unique(labels, return_index=True, return_inverse=True)
     if seen.size < 2 or labels.size < ENOUGH or not np.array_equal(p, p[first][codes]):
         return False
+    if p[first, seen].min() < 0.5:
+        return False
     return len(np.unique(p[first], axis=0)) == seen.size
 
 

@@ -452,17 +452,33 @@ def test_names_cannot_break_or_inject():
 @pytest.mark.parametrize(
     ("groups", "why"),
     [
-        (np.arange(60), "60 with fewer than two members"),
-        ([None if i % 7 == 0 else "a" for i in range(60)], "missing value"),
-        (np.where(np.arange(60) % 3, 1.0, np.nan), "missing value"),
+        (np.arange(60), "there is no group of 10 rows or more"),
+        (np.stack([np.arange(60), np.arange(60)], axis=1), "wanted booleans that say who belongs to the group"),
     ],
 )
 def test_groups_that_are_none_stop_no_other_section(groups, why):
     p, y = calibrated(60)
-    sections = ct.audit(p, y, groups=groups, clusters=np.arange(60), n_resamples=9, rng=1).models[0].sections
-    assert sections["groups"].failed
-    assert why in sections["groups"].answer
-    assert not sections["size"].failed
+    model = ct.audit(p, y, groups=groups, clusters=np.arange(60), n_resamples=9, rng=1).models[0]
+    assert model.sections["groups"].failed
+    assert why in model.sections["groups"].answer
+    assert ("were not looked at" in model.reason) == ("booleans" in why)
+    assert not model.sections["size"].failed
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, " "])
+def test_rows_without_a_group_leave_the_decision_to_the_others(missing):
+    """They are a group of their own, and those that are too small are named."""
+    rng = np.random.default_rng(1)
+    sites = rng.choice(["a", "b"], 2000).astype(object)
+    p = rng.uniform(0.2, 0.6, 2000)
+    y = (rng.random(2000) < p + 0.15 * (sites == "b") - 0.15 * (sites == "a")).astype(int)
+    whole = ct.audit(p, y, groups=sites, n_resamples=99, rng=1).models[0]
+    sites[:20], sites[30] = missing, "tiny"
+    model = ct.audit(p, y, groups=sites, n_resamples=99, rng=1).models[0]
+    assert model.decision == whole.decision
+    assert "error matters in" in model.reason
+    assert {row[0] for row in model.sections["groups"].rows[1:]} == {"a", "b", "missing"}
+    assert "Groups of fewer than 10 rows are left out: tiny." in model.sections["groups"].answer
 
 
 def test_sections_agree_with_each_other():
