@@ -280,3 +280,13 @@ class TestManyGroups:
 def test_rows_in_place_of_masks_are_refused_before_their_number():
     with pytest.raises(ValueError, match=r"groups\['a'\]: got values of type int64, wanted booleans"):
         ct.calibration_by_group(np.full(20, 0.5), np.arange(20) % 2, {"a": np.arange(5), "b": np.arange(5, 20)})
+
+
+def test_groups_by_the_spread_of_the_members_have_a_note():
+    rng = np.random.default_rng(6)
+    centre = rng.normal(10.0, 5.0, 600)
+    members, outcomes = centre[:, None] + rng.normal(size=(600, 10)), centre + rng.normal(size=600)
+    spread = members.std(axis=1)
+    for groups, is_noted in ((spread > np.median(spread), True), (centre > 10.0, False)):
+        found = ct.calibration_by_group(ct.Ensemble(members), outcomes, groups.astype(int), n_resamples=9, rng=1)
+        assert any("groups differ by the spread of the members" in note for note in found.notes) == is_noted

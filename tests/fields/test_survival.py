@@ -268,3 +268,11 @@ def test_horizons_at_which_all_had_the_event():
     # Of the 50 rows that were not censored: 0.025**(1 / 50).
     assert found.ratio.ends == pytest.approx((0.9289, 1.0), abs=2e-4)
     assert all(one.interval.ends == pytest.approx((0.025 ** (1.0 / one.events), 1.0)) for one in found.rows)
+
+
+def test_groups_by_risk_need_different_risks():
+    times = ct.Censored(np.arange(1.0, 61.0), np.full(60, True))
+    with pytest.raises(ValueError, match="but all risks are the same; take calibration_test"):
+        ct.fields.one_calibration(np.full(60, 0.4), times, 30.0)
+    with pytest.raises(ValueError, match="two groups with 5; take a later horizon, or calibration_test"):
+        ct.fields.one_calibration(np.linspace(0.1, 0.9, 60), times, 4.0)

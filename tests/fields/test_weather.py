@@ -580,3 +580,9 @@ def test_scores_of_several_lead_times_are_columns_with_names(leads):
     rows = [SimpleNamespace(name=name, scores={"CRPS": i / 3.0}) for i, name in enumerate(leads, 1)]
     table = VerificationResult._scores(SimpleNamespace(rows=rows))
     assert table == [["", *leads]] * (leads != ("",)) + [["CRPS", *("0.3333", "0.6667")[: len(leads)]]]
+
+
+def test_no_complete_case_at_all():
+    for outcomes, members in ((np.full(30, np.nan), np.zeros((30, 5))), (np.zeros(30), np.full((30, 5), np.nan))):
+        with pytest.raises(ValueError, match="predictions and targets: got no complete case"):
+            weather.rank_histogram(members, outcomes, missing="drop", rng=1)

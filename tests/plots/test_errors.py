@@ -1,6 +1,7 @@
 """Spreads of residuals and windows of time: what is drawn, against definitions."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from plots.small_data import MEAN, NORMAL, RNG, SCALE, P, Y, Z, axes, model
 from scipy import stats
@@ -93,3 +94,9 @@ def test_the_band_of_shares_in_windows_is_one_of_shares():
     band = ax.collections[0].get_paths()[0].vertices[:, 1]
     assert band.min() == 0.0
     assert band.max() <= 1.0
+
+
+def test_windows_refuse_times_that_go_backwards():
+    times = pd.date_range("2026-01-01", periods=P.size)[::-1]
+    with pytest.raises(ValueError, match="wanted rows in the order of time"):
+        plots.windows(P, pd.Series(Y, times), rng=1, ax=axes())

@@ -101,3 +101,12 @@ def test_rows_are_exported_with_the_ends_of_both_intervals(found):
     first, entries = found.rows[0], found.row_entries()[0]
     assert entries["before"] == first.before.estimate
     assert (entries["after_low"], entries["after_high"]) == first.after.ends
+
+
+def test_columns_that_say_nothing_are_noted():
+    rng = np.random.default_rng(7)
+    p = rng.uniform(0.2, 0.8, 600)
+    y = (rng.random(600) < p).astype(int)
+    features = {"site": rng.integers(0, 3, 600), "one": np.ones(600)}
+    notes = ct.recalibration.multicalibration_report(p, y, features, n_resamples=9, rng=1).notes
+    assert "columns with one value are left out: one" in notes

@@ -181,3 +181,44 @@ def test_results_are_exported_and_read_back():
     assert found.to_pandas().index.tolist() == [one.name for one in found.rows]
     assert found.to_markdown().startswith("| slice | n |")
     assert found.verdict() == "no slice is rejected at the 5 % level"
+
+
+def ensemble(n=1500, m=20, scale=None):
+    """Members with the law of the outcome, whose errors are several times as large where a scale says so."""
+    rng = np.random.default_rng(4)
+    centre = rng.normal(10.0, 5.0, n)
+    outcomes = centre + (1.0 if scale is None else scale) * rng.normal(size=n)
+    return centre[:, None] + rng.normal(size=(n, m)), outcomes
+
+
+@pytest.mark.parametrize("of", [lambda m: m.std(axis=1), lambda m: -np.log(m.var(axis=1, ddof=1))])
+def test_the_spread_of_members_is_no_feature_of_their_ensemble(of):
+    members, outcomes = ensemble()
+    for call in (
+        lambda x: ct.find_slices(ct.Ensemble(members), outcomes, x, n_resamples=9, rng=1),
+        lambda x: ct.calibration_test(ct.Ensemble(members), outcomes, features=x, n_resamples=9, rng=1),
+    ):
+        with pytest.raises(ValueError, match=r"features\['own'\]: got the spread of the members"):
+            call({"own": of(members)})
+        call({"mean": members.mean(axis=1)})
+    numbers = ct.Normal(members.mean(axis=1), members.std(axis=1))
+    ct.find_slices(numbers, outcomes, {"own": of(members)}, n_resamples=9, rng=1)
+
+
+def test_errors_of_ensembles_are_shown_in_predicted_standard_deviations():
+    x = np.random.default_rng(5).normal(size=4000)
+    members, outcomes = ensemble(4000, scale=np.where(x < -0.6, 1.5, 1.0))
+    first = ct.find_slices(ct.Ensemble(members), outcomes, {"x": x}, n_resamples=99, rng=1).rows[0]
+    assert first.direction == "errors larger than predicted"
+    assert first.observed == pytest.approx(1.5, abs=0.1)
+    found = ct.find_slices(ct.Ensemble(members), outcomes, {"x": x}, n_resamples=99, rng=1)
+    assert found.remarks() == []
+    assert "not made from outcomes or members" in str(found)
+
+
+def test_copies_are_noted():
+    rng, _, p = made(200)
+    p, y, x = (np.tile(one, 3) for one in (p, (rng.random(200) < p).astype(int), np.arange(200) % 4))
+    asked = "rows repeat the prediction and the outcome of another row"
+    assert any(asked in note for note in ct.find_slices(p, y, {"x": x}, n_resamples=9, rng=1).notes)
+    assert any(asked in note for note in ct.calibration_by_group(p, y, x, n_resamples=9, rng=1).notes)
