@@ -117,7 +117,13 @@ def _matched(given: Rows, observed: Rows, family: str, missing: Missing) -> tupl
     is_header, outcome_is_header = headers(given, observed, family)
     table, labels = given.with_head(is_header), observed.with_head(outcome_is_header)
     targets = targets_of(labels, table)
-    return paired(table, labels, targets, family, missing, names_of(table)), len(targets)
+    sample = paired(table, labels, targets, family, missing, names_of(table))
+    first = (observed.head or [""])[0]
+    # Pandas writes 0 over a column without a name; where it also does so over the predictions, both say so.
+    if outcome_is_header and is_number(first) and not all(map(is_number, given.head or [])):
+        note = f"{observed.path}: the first line, {first}, was taken for a header, as there is one line more than rows"
+        sample = replace(sample, matched=(*sample.matched, f"{note} of {given.path}"))
+    return sample, len(targets)
 
 
 def paired(

@@ -705,3 +705,13 @@ def test_one_column_that_is_named_after_the_event(tmp_path, capsys):
     path.write_text("\n".join(["yes,rain", *(f"{p},{word}" for p, word in rows)]) + "\n")
     _, out, _ = result_of(capsys, path, "--outcome-column", "rain", "--format", "json")
     assert json.loads(out)["measures"][0]["observed"] == 0.6
+
+
+@pytest.mark.parametrize(("rows", "is_told"), [("0.2,0.8\n0.7,0.3\n", True), ("0.2,0.8\n0.7,0.3\n0.4,0.6\n", False)])
+def test_a_first_outcome_that_is_taken_for_a_header_is_told(tmp_path, capsys, rows, is_told):
+    """As pandas writes 0 over a column without a name, it can be one; or a row of predictions is missing."""
+    (tmp_path / "p.csv").write_text(f"cat,dog\n{rows}")
+    (tmp_path / "y.csv").write_text("0\n1\n0\n")
+    assert main(["test", str(tmp_path / "p.csv"), str(tmp_path / "y.csv"), "--seed", "1"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert ("the first line, 0, was taken for a header, as there is one line more than rows of" in printed) == is_told
