@@ -53,10 +53,8 @@ def resampling_pvalue(observed: float, draws: FloatArray) -> float:
 
 def resampling_pvalues(observed: FloatArray, draws: FloatArray) -> FloatArray:
     """The same of many observed values (R,)."""
-    size = float(np.mean(np.abs(draws)))
-    check_finite(*observed, size)
-    least = observed - TIE_TOLERANCE * np.maximum(np.abs(observed), size)
-    return np.asarray((1 + draws.size - np.searchsorted(np.sort(draws), least)) / (1 + draws.size))
+    below = np.searchsorted(np.sort(draws), _least_tied(observed, draws))
+    return np.asarray((1 + draws.size - below) / (1 + draws.size))
 
 
 def step_down(statistics: FloatArray) -> FloatArray:
@@ -88,9 +86,14 @@ def band_of_redraws(values: FloatArray, level: float) -> tuple[FloatArray, Float
 
 def at_least_as_large(observed: float, draws: FloatArray) -> BoolArray:
     """Which draws are larger than the observed value or equal to it up to rounding."""
+    return np.asarray(draws >= _least_tied(observed, draws))
+
+
+def _least_tied(observed: float | FloatArray, draws: FloatArray) -> FloatArray:
+    """The smallest draws that are equal to observed values up to rounding; ``ValueError`` unless all are finite."""
     size = float(np.mean(np.abs(draws)))
-    check_finite(observed, size)
-    return np.asarray(draws >= observed - TIE_TOLERANCE * max(abs(observed), size))
+    check_finite(*np.atleast_1d(observed), size)
+    return np.asarray(observed - TIE_TOLERANCE * np.maximum(np.abs(observed), size))
 
 
 def effective_number(weights: FloatArray) -> float:

@@ -120,11 +120,12 @@ def find_slices(
     least, shown = positive_number("min_variance", min_variance), switch("progress", progress)
     sample, seed = as_sample(predictions, targets, classes), seed_of(rng)
     n = len(sample)
-    columns, notes = columns_of(features, order_of(targets, predictions), n, bins, sample.targets)
+    given = columns_for(features, order_of(targets, predictions), n, sample.targets)
+    refuse_spread(given, sample)
+    columns, notes = columns_of(dict(given), None, n, bins)
     impossible = sample.impossible.size
     if impossible:
         notes += (f"{impossible} outcomes had predicted probability 0; their rows count as any other",)
-    refuse_spread(columns_for(features, order_of(targets, predictions), n), sample)
     notes += cautions_on(sample)
     errors, event = errors_of(sample, seed)
     tables = Tables.of(columns, depth)

@@ -1,6 +1,6 @@
 """How often calibrated predictions are rejected whose outcomes depend on each other where places are near.
 
-``python -m tests.statistical.spatial_blocks`` prints the table of ``docs/validity.md``; two minutes.
+``python -m tests.statistical.spatial_blocks`` prints the table of ``docs/validity.md``; ten minutes.
 """
 
 import numpy as np

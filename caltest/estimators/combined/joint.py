@@ -71,16 +71,24 @@ def _means_of_others(values: FloatArray, null: FloatArray | None, powers: int) -
 
     All of these for the columns of the null hypothesis, if they are given. Rows that vary by rounding only are 0.
     """
-    both = [values] if null is None else [values, null]
-    middle = np.median(both[-1][:, :15], axis=1, keepdims=True)
-    differences = [some - middle for some in both]
-    size = np.max([np.abs(some).max(axis=1, keepdims=True) for some in differences], axis=0)
-    varies = size > 1e-13 * np.abs(middle)
-    x, *others = (np.divide(some, size, out=np.zeros_like(some), where=varies) for some in differences)
-    raised = [(others or [x])[0] ** power for power in range(1, powers + 1)]
+    others = values if null is None else null
+    middle = np.median(others[:, :15], axis=1, keepdims=True)
+    size = np.abs(others - middle).max(axis=1, keepdims=True)
+    if null is not None:
+        size = np.maximum(size, np.abs(values - middle).max(axis=1, keepdims=True))
+    x = _scaled(values, middle, size)
+    y = x if null is None else _scaled(null, middle, size)
+    raised = [y**power for power in range(1, powers + 1)]
     if null is not None:
         return x, [one.mean(axis=1, keepdims=True) for one in raised]
-    return x, [(one.sum(axis=1, keepdims=True) - one) / (x.shape[1] - 1.0) for one in raised]
+    return x, [(one.sum(axis=1, keepdims=True) - one) / (y.shape[1] - 1.0) for one in raised]
+
+
+def _scaled(values: FloatArray, middle: FloatArray, size: FloatArray) -> FloatArray:
+    scaled: FloatArray = np.divide(
+        values - middle, size, out=np.zeros_like(values), where=size > 1e-13 * np.abs(middle)
+    )
+    return scaled
 
 
 def _in_deviations(differences: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
