@@ -300,4 +300,7 @@ def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> tuple
 def _low_rank_errors(
     low_rank: tuple[LowRankSKCE, ...], predictions: Predictions, targets: Array, weights: FloatArray | None
 ) -> FloatArray:
-    return np.stack([one.estimates(predictions, targets, weights) for one in low_rank])
+    """In single precision for numbers and vectors, whose pairs i = j stay in: rounding is a part of the statistic."""
+    return np.stack(
+        [one.features.estimates(predictions, targets, one.unbiased, weights, np.float32) for one in low_rank]
+    )

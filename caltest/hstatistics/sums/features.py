@@ -39,6 +39,9 @@ REACH = 6.0
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 """Rows whose multiples of it have the smallest fractional parts are spread evenly over all, and over every period."""
 
+TILES = 2**18
+"""Numbers in the kernel of the targets of the redraws that are summed together."""
+
 SUMS = 2**22
 """Numbers in the matrices M of the redraws that are summed together, 32 MB for each thread."""
 
@@ -102,14 +105,20 @@ class Features:
         return sums.means(None if self.landmarks.finite is None else self.target_map, unbiased)
 
     def estimates(
-        self, predictions: Predictions, targets: Array, unbiased: bool, weights: FloatArray | None = None
+        self,
+        predictions: Predictions,
+        targets: Array,
+        unbiased: bool,
+        weights: FloatArray | None = None,
+        dtype: type = np.float64,
     ) -> FloatArray:
         """``means`` for many targets (B, n) without keeping the sums of all. Time O(n r (d + r + B)).
 
-        With weights w of the observations those of ``w_i w_j h_ij``.
+        With weights w of the observations those of ``w_i w_j h_ij``. Products of features of targets that are numbers
+        or vectors, where each is computed, have the precision of a type.
         """
         groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
-        sums = (self._sums(predictions, targets[group], weights, unbiased) for group in groups)
+        sums = (self._sums(predictions, targets[group], weights, unbiased, dtype) for group in groups)
         means = np.concatenate([self.means(one, unbiased) for one in sums])
         if weights is None:
             return means
@@ -134,7 +143,12 @@ class Features:
         return int(self.prediction_map.shape[1] * self.target_map.shape[1])
 
     def _sums(
-        self, predictions: Predictions, targets: Array, weights: FloatArray | None, diagonal: bool
+        self,
+        predictions: Predictions,
+        targets: Array,
+        weights: FloatArray | None,
+        diagonal: bool,
+        dtype: type = np.float64,
     ) -> FeatureSums:
         is_finite, grid = predictions.finite is not None, self._grid
         if grid is not None and grid.is_worth(len(predictions)):
@@ -143,7 +157,7 @@ class Features:
         # Two parts at least, so that the small products of redraws are shared among threads of one product each.
         size = ROWS if is_finite else min(NUMBERS, -(-len(predictions) // 2))
         parts = list(ranges(len(predictions), size))
-        of_part = self._finite_sums if is_finite else self._real_sums
+        of_part = self._finite_sums if is_finite else partial(self._real_sums, dtype)
         part_sums = partial(of_part, predictions, targets, weights, diagonal)
         return reduce(operator.add, threaded(part_sums, parts, len(parts), "features", products=True))
 
@@ -167,7 +181,7 @@ class Features:
 
     def diagonal(self, predictions: Predictions, targets: Array) -> float:
         """``sum_i |psi_i|**2 |phi_i|**2`` of real targets (n,) or (n, d)."""
-        return float(self._real_sums(predictions, targets[None], None, True, slice(None)).diagonal[0])
+        return float(self._real_sums(np.float64, predictions, targets[None], None, True, slice(None)).diagonal[0])
 
     def _prediction_features(
         self, predictions: Predictions, weights: FloatArray | None = None, part: slice | None = None
@@ -192,23 +206,29 @@ class Features:
         return FeatureSums(len(here), matrices, gathered_sums(norms, outcomes.labels))
 
     def _real_sums(
-        self, predictions: Predictions, targets: Array, weights: FloatArray | None, diagonal: bool, part: slice
+        self,
+        dtype: type,
+        predictions: Predictions,
+        targets: Array,
+        weights: FloatArray | None,
+        diagonal: bool,
+        part: slice,
     ) -> FeatureSums:
-        """M with phi from landmarks among the targets, redraw by redraw."""
+        """M with phi from landmarks among the targets, of which products with psi have a precision."""
         here = predictions.take(part)
         features = self._prediction_features(here, weights, part)
         law, target_kernel = here.law.prepared(self.kernel.target_kernel), self.kernel.target_kernel
-        expected = law.expected_kernel(target_kernel, self.targets) @ self.target_map
-        means = expected.T @ features
-        matrices = np.empty((len(targets), *means.shape))
+        expected = law.expected_kernel(target_kernel, self.targets)
+        matrices = np.empty((len(targets), self.target_map.shape[1], features.shape[1]))
         diagonals, lengths = np.zeros(len(matrices)), np.einsum("is,is->i", features, features)
-        for b, y in enumerate(targets[:, part]):
-            tile = law.target_tile(target_kernel, y, self.targets)
+        columns = np.ascontiguousarray(features.T, dtype=dtype)
+        for some in ranges(len(targets), max(1, TILES // expected.size)):
+            tiles = law.target_tile(target_kernel, targets[some, part], self.targets)
+            tiles -= expected
+            matrices[some] = (columns @ tiles.astype(dtype, copy=False) @ self.target_map).swapaxes(1, 2)
             if diagonal:
-                phi = tile @ self.target_map - expected
-                matrices[b], diagonals[b] = phi.T @ features, lengths @ np.einsum("it,it->i", phi, phi)
-            else:
-                matrices[b] = self.target_map.T @ (tile.T @ features) - means
+                phi = tiles @ self.target_map
+                diagonals[some] = np.einsum("bit,bit,i->b", phi, phi, lengths)
         return FeatureSums(len(here), matrices, diagonals)
 
     @cached_property

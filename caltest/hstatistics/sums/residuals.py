@@ -97,7 +97,8 @@ def _sums_of_many(psi: FloatArray, landmarks: "list[_ResidualLandmarks]", scores
         some = np.clip(scores[:, rows], -LARGEST, LARGEST).astype(np.float32)
         tiles = _gaussian_tiles(_squared_distances(some, landmarks[0].points), [one.width for one in landmarks])
         for matrix, one, tile in zip(matrices, landmarks, tiles, strict=True):
-            matrix += single[:, rows] @ (tile - one.means.astype(np.float32))
+            tile -= one.means.astype(np.float32)
+            matrix += single[:, rows] @ tile
     return np.stack(
         [np.square(matrix @ one.single_map).sum(axis=(1, 2)) for matrix, one in zip(matrices, landmarks, strict=True)]
     )
@@ -117,7 +118,8 @@ def _gaussian_tiles(squares: Array, widths: list[float]) -> list[Array]:
     tiles: dict[float, Array] = {}
     for width in sorted(widths, reverse=True):
         if 2.0 * width in tiles:
-            tiles[width] = np.square(np.square(tiles[2.0 * width]))
+            fourth = np.square(tiles[2.0 * width])
+            tiles[width] = np.square(fourth, out=fourth)
         else:
             tiles[width] = np.exp(squares * squares.dtype.type(-0.5 / width**2))
     return [tiles[width] for width in widths]

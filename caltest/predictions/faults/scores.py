@@ -16,6 +16,9 @@ CLIPPED = 6.0
 HALVINGS = 30
 """Of the range of a shift in the units of the targets."""
 
+MOST_PAIRED = 32
+"""Coordinates of vectors that are compared in pairs."""
+
 
 @dataclass
 class Scores:
@@ -52,6 +55,12 @@ class Scores:
     def clipped(self) -> FloatArray:
         """Scores for the rows."""
         return np.clip(self.z, -CLIPPED, CLIPPED)
+
+    @cached_property
+    def products(self) -> FloatArray:
+        """Those of each two of the first coordinates of vectors, (B, pairs, n)."""
+        z = np.ascontiguousarray(self.clipped[:, :, :MOST_PAIRED].swapaxes(1, 2))
+        return np.concatenate([z[:, [a]] * z[:, a + 1 :] for a in range(z.shape[1] - 1)], axis=1)
 
     @cached_property
     def centred_levels(self) -> FloatArray:

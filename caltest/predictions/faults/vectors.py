@@ -21,13 +21,10 @@ from caltest.predictions.faults.fault import (
     weights_or_ones,
 )
 from caltest.predictions.faults.numbers import Scale, Shift, sums_of_scores, sums_of_squares
-from caltest.predictions.faults.scores import Scores
+from caltest.predictions.faults.scores import MOST_PAIRED, Scores
 
 MOST_FEATURES = 8
 """Coordinates whose predicted means are features."""
-
-MOST_PAIRED = 32
-"""Coordinates that are compared in pairs."""
 
 MOST_HALVED = 5
 """Coordinates whose predicted means have halves."""
@@ -71,8 +68,7 @@ class VectorFaults(Faults):
         ]
         paired = range(min(d, MOST_PAIRED))
         if pairs := [(a, b) for a in paired for b in paired if a < b]:
-            rows = partial(products, features)
-            compared.append(Rows("correlations by prediction", len(features) * len(pairs), rows))
+            compared.append(Rows("correlations by prediction", len(features) * len(pairs), partial(products, features)))
             compared.append(Rows("correlation", len(pairs), partial(products, one * w)))
             if self._law.has_normal_scores:
                 kinds.append(Correlation(pairs, everywhere))
@@ -104,9 +100,8 @@ def radius_and_cubes(seen: Scores) -> FloatArray:
 
 def products(features: FloatArray, seen: Scores) -> FloatArray:
     """``sum_i f_i z_ia z_ib`` for features (J, n) and a < b: (J pairs, B)."""
-    z = np.ascontiguousarray(seen.clipped[:, :, :MOST_PAIRED].swapaxes(1, 2))
-    pairs = np.concatenate([z[:, [a]] * z[:, a + 1 :] for a in range(z.shape[1] - 1)], axis=1)
-    return np.ascontiguousarray((pairs @ features.T).transpose(2, 1, 0).reshape(-1, len(z)))
+    pairs = seen.products
+    return np.ascontiguousarray((pairs @ features.T).transpose(2, 1, 0).reshape(-1, len(pairs)))
 
 
 class Correlation(OfPatterns[Scores]):
