@@ -11,6 +11,7 @@ depend on predictions only.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -308,8 +309,15 @@ class ManyClasses(OfRows[ClassSums]):
         return view if view.law is predictions else ClassView(predictions, None, view.chosen)
 
     def _constants(self, view: ClassView) -> tuple[float, float, FloatArray]:
-        """``sum p log p``, ``sum_i |p_i|**2`` and log norms of all temperatures."""
+        """``sum p log p``, ``sum_i |p_i|**2`` and log norms of all temperatures; those of all rows are kept."""
+        return self._own_constants if view is self.faults.view else self._constants_of(view)
 
+    @cached_property
+    def _own_constants(self) -> tuple[float, float, FloatArray]:
+        return self._constants_of(self.faults.view)
+
+    @staticmethod
+    def _constants_of(view: ClassView) -> tuple[float, float, FloatArray]:
         def of_part(part: slice) -> tuple[float, float, FloatArray]:
             p = view.rows(part)
             norms = log_norms_of(p, 1.0 / np.array(alternatives.TEMPERATURES)).sum(axis=1)

@@ -221,7 +221,7 @@ class Features:
         expected = law.expected_kernel(target_kernel, self.targets)
         matrices = np.empty((len(targets), self.target_map.shape[1], features.shape[1]))
         diagonals, lengths = np.zeros(len(matrices)), np.einsum("is,is->i", features, features)
-        columns = np.ascontiguousarray(features.T, dtype=dtype)
+        columns: Array = np.ascontiguousarray(features.T, dtype=dtype)
         for some in ranges(len(targets), max(1, TILES // expected.size)):
             tiles = law.target_tile(target_kernel, targets[some, part], self.targets)
             tiles -= expected
