@@ -22,16 +22,19 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, notes_on, refuse_outcomes
-from caltest._validation.groups import rows_of
+from caltest._validation.groups import label_columns, rows_of
 from caltest.estimators import SKCE, Estimator, FeatureSKCE, WeightedSKCE
 from caltest.estimators.combined.features import Feature, as_features
 from caltest.estimators.combined.many_classes import are_read_in_blocks
 from caltest.estimators.combined.omnibus import THINNED
-from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
+from caltest.estimators.combined.told import told
+from caltest.estimators.kernel_errors.cluster_skce import as_clusters
+from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL, default_kernel
+from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.hypothesis_test import CalibrationTest
 from caltest.kernels import PairKernel
 from caltest.label_test import labels_tested
-from caltest.named_tests import MonteCarloTest, OmnibusTest
+from caltest.named_tests import ClusterSKCETest, MonteCarloTest, OmnibusTest
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Categorical, MultiLabel, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
@@ -48,6 +51,7 @@ def calibration_test(
     n_resamples: int = 999,
     weights: ArrayLike = None,
     features: Any = None,
+    clusters: Any = None,
     lag: int = 1,
     classes: Sequence[Any] | None = None,
     missing: Missing = "refuse",
@@ -93,6 +97,10 @@ def calibration_test(
         given these too, ``P(Y | P_X, X) = P_X``, and 0.3 of the weight is on errors that depend on a feature alone,
         with the prediction, or on two of up to 20 features together (``result.components``). ``find_slices`` says
         where. With a ``kernel`` the test is ``MonteCarloTest(estimators.FeatureSKCE(kernel, features))``.
+    clusters
+        Labels of patients, sites, days, within which outcomes may depend on each other in any way, (n,); or two labels
+        of each row. The test is then ``ClusterSKCETest``, which is for many clusters and not exact, and intervals are
+        those of dependent outcomes; without weights and features.
     lag
         h for forecasts of h steps ahead in the order of time, whose outcomes overlap: rows less than h apart may depend
         on each other. Each of the h sets of rows that are h apart is tested, and h times the smallest p-value bounds
@@ -141,23 +149,30 @@ def calibration_test(
     if whole_number("lag", lag, 1) > 1 and (are_chunks(predictions) or isinstance(predictions, MultiLabel)):
         raise TypeError("lag: got one with ct.MultiLabel or dask arrays, wanted other predictions in memory")
     if are_chunks(predictions) or are_chunks(targets):
-        _check_for_chunks(kernel, weights, features, missing)
+        _check_for_chunks(kernel, weights, features, clusters, missing)
         return OmnibusTest(n_resamples=n_resamples)(predictions, targets, classes=classes, rng=rng)
     if isinstance(predictions, MultiLabel):
-        if not (kernel is weights is features is classes is None):
+        if not (kernel is weights is features is clusters is classes is None):
             raise TypeError(
-                "kernel, weights, features, classes: got one of them with ct.MultiLabel, wanted None; names of labels "
-                "belong to ct.MultiLabel(p, names), and one label, p.label(name), can be tested with all but classes"
+                "kernel, weights, features, clusters, classes: got one of them with ct.MultiLabel, wanted None; names "
+                "of labels belong to ct.MultiLabel(p, names), and one label, p.label(name), can be tested with all but "
+                "classes"
             )
         return labels_tested(predictions, targets, n_resamples, missing, rng, progress)
     targets = as_times(predictions, targets)
     if isinstance(targets, Censored):
         settings = {"kernel": kernel, "n_resamples": n_resamples, "weights": weights, "features": features}
-        return _of_censored(predictions, targets, rng, {**settings, "lag": lag, "progress": progress})
-    if kernel is weights is features is None and lag == 1 and are_read_in_blocks(predictions):
+        more = {"clusters": clusters, "lag": lag, "progress": progress}
+        return _of_censored(predictions, targets, rng, settings | more)
+    if kernel is weights is features is clusters is None and lag == 1 and are_read_in_blocks(predictions):
         predictions, classes = Categorical.of_sparse(predictions, classes=classes), None
     sample = as_sample(predictions, targets, classes, missing=missing)
     at_least(len(sample), 2, "the unbiased SKCE")
+    if clusters is not None:
+        if not (weights is features is None and lag == 1):
+            raise TypeError("clusters: got some with weights, features or a lag, wanted none of these beside them")
+        found = _clusters(clusters, predictions, targets, sample)
+        return ClusterSKCETest(found, kernel or FAMILY_KERNEL, n_resamples).on(sample, rng=rng, progress=progress)
     if weights is not None:
         weights = rows_of(weights, "weights", order_of(targets, predictions)).array("weights")
     sample, weights, left_out = weighted(sample, weights, len(Table.of(targets, "targets").values))
@@ -175,6 +190,9 @@ def calibration_test(
             chosen, notes = default_kernel(sample.predictions)
         test = OmnibusTest(chosen, n_resamples, weights, columns)
     result = test.on(sample, rng=rng, progress=progress) if lag == 1 else _with_lag(test, sample, lag, rng, progress)
+    if kernel is not None and lag == 1:
+        more = told(sample.pooled(), result.pvalue, weights)
+        result = replace(result, **(more and more | {"findings": (*result.findings, *more["findings"])}))
     return replace(result, notes=(*result.notes, *left_out, *notes, *said))
 
 
@@ -249,6 +267,14 @@ def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[s
     return replace(result, notes=(note, *result.notes))
 
 
+def _clusters(clusters: Any, predictions: Any, targets: Any, sample: Sample) -> Clusters:
+    """Those of the rows whose targets are not missing."""
+    columns = [one.values for one in label_columns(clusters, "clusters", order_of(targets, predictions))]
+    same_length(len(Table.of(targets, "targets").values), len(columns[0]), "clusters")
+    kept = [one if sample.rows is None else one[sample.rows] for one in columns]
+    return as_clusters(kept if len(kept) == 2 else kept[0])
+
+
 def _features(
     features: Any, predictions: Any, targets: Any, sample: Sample
 ) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
@@ -263,10 +289,13 @@ def _features(
     return columns, notes_on(given)
 
 
-def _check_for_chunks(kernel: PairKernel | None, weights: ArrayLike, features: Any, missing: Missing) -> None:
+def _check_for_chunks(
+    kernel: PairKernel | None, weights: ArrayLike, features: Any, clusters: Any, missing: Missing
+) -> None:
     """Raise for what the test of dask arrays does not take."""
-    if features is not None:
-        raise TypeError("features: got some with dask arrays, wanted none, or arrays in memory")
+    for name, some in (("features", features), ("clusters", clusters)):
+        if some is not None:
+            raise TypeError(f"{name}: got some with dask arrays, wanted none, or arrays in memory")
     if kernel is not None:
         raise TypeError(
             f"kernel: got {kernel!r} with dask arrays, wanted None; MonteCarloTest(LowRankSKCE(kernel)) takes them"

@@ -125,3 +125,64 @@ def test_a_fault_of_the_only_class_that_is_predicted_is_not_said_twice():
     assert [one.kind for one in result.findings[:2]] == ["temperature", "temperature of a class"]
     assert "temperature" in result.why(0.1)
     assert "; or " not in result.why(0.1)
+
+
+class TestClusters:
+    """``calibration_test(clusters=)``: the test of clusters, of the rows that have an outcome."""
+
+    P = np.random.default_rng(3).uniform(0.1, 0.9, 120)
+    Y = (np.random.default_rng(4).random(120) < P).astype(int)
+    PATIENT, DAY = np.arange(120) // 3, np.arange(120) % 10
+
+    @pytest.mark.parametrize("clusters", [PATIENT, (PATIENT, DAY)], ids=["one", "two"])
+    def test_it_is_the_test_of_clusters(self, clusters):
+        result = ct.calibration_test(self.P, self.Y, clusters=clusters, n_resamples=99, rng=1)
+        assert str(result) == str(ct.ClusterSKCETest(clusters, n_resamples=99)(self.P, self.Y, rng=1))
+        kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
+        own = ct.calibration_test(self.P, self.Y, clusters=clusters, kernel=kernel, n_resamples=99, rng=1)
+        assert own.pvalue == ct.ClusterSKCETest(clusters, kernel, 99)(self.P, self.Y, rng=1).pvalue
+
+    def test_rows_without_outcomes_are_left_out_of_the_clusters(self):
+        y, seen = self.Y.astype(float), np.arange(120) % 7 > 0
+        y[~seen] = np.nan
+        dropped = ct.calibration_test(
+            self.P, y, clusters=(self.PATIENT, self.DAY), missing="drop", n_resamples=99, rng=1
+        )
+        pair = self.PATIENT[seen], self.DAY[seen]
+        assert dropped.pvalue == ct.ClusterSKCETest(pair, n_resamples=99)(self.P[seen], self.Y[seen], rng=1).pvalue
+
+    def test_labels_are_matched_by_the_index(self):
+        import pandas as pd
+
+        order = np.random.default_rng(5).permutation(120)
+        clusters = pd.Series(self.PATIENT).iloc[order]
+        given = pd.Series(self.P), pd.Series(self.Y)
+        with pytest.warns(UserWarning, match="matched by their index"):
+            found = ct.calibration_test(*given, clusters=clusters, n_resamples=99, rng=1)
+        assert found.pvalue == ct.calibration_test(*given, clusters=self.PATIENT, n_resamples=99, rng=1).pvalue
+
+    def test_times_of_which_some_are_censored_have_clusters_too(self):
+        import scipy.stats
+
+        time = np.random.default_rng(6).exponential(2.0, 120)
+        law, seen = scipy.stats.expon(scale=np.full(120, 2.0)), np.minimum(time, 3.0)
+        result = ct.calibration_test(law, ct.Censored(seen, time < 3.0), clusters=self.PATIENT, n_resamples=99, rng=1)
+        assert result.test == "ClusterSKCETest"
+
+    @pytest.mark.parametrize(
+        ("others", "error", "message"),
+        [
+            ({"weights": np.arange(1, 121)}, TypeError, "clusters: got some with weights"),
+            ({"features": {"x": P}}, TypeError, "clusters: got some with weights, features"),
+            ({"lag": 2}, TypeError, "clusters: got some with weights, features or a lag"),
+            ({"clusters": PATIENT[:-1]}, ValueError, "clusters: got 119 values, wanted 120"),
+            ({"clusters": np.zeros(120)}, ValueError, "clusters: got one cluster"),
+        ],
+    )
+    def test_what_does_not_go_together_is_refused(self, others, error, message):
+        with pytest.raises(error, match=message):
+            ct.calibration_test(self.P, self.Y, **{"clusters": self.PATIENT, "n_resamples": 19} | others)
+
+    def test_labels_and_chunks_have_no_clusters(self):
+        with pytest.raises(TypeError, match="weights, features, clusters"):
+            ct.calibration_test(ct.MultiLabel(np.full((4, 2), 0.4)), np.zeros((4, 2), int), clusters=[1, 1, 2, 2])

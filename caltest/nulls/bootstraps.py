@@ -13,6 +13,7 @@ from caltest._basics.threads import threaded
 from caltest._loops.counting import add_counts
 from caltest._validation import switch
 from caltest.estimators import ECE, SKCE, ClusterSKCE, Estimator
+from caltest.estimators.combined.told import told
 from caltest.hstatistics.redraws.within_clusters import Clusters, within_pair_sums
 from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums
 from caltest.hstatistics.variances.null_variance import variance_between_clusters, variance_if_calibrated
@@ -246,6 +247,10 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
         return estimate, estimate, widened(draws, variance, rng)
 
     def outcome(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
+        found = self._outcome(estimator, sample, rng)
+        return replace(found, **told(sample, found.pvalue, clusters=estimator.clusters))
+
+    def _outcome(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
         found = super().outcome(estimator, sample, rng)
         few = _few_with_an_event(estimator.clusters, sample.predictions)
         if few is None:

@@ -8,8 +8,8 @@ import numpy as np
 from caltest._basics.jobs import Stream, run, streams
 from caltest._basics.numerics import FloatArray
 from caltest._validation import whole
-from caltest.estimators import SKCE, BlockSKCE, CrossSKCE, Estimator, LogLikelihoodRatio
-from caltest.estimators.combined.findings import findings_of, named
+from caltest.estimators import SKCE, BlockSKCE, ClusterLikelihoodRatio, CrossSKCE, Estimator, LogLikelihoodRatio
+from caltest.estimators.combined.told import told
 from caltest.estimators.scores import log_ratios_of
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
@@ -194,7 +194,8 @@ class EValueBound(LikelihoodRatioNull):
     def outcome(self, estimator: LogLikelihoodRatio, sample: Sample, rng: np.random.Generator) -> Outcome:
         estimate = estimator.estimate(sample)
         pvalue = exp(-max(0.0, estimate))
-        return Outcome(estimate, estimate, pvalue, findings=named(findings_of(sample), pvalue))
+        clusters = estimator.clusters if isinstance(estimator, ClusterLikelihoodRatio) else None
+        return Outcome(estimate, estimate, pvalue, **told(sample, pvalue, clusters=clusters))
 
     def describe(self) -> str:
         return "1 / likelihood ratio (Markov's inequality)"
@@ -248,7 +249,7 @@ class ImportanceSampling(LikelihoodRatioNull):
         weights = np.exp(np.minimum(observed - draws[draws >= observed - tolerance], 0.0))
         log_p = np.log((1.0 + weights.sum()) / (1 + self.n_resamples)) - observed
         pvalue = float(np.exp(min(0.0, log_p)))
-        return Outcome(observed, observed, pvalue, findings=named(findings_of(sample), pvalue))
+        return Outcome(observed, observed, pvalue, **told(sample, pvalue))
 
     def describe(self) -> str:
         return f"importance sampling from the alternatives, {self.n_resamples} draws"

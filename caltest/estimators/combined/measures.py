@@ -8,14 +8,18 @@ from caltest._basics.numerics import BoolArray, FloatArray
 from caltest._results.measures import Measure
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest.binning import QuantileBinning, UniformBinning
+from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
 from caltest.predictions.claims import Claim
 
 LEVEL = 0.95
 """Of the intervals."""
 
-CLOPPER_PEARSON = "Clopper and Pearson"
-"""The method of intervals of frequencies."""
+CLOPPER_PEARSON, KORN_GRAUBARD = "Clopper and Pearson", "Korn and Graubard"
+"""The methods of intervals of frequencies, of independent outcomes and in clusters."""
+
+FEW = 10
+"""Clusters with an event, or without, below which clusters count as one observation each, unless all have some."""
 
 TENTHS = QuantileBinning(10)
 """Similar predictions, in which claimed and true probabilities are compared."""
@@ -27,9 +31,17 @@ FEWEST = 4.0
 """Occurrences that are added to the variance, so that the interval is right where few occur or none does."""
 
 
-def measures_of(sample: Sample, finding: Finding | None = None) -> tuple[Measure, ...]:
-    """Claims and scores of predictions, with what a finding names; none where a family has none."""
+def measures_of(
+    sample: Sample, finding: Finding | None = None, clusters: Clusters | None = None
+) -> tuple[Measure, ...]:
+    """Claims and scores of predictions, with what a finding names; none where a family has none.
+
+    Of outcomes that depend on each other within clusters those whose intervals are known.
+    """
     claims, scores = sample.predictions.claims(sample.targets)
+    if clusters is not None:
+        measured = (Measure(score.name, score.claimed, score.observed) for score in scores)
+        return (*(_in_clusters(claim, clusters) for claim in claims), *measured)
     level = 1.0 - (1.0 - LEVEL) / max(1, len(claims))
     return (
         *(_of_claim(claim, level) for claim in claims),
@@ -45,6 +57,36 @@ def _of_claim(claim: Claim, level: float) -> Measure:
     gap = gap_interval(claim.probability, claim.occurred, claim.order, level)
     event = claim.event or f"an outcome {claim.name}"
     return Measure(claim.name, float(claim.probability.mean()), count / n, interval, gap, claim.margin, event)
+
+
+def _in_clusters(claim: Claim, clusters: Clusters) -> Measure:
+    """The interval of Clopper and Pearson for as many independent observations as those in clusters are worth.
+
+    For n observations and the variance ``v = sum_c (sum_{i in c} e_i)**2`` of centred differences e of outcomes and
+    claims these are ``n sum_i e_i**2 / v`` (Korn and Graubard 1998), at most n; and at most the number of clusters
+    where only few of them have an event, or lack one, whose dependence is then hardly seen.
+    """
+    n, occurred = claim.occurred.size, claim.occurred.astype(np.float64)
+    errors = occurred - claim.probability
+    errors -= errors.mean()
+    variance, most = 0.0, float(n)
+    for one in clusters.partitions:
+        sums, c = np.bincount(one.codes, errors), one.n_parts
+        variance += float(sums @ sums) * c / (c - 1.0) * widened_by(c - 1, 1.0 - LEVEL)
+        with_some = (np.unique(one.codes[occurred == value]).size for value in (0.0, 1.0))
+        if min(with_some) < min(FEW, c):
+            most = min(most, float(c))
+    worth = min(most, n * float(errors @ errors) / variance) if variance > 0.0 else most
+    share = float(occurred.mean())
+    interval = ConfidenceInterval(*clopper_pearson(share * worth, worth, LEVEL), LEVEL, KORN_GRAUBARD, share)
+    return Measure(claim.name, float(claim.probability.mean()), share, interval, event=claim.event or claim.name)
+
+
+def widened_by(df: int, tail: float) -> float:
+    """How much larger a variance has to be for Student's law of so many degrees of freedom than for the normal one."""
+    from scipy.special import ndtri, stdtrit
+
+    return float((stdtrit(df, 1.0 - tail / 2.0) / ndtri(1.0 - tail / 2.0)) ** 2)
 
 
 def _of_places(sample: Sample, finding: Finding | None) -> list[Measure]:
@@ -75,7 +117,7 @@ def mean_deviation(probabilities: FloatArray) -> float:
     return float(law @ np.abs(np.arange(law.size) - probabilities.sum()))
 
 
-def clopper_pearson(count: int, n: int, level: float) -> tuple[float, float]:
+def clopper_pearson(count: float, n: float, level: float) -> tuple[float, float]:
     """Interval for the mean of the probabilities of n independent events, of which some occurred.
 
     The number of events varies less than a binomial one of the same mean (Hoeffding 1956), so that the interval of

@@ -20,7 +20,7 @@ from caltest._basics.numerics import (
 from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import ComponentResult
 from caltest._results.measures import Detectable
-from caltest._results.values import EffectSize, Finding
+from caltest._results.values import EffectSize
 from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.combined.cells import FewClasses
 from caltest.estimators.combined.components import (
@@ -40,11 +40,11 @@ from caltest.estimators.combined.features import (
     taken,
     words_of,
 )
-from caltest.estimators.combined.findings import LEVEL, findings_of, named
+from caltest.estimators.combined.findings import LEVEL
 from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
-from caltest.estimators.combined.measures import measures_of
-from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, law_of, most_kept
+from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, law_of
+from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
 from caltest.estimators.kernel_errors.skce import SKCE
@@ -373,13 +373,7 @@ class Omnibus(JointEstimator):
 
     def told(self, sample: Sample, values: FloatArray, pvalue: float) -> dict[str, Any]:
         """Fields of an ``Outcome`` that explain it; the first column of the numbers (J, B) is that of the sample."""
-        findings = self._findings(sample, pvalue)
-        said = findings[0] if findings and pvalue <= LEVEL else None
-        return {
-            "components": self._found(sample, values),
-            "findings": findings,
-            "measures": measures_of(sample, said) if self.weights is None else (),
-        }
+        return {"components": self._found(sample, values), **told(sample, pvalue, self.weights)}
 
     def _found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
         """The largest standardised statistic and the p-value of the columns of each name, the most extreme first."""
@@ -417,14 +411,6 @@ class Omnibus(JointEstimator):
             else (float(p), "")
             for basis, p in zip(bases, adjusted, strict=True)
         }
-
-    def _findings(self, sample: Sample, pvalue: float) -> tuple[Finding, ...]:
-        """The faults that explain the outcomes best, those of evenly spaced ones if there are very many."""
-        weights, most = self.weights, most_kept(sample.predictions)
-        if len(sample) > most:
-            rows = np.arange(most) * len(sample) // most
-            sample, weights = sample.take(rows), None if weights is None else weights[rows]
-        return named(findings_of(sample, weights), pvalue)
 
     def hypothesis(self, predictions: Predictions) -> str:
         hypothesis = predictions.hypothesis

@@ -17,8 +17,8 @@ from caltest.predictions.faults.fault import (
     Rows,
     about,
     cosines,
-    count,
     halves,
+    instead,
     percent,
     varies,
     weights_or_ones,
@@ -291,7 +291,7 @@ class Zeros(Fault[Counts]):
         view = seen.view
         found, expected = float(seen.is_zero[0] @ view.weights), float(view.zero @ view.weights)
         much = f"about {self.sized(seen, sibling, fit, percent)} of the counts are 0 whatever is predicted"
-        return f"there are too many zeros: {count(found)} instead of {count(expected)}; {much}"
+        return f"there are too many zeros: {instead(found, expected, view.weights)}; {much}"
 
 
 class MeanKept(Zeros):
@@ -323,4 +323,4 @@ class FewZeros(Zeros):
         view = seen.view
         found, expected = float(seen.is_zero[0] @ view.weights), float(view.zero @ view.weights)
         much = f"about {self.sized(seen, sibling, fit, percent)} of those predicted do not occur"
-        return f"there are too few zeros: {count(found)} instead of {count(expected)}; {much}"
+        return f"there are too few zeros: {instead(found, expected, view.weights)}; {much}"

@@ -42,6 +42,13 @@ def count(number: float) -> str:
     return f"{number:.0f}" if number >= 100.0 else f"{number:.1f}".removesuffix(".0")
 
 
+def instead(found: float, expected: float, weights: FloatArray, unit: str = "") -> str:
+    """A weight that was found and one that was expected: as numbers of observations if all have the same weight."""
+    if (weights == weights[0]).all():
+        return f"{count(found / weights[0])}{unit} instead of {count(expected / weights[0])}"
+    return " of the weight instead of ".join(percents(found / weights.sum(), expected / weights.sum()))
+
+
 def percent(share: float, digits: int = 2) -> str:
     """A share in percent, such as ``36 %``, with more digits where these would make it 100 %."""
     while share < 1.0 and digits < MOST_DIGITS and about(100.0 * share, digits) == "100":

@@ -19,7 +19,7 @@ from caltest.predictions.faults.classes.labels import (
     remaining,
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
-from caltest.predictions.faults.fault import Fit, Rows, count, percent, percents
+from caltest.predictions.faults.fault import Fit, Rows, instead, percent, percents
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
@@ -193,11 +193,7 @@ class Frequency(OfEachClass):
         """That a class occurs more often than predicted, or less, with its counts."""
         view, counts = self.view, seen.counts
         more = "more" if counts[c] > view.expected[c] else "less"
-        if (view.weights == 1.0).all():
-            much = f"{count(counts[c])} times instead of {count(view.expected[c])}"
-        else:
-            total = view.weights.sum()
-            much = " of the weight instead of ".join(percents(counts[c] / total, view.expected[c] / total))
+        much = instead(counts[c], view.expected[c], view.weights, " times")
         return f"{view.law.occurrence(c)} {more} often than predicted, {much}"
 
 
