@@ -190,7 +190,7 @@ BAD_LABELS = {
     "a number": (1, "got shape (), wanted one label per observation, 1-D"),
     "probabilities again": (P, "got shape (40, 3), wanted one label per observation, 1-D"),
     "soft labels": (P, "if the numbers are soft labels or votes, give each annotator's label a row"),
-    "votes": (2 * EYE[Y].astype(int) + 1, "pass the items as clusters= of ct.calibration_test"),
+    "votes": (2 * EYE[Y].astype(int) + 1, "pass the numbers of the items as clusters= of ct.calibration_test"),
     "booleans": (Y == 1, "got booleans for 3 classes, wanted labels 0..2; ... pass predictions.max(axis=1)"),
     "names": (NAMES[Y], "got text such as 'cat', wanted labels 0..2; pass classes=[...]"),
     "list of names": (NAMES[Y].tolist(), "got text such as 'cat', wanted labels 0..2; pass classes=[...]"),

@@ -13,8 +13,8 @@ SHOWN = 10
 """Names of classes that an error lists."""
 
 SOFT = (
-    "give each annotator's label a row with the same prediction, and pass the items as clusters= of ct.calibration_test, "
-    "where clusters are the numbers of the items"
+    "give each annotator's label a row with the same prediction, and pass the numbers of the items as clusters= of "
+    "ct.calibration_test"
 )
 """What to do with labels that are no outcomes but shares of them."""
 

@@ -203,6 +203,9 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
     5 % with 40 x 40 ("Two crossed clusters" there). Asymptotic in the numbers of levels; sets of rows that share no
     level are taken to be independent given the predictions.
 
+    Findings have intervals by likelihoods to a power that makes their information that of sums over clusters (Chandler
+    and Bate 2007), and observed frequencies those of Korn and Graubard 1998 ("Intervals in clusters" there).
+
     Sources: signs of clusters in place of observations in the multiplier bootstrap of Leucht and Neumann 2013 and
     Chwialkowski, Sejdinovic and Gretton 2014; two labels: Cameron, Gelbach and Miller 2011, Robust inference with
     multiway clustering.
@@ -216,6 +219,8 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
     >>> ct.CalibrationTest(estimator, ct.nulls.ClusterBootstrap(n_resamples=99))(p, y, rng=1).pvalue
     0.01
     """
+
+    citations = ("chandler2007", "korn1998")
 
     pvalue_kind = "resampling"
     requires = ClusterSKCE

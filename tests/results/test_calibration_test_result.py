@@ -12,7 +12,7 @@ import caltest as ct
 def result():
     p = np.random.default_rng(1).dirichlet(np.ones(3), 40)
     kernel = ct.Categorical(p).default_kernel()
-    return ct.calibration_test(p, ct.Categorical(p).sample(2), kernel=kernel, n_resamples=99, rng=3)
+    return ct.MonteCarloTest(ct.SKCE(kernel), n_resamples=99)(p, ct.Categorical(p).sample(2), rng=3)
 
 
 def test_report(result):

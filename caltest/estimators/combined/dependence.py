@@ -39,14 +39,16 @@ def cautions_on(sample: Sample) -> tuple[str, ...]:
     if copies:
         return (
             f"{copies:,} of {len(some):,} rows repeat the prediction and the outcome of another row; if they are "
-            "copies, or measured again, the p-value is too small: keep one row of each, or say with clusters= which belong together",
+            "copies, or measured again, the p-value is too small: keep one row of each, or say with clusters= which "
+            "belong together",
         )
     correlation = _correlation_of_neighbours(some)
     if correlation is None:
         return ()
     return (
         f"errors of rows that follow each other are alike (correlation {correlation:.2f}); if rows are a time series "
-        "or come in clusters, the p-value is too small: use SequentialCalibrationTest, or say with clusters= which belong together",
+        "or come in clusters, the p-value is too small: use SequentialCalibrationTest, or say with clusters= which "
+        "belong together",
     )
 
 
