@@ -8,7 +8,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.predictions.faults import Fit
-from caltest.predictions.faults.fault import about, count, percent, percents, sized, sized_shift
+from caltest.predictions.faults.fault import about, count, instead, percent, percents, sized, sized_shift
 
 RNG = np.random.default_rng(5)
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
@@ -133,6 +133,18 @@ def test_counts_and_shares():
     assert [percent(share) for share in (0.3604, 0.9951, 1.0)] == ["36 %", "99.5 %", "100 %"]
     assert percents(0.981, 0.976) == ["98.1 %", "97.6 %"]
     assert percents(0.97, 0.962, 0.97) == ["97 %", "96 %", "97 %"]
+
+
+def test_weights_are_numbers_of_observations_where_all_are_equal():
+    assert instead(3.0, 1.5, np.full(20, 0.25), " times") == "12 times instead of 6"
+    assert instead(3.0, 1.0, np.array([1.0, 4.0, 5.0])) == "30 % of the weight instead of 10 %"
+
+
+def test_zeros_of_weighted_counts_are_shares_of_the_weight():
+    law = ct.Poisson(np.full(400, 3.0))
+    y = np.where(np.random.default_rng(1).random(400) < 0.3, 0, law.sample(2))
+    words = ct.calibration_test(law, y, weights=np.linspace(1.0, 2.0, 400), n_resamples=19, rng=1).finding.words
+    assert "% of the weight instead of" in words
 
 
 def test_sizes_have_digits_that_tell_the_ends_apart():
