@@ -1,6 +1,6 @@
 """How often intervals of what is wrong hold the truth where outcomes within clusters are alike.
 
-``python -m tests.statistical.cluster_intervals`` prints the table of ``docs/validity.md``; about twenty minutes.
+``python -m tests.statistical.cluster_intervals`` prints the table of ``docs/validity.md``; about fifteen minutes.
 """
 
 import sys
