@@ -7,6 +7,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.linalg import norm
 
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, labelled_as, own_errstate, seed_of
@@ -58,8 +59,6 @@ class Difference:
     @classmethod
     def of(cls, sums: FloatArray, other_sums: FloatArray) -> "Difference":
         """From the sums of h over the rows, (n,), of both models; ``ValueError`` if their differences do not vary."""
-        from scipy.special import ndtr
-
         found = jackknife(sums - other_sums)
         # Equal sums leave differences of the size of their rounding errors.
         same = norm(sums - other_sums) <= 1e-12 * norm(sums)
@@ -70,13 +69,12 @@ class Difference:
             )
         statistic = 0.0 if same else abs(found.estimate) / found.standard_error
         check_finite(found.estimate, statistic)
-        return cls(found.estimate, found.standard_error, statistic, min(1.0, 2.0 * float(ndtr(-statistic))))
+        pvalue = min(1.0, 2.0 * float(scipy.special.ndtr(-statistic)))
+        return cls(found.estimate, found.standard_error, statistic, pvalue)
 
     def interval(self, level: float) -> ConfidenceInterval:
         """The normal confidence interval."""
-        from scipy.special import ndtri
-
-        radius = float(ndtri((1.0 + level) / 2.0)) * self.standard_error
+        radius = float(scipy.special.ndtri((1.0 + level) / 2.0)) * self.standard_error
         return ConfidenceInterval(self.estimate - radius, self.estimate + radius, level, JACKKNIFE, self.estimate)
 
 

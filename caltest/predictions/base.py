@@ -16,13 +16,13 @@ from caltest._basics.threads import threaded
 from caltest._validation import levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
+from caltest.predictions.claims import Checks, Claim, of_half, of_numbers, shifted
 from caltest.predictions.labelled import Labelled, indices_of
 from caltest.predictions.outcomes import Outcomes, Traces
 from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives, Odds
-    from caltest.predictions.claims import Checks, Claim
     from caltest.predictions.classes.finite import FinitePredictions
     from caltest.predictions.faults import Faults
 
@@ -565,22 +565,16 @@ class Predictions(Labelled, OwnErrstate, ABC):
         kind = VectorFaults if mean.ndim == 2 and mean.shape[1] > 1 else NumberFaults
         return kind(self, weights, among)
 
-    def claims(self, targets: Array) -> "Checks":
+    def claims(self, targets: Array) -> Checks:
         """What the predictions say of outcomes that everyone can check, and what happened; nothing of residuals."""
-        from caltest.predictions.claims import of_numbers
-
         return of_numbers(self, targets) if self.law is self and self.is_continuous else ([], [])
 
-    def claims_at(self, place: str, targets: Array) -> "tuple[list[Claim], int]":
+    def claims_at(self, place: str, targets: Array) -> tuple[list[Claim], int]:
         """Claims about what a finding names, if ``claims`` may not show it, and how many all such places have."""
-        from caltest.predictions.claims import of_half
-
         return of_half(self, place, targets), 8
 
-    def slightly_wrong(self, rng: Any, size: int) -> "tuple[str, Array] | None":
+    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
         """Outcomes (size, n) if the predictions are wrong by what just matters, and how, in words."""
-        from caltest.predictions.claims import shifted
-
         return shifted(self, rng, size) if self.law is self and self.has_normal_scores else None
 
     def standardised(self, targets: Array) -> "tuple[Predictions, Array]":

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, generator_of, ranges
+from caltest.predictions.faults.fault import ranks
 
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions
@@ -157,11 +159,9 @@ def of_pools(members: FloatArray, targets: Array) -> Checks:
 
     Values that are equal share the mean of their ranks. The CRPS is that of the m others as equally likely values.
     """
-    from scipy.stats import rankdata
-
     n, m = members.shape
     ordered = np.sort(members, axis=1)
-    middle = (rankdata(ordered, axis=1) - 0.5) / m
+    middle = (scipy.stats.rankdata(ordered, axis=1) - 0.5) / m
     place = (ordered < targets[:, None]).sum(axis=1).clip(max=m - 1)
     rows = np.arange(n)
     spread = ordered[:, (3 * m) // 4] - ordered[:, m // 4]
@@ -211,13 +211,11 @@ def of_quantiles(levels: FloatArray, values: FloatArray, labels: Array) -> Check
 
 def of_vectors(law: "Predictions", residuals: FloatArray, targets: Array) -> Checks:
     """Coverage of ellipsoids around the means, by squared lengths of normal residuals (n, d)."""
-    from scipy.special import chdtri
-
     squares, d = np.square(residuals).sum(axis=1), residuals.shape[1]
     spread = law.moments()[1]
     claims = [
         Claim(f"inside the {100 * level:g} % region", np.full(len(law), level), squares <= largest, spread)
-        for level, largest in zip(LEVELS, chdtri(d, 1.0 - np.array(LEVELS)), strict=True)
+        for level, largest in zip(LEVELS, scipy.special.chdtri(d, 1.0 - np.array(LEVELS)), strict=True)
     ]
     return claims, of_moments(law, targets)
 
@@ -251,8 +249,6 @@ def of_half(law: "Predictions", place: str, targets: Array) -> list[Claim]:
 
 def _half(feature: FloatArray, side: str) -> tuple[IntArray, str]:
     """The rows above the median of a feature, as findings have them, or the others, and what they are called."""
-    from caltest.predictions.faults.fault import ranks
-
     upper = ranks(feature) > 0.5
     return np.flatnonzero(upper if side == "above" else ~upper), "large" if side == "above" else "small"
 
@@ -264,8 +260,6 @@ def _among(claim: Claim, half: str) -> Claim:
 
 def of_named_coordinates(law: "MvNormal", place: str, targets: Array) -> list[Claim]:
     """Median and interval of a coordinate, or signs of errors of two, of all rows or the half that is named."""
-    from scipy.special import chdtri
-
     if not (found := re.match(r"coordinates? (\d+)(?: and (\d+))?", place)):
         return []
     if where := re.search(r"predicted means of coordinate (\d+) are (above|at most)", place):
@@ -277,10 +271,11 @@ def of_named_coordinates(law: "MvNormal", place: str, targets: Array) -> list[Cl
     if b is not None:
         event = f"errors of the same sign in coordinates {a} and {b}"
         return [Claim(f"same sign in {a} and {b}", half, z[:, int(a)] * z[:, int(b)] > 0.0, spread, event=event)]
-    inside, within = np.abs(z[:, int(a)]) <= np.sqrt(chdtri(1.0, 1.0 - LEVELS[1])), f"{100 * LEVELS[1]:g} %"
+    own, reach, within = z[:, int(a)], np.sqrt(scipy.special.chdtri(1.0, 1.0 - LEVELS[1])), f"{100 * LEVELS[1]:g} %"
+    event = f"{name} inside its {within} interval"
     return [
-        Claim(f"{name} above median", half, z[:, int(a)] > 0.0, spread, SHIFT, f"{name} above its median"),
-        Claim(f"{name} inside {within}", most, inside, spread, event=f"{name} inside its {within} interval"),
+        Claim(f"{name} above median", half, own > 0.0, spread, SHIFT, f"{name} above its median"),
+        Claim(f"{name} inside {within}", most, np.abs(own) <= reach, spread, event=event),
     ]
 
 
@@ -299,8 +294,6 @@ def shifted(law: "Predictions", rng: Any, size: int) -> tuple[str, Array]:
 
 def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, Array] | None:
     """Labels at the temperature above 1 that moves the most probable class, or class 1, by what just matters."""
-    from scipy.optimize import brentq
-
     some, margin = law.evenly_spaced(min(ROWS, max(FEWEST_ROWS, LOOKED_AT // law.n_classes))), margin_of(law)
     p = some.probabilities.max(axis=-1)
     with np.errstate(divide="ignore"):
@@ -315,7 +308,7 @@ def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, A
         high *= 2.0
         if high > 16.0:
             return None
-    temperature = float(np.exp(brentq(beyond, 0.0, high, xtol=1e-6)))
+    temperature = float(np.exp(scipy.optimize.brentq(beyond, 0.0, high, xtol=1e-6)))
     words = f"probabilities {100 * margin:.2g} points too sure on average"
     generator, labels = generator_of(rng), np.empty((size, len(law)), law.label_type)
     for part in ranges(len(law), max(1, PROBABILITIES // law.n_classes)):

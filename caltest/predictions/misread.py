@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest.predictions.base import Predictions
@@ -158,10 +159,8 @@ def _of_many_classes(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
     occurred = labels[:, None] == each
     if _disagreement(p, occurred) < WRONG:
         return ()
-    from scipy.optimize import linear_sum_assignment
-
     likelihood = occurred.T @ np.log(np.maximum(p, TINY))
-    columns = linear_sum_assignment(likelihood, maximize=True)[1]
+    columns = scipy.optimize.linear_sum_assignment(likelihood, maximize=True)[1]
     counts = np.bincount(labels, minlength=each.size)
     moved = np.flatnonzero((columns != each) & (counts > 0)).tolist()
     # Some order of many fits few outcomes.

@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, to_array
 from caltest._validation import finite_array, increasing_numbers, real_array, real_targets, refuse_rows
@@ -133,10 +134,8 @@ class QuantileForecast(FinitePredictions):
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array]:
         """The intervals of normal outcomes that are moved."""
-        from scipy.special import ndtri
-
         z = generator_of(rng).normal(DEVIATION, 1.0, (size, len(self)))
-        return SHIFTED, np.searchsorted(ndtri(self.levels), z, side="left")
+        return SHIFTED, np.searchsorted(scipy.special.ndtri(self.levels), z, side="left")
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         other = require_family(other, QuantileForecast, name)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, OwnErrstate, ranges
 from caltest._validation import Settings, at_least, positive_number
@@ -46,12 +47,11 @@ class KernelSpectrum:
 
     def vectors(self, points: FloatArray) -> FloatArray:
         """``k(p)' U diag(1 / sqrt(l))`` for points (m, d), (m, r): their scalar products approximate the kernel."""
-        from scipy.linalg import solve_triangular
-
         vectors = np.empty((len(points), self.roots.size))
         for part in ranges(len(points), ROWS):
             kernel = gaussian_kernel(self.landmarks, points[part], self.gamma)
-            vectors[part] = solve_triangular(self.factor, kernel, lower=True, check_finite=False).T @ self.right
+            solved = scipy.linalg.solve_triangular(self.factor, kernel, lower=True, check_finite=False)
+            vectors[part] = solved.T @ self.right
         return vectors
 
 

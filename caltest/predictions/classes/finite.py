@@ -17,12 +17,12 @@ from caltest._validation.labels import in_order_of_columns
 from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Drawer, Predictions, Uniforms, median_standard_deviation, weighted_sum
+from caltest.predictions.claims import Checks, Claim, of_classes as claims_of_classes, of_named_classes, overconfident
 from caltest.predictions.labelled import require_same_classes
 from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
-    from caltest.predictions.claims import Checks, Claim
     from caltest.predictions.faults import Faults
 
 MEDIANS_OF_MANY = ((32, 2000), (500, 1000))
@@ -162,19 +162,13 @@ class FinitePredictions(Predictions):
 
         return BinaryFaults(self, weights) if self.n_classes == 2 else ClassFaults(self, weights)
 
-    def claims(self, targets: Array) -> "Checks":
-        from caltest.predictions.claims import of_classes
+    def claims(self, targets: Array) -> Checks:
+        return claims_of_classes(self, targets)
 
-        return of_classes(self, targets)
-
-    def claims_at(self, place: str, targets: Array) -> "tuple[list[Claim], int]":
-        from caltest.predictions.claims import of_named_classes
-
+    def claims_at(self, place: str, targets: Array) -> tuple[list[Claim], int]:
         return of_named_classes(self, place, targets), self.n_classes
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
-        from caltest.predictions.claims import overconfident
-
         return overconfident(self, rng, size)
 
     def squared_diameter(self, kernel: TargetKernel) -> float:

@@ -18,12 +18,12 @@ from caltest._loops.rows import look_up
 from caltest._validation import same_length, whole_counts
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, SquaredEuclidean, TargetKernel
 from caltest.predictions.base import Drawer, Predictions, Uniforms
+from caltest.predictions.claims import Checks, of_numbers, shifted
 from caltest.predictions.counts.expectations import CountTable, looked_up, means_of_counts, means_of_range, without_tiny
 from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
-    from caltest.predictions.claims import Checks
     from caltest.predictions.faults import Faults
 
 TAIL = 42.0
@@ -159,14 +159,10 @@ class CountPredictions(Predictions):
     def moments(self) -> tuple[FloatArray, FloatArray]:
         return self.mean, self.variance
 
-    def claims(self, targets: Array) -> "Checks":
-        from caltest.predictions.claims import of_numbers
-
+    def claims(self, targets: Array) -> Checks:
         return of_numbers(self, targets)
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array]:
-        from caltest.predictions.claims import shifted
-
         words, targets = shifted(self, rng, size)
         return words, targets.astype(np.int64)
 
@@ -203,16 +199,12 @@ class CountPredictions(Predictions):
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         return high
 
-    @property
+    @cached_property
     def window(self) -> tuple[int, int]:
         """First count, and the one behind the last, outside of which every prediction has a probability below 2e-18.
 
         ``ValueError`` if they are too many to sum over.
         """
-        return self._window
-
-    @cached_property
-    def _window(self) -> tuple[int, int]:
         if self._table is not None:
             return self._table.first, self._table.stop
         flat = self._flat()
@@ -296,10 +288,9 @@ class CountPredictions(Predictions):
         return sums
 
     def with_common_outcomes(self, other: Self) -> tuple[Self, Self]:
-        windows = self.window, other.window
-        window = min(first for first, _ in windows), max(stop for _, stop in windows)
+        firsts, stops = zip(self.window, other.window, strict=True)
         one, two = self._like(*self._parameters), other._like(*other._parameters)
-        one._window = two._window = window
+        one.window = two.window = min(firsts), max(stops)
         return one, two
 
     def probability_vectors(self) -> FloatArray:

@@ -6,6 +6,7 @@ from functools import lru_cache, partial
 from math import exp, inf, lgamma, log, pi, sqrt
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.base import Predictions
@@ -58,9 +59,7 @@ def _arcsinh_of_normal(z: FloatArray, skew: float, tails: float) -> FloatArray:
 
 def _normal(z: FloatArray, tail: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Standard normal scores of numbers with the upper tail of a symmetric law."""
-    from scipy.special import ndtri
-
-    return np.asarray(-np.sign(z) * ndtri(np.maximum(tail(np.abs(z)), 1e-300)))
+    return np.asarray(-np.sign(z) * scipy.special.ndtri(np.maximum(tail(np.abs(z)), 1e-300)))
 
 
 @lru_cache(maxsize=256)
@@ -112,10 +111,8 @@ class HeavyTails(Fault[Scores]):
         return float(seen.weights @ logs)
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
-        from scipy.special import stdtr
-
         df = 1.0 / max(t, LEAST_RECIPROCAL)
-        return _normal(seen.residuals, lambda z: stdtr(df, -z * sqrt(df / (df - 2.0))))
+        return _normal(seen.residuals, lambda z: scipy.special.stdtr(df, -z * sqrt(df / (df - 2.0))))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
         return 1.0 / max(t, LEAST_RECIPROCAL)
@@ -166,8 +163,7 @@ class Outliers(Fault[Scores]):
         return float(seen.weights @ np.logaddexp(log(1.0 - t), far + log(t))) if t > 0.0 else 0.0
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
-        from scipy.special import ndtr
-
+        ndtr = scipy.special.ndtr
         return _normal(seen.residuals, lambda z: (1.0 - t) * ndtr(-z) + t * ndtr(-z / OUTLIER_SCALE))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:

@@ -5,6 +5,7 @@ from functools import cached_property
 from math import exp, sqrt
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.base import Predictions
@@ -65,9 +66,7 @@ class Scores:
     @cached_property
     def centred_levels(self) -> FloatArray:
         """``2 F(y) - 1``."""
-        from scipy.special import erf
-
-        return np.asarray(erf(self.clipped * sqrt(0.5)))
+        return np.asarray(scipy.special.erf(self.clipped * sqrt(0.5)))
 
     @cached_property
     def residuals(self) -> FloatArray:

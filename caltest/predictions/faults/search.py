@@ -6,6 +6,7 @@ from math import inf, isfinite, log
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import ConfidenceInterval, Finding
@@ -105,11 +106,9 @@ def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> 
 
 def refined(one: Candidate, seen: Any) -> Candidate:
     """At the most likely size between the neighbours."""
-    from scipy.optimize import minimize_scalar
-
     log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
     low, high = one.neighbours
-    found = minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         lambda t: -log_ratio(t), bounds=one.neighbours, method="bounded", options={"xatol": PRECISION * (high - low)}
     )
     more = -float(found.fun) - log_ratio(one.t)
@@ -145,14 +144,12 @@ def finding_of(one: Candidate, seen: Any, fit: Fit | None = None) -> Finding:
 
 def _end(log_ratio: Callable[[float], float], t: float, end: float, least: float) -> tuple[float, bool]:
     """Where the likelihood falls below some least value between t and an end, or the end, and whether it is that."""
-    from scipy.optimize import brentq
-
     places = (t + float(part) * (end - t) for part in 2.0 ** np.arange(-12.0, 1.0))
     outer = next((at for at in places if log_ratio(at) < least), None)
     if outer is None:
         return end, True
     # A function that is far below 0 at once is not followed to the last digit.
-    found = brentq(lambda size: max(log_ratio(size) - least, -STEEP), t, outer, rtol=1e-6, disp=False)
+    found = scipy.optimize.brentq(lambda size: max(log_ratio(size) - least, -STEEP), t, outer, rtol=1e-6, disp=False)
     return float(found), False
 
 
@@ -195,11 +192,12 @@ def _pair(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) 
     after = _after(faults, seen, [first, *apart]) if _is_inside(first) else None
     if after is None:
         return None
+    others = candidates_of(*after)
     second = max(
         (
             refined(one, after[1])
-            for one in _near_the_best(candidates_of(*after))
-            if (one.fault.kind, one.sibling) != (first.fault.kind, first.sibling)
+            for one in others
+            if one.gain > others[0].gain - REACH and (one.fault.kind, one.sibling) != (first.fault.kind, first.sibling)
         ),
         key=lambda one: one.gain,
         default=None,
@@ -208,8 +206,8 @@ def _pair(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) 
         return None
     otherwise = first.fault.corrected_otherwise(seen, first.sibling)
     if otherwise is not None:
-        others = candidates_of(*faults.after(seen, otherwise))
-        if not any(one.gain > 0.0 and one.fault.kind == second.fault.kind for one in others):
+        instead = candidates_of(*faults.after(seen, otherwise))
+        if not any(one.gain > 0.0 and one.fault.kind == second.fault.kind for one in instead):
             return None
     return Pair(first, apart, second, after)
 
@@ -219,10 +217,6 @@ def _is_inside(one: Candidate) -> bool:
     low, high = one.ends
     margin = 1e-3 * (high - low)
     return low + margin < one.t < high - margin
-
-
-def _near_the_best(likely: list[Candidate]) -> list[Candidate]:
-    return [one for one in likely if one.gain > likely[0].gain - REACH]
 
 
 def findings_together(pair: Pair, faults: Faults, seen: Any) -> Finding:

@@ -20,6 +20,9 @@ from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest.kernels import RadialKernel, TargetKernel
 from caltest.predictions.measures.sums import MOST, Measures, Waves, kernel_sums, mixture_sums, radial_waves, reach
 
+if TYPE_CHECKING:
+    from caltest.predictions.numbers.univariate import Univariate
+
 STEP = 0.3
 """Distance of the normal quantiles at whose levels quantiles are computed."""
 
@@ -78,9 +81,6 @@ def refined(quantiles: FloatArray) -> FloatArray:
     points[..., ::FINER] = quantiles
     return points
 
-
-if TYPE_CHECKING:
-    from caltest.predictions.numbers.univariate import Univariate
 
 TAILS = 5, 8
 """Quantiles beyond these, of levels 8e-4 or else 0.012 from both ends, are left out if they are far from all others."""

@@ -22,7 +22,7 @@ from caltest.kernels import (
     TargetKernel,
     Wasserstein,
 )
-from caltest.predictions.alternatives import Alternatives
+from caltest.predictions.alternatives import Alternatives, NormalAlternatives
 from caltest.predictions.base import Drawer, Parameter, Predictions, require_family
 from caltest.predictions.claims import Checks, Claim, of_named_coordinates, of_vectors
 from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
@@ -190,8 +190,6 @@ class MvNormal(Predictions):
         return named, d * (d + 3) // 2 * (2 * d + 1)
 
     def alternatives(self, weights: FloatArray | None = None) -> Alternatives | None:
-        from caltest.predictions.alternatives import NormalAlternatives
-
         return None if self.is_singular else NormalAlternatives(self, weights, (self.dimension,))
 
     def drawer(self) -> Drawer:

@@ -4,6 +4,7 @@ from functools import cached_property
 from math import floor, log10, sqrt
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.classes.finite import FinitePredictions
@@ -73,10 +74,8 @@ class BinaryView(ClassView):
 
     def with_log_odds(self, offsets: FloatArray) -> FloatArray:
         """Probabilities (n, 2) of these."""
-        from scipy.special import expit
-
         log_odds = self.log_odds + offsets
-        return np.stack([expit(-log_odds), expit(log_odds)], axis=1)
+        return np.stack([scipy.special.expit(-log_odds), scipy.special.expit(log_odds)], axis=1)
 
     def means(self, seen: Labels, some: BoolArray) -> tuple[float, float, float]:
         """Mean claim and mean outcome of some predictions, and the standard error of the second."""
@@ -179,13 +178,11 @@ class Window(ClassFault):
         return f"claims {self.view.between(inside)}" if inside.any() else ""
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        from scipy.special import expit
-
         view, inside = self.view, self.view.inside[sibling]
         claimed, came, _ = view.means(seen, inside)
         # Mean outcomes if the log odds are larger by the ends of the interval.
         odds, weights = view.log_odds[inside], view.weights[inside]
-        ends = [float(np.average(expit(odds + t), weights=weights)) for t in (fit.low, fit.high)]
+        ends = [float(np.average(scipy.special.expit(odds + t), weights=weights)) for t in (fit.low, fit.high)]
         rate, instead, low, high = percents(came, claimed, *ends)
         return (
             f"{self.place(sibling)} are too {'low' if fit.t > 0.0 else 'high'}: they come true "

@@ -6,6 +6,7 @@ from functools import cached_property
 from math import exp
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.classes.finite import FinitePredictions
@@ -94,21 +95,18 @@ class Latent:
     @cached_property
     def edges(self) -> FloatArray:
         """Normal scores of the ends of the classes, (n, k + 1), of which the first and the last are infinite."""
-        from scipy.special import ndtri
-
         cumulative = np.cumsum(self.view.p, axis=1)
         from_above = np.cumsum(self.view.p[:, ::-1], axis=1)[:, ::-1]
-        inner = np.where(cumulative[:, :-1] <= 0.5, ndtri(cumulative[:, :-1]), -ndtri(from_above[:, 1:]))
+        below, above = scipy.special.ndtri(cumulative[:, :-1]), -scipy.special.ndtri(from_above[:, 1:])
+        inner = np.where(cumulative[:, :-1] <= 0.5, below, above)
         end = np.full((self.view.n, 1), np.inf)
         return np.concatenate([-end, inner, end], axis=1)
 
     @cached_property
     def scores(self) -> FloatArray:
         """Scores of the classes (n, k), of mean 0 and variance 1 under the predictions."""
-        from scipy.special import ndtri
-
         p = self.view.p
-        middles = np.clip(ndtri(np.clip(np.cumsum(p, axis=1) - p / 2.0, 0.0, 1.0)), -LARGEST, LARGEST)
+        middles = np.clip(scipy.special.ndtri(np.clip(np.cumsum(p, axis=1) - p / 2.0, 0.0, 1.0)), -LARGEST, LARGEST)
         middles -= np.sum(p * middles, axis=1, keepdims=True)
         deviations = np.sqrt(np.sum(p * np.square(middles), axis=1, keepdims=True))
         return np.asarray(np.divide(middles, deviations, out=np.zeros_like(middles), where=deviations > 1e-12))
@@ -116,11 +114,9 @@ class Latent:
 
 def normal_between(low: FloatArray, high: FloatArray) -> FloatArray:
     """Standard normal probability of intervals, with its digits in both tails."""
-    from scipy.special import ndtr
-
     mirrored = low > 0.0
     a, b = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
-    return np.asarray(ndtr(b) - ndtr(a))
+    return np.asarray(scipy.special.ndtr(b) - scipy.special.ndtr(a))
 
 
 class OrderedFaults(ClassFaults):
