@@ -379,7 +379,8 @@ def _json_lines(name: str, file: BinaryIO) -> Rows:
                     "answers in each line are read by caltest test FILE, without OUTCOMES"
                 )
             columns.setdefault(key, []).append(value)
-    arrays = {key: np.array(column, dtype=_type_of(column)) for key, column in columns.items()}
+    have_text = {key: any(one is None or isinstance(one, str) for one in column) for key, column in columns.items()}
+    arrays = {key: np.array(column, dtype=object if have_text[key] else None) for key, column in columns.items()}
     return replace(_of_columns(name, arrays), lines=np.array(lines, dtype=np.intp))
 
 
@@ -395,10 +396,6 @@ def _objects(name: str, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         if not isinstance(row, dict):
             raise ValueError(f"{name}, line {i}: got {row}, wanted an object")
         yield i, row
-
-
-def _type_of(column: list[Any]) -> Any:
-    return object if any(value is None or isinstance(value, str) for value in column) else None
 
 
 def _of_columns(name: str, columns: dict[str, Array], is_text: bool = False) -> Rows:

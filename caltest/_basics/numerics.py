@@ -270,7 +270,7 @@ class Table:
         array = self.values
         data = np.ma.getdata(array)
         if data.dtype == object:
-            lacking = np.array([_is_missing(value) for value in data.flat], dtype=bool).reshape(data.shape)
+            lacking = np.array([is_missing(value) for value in data.flat], dtype=bool).reshape(data.shape)
         elif data.dtype.kind in "fcmM":
             lacking = data != data
         else:
@@ -446,7 +446,7 @@ def _from_objects(array: Array, name: str) -> Array:
     flat = array.ravel()
     if flat.size == 0:
         return array.astype(float)
-    missing = next((i for i, value in enumerate(flat) if _is_missing(value)), None)
+    missing = next((i for i, value in enumerate(flat) if is_missing(value)), None)
     if missing is not None:
         raise ValueError(
             f"{name}: got a missing value at position {missing}, wanted complete data; drop those rows, if whether a "
@@ -473,10 +473,9 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, (str, bytes, np.ndarray))
 
 
-def _is_missing(value: Any) -> bool:
-    return (
-        value is None
-        or type(value).__name__ in ("NAType", "NaTType")
-        or (isinstance(value, (float, np.floating)) and bool(value != value))
-        or (isinstance(value, (np.datetime64, np.timedelta64)) and bool(np.isnat(value)))
-    )
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT, or pandas.NA, of which no comparison is true or false."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    differs = value != value
+    return isinstance(differs, (bool, np.bool_)) and bool(differs)

@@ -94,15 +94,15 @@ def positive_semidefinite(data: ArrayLike, name: str) -> FloatArray:
     return matrix
 
 
-def observation_weights(data: ArrayLike, name: str = "weights") -> FloatArray:
+def observation_weights(data: ArrayLike) -> FloatArray:
     """Weights (n,) of at least 0, not all 0, scaled so that the largest is 1."""
-    weights = real_array(data, name, ndim=1)
+    weights = real_array(data, "weights", ndim=1)
     if weights.min() < 0.0:
         i = int(np.argmin(weights))
-        raise ValueError(f"{name}: got {weights[i]:.6g} at row {i}, wanted numbers of at least 0")
+        raise ValueError(f"weights: got {weights[i]:.6g} at row {i}, wanted numbers of at least 0")
     largest = float(weights.max())
     if largest == 0.0:
-        raise ValueError(f"{name}: got only zeros, wanted some that are positive")
+        raise ValueError("weights: got only zeros, wanted some that are positive")
     return read_only(weights / largest, np.float64)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, Table, order_of
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, Table, is_missing, order_of
 from caltest._validation import same_length
 
 MIDNIGHT = re.compile(r"[T ]00:00:00(\.0+)?(\+00:00)?$")
@@ -35,13 +35,10 @@ class Column:
     words: tuple[str, ...]
 
 
-def columns_of(
-    features: Any, targets: Any, n: int, n_bins: int, outcomes: Array | None = None
-) -> tuple[list[Column], tuple[str, ...]]:
+def columns_of(features: Any, targets: Any, n: int, n_bins: int) -> tuple[list[Column], tuple[str, ...]]:
     """The columns of a data frame, a mapping or an (n, d) array that have two bins or more, and notes on the others."""
-    found = columns_for(features, targets, n, outcomes)
-    coded_columns = [coded(name, values, n_bins) for name, values in found]
-    columns = [one for one in coded_columns if len(one.words) > 1]
+    found = columns_for(features, targets, n)
+    columns = [one for name, values in found if len((one := coded(name, values, n_bins)).words) > 1]
     if not columns:
         raise ValueError(NONE_VARIES)
     return columns, notes_on(found)
@@ -167,7 +164,7 @@ def plain(column: Any) -> Array:
         return np.asarray(values / np.timedelta64(1, "s"))
     if values.dtype.kind != "O" or values.ndim != 1:
         return values
-    cells: list[Any] = [None if _is_missing(one) else one for one in values.tolist()]
+    cells: list[Any] = [None if is_missing(one) else one for one in values.tolist()]
     cells = [one.to_timestamp() if type(one).__name__ == "Period" else one for one in cells]
     known = [one for one in cells if one is not None]
     if known and all(isinstance(one, date) for one in known):
@@ -175,12 +172,6 @@ def plain(column: Any) -> Array:
     plain = np.empty(values.shape, dtype=object)
     plain[:] = cells
     return plain
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT, and pandas.NA, of which no comparison is true or false."""
-    differs = value is None or value != value
-    return bool(differs) if isinstance(differs, (bool, np.bool_)) else True
 
 
 def dates_in_words(times: Iterable[str]) -> list[str]:
@@ -295,7 +286,7 @@ def missing_in(name: str, values: Array) -> BoolArray:
         raise ValueError(f"features[{name!r}]: got shape {values.shape}, wanted one value for each row")
     if values.dtype.kind == "M":
         return np.isnat(values)
-    return np.array([one is None or one != one for one in values.tolist()], dtype=bool)
+    return np.array([is_missing(one) for one in values.tolist()], dtype=bool)
 
 
 def numbers_in(values: Array, missing: BoolArray) -> FloatArray | None:

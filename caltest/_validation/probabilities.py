@@ -93,61 +93,61 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
     )
 
 
-def mixture_weights(data: Array, n: int, m: int, name: str = "weights") -> tuple[FloatArray, str]:
+def mixture_weights(data: Array, n: int, m: int) -> tuple[FloatArray, str]:
     """Weights (n, m), from those or from (m,) for all, and a note on what was done to them (empty if nothing was)."""
     if data.ndim == 1 and data.shape[0] == m:
         data = np.broadcast_to(data, (n, m))
     if data.shape != (n, m):
         raise ValueError(
-            f"{name}: got shape {data.shape}, wanted ({n}, {m}) or ({m},) for {m} components of length {n}"
+            f"weights: got shape {data.shape}, wanted ({n}, {m}) or ({m},) for {m} components of length {n}"
         )
     if m == 1:
-        ones = real_array(data, name, ndim=2)
+        ones = real_array(data, "weights", ndim=2)
         if not np.allclose(ones, 1.0, atol=SUM_TOLERANCE, rtol=0.0):
-            raise ValueError(f"{name}: got {ones[np.argmax(np.abs(ones - 1.0)), 0]:.6g}, wanted 1 for one component")
+            raise ValueError(f"weights: got {ones[np.argmax(np.abs(ones - 1.0)), 0]:.6g}, wanted 1 for one component")
         return ones, ""
-    weights, note = probability_matrix(data, name)
-    return weights, note.replace("probabilities", name)
+    weights, note = probability_matrix(data, "weights")
+    return weights, note.replace("probabilities", "weights")
 
 
-def label_probabilities(array: Array, name: str = "probabilities") -> tuple[FloatArray, str]:
+def label_probabilities(array: Array) -> tuple[FloatArray, str]:
     """A read-only (n, L) array of probabilities, whatever their sums, and a note on what was done to it."""
     if array.ndim == 3 and array.shape[2] == 2:
         raise ValueError(
-            f"{name}: got {array.shape[0]} arrays {array.shape[1:]}, as predict_proba of several outputs gives, wanted "
-            f"(n, L) probabilities that labels occur; pass numpy.stack([q[:, 1] for q in {name}], axis=1)"
+            f"probabilities: got {array.shape[0]} arrays {array.shape[1:]}, as predict_proba of several outputs gives, "
+            "wanted (n, L) probabilities that labels occur; pass numpy.stack([q[:, 1] for q in probabilities], axis=1)"
         )
     if array.ndim == 1:
         raise ValueError(
-            f"{name}: got shape {array.shape}, wanted (n, L) with a column for each label; pass those of one label to "
-            "the test as they are"
+            f"probabilities: got shape {array.shape}, wanted (n, L) with a column for each label; pass those of one "
+            "label to the test as they are"
         )
-    matrix = real_array(array, name, ndim=2)
+    matrix = real_array(array, "probabilities", ndim=2)
     outside = (matrix < 0.0) | (matrix > 1.0 + SUM_TOLERANCE)
     if outside.any():
         i, j = (int(place) for place in np.argwhere(outside)[0])
         raise ValueError(
-            f"{name}: got {matrix[i, j]:.9g} at row {i}, column {j}, wanted probabilities between 0 and 1"
+            f"probabilities: got {matrix[i, j]:.9g} at row {i}, column {j}, wanted probabilities between 0 and 1"
             f"{_advice(matrix)}"
         )
     return _up_to_one(matrix)
 
 
-def probability_vector(data: ArrayLike, name: str = "probabilities", *, copy: bool = True) -> tuple[FloatArray, str]:
+def probability_vector(data: ArrayLike, *, copy: bool = True) -> tuple[FloatArray, str]:
     """A read-only (n,) array of probabilities of class 1, and a note on what was done to it (empty if nothing was).
 
     Without ``copy`` it can be a view of the data.
     """
-    array = column(to_array(data, name))
+    array = column(to_array(data, "probabilities"))
     if array.ndim == 1 and array.size > 0 and array.dtype.kind in "buif":
         vector = floats(array, copy)
         if vector.min() >= 0.0 and vector.max() <= 1.0:
             return vector, ""
-    vector = real_array(array, name, ndim=1)
+    vector = real_array(array, "probabilities", ndim=1)
     if vector.min() < 0.0 or vector.max() > 1.0 + SUM_TOLERANCE:
         i = int(np.argmax((vector < 0.0) | (vector > 1.0 + SUM_TOLERANCE)))
         raise ValueError(
-            f"{name}: got {vector[i]:.9g} at row {i}, wanted probabilities between 0 and 1{_advice(vector)}"
+            f"probabilities: got {vector[i]:.9g} at row {i}, wanted probabilities between 0 and 1{_advice(vector)}"
         )
     return _up_to_one(vector)
 

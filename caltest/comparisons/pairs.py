@@ -168,6 +168,8 @@ class PairedSKCETest(CalledWithData):
         means = [jackknife(one).estimate for one in (sums, other_sums)]
         largest = h_bound(kernel, sample.predictions)
         roots = [sqrt(max(0.0, mean) / largest) for mean in means]
+        laws = sample.predictions, other.predictions
+        notes = [*sample.remarks, *note_on_few((sample, other)), *laws[0].notes, *laws[1].notes, *kernel.notes]
         return CalibrationTestResult(
             test=type(self).__name__,
             hypothesis="KCE(A) = KCE(B)",
@@ -185,17 +187,7 @@ class PairedSKCETest(CalledWithData):
             standard_error=found.standard_error,
             citations=self.citations,
             effect_size=EffectSize(roots[0] - roots[1], "difference of the KCE as a share of its largest value"),
-            notes=tuple(
-                dict.fromkeys(
-                    (
-                        *sample.remarks,
-                        *note_on_few((sample, other)),
-                        *sample.predictions.notes,
-                        *other.predictions.notes,
-                        *kernel.notes,
-                    )
-                )
-            ),
+            notes=tuple(dict.fromkeys(notes)),
         )
 
 
@@ -296,22 +288,26 @@ class PairComparison(TabularResult, Stored):
         how = f"at the {100 * level:g} % level, with p-values adjusted by Holm's method"
         found = f"errors differ for {listed(different)}" if different else "no errors differ"
         return (
-            f"The kernel calibration errors of {len(self.rows)} {_pairs(self.rows)} of models were compared on the "
-            f"same n = {self.n} outcomes: {how}, {found}."
+            f"The kernel calibration errors of {self._counted} of models were compared on the same n = {self.n} "
+            f"outcomes: {how}, {found}."
         )
 
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def _counted(self) -> str:
+        return f"{len(self.rows)} pair{'' if len(self.rows) == 1 else 's'}"
+
     def __repr__(self) -> str:
-        return f"<comparison of {len(self.rows)} {_pairs(self.rows)} of models, n = {self.n}>"
+        return f"<comparison of {self._counted} of models, n = {self.n}>"
 
     def summary(self) -> str:
-        pairs, limit = f"{len(self.rows)} {_pairs(self.rows)}", "normal limit, jackknife variance"
+        limit = "normal limit, jackknife variance"
         what = {"Difference": f"of {self.estimator}", "p-value": limit, "n": str(self.n)}
         better = "better: has the smaller estimate; whether that is more than chance is what p says"
-        lines = ["", aligned(self.table()), "", better, f"Holm, BH: p-values adjusted for {pairs}"]
-        return Page(f"Comparison of {pairs} of models", what, lines, notes=self.notes)
+        lines = ["", aligned(self.table()), "", better, f"Holm, BH: p-values adjusted for {self._counted}"]
+        return Page(f"Comparison of {self._counted} of models", what, lines, notes=self.notes)
 
 
 @own_errstate
@@ -386,10 +382,6 @@ def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, leve
         confidence_level=level,
         notes=(*note_on_few(list(samples.values())), *notes),
     )
-
-
-def _pairs(rows: tuple[ComparedPair, ...]) -> str:
-    return "pair" if len(rows) == 1 else "pairs"
 
 
 def _cells(row: ComparedPair) -> list[str]:

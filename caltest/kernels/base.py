@@ -198,14 +198,12 @@ class SumKernel(TargetKernel):
         return sum(weight * kernel.squared_diameter for weight, kernel in self.weighted)
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        return np.asarray(
-            np.sum([weight * kernel.target_tile(rows, columns) for weight, kernel in self.weighted], axis=0)
-        )
+        tiles = [weight * kernel.target_tile(rows, columns) for weight, kernel in self.weighted]
+        return np.asarray(np.sum(tiles, axis=0))
 
     def vector_target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        return np.asarray(
-            np.sum([weight * kernel.vector_target_tile(rows, columns) for weight, kernel in self.weighted], axis=0)
-        )
+        tiles = [weight * kernel.vector_target_tile(rows, columns) for weight, kernel in self.weighted]
+        return np.asarray(np.sum(tiles, axis=0))
 
     def resolve_for_targets(self, predictions: Predicted) -> Self:
         terms = ((weight, kernel.resolve_for_targets(predictions)) for weight, kernel in self.weighted)

@@ -6,7 +6,8 @@ whatever they are, so it is an e-value.
 """
 
 from abc import ABC, abstractmethod
-from math import prod
+from math import log, prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +17,11 @@ from caltest._loops.pair_sums.redraws import gathered_tables, tables_by_label
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.standard_scores import scores_of
+
+if TYPE_CHECKING:
+    from caltest.predictions.counts.law import CountPredictions
+    from caltest.predictions.ensembles.ensemble import Pool
 
 
 class Odds(ABC):
@@ -248,7 +252,7 @@ TABLE = 2**22
 class CountAlternatives(Alternatives):
     """Other means, half of the weight, and other dispersions, of a family that knows these."""
 
-    def __init__(self, law: CountPredictions, weights: FloatArray | None = None) -> None:
+    def __init__(self, law: "CountPredictions", weights: FloatArray | None = None) -> None:
         self._law, self._row_weights = law, weights
         own = law.dispersion
         dispersions = [np.full(len(law), a) for a in DISPERSIONS] if own is None else [a * own for a in SIZES]
@@ -287,3 +291,50 @@ class CountAlternatives(Alternatives):
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:
         return self._laws[member].sample(rng, size)
+
+
+FARTHEST_RESIDUAL = 1e100
+"""Residuals count as at most this, so that their squares are finite."""
+
+
+class PoolOdds(Odds):
+    """Outcomes that are shifted, or farther from the members than these are from each other.
+
+    Given the m + 1 values of a case, each of them is the outcome with the same probability if outcome and members are
+    exchangeable. Otherwise with probabilities in proportion to ``f_k(r_j) / f(r_j)``, where r_j is the residual of
+    value j by the other m, f the density of Student's t distribution of m - 1 degrees of freedom, which residuals of
+    normal values have, and f_k the same shifted in one coordinate, or scaled. Whatever the values are, these
+    probabilities have the sum 1, so that ratios have mean 1.
+    """
+
+    def __init__(self, law: "Pool") -> None:
+        self._law = law
+        self._d = law.members[0, 0].size
+        self._shifts = list(zip(*shifts_of(self._d), strict=True))
+        self.weights = shared_weights(len(self._shifts), len(SCALES))
+
+    def log_ratio_terms(self, targets: Array) -> FloatArray:
+        """From the residuals of all values: time and memory O(n m d) for each alternative in turn."""
+        values = np.moveaxis(self._law.members, 1, 0)
+        all_ratios, own = self._log_densities(values), self._log_densities(targets[None])
+        terms = []
+        for every, one in zip(all_ratios, own, strict=True):
+            largest = every.max(axis=0)
+            total = largest + np.log(np.exp(every - largest).sum(axis=0))
+            terms.append(one[0] + log(len(values)) - total)
+        return np.array(terms)
+
+    def _log_densities(self, values: Array) -> list[FloatArray]:
+        """``log f_k(r) / f(r)`` of values (B, n) or (B, n, d): K arrays (B, n)."""
+        residuals = np.clip(self._law.pool_residuals(values), -FARTHEST_RESIDUAL, FARTHEST_RESIDUAL)
+        residuals = residuals.reshape(*values.shape[:2], self._d)
+        m = self._law.n_members - 1.0
+        freedom = m - 1.0
+
+        def log_density(r: FloatArray) -> FloatArray:
+            return np.asarray(-0.5 * m * np.log1p(np.square(r) / freedom))
+
+        plain = log_density(residuals)
+        shifted = [log_density(residuals[..., t] - shift) - plain[..., t] for shift, t in self._shifts]
+        scaled = [(log_density(residuals / scale) - plain).sum(axis=2) - self._d * log(scale) for scale in SCALES]
+        return shifted + scaled

@@ -292,9 +292,9 @@ def missing_note(count: int, n: int) -> str:
     )
 
 
-def observed_targets(targets: ArrayLike, name: str = "targets") -> Array:
+def observed_targets(targets: ArrayLike) -> Array:
     """Targets as an array; ``ValueError`` that says what to do if some are missing."""
-    return _complete(Table.of(targets, name), name, None)[1]
+    return _complete(Table.of(targets, "targets"), "targets", None)[1]
 
 
 def _complete(observed: Table, name: str, missing: Missing | None) -> tuple[IntArray | None, Array]:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from caltest.recalibration.shared.storage import (
     restored,
     write_npz,
 )
+
+M = TypeVar("M", bound="ProbabilityMap")
 
 SHOWN = 4
 """Entries of arrays and tuples up to which maps show them."""
@@ -202,16 +204,15 @@ class ProbabilityCalibrator(Calibrator):
     def fit(
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None
     ) -> "ProbabilityMap":
-        fitted: ProbabilityMap = self._fitted(predictions, targets, classes, self._fit)
-        return fitted
+        return self._fitted(predictions, targets, classes, self._fit)
 
     def _fitted(
         self,
         predictions: ArrayLike,
         targets: ArrayLike,
         classes: Sequence[Any] | None,
-        fit: Callable[[FloatArray, IntArray], "ProbabilityMap"],
-    ) -> Any:
+        fit: Callable[[FloatArray, IntArray], M],
+    ) -> M:
         """The map that a function makes of checked numbers and labels."""
         predictions, classes = in_order_of_targets(predictions, targets, classes)
         scores = read_scores(predictions, self.input, classes, fitting=True)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, order_of
-from caltest._validation import positive_number, whole_number
+from caltest._validation import positive_number, whole
 from caltest._validation.columns import Coding, Column, columns_for
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.shared.storage import require
@@ -171,12 +171,13 @@ class Multicalibration(ProbabilityCalibrator):
 
     binary = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, least, most in (("max_steps", 0, 10_000), ("n_bins", 2, 1000), ("max_depth", 1, 2)):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), least, most))
-        object.__setattr__(self, "n_folds", whole_number("n_folds", self.n_folds, 2, 100))
-        object.__setattr__(self, "min_variance", positive_number("min_variance", self.min_variance))
+    _checks = {
+        "max_steps": whole(0, 10_000),
+        "n_bins": whole(2, 1000),
+        "max_depth": whole(1, 2),
+        "n_folds": whole(2, 100),
+        "min_variance": positive_number,
+    }
 
     def fit(
         self, predictions: ArrayLike, targets: ArrayLike, features: Any = None, *, classes: Sequence[Any] | None = None
@@ -188,8 +189,7 @@ class Multicalibration(ProbabilityCalibrator):
             columns = [] if features is None else columns_for(features, order, labels.size, labels)
             return self._fit(scores, labels, columns)
 
-        fitted: MulticalibrationMap = self._fitted(predictions, targets, classes, fit)
-        return fitted
+        return self._fitted(predictions, targets, classes, fit)
 
     def _fit(self, scores: FloatArray, labels: IntArray, columns: Columns = ()) -> MulticalibrationMap:
         p = scores if self.input == "probabilities" else expit(scores)

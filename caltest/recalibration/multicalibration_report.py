@@ -192,10 +192,8 @@ def _worst(one: SliceRepair, error: ConfidenceInterval) -> str:
 
 
 def _cells(one: SliceRepair) -> list[str]:
-    before, after = (
-        (_points(one.before), format_pvalue(one.pvalue_before)),
-        (_points(one.after), format_pvalue(one.pvalue_after)),
-    )
+    before = _points(one.before), format_pvalue(one.pvalue_before)
+    after = _points(one.after), format_pvalue(one.pvalue_after)
     return [one.name, str(one.n), f"{100.0 * one.observed:.3g} %", *before, *after, "yes" if one.repaired else "no"]
 
 

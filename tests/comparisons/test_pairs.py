@@ -7,7 +7,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
-from caltest.comparisons.pairs import Difference, _pairs
+from caltest.comparisons.pairs import Difference
 
 S = samples(60, 3)
 MODELS = {"good": S.p, "other": S.rng.dirichlet(np.ones(3), 60), "wrong & bad": np.eye(3)[(S.y + 1) % 3]}
@@ -55,7 +55,8 @@ def test_tables_and_sentences(comparison):
 
 def test_numbers():
     models = {"good": S.normal, "wide": ct.Normal(np.zeros(60), 2.0)}
-    assert len(ct.compare_pairs(models, S.targets, kernel=W2)) == 1
+    one = ct.compare_pairs(models, S.targets, kernel=W2)
+    assert (len(one), repr(one)) == (1, "<comparison of 1 pair of models, n = 60>")
 
 
 def test_bad_input():
@@ -69,10 +70,6 @@ def test_bad_input():
         ct.compare_pairs(MODELS, S.y, kernel=0.5)
     with pytest.raises(ValueError, match=r"models 'a' and 'b': .*got differences of h that do not vary"):
         ct.compare_pairs({"a": [[0.5, 0.5]] * 20, "b": [[0.4, 0.6]] * 20}, [1] * 20)
-
-
-def test_one_pair_is_called_so():
-    assert [_pairs(rows) for rows in ((1,), (1, 2))] == ["pair", "pairs"]
 
 
 S_PAIRED = samples(40, 3)

@@ -17,13 +17,13 @@ from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._loops.rows import look_up
 from caltest._validation import same_length, whole_counts
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, SquaredEuclidean, TargetKernel
+from caltest.predictions.alternatives import Alternatives, CountAlternatives
 from caltest.predictions.base import Drawer, Predictions, Uniforms
 from caltest.predictions.claims import Checks, of_numbers, shifted
 from caltest.predictions.counts.expectations import CountTable, looked_up, means_of_counts, means_of_range, without_tiny
 from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
 
 if TYPE_CHECKING:
-    from caltest.predictions.alternatives import Alternatives
     from caltest.predictions.faults import Faults
 
 TAIL = 42.0
@@ -357,9 +357,7 @@ class CountPredictions(Predictions):
         gram = without_tiny(kernel.target_tile(counts, counts))
         return Outcomes(probabilities, gram, labels, np.full(len(self), -1))
 
-    def alternatives(self, weights: FloatArray | None = None) -> "Alternatives | None":
-        from caltest.predictions.alternatives import CountAlternatives
-
+    def alternatives(self, weights: FloatArray | None = None) -> Alternatives | None:
         return None if self.with_mean(self.mean) is None else CountAlternatives(self, weights)
 
     def traces(self, kernel: TargetKernel) -> Traces | None:

@@ -1,18 +1,16 @@
 """Ensembles, and outcomes that are one of finitely many equally likely values: scenarios, and pools of ensembles."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
 from caltest._validation import whole_number
+from caltest.predictions.alternatives import Odds, PoolOdds
 from caltest.predictions.base import Drawer, Parameter, Predictions
 from caltest.predictions.claims import Checks, of_pools
 from caltest.predictions.ensembles.members import Members, checked_members
 from caltest.predictions.standard_scores import FARTHEST, LARGEST_SCORE, in_units
-
-if TYPE_CHECKING:
-    from caltest.predictions.alternatives import Odds
 
 
 class Scenarios(Members):
@@ -111,9 +109,7 @@ class Pool(Scenarios):
     def claims(self, targets: Array) -> Checks:
         return of_pools(self.members, targets) if self.members.ndim == 2 else ([], [])
 
-    def odds(self) -> "Odds | None":
-        from caltest.predictions.ensembles.odds import PoolOdds
-
+    def odds(self) -> Odds | None:
         return PoolOdds(self) if self.has_spread else super().odds()
 
     @property
@@ -252,7 +248,7 @@ class Ensemble(Members):
     @property
     def redrawable(self) -> Predictions:
         """The m members as pools of m - 1 of them and an outcome; ``ValueError`` for a single member."""
-        self._check_two("to leave one out")
+        self._check_two()
         return Pool(self.members)
 
     def thinned(self, step: int) -> "Ensemble":
@@ -286,15 +282,15 @@ class Ensemble(Members):
         return Ensemble(held._given), held.sample()
 
     def held_out(self, rng: Any = None) -> "_HeldOut":
-        self._check_two("to leave one out")
+        self._check_two()
         n, m = self._given.shape[:2]
         chosen = np.arange(m) == generator_of(rng).integers(m, size=(n, 1))
         kept = self._given[~chosen].reshape(n, m - 1, *self._given.shape[2:])
         return _HeldOut(kept, self._given[chosen])
 
-    def _check_two(self, why: str) -> None:
+    def _check_two(self) -> None:
         if self.n_members < 2:
-            raise ValueError(f"members: got 1 of each prediction, wanted at least 2 {why}")
+            raise ValueError("members: got 1 of each prediction, wanted at least 2 to leave one out")
 
 
 class _HeldOut(Ensemble):

@@ -127,11 +127,8 @@ class LikelihoodOfPairs(Rows[Seen]):
     """Logarithm of the sum of the likelihood ratios of all leaks and swaps: one row, which sees rare large errors."""
 
     def __init__(self, view: ClassView) -> None:
-        super().__init__("likelihood of pairs", 1, self._of_seen)
+        super().__init__("likelihood of pairs", 1, lambda seen: self._rows(seen.pair_logs, seen.totals))
         self.view, self.n_sums = view, 2 * view.chosen.size**2 + view.k
-
-    def _of_seen(self, seen: Seen) -> FloatArray:
-        return self._rows(seen.pair_logs, seen.totals)
 
     def sums(self, seen: Seen) -> FloatArray:
         """What pairs gain, and totals."""
