@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.files import read_rows, texts
+from caltest._basics.files import read_rows
 from caltest._basics.numerics import Array
+from caltest._basics.rows import texts
 from caltest._basics.threads import in_terminal
 from caltest._validation.labels import said_to_occur
 from caltest.auditing.audit import audit

@@ -10,18 +10,9 @@ from typing import Any
 import numpy as np
 
 import caltest as ct
-from caltest._basics.files import (
-    Convert,
-    Rows,
-    at_once,
-    chunks_with_columns,
-    holds_rows,
-    joined,
-    numbers,
-    read_chunks,
-    texts,
-)
+from caltest._basics.files import chunks_with_columns, holds_rows, read_chunks
 from caltest._basics.numerics import Array, IntArray, memory_size, seed_of, to_array
+from caltest._basics.rows import Convert, Rows, at_once, joined, numbers, texts
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation.labels import classes_of

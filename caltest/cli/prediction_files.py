@@ -12,19 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from caltest._basics.files import (
-    Rows,
-    decimals,
-    is_number,
-    is_stdin,
-    name_of,
-    number,
-    numbers,
-    read_rows,
-    read_with_columns,
-    texts,
-)
+from caltest._basics.files import is_stdin, name_of, read_rows, read_with_columns
 from caltest._basics.numerics import Array, FloatArray, Table
+from caltest._basics.rows import Rows, decimals, is_number, number, numbers, texts
 from caltest._validation import observation_weights, same_length
 from caltest._validation.labels import said_to_occur
 from caltest.predictions import Ensemble, Normal, Predictions, Sample

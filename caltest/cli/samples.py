@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 import caltest as ct
-from caltest._basics.files import is_number, name_of, read_objects
+from caltest._basics.files import name_of, read_objects
 from caltest._basics.numerics import Array, FloatArray
+from caltest._basics.rows import is_number
 from caltest._validation import RENORMALISED_TOLERANCE, SUM_TOLERANCE
 from caltest.cli.named import prepared
 from caltest.predictions import Sample

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import caltest as ct
-from caltest._basics import files
+from caltest._basics import files, rows as rows_of_files
 from caltest._basics.files import read_with_columns
 from caltest.cli import main
 
@@ -331,10 +331,10 @@ def test_arrays_and_compressed_files(run, tmp_path):
 def test_files_are_read_by_chunks(run, monkeypatch):
     """Their size changes nothing, and cells are never kept for longer than a chunk."""
     sizes = []
-    monkeypatch.setattr(files, "CHUNK", 7)
-    read = files.decimals
+    monkeypatch.setattr(rows_of_files, "CHUNK", 7)
+    read = rows_of_files.decimals
     monkeypatch.setattr(
-        files, "decimals", lambda name, cells, lines: sizes.append(len(cells)) or read(name, cells, lines)
+        rows_of_files, "decimals", lambda name, cells, lines: sizes.append(len(cells)) or read(name, cells, lines)
     )
     rows = ["cat;dog;eel", *semicolons(ROWS)]
     assert json.loads(run(rows, NAMED)[1])["pvalue"] == expected()
