@@ -230,10 +230,7 @@ def log_norms(p: FloatArray) -> FloatArray:
     logs = np.log(np.maximum(p, SMALLEST))
     largest = logs.max(axis=1)
     logs -= largest[:, None]
-    powers = (np.exp(logs / temperature).sum(axis=1) for temperature in TEMPERATURES)
-    return np.stack(
-        [largest / temperature + np.log(sums) for temperature, sums in zip(TEMPERATURES, powers, strict=True)]
-    )
+    return np.stack([largest / t + np.log(np.exp(logs / t).sum(axis=1)) for t in TEMPERATURES])
 
 
 FACTORS = (0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)

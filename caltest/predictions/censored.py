@@ -19,7 +19,7 @@ from caltest._basics.numerics import (
     order_of,
     own_errstate,
 )
-from caltest._validation.arrays import finite_array, real_array, refuse_rows, same_length
+from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.labels import said_to_occur
 from caltest.predictions import Predictions
 from caltest.predictions.convert import as_predictions, brought_into_order
@@ -67,7 +67,7 @@ class Censored(OwnErrstate):
 
     def __post_init__(self) -> None:
         times, events = in_one_order((self.time, self.event), ("time", "event"))
-        time = finite_array(real_array(times, "time", 1), "time")
+        time = real_array(times, "time", 1)
         refuse_rows(time < 0, time, "time", "positive times")
         refuse_rows(time == 0, time, "time", "positive times; in whole units, 0 is within the first: pass 0.5")
         wanted = "1 where the event was seen, 0 where it was not; competing risks are not covered"
@@ -78,7 +78,7 @@ class Censored(OwnErrstate):
                 advice = f"if {first!r} is the event, pass event == {first!r}"
                 raise ValueError(f"event: got text such as {first!r}, wanted {wanted}; {advice}")
             event = np.reshape(said, event.shape)
-        event = finite_array(real_array(event, "event", 1), "event")
+        event = real_array(event, "event", 1)
         if set(np.unique(event)) == {1.0, 2.0}:
             raise ValueError(f"event: got 1 and 2, wanted {wanted}; if 2 is the event, as in R, pass event == 2")
         refuse_rows((event != 0) & (event != 1), event, "event", wanted)

@@ -63,9 +63,8 @@ class SparseRows:
         if deviation.max() <= SUM_TOLERANCE:
             return cls(matrix), ""
         values /= np.repeat(sums, np.diff(matrix.indptr)).astype(values.dtype)
-        return cls(
-            matrix
-        ), f"rows of the probabilities summed to 1 only within {deviation.max():.1g}; they were renormalised"
+        note = f"rows of the probabilities summed to 1 only within {deviation.max():.1g}; they were renormalised"
+        return cls(matrix), note
 
     def __getitem__(self, index: Any) -> Array:
         found = self._matrix[index]

@@ -114,10 +114,8 @@ class MultiLabel(OwnErrstate):
         for i, row in enumerate(rows):
             for name in row:
                 if name not in place:
-                    known = ", ".join(repr(one) for one in list(place)[:SHOWN]) + (
-                        ", ..." if len(place) > SHOWN else ""
-                    )
-                    raise ValueError(f"targets: got {name!r} at row {i}, wanted names of labels: {known}")
+                    known = [repr(one) for one in list(place)[:SHOWN]] + ["..."] * (len(place) > SHOWN)
+                    raise ValueError(f"targets: got {name!r} at row {i}, wanted names of labels: {', '.join(known)}")
                 observed[i, place[name]] = 1.0
         return observed
 

@@ -125,7 +125,7 @@ def _checked(times: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, Fl
             f"probabilities: got shape {array.shape}, wanted (n, {grid.size}), a row for each subject and a column for "
             f"each time{'; pass probabilities.T' if turned else ''}"
         )
-    curves = finite_array(array, "probabilities").astype(np.float64)
+    curves = finite_array(array, "probabilities")
     wrong = (curves < -ROUNDING) | (curves > 1.0 + ROUNDING)
     if wrong.any():
         i, j = np.argwhere(wrong)[0].tolist()

@@ -189,9 +189,8 @@ class LatentProcess:
     @property
     def divergence(self) -> float:
         """The Kullback-Leibler divergence of v from N(0, I)."""
-        return float(self.mean @ self.mean + self.scale @ self.scale - self.mean.size) / 2.0 - float(
-            np.log(self.scale).sum()
-        )
+        squares = float(self.mean @ self.mean + self.scale @ self.scale - self.mean.size)
+        return squares / 2.0 - float(np.log(self.scale).sum())
 
     def moments(self, inputs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean less the prior, and variance, of the function at inputs (g,)."""
