@@ -127,7 +127,7 @@ class QuantileForecast(FinitePredictions):
     def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> Faults | None:
         from caltest.predictions.faults.classes.ordered import QuantileFaults
 
-        return QuantileFaults(self, weights, among)
+        return QuantileFaults(self, weights, among=among)
 
     def claims(self, targets: Array) -> Checks:
         return of_quantiles(self.levels, self.values, targets)

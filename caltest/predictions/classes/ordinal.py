@@ -89,7 +89,7 @@ class Ordinal(Categorical):
     def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> Faults | None:
         from caltest.predictions.faults.classes.ordered import OrderedFaults
 
-        return OrderedFaults(self, weights, among) if self.n_classes > 2 else super().faults(weights)
+        return OrderedFaults(self, weights, among=among) if self.n_classes > 2 else super().faults(weights)
 
     def energy_distances(self, other: Self) -> FloatArray:
         roots = np.sqrt(2.0 * np.diff(self._positions))

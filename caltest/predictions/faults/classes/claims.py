@@ -2,12 +2,12 @@
 
 from functools import cached_property
 from math import floor, log10, sqrt
+from typing import Any
 
 import numpy as np
 import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray
-from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
 from caltest.predictions.faults.classes.several import Frequency, Random, Temperature
 from caltest.predictions.faults.fault import Fit, Rows, about, cosines, half_periods, percents, ranks
@@ -28,18 +28,12 @@ WINDOW_CHOICES = 20
 class BinaryView(ClassView):
     """Claims, the probabilities of class 1, their ranks, and windows of these."""
 
-    def __init__(
-        self,
-        law: FinitePredictions,
-        weights: FloatArray | None,
-        sizes: FloatArray | None,
-        stored: FloatArray | None = None,
-    ) -> None:
-        super().__init__(law, weights, sizes=sizes, stored=stored)
-        self.n_observations = self.n if sizes is None else sizes.sum()
+    def __init__(self, *data: Any, **settings: Any) -> None:
+        super().__init__(*data, **settings)
+        self.n_observations = self.n if self.sizes is None else self.sizes.sum()
         self.claims = self.p[:, 1]
-        self.ranks = ranks(self.claims, sizes)
-        self.cosines = cosines(self.claims, N_COSINES, sizes)
+        self.ranks = ranks(self.claims, self.sizes)
+        self.cosines = cosines(self.claims, N_COSINES, self.sizes)
         self.log_odds = self.logs[:, 1] - self.logs[:, 0]
         self.windows = [
             (float(start), float(start) + width)
@@ -106,15 +100,11 @@ class BinaryFaults(LabelFaults):
 
     are_sums = True
 
-    def __init__(
-        self,
-        law: FinitePredictions,
-        weights: FloatArray | None = None,
-        sizes: FloatArray | None = None,
-        stored: FloatArray | None = None,
-    ) -> None:
-        self.view = view = BinaryView(law, weights, sizes, stored)
-        self.weights = view.weights
+    view: BinaryView
+    view_type = BinaryView
+
+    def _fill(self) -> None:
+        view = self.view
         self.kinds = (
             Claims(view),
             Temperature(view),

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -331,9 +331,26 @@ class LabelFaults(Faults):
     are_sums: ClassVar[bool] = False
     """Whether all rows are functions of what ``Seen`` has, and the predictions can be cells of some sizes."""
 
+    view_type: ClassVar[type[ClassView]] = ClassView
+
+    def __init__(
+        self,
+        law: FinitePredictions,
+        weights: FloatArray | None = None,
+        sizes: FloatArray | None = None,
+        *,
+        among: FinitePredictions | None = None,
+        stored: FloatArray | None = None,
+    ) -> None:
+        """For cells of some sizes, ranks among other predictions, or corrected probabilities, if these are given."""
+        others = None if among is None else ClassView(among, None)
+        self.view = self.view_type(law, weights, sizes=sizes, among=others, stored=stored)
+        self.weights, self.is_corrected = self.view.weights, stored is not None
+        self._fill()
+
     @abstractmethod
-    def __init__(self, law: Any, weights: FloatArray | None = None, *, stored: FloatArray | None = None) -> None:
-        """With other probabilities than those of the law, if they are given."""
+    def _fill(self) -> None:
+        """Set ``kinds`` and ``compared``."""
 
     def seen(self, targets: Array) -> Labels:
         return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))

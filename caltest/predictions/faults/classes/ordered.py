@@ -4,12 +4,12 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from math import exp
+from typing import Any
 
 import numpy as np
 import scipy
 
 from caltest._basics.numerics import FloatArray
-from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import (
     CORRECTED,
     ClassFault,
@@ -124,14 +124,8 @@ class OrderedFaults(ClassFaults):
 
     are_sums = False
 
-    def __init__(
-        self,
-        law: FinitePredictions,
-        weights: FloatArray | None = None,
-        among: FinitePredictions | None = None,
-        stored: FloatArray | None = None,
-    ) -> None:
-        super().__init__(law, weights, among=among, stored=stored)
+    def _fill(self) -> None:
+        super()._fill()
         view = self.view
         latent = Latent(view, _moments(view), None if view.among is None else _moments(view.among))
         self.kinds = (*self.kinds, *latent.kinds, Step(view))
@@ -234,24 +228,18 @@ class Step(ClassFault):
 class QuantileFaults(LabelFaults):
     """Shift and scale behind the intervals, everywhere, in halves and on one side, single levels, and coverage."""
 
-    def __init__(
-        self,
-        law: QuantileForecast,
-        weights: FloatArray | None = None,
-        among: QuantileForecast | None = None,
-        stored: FloatArray | None = None,
-    ) -> None:
-        self.view = view = ClassView(law, weights, stored=stored)
-        self.weights = view.weights
-        levels = law.levels
-        latent = Latent(view, _middles_and_widths(law), None if among is None else _middles_and_widths(among))
+    def _fill(self) -> None:
+        view, law = self.view, self.view.law
+        assert isinstance(law, QuantileForecast)
+        among = None if view.among is None else _middles_and_widths(view.among.law)
+        latent, levels = Latent(view, _middles_and_widths(law), among), law.levels
         self.kinds = (*latent.kinds, OneSide(latent))
-        if stored is None:  # Quantiles that are corrected have other levels, which differ between predictions.
+        if not self.is_corrected:  # Quantiles that are corrected have other levels, which differ between predictions.
             self.kinds += (Level(levels), *([Coverage(levels)] if central_pairs(levels) else []))
         self.compared = (totals(view), *latent.compared)
 
 
-def _middles_and_widths(law: QuantileForecast) -> Named:
+def _middles_and_widths(law: Any) -> Named:
     values = law.values
     with np.errstate(over="ignore"):
         width = values[:, -1] - values[:, 0]

@@ -7,7 +7,6 @@ from operator import attrgetter
 import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray
-from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import (
     FLOOR,
     ClassFault,
@@ -30,18 +29,8 @@ class ClassFaults(LabelFaults):
 
     are_sums = True
 
-    def __init__(
-        self,
-        law: FinitePredictions,
-        weights: FloatArray | None = None,
-        sizes: FloatArray | None = None,
-        among: FinitePredictions | None = None,
-        *,
-        stored: FloatArray | None = None,
-    ) -> None:
-        others = None if among is None else ClassView(among, None)
-        self.view = view = ClassView(law, weights, sizes=sizes, among=others, stored=stored)
-        self.weights, size = view.weights, view.chosen.size
+    def _fill(self) -> None:
+        view, size = self.view, self.view.chosen.size
         self.kinds = (
             Temperature(view),
             TemperatureOfTop(view, view.k),
