@@ -14,6 +14,9 @@ from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_predictions, as_sample
 
+TOLERANCE = 1e-12
+"""Error of the kernel below which no more landmarks are taken."""
+
 ROWS = 2048
 """Points whose kernel values are computed together."""
 
@@ -37,9 +40,9 @@ class KernelSpectrum:
     """Largest error of a ``k(x_i, x_i)``."""
 
     @classmethod
-    def of(cls, points: FloatArray, gamma: float, tolerance: float, max_rank: int) -> tuple[Self, FloatArray]:
+    def of(cls, points: FloatArray, gamma: float, max_rank: int) -> tuple[Self, FloatArray]:
         """The spectrum of points (n, d), and U (n, r). Time O(n r (d + r)), memory O(n r)."""
-        columns, pivots, residual = pivoted_cholesky(points, gamma, tolerance, max_rank)
+        columns, pivots, residual = pivoted_cholesky(points, gamma, max_rank)
         orthogonal, triangle = np.linalg.qr(columns.T)
         inner, roots, right = np.linalg.svd(triangle)
         factor = np.tril(columns[:, pivots].T)
@@ -55,9 +58,7 @@ class KernelSpectrum:
         return vectors
 
 
-def pivoted_cholesky(
-    points: FloatArray, gamma: float, tolerance: float, max_rank: int
-) -> tuple[FloatArray, IntArray, float]:
+def pivoted_cholesky(points: FloatArray, gamma: float, max_rank: int) -> tuple[FloatArray, IntArray, float]:
     """Columns F' (r, n) with K = F F' up to the largest error on the diagonal, the pivots (r,), and that error."""
     n = len(points)
     columns = np.empty((min(max_rank, n), n))
@@ -65,7 +66,7 @@ def pivoted_cholesky(
     errors = np.ones(n)
     for rank in range(len(columns)):
         pivot = int(np.argmax(errors))
-        if errors[pivot] <= tolerance:
+        if errors[pivot] <= TOLERANCE:
             return columns[:rank], pivots[:rank], float(errors[pivot])
         column = gaussian_kernel(points[pivot : pivot + 1], points, gamma)[0]
         column -= columns[:rank, pivot] @ columns[:rank]
@@ -95,7 +96,7 @@ class CalibrationData:
     points: FloatArray
     outcomes: IntArray
     deviations: FloatArray
-    _projected: dict[tuple[float, float, int], tuple[KernelSpectrum, FloatArray]] = field(
+    _projected: dict[tuple[float, int], tuple[KernelSpectrum, FloatArray]] = field(
         default_factory=dict, init=False, repr=False
     )
 
@@ -123,13 +124,12 @@ class CalibrationData:
         """The observations at an index."""
         return type(self)(self.points[index], self.outcomes[index], self.deviations[index])
 
-    def projected(self, gamma: float, tolerance: float, max_rank: int) -> tuple[KernelSpectrum, FloatArray]:
+    def projected(self, gamma: float, max_rank: int) -> tuple[KernelSpectrum, FloatArray]:
         """Spectrum of the Gaussian kernel of the points, and ``U'D`` (r, d), computed once for all that need them."""
-        key = (gamma, tolerance, max_rank)
-        if key not in self._projected:
-            spectrum, left = KernelSpectrum.of(self.points, *key)
-            self._projected[key] = spectrum, left.T @ self.deviations
-        return self._projected[key]
+        if (gamma, max_rank) not in self._projected:
+            spectrum, left = KernelSpectrum.of(self.points, gamma, max_rank)
+            self._projected[gamma, max_rank] = spectrum, left.T @ self.deviations
+        return self._projected[gamma, max_rank]
 
 
 def points_of(predictions: Predictions) -> FloatArray:

@@ -224,9 +224,6 @@ def _on_line(bandwidths: tuple[float, ...], data: CalibrationData) -> Fits:
     return Fits(forms)
 
 
-TOLERANCE = 1e-12
-"""Error of the kernel below which no more landmarks are taken."""
-
 SMALL_ERROR = 1e-3
 """Error of the kernel that no note mentions."""
 
@@ -258,7 +255,7 @@ class _RidgeErrorFunction(ErrorFunction):
         return f"{self.name}, gamma {self.gamma:g}"
 
     def fits(self, data: CalibrationData) -> Fits:
-        spectrum, projections = data.projected(self.gamma, TOLERANCE, self.max_rank)
+        spectrum, projections = data.projected(self.gamma, self.max_rank)
         added = [c * len(data) ** self.power for c in self.grid(data.dimension)]
         notes: tuple[str, ...] = ()
         if spectrum.residual > SMALL_ERROR:

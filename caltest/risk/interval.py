@@ -12,7 +12,7 @@ from caltest._results.values import ConfidenceInterval
 from caltest._validation import at_least, fraction, whole_number
 from caltest.predictions.convert import as_sample
 from caltest.risk.base import CalibrationData, KernelSpectrum
-from caltest.risk.functions import MAX_RANK, TOLERANCE
+from caltest.risk.functions import MAX_RANK
 
 GAMMAS = 1.0, 4.0, 16.0
 """Of the kernels ``exp(-gamma |x - x'|**2)`` that are tried."""
@@ -104,7 +104,7 @@ def squared_error_interval(
     at_least(len(data), FEWEST, "an interval for the squared error")
     best, forms = np.inf, []
     for gamma in GAMMAS:
-        spectrum, left = KernelSpectrum.of(data.points, gamma, TOLERANCE, rank)
+        spectrum, left = KernelSpectrum.of(data.points, gamma, rank)
         shrunk = [spectrum.roots**2 / (spectrum.roots**2 + one * len(data)) for one in REGULARISATIONS]
         losses = _losses(data.deviations, left, np.array(shrunk))
         if losses.min() < best:

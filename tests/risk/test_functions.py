@@ -304,13 +304,13 @@ def test_incomplete_cholesky_decomposition():
     exact = gaussian_kernel(p, p, 1.0)
     assert exact == pytest.approx(kernel(p, p, 1.0), abs=1e-14)
     for max_rank in (1, 5, 40):
-        columns, pivots, residual = pivoted_cholesky(p, 1.0, 1e-12, max_rank)
+        columns, pivots, residual = pivoted_cholesky(p, 1.0, max_rank)
         assert columns.shape == (max_rank, 100)
         assert len(set(pivots)) == max_rank
         errors = np.diag(exact - columns.T @ columns)
         assert residual == pytest.approx(errors.max(), abs=1e-12)
         assert np.linalg.eigvalsh(exact - columns.T @ columns).min() > -1e-12
-    spectrum, left = KernelSpectrum.of(p, 1.0, 1e-12, 300)
+    spectrum, left = KernelSpectrum.of(p, 1.0, 300)
     assert spectrum.residual <= 1e-12
     assert (left * spectrum.roots**2) @ left.T == pytest.approx(exact, abs=1e-10)
     assert spectrum.vectors(p) == pytest.approx(left * spectrum.roots, abs=1e-6)

@@ -51,9 +51,9 @@ def between(low: FloatArray, high: FloatArray) -> FloatArray:
     return np.asarray(np.where(middle < high, middle, low))
 
 
-def mid_points(edges: FloatArray, low: float, high: float) -> FloatArray:
-    """Mid-points (b,) of the bins with inner edges (b - 1,) that cover [low, high]."""
-    ends = np.concatenate([[low], edges, [high]])
+def mid_points(edges: FloatArray) -> FloatArray:
+    """Mid-points (b,) of the bins of [0, 1] with inner edges (b - 1,)."""
+    ends = np.concatenate([[0.0], edges, [1.0]])
     return np.asarray((ends[:-1] + ends[1:]) / 2.0)
 
 
@@ -103,7 +103,7 @@ class HistogramBinning(ProbabilityCalibrator):
         bins = np.searchsorted(edges, p)
         sizes = np.bincount(bins, minlength=edges.size + 1)
         events = np.bincount(bins, labels, minlength=edges.size + 1)
-        values = np.where(sizes > 0, events / np.maximum(sizes, 1), mid_points(edges, 0.0, 1.0))
+        values = np.where(sizes > 0, events / np.maximum(sizes, 1), mid_points(edges))
         return StepMap(self.input, 2, on="probabilities", edges=edges, values=values)
 
 
@@ -193,7 +193,7 @@ def _posterior(edges: FloatArray, values: FloatArray, counts: IntArray, events: 
     """Log marginal likelihood of a binning, and posterior mean of the frequency in each of its bins (b,)."""
     starts = np.concatenate([[0], np.searchsorted(values, edges, side="right")])
     n, m = np.add.reduceat(counts, starts).astype(np.float64), np.add.reduceat(events, starts)
-    centres, share = mid_points(edges, 0.0, 1.0), STRENGTH / n.size
+    centres, share = mid_points(edges), STRENGTH / n.size
     a, b = np.maximum(share * centres, SMALLEST), np.maximum(share * (1.0 - centres), SMALLEST)
     terms = gammaln(share) - gammaln(n + share) + gammaln(m + a) - gammaln(a) + gammaln(n - m + b) - gammaln(b)
     return float(terms.sum()), (m + a) / (n + share)
