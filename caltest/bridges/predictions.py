@@ -24,8 +24,8 @@ def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, vari
           a ``SurvivalCurve`` at these.
         - A model of ngboost, or what its ``pred_dist`` returns.
         - A distribution of skpro: ``Normal``, ``Laplace``, ``LogNormal`` or ``Poisson``.
-        - ``InferenceData`` of ArviZ, or a ``DataTree``, with a ``variable`` of its group ``posterior_predictive``: an
-          ``Ensemble`` of all draws.
+        - ``InferenceData`` of ArviZ, or a ``DataTree``, with a ``variable`` of its group ``predictions``, which are of
+          new rows, or without that group of ``posterior_predictive``: an ``Ensemble`` of all draws.
         - Frozen distributions of scipy.stats and torch, and all else that ``ct.calibration_test`` takes.
     data
         New rows for models, as their ``predict`` takes them, which were not used in the fit; required for them.
@@ -141,11 +141,15 @@ def _of_skpro(forecast: Any) -> Predictions:
 
 
 def _of_arviz(data: Any, variable: str | None) -> Predictions:
-    group = data["posterior_predictive"]
+    kind = next((one for one in ("predictions", "posterior_predictive") if one in data), None)
+    if kind is None:
+        found = ", ".join(getattr(data, "children", None) or data.groups()) or "none"
+        raise ValueError(f"model: got groups {found}, wanted predictions or posterior_predictive, draws of outcomes")
+    group = data[kind]
     names = list(group.data_vars)
     if variable is None and len(names) == 1:
         variable = names[0]
     if variable not in names:
-        raise ValueError(f"variable: got {variable!r}, wanted one of posterior_predictive: {', '.join(names)}")
+        raise ValueError(f"variable: got {variable!r}, wanted one of {kind}: {', '.join(names)}")
     draws = group[variable].transpose(..., "chain", "draw").to_numpy()
     return Ensemble(draws.reshape(-1, draws.shape[-2] * draws.shape[-1]))

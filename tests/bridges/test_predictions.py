@@ -171,6 +171,21 @@ def test_posterior_predictive_draws():
     np.testing.assert_array_equal(found.members, np.sort(draws.reshape(100, 30).T))
     with pytest.raises(ValueError, match="variable: got None, wanted one of posterior_predictive: y, z"):
         predictions_of(data)
+    data.add_groups(predictions={"y": draws[:, :, :5]})
+    np.testing.assert_array_equal(predictions_of(data).members, np.sort(draws[:, :, :5].reshape(100, 5).T))
+    with pytest.raises(ValueError, match="model: got groups observed_data, wanted predictions or posterior_predictive"):
+        predictions_of(arviz.from_dict(observed_data={"y": draws[0, 0]}))
+
+
+def test_groups_of_a_tree():
+    xarray = library("xarray")
+    draws = RNG.normal(size=(4, 25, 30))
+    group = xarray.Dataset({"y": (("chain", "draw", "row"), draws)})
+    few = group.isel(row=slice(5))
+    tree = xarray.DataTree.from_dict({"posterior_predictive": group, "predictions": few})
+    np.testing.assert_array_equal(predictions_of(tree).members, np.sort(draws[:, :, :5].reshape(100, 5).T))
+    with pytest.raises(ValueError, match="model: got groups prior, wanted"):
+        predictions_of(xarray.DataTree.from_dict({"prior": group}))
 
 
 def test_labelled_arrays():
