@@ -166,7 +166,13 @@ ROWS = [
     family_row("poisson", "Poisson"),
     family_row("negative binomial", "NegativeBinomial"),
     family_row("ordinal", f"Ordinal, {LEVELS} classes"),
-    Row("import", "import", imports("caltest", "numpy", "numba", "caltest.default_test"), (IMPORTS,), (longer(1),)),
+    Row(
+        "import",
+        "import of all that the default test needs",
+        imports("caltest", "numpy", "numba", "caltest.default_test"),
+        (IMPORTS,),
+        (longer(1),),
+    ),
     Row("first-cold", "first test, nothing compiled", first_test(True), (), (seconds(15),), in_quick=False),
     Row("first-warm", "first test, compiled before", first_test(False), (), (seconds(1.5),)),
 ]
