@@ -1,8 +1,13 @@
 """``llms.txt``, the index of the pages for assistants, and the text of each page beside its HTML."""
 
+import ast
+import inspect
 import shutil
+from functools import reduce
 from pathlib import Path
 from typing import Any
+
+from reference import pages
 
 import caltest
 
@@ -25,7 +30,48 @@ def write_llms(app: Any, error: Exception | None) -> None:
         shutil.copy(path, Path(app.outdir) / f"{name}.md")
         lines.append(f"- [{app.env.titles[name].astext()}]({name}.md)")
     lines.append("\n## Public names\n")
-    for name in sorted(one for one in caltest.__all__ if not one.startswith("_")):
-        doc = (getattr(caltest, name).__doc__ or "").strip().splitlines()
-        lines.append(f"- `ct.{name}`: {doc[0] if doc else ''}")
+    for name, thing in public_things():
+        (Path(app.outdir) / "api" / "names" / f"{name}.md").write_text(text_of(name, thing))
+        lines.append(f"- [{name}](api/names/{name}.md): {first_line(thing)}")
+    lines.append("\n## Pictures\n")
+    for path in sorted((Path(app.srcdir) / "pictures").glob("plot_*.py")):
+        title, text = text_of_picture(path)
+        (Path(app.outdir) / "gallery" / f"{path.stem}.md").write_text(text)
+        lines.append(f"- [{title}](gallery/{path.stem}.md)")
     (Path(app.outdir) / "llms.txt").write_text("\n".join(lines) + "\n")
+
+
+def public_things() -> list[tuple[str, Any]]:
+    """All names of the API reference, with what they stand for."""
+    names = sorted(name for _, listed in pages().values() for name in listed)
+    return [(name, reduce(getattr, name.split(".")[1:], caltest)) for name in names]
+
+
+def first_line(thing: Any) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def text_of(name: str, thing: Any) -> str:
+    """Signature and docstring, and those of the public methods of a class."""
+    parts = [f"# {name}", call(name.rpartition(".")[2], thing), inspect.getdoc(thing) or ""]
+    if inspect.isclass(thing):
+        for method, function in inspect.getmembers(thing, inspect.isroutine):
+            if not method.startswith("_") and (getattr(function, "__module__", None) or "").startswith("caltest"):
+                parts += [f"## {name}.{method}", call(method, function), inspect.getdoc(function) or ""]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def call(name: str, thing: Any) -> str:
+    """As it is written in code; warnings, which nobody calls, have no signature."""
+    if not callable(thing) or (inspect.isclass(thing) and issubclass(thing, BaseException)):
+        return ""
+    return f"```python\n{name}{inspect.signature(thing)}\n```"
+
+
+def text_of_picture(path: Path) -> tuple[str, str]:
+    """The title of a picture, and its page: words and code."""
+    source = path.read_text()
+    title, _, words = (ast.get_docstring(ast.parse(source)) or "").strip().partition("\n")
+    code = source.split('"""', 2)[2].strip()
+    words = words.lstrip("=\n").strip()
+    return title, "\n\n".join(filter(None, [f"# {title}", words, f"```python\n{code}\n```"])) + "\n"

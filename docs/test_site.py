@@ -121,4 +121,5 @@ def test_every_link_leads_somewhere():
 def test_assistants_have_an_index_of_the_pages():
     listed = re.findall(r"\]\((.+?\.md)\)", (SITE / "llms.txt").read_text())
     assert {"start.md", "concepts/noise-floor.md", "how-to/ensembles.md"} <= set(listed)
+    assert {"api/names/caltest.calibration_test.md", "gallery/plot_evidence.md"} <= set(listed)
     assert all((SITE / name).read_text().startswith("#") for name in listed)
