@@ -51,6 +51,7 @@ def test_version_is_the_same_everywhere():
     assert PROJECT["version"] == ct.__version__ == citation["version"]
     assert citation["license"] == PROJECT["license"]
     assert f"## {ct.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"version = {{{ct.__version__}}}" in (ROOT / "docs" / "cite.md").read_text()
 
 
 def test_workflows_pin_their_actions():
