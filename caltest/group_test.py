@@ -29,7 +29,7 @@ from caltest._results.report import (
     pvalue_phrase,
     undecided,
 )
-from caltest._results.tables import STANDS_OUT, Bar, Page
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import Finding, Stored, impossible
 from caltest._validation import CalledWithData, fraction, same_length, switch
 from caltest._validation.columns import refuse_outcomes
@@ -177,21 +177,26 @@ class GroupCalibrationTestResult(Stored):
             "Estimator": self.estimator,
             "Reproduce": f"rng={self.seed}",
         }
-        return Page(self.test, found, [""], self._table(alpha), [""], what, notes=self.notes)
+        return Page(self.test, found, [""], Grid(self._table(alpha)), [""], what, notes=self.notes)
 
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue)
         return f"<{self.test}: {p} ({self.pvalue_kind}), {len(self.groups)} groups, n = {self.n}>"
 
-    def _table(self, alpha: float) -> list[str]:
-        """A line for each group, with a finding where it is rejected."""
-        width = max(5, *(len(group.name) for group in self.groups))
-        lines = [f"{'Group':<{width}}{'n':>8}{'estimate':>12}{'z':>8}{'p-value':>10}{'adjusted':>10}"]
+    def table(self) -> Table:
+        """A line for each group, with a finding where it is rejected at the 5 % level."""
+        return self._table(STANDS_OUT)
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        return [{**entries_of(one), "finding": str(one.finding or "")} for one in self.groups]
+
+    def _table(self, alpha: float) -> Table:
+        rows = [["group", "n", "estimate", "z", "p-value", "adjusted", "what is wrong"]]
         for one in self.groups:
-            numbers = f"{one.estimate:>12.4g}{one.z:>z8.2f}{format_pvalue(one.pvalue):>10}"
-            why = f"  {one.finding}" if one.adjusted <= alpha and one.finding else ""
-            lines.append(f"{one.name:<{width}}{one.n:>8}{numbers}{format_pvalue(one.adjusted):>10}{why}")
-        return lines
+            pvalues = format_pvalue(one.pvalue), format_pvalue(one.adjusted)
+            why = str(one.finding or "") if one.adjusted <= alpha else ""
+            rows.append([one.name, str(one.n), f"{one.estimate:.4g}", f"{one.z:z.2f}", *pvalues, why])
+        return rows
 
 
 FEW = 32

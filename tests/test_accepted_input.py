@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from printed import unfolded
 
 import caltest as ct
 from caltest._loops import rows
@@ -307,7 +308,7 @@ def test_rows_off_by_more_are_renormalised_and_said_to_be(factor, off):
     assert np.array_equal(ct.Categorical(p).probabilities, p / p.sum(axis=1, keepdims=True))
     result = ct.calibration_test(p, Y, n_resamples=19, rng=0)
     assert result.notes == (note,)
-    assert f"Note: {note}" in str(result).splitlines()
+    assert f"Note: {note}" in unfolded(result).splitlines()
     assert result.to_dict()["notes"] == [note]
 
 
@@ -467,4 +468,4 @@ def test_outcomes_of_probability_0_are_named():
     p = np.array([[0.0, 0.5, 0.5], [0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
     result = ct.MonteCarloTest(ct.ECE(), n_resamples=19)(p, [0, 1, 2], rng=0)
     assert result.notes[0].startswith("2 of 3 outcomes had predicted probability 0 (row 0, 2); calibrated predictions")
-    assert "Note: 2 of 3 outcomes" in str(result)
+    assert "Note: 2 of 3 outcomes" in unfolded(result)

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from printed import unfolded
 
 import caltest as ct
 
@@ -409,7 +410,7 @@ def test_median_bandwidth_that_does_not_exist(call, message):
 def test_default_bandwidth_of_mostly_equal_predictions():
     result = run(MOSTLY_EQUAL)
     assert result.notes[0].startswith("more than half of the pairs of predictions are identical; the bandwidth is")
-    assert f"Note: {result.notes[0]}" in str(result)
+    assert f"Note: {result.notes[0]}" in unfolded(result)
 
 
 @pytest.mark.parametrize("metric", ["TV", None, ct.TotalVariation, TV], ids=["text", "None", "class", "kernel"])

@@ -2,6 +2,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 
@@ -72,7 +73,7 @@ def test_with_a_lag_each_set_of_rows_that_are_so_far_apart_is_tested():
             pvalues = [min(1.0, 3.0 * one.pvalue) for one in best.components]
             assert [one.pvalue for one in found.components] == pytest.approx(pvalues)
             assert (found.n, found.pvalue_kind) == (60, "bound")
-            assert "n = 60 (20 used)" in str(found)
+            assert "n = 60 (20 used)" in unfolded(found)
 
 
 def test_rows_without_an_outcome_keep_their_place_in_a_lag():

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from contracts import new_estimators, newcomers, takes
 from examples import example, pair_of_example
+from printed import unfolded
 from public import CLASSES as PUBLIC_CLASSES, OWN, classes_of
 from scipy import stats
 
@@ -392,7 +393,7 @@ def test_estimators(name):
     assert resolved.estimate(sample) == pytest.approx(found), f"{name}.estimate: another number than the call gives"
     result = ct.MonteCarloTest(estimator, B)(predictions, targets, rng=1)
     assert 0.0 < result.pvalue <= 1.0
-    assert estimator.describe(predictions) in str(result)
+    assert estimator.describe(predictions) in unfolded(result)
 
 
 @each(NEW_ESTIMATORS)

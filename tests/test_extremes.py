@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 
@@ -153,7 +154,7 @@ def test_constant_predictions_have_an_answer(predictions):
     y = predictions.sample(rng=3)
     result = ct.calibration_test(predictions, y, n_resamples=99, rng=1)
     assert result.pvalue > 0.01
-    assert "all predictions are identical, so that every bandwidth gives the same kernel" in str(result)
+    assert "all predictions are identical, so that every bandwidth gives the same kernel" in unfolded(result)
     assert {one.name for one in result.components} >= {"kernel error"}
     assert ct.OmnibusTest(n_resamples=99)(predictions, y, rng=1).pvalue == result.pvalue
     groups = ct.calibration_by_group(predictions, y, np.arange(N) % 2, n_resamples=19, rng=1)

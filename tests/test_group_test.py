@@ -4,6 +4,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from printed import unfolded
 from samples import TV, W2, samples
 
 import caltest as ct
@@ -43,10 +44,11 @@ def test_the_wrong_group_is_found(biased):
     assert "occurs more often than predicted" in result["y"].finding.words
     assert all(one.adjusted >= one.pvalue for one in result.groups)
     assert [one.adjusted for one in result.groups] == sorted(one.adjusted for one in result.groups)
-    text = str(result)
+    text = unfolded(result)
     assert "P(Y = 1 | p, G) = p" in text
     assert "calibrated in every group" in text
-    assert len([line for line in text.splitlines() if line.startswith(("x ", "y ", "z "))]) == 3
+    assert len([line for line in str(result).splitlines() if line.startswith(("  x ", "  y ", "  z "))]) == 3
+    assert [row[-1] == "" for row in result.table()[1:]] == [False, True, True]
     assert json.loads(json.dumps(result.to_dict()))["groups"][0]["name"] == "y"
     assert repr(result) == "<GroupCalibrationTest: p = 0.005 (exact), 3 groups, n = 600>"
     with pytest.raises(KeyError):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from printed import unfolded
 from scipy.stats import binom
 
 import caltest as ct
@@ -32,7 +33,7 @@ def test_the_worst_label_is_named_with_its_rates():
         f"label 7: claimed {100 * p[:, 7].mean():.1f} %, observed {100 * y[:, 7].mean():.1f} %"
     )
     assert "label 7 occurs more often than predicted" in result.finding.words
-    assert "1 of 20 labels: 7" in str(result)
+    assert "1 of 20 labels: 7" in unfolded(result)
 
 
 @pytest.mark.usefixtures("without_findings")

@@ -16,7 +16,7 @@ from caltest._results.report import (
     sentence_of,
     undecided,
 )
-from caltest._results.tables import Bar, Table, TabularResult, entries_of
+from caltest._results.tables import Bar, Table, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
 from caltest._validation import fraction
 
@@ -55,7 +55,7 @@ class ComponentResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationTestResult(TabularResult, Stored):
+class CalibrationTestResult(Stored):
     """What a calibration test found. Printing it gives a report; ``to_dict()`` is ready for JSON.
 
     Attributes
@@ -150,6 +150,10 @@ class CalibrationTestResult(TabularResult, Stored):
 
     assumes: str = ASSUMPTIONS
     pvalue_otherwise: float | None = None
+
+    no_picture = (
+        "its p-value is that of a formula; draw the data, as plots.reliability_diagram(p, y, result=result) does"
+    )
 
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """Interval for the squared calibration error, or for the difference of two, from the standard error.
@@ -256,6 +260,8 @@ class CalibrationTestResult(TabularResult, Stored):
 
         Pictures of the data take it as their ``result=``: ``plots.reliability_diagram(p, y, result=result)``.
         """
+        if not self.bars() and self.null_distribution is None:
+            raise TypeError(f"plot: there is no picture of {self.test}: {self.no_picture}")
         plots: Any = import_module("caltest.plots")
         return (plots.forest if self.bars() else plots.null_histogram)(self, **settings)
 

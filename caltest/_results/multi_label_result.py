@@ -6,16 +6,13 @@ from typing import Any
 
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent, shares_of
-from caltest._results.report import at_level, first_of, format_pvalue, pvalues_of
+from caltest._results.report import LISTED, at_level, first_of, format_pvalue, pvalues_of
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
 
 NAMED = 3
 """Labels that the reason names."""
-
-LISTED = 10
-"""Labels that the report has a line for, and names that the verdict lists."""
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,10 @@ EXCLUDED = "an outcome occurred to which probability 0 was given"
 def format_pvalue(pvalue: float, otherwise: float | None = None) -> str:
     """Three significant digits, in scientific notation below 1e-4; never 0 or 1 by rounding.
 
-    ``0 (impossible)`` where an outcome of predicted probability 0 makes it 0 and that of the other rows is
-    ``otherwise``.
+    ``0`` where an outcome of predicted probability 0 makes it that, and that of the other rows is ``otherwise``.
     """
     if otherwise is not None:
-        return "0 (impossible)"
+        return "0"
     if pvalue < 1e-300:
         return "< 1e-300"
     if 0.9995 <= pvalue < 1.0:
@@ -31,8 +30,10 @@ def format_pvalue(pvalue: float, otherwise: float | None = None) -> str:
 
 
 def pvalue_phrase(pvalue: float, is_bound: bool = False, otherwise: float | None = None) -> str:
-    """``p = 0.042``, for bounds ``p <= 0.042``, and ``p < 1e-300``."""
-    text = format_pvalue(pvalue, otherwise)
+    """``p = 0.042``, for bounds ``p <= 0.042``, and ``p < 1e-300``; of impossible outcomes it says so."""
+    if otherwise is not None:
+        return "p = 0, an impossible outcome"
+    text = format_pvalue(pvalue)
     if is_bound and text[0] == ">":
         return "p <= 1"
     return f"p {text}" if text[0] in "<>" else f"p {'<=' if is_bound else '='} {text}"
@@ -255,6 +256,10 @@ def _features(result: Any, alpha: float) -> str | None:
         )
     words = [f"{one.name}: {one.words or 'wrong'} (adjusted {pvalue_phrase(one.adjusted)})" for one in found]
     return first_of(words, MOST, "; ")
+
+
+LISTED = 10
+"""Names that a verdict lists, and labels that a report has a line for."""
 
 
 def first_of(parts: Sequence[str], most: int, separator: str) -> str:

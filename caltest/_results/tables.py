@@ -1,10 +1,10 @@
 """Tables as text, markdown, LaTeX, HTML and data frames, and pages of them."""
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib import import_module
+from itertools import zip_longest
 from textwrap import wrap
 from typing import Any, NamedTuple
 from unicodedata import category
@@ -12,8 +12,14 @@ from unicodedata import category
 Table = Sequence[Sequence[str]]
 """Rows of cells, the header first; the first column is text, the others are numbers."""
 
+WIDTH = 80
+"""Characters in a line of a report."""
+
 SENTENCE = 40
 """Numbers and names in a column have at most so many characters."""
+
+LONG = 24
+"""Characters of the longest word that folded columns keep whole."""
 
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
@@ -22,14 +28,49 @@ _LATEX = str.maketrans(
 )
 
 
-def aligned(table: Table) -> str:
-    """Columns of equal width: the first to the left, as sentences in the last one, the others to the right."""
-    widths = [max(len(row[c]) for row in table) for c in range(len(table[0]))]
-    sides = [str.ljust, *[str.rjust] * (len(widths) - 1)]
-    if widths[-1] > SENTENCE:
-        sides[-1] = str.ljust
-    lines = ((side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)) for row in table)
-    return "\n".join("  ".join(line).rstrip() for line in lines)
+def aligned(table: Table, width: int = WIDTH) -> list[str]:
+    """Lines of columns of equal width: the first and sentences to the left, the others to the right.
+
+    Where lines would be too long, cells are folded; columns that do not fit even so are below the others.
+    """
+    rows = [[in_a_line(cell) for cell in row] for row in table]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [str.ljust if c == 0 or one > SENTENCE else str.rjust for c, one in enumerate(widths)]
+    for step in range(3):
+        texts = zip(zip(*rows, strict=True), sides, strict=True)
+        least = [_least(column, side is str.ljust, step) for column, side in texts]
+        while _total(widths) > width and any(one > some for one, some in zip(widths, least, strict=True)):
+            widths[max(range(len(widths)), key=lambda c: widths[c] - least[c])] -= 1
+    shown, lines = [0], []
+    for c in range(1, len(widths) + 1):
+        if c == len(widths) or _total([widths[one] for one in (*shown, c)]) > width:
+            for row in rows:
+                lines += _row([(row[one], widths[one], sides[one]) for one in shown])
+            shown = [0]
+        shown.append(c)
+    return lines
+
+
+def _least(column: Sequence[str], is_text: bool, step: int) -> int:
+    """To which width a column is folded, words being whole: first headings and sentences, then names, then numbers."""
+    header, *body = column
+    is_whole = (step < 2 and not is_text) or (step == 0 and max(map(len, column)) <= SENTENCE)
+    words = [*header.split(), *body] if is_whole else " ".join(column).split()
+    return min(LONG, max(map(len, words), default=0)) + 2 * (is_text and not is_whole)
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + 2 * (len(widths) - 1)
+
+
+def _row(cells: Sequence[tuple[str, int, Callable[[str, int], str]]]) -> list[str]:
+    """The lines of a row from its cells, their widths and sides."""
+    folded = [_folded(cell, width, _hanging(cell) if side is str.ljust else "") for cell, width, side in cells]
+    lines = zip_longest(*folded, fillvalue="")
+    return [
+        "  ".join(side(one, width) for one, (_, width, side) in zip(line, cells, strict=True)).rstrip()
+        for line in lines
+    ]
 
 
 def markdown(table: Table, remarks: Sequence[str] = ()) -> str:
@@ -106,13 +147,9 @@ class Page(str):
 
     def __new__(cls, title: str, *parts: Part, notes: Sequence[str] = ()) -> "Page":
         """A title, parts below each other, and notes."""
-        new = super().__new__(cls, _text(title, parts, notes, None))
+        new = super().__new__(cls, _text(title, parts, notes))
         new.heading, new.parts, new.notes = title, parts, tuple(notes)
         return new
-
-    def wrapped(self, width: int) -> str:
-        """The text with lines of at most so many letters, but for tables."""
-        return _text(self.heading, self.parts, self.notes, width)
 
     def html(self) -> str:
         """A fragment without scripts or colours of its own, readable on light and dark ground.
@@ -125,26 +162,33 @@ class Page(str):
         return printable(f'<div class="caltest"><p><b>{escape(self.heading)}</b></p>{shown}{more}</div>')
 
 
-def _text(title: str, parts: Sequence[Part], notes: Sequence[str], width: int | None) -> str:
-    lines = [title, "-" * len(title)]
+def _text(title: str, parts: Sequence[Part], notes: Sequence[str]) -> str:
+    lines = [*_folded(title), "-" * min(len(title), WIDTH)]
     for part in parts:
         if isinstance(part, Grid):
-            lines += [f"  {line}" for line in aligned(part.rows).splitlines()]
+            lines += [f"  {line}" for line in aligned(part.rows, WIDTH - 2)]
         elif isinstance(part, Mapping):
             names = max([14, *(len(name) for name, text in part.items() if text is not None)])
             for name, text in part.items():
-                lines += [] if text is None else _folded(f"{name:<{names}} {text}", width, " " * (names + 1))
+                lines += [] if text is None else _folded(f"{name:<{names}} {text}", indent=" " * (names + 1))
         else:
-            lines += part
+            for line in part:
+                lines += _folded(line, indent=_hanging(line))
     for note in notes:
-        lines += _folded(f"Note: {note}", width, "      ")
-    return printable("\n".join(lines))
+        lines += _folded(f"Note: {note}", indent=" " * 6)
+    return "\n".join(lines)
 
 
-def _folded(line: str, width: int | None, indent: str) -> list[str]:
-    if width is None or len(line) <= width:
+def _hanging(line: str) -> str:
+    return " " * (len(line) - len(line.lstrip()) + 2)
+
+
+def _folded(text: str, width: int = WIDTH, indent: str = "") -> list[str]:
+    """Lines of at most a width, all but the first indented; at least one."""
+    line = in_a_line(text)
+    if len(line) <= width:
         return [line]
-    return wrap(line, width, subsequent_indent=indent, drop_whitespace=True, break_long_words=False)
+    return wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 FIRST = 3
@@ -178,21 +222,27 @@ def html_table(table: Table) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
 
 
-class TabularResult(ABC):
+class TabularResult:
     """A result with rows that can be exported."""
 
-    @abstractmethod
+    def bars(self) -> list[Bar]:
+        """Estimates with their intervals, for ``plots.forest``."""
+        return []
+
     def table(self) -> Table:
-        """Header and rows as text."""
+        """Header and rows as text, by default the bars."""
+        bars = self.bars()
+        rows = ([one.name, f"{one.estimate:.3g}", *_ends_of(one)] for one in bars)
+        return [["", bars[0].unit, "interval", bars[0].of_reference], *rows]
 
     def remarks(self) -> list[str]:
         """What to say below the table, wherever it is printed."""
         return []
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each of the ``rows``, by their names; of intervals the ends."""
-        result: Any = self
-        return [entries_of(row) for row in result.rows]
+        """Plain numbers and strings of each of the ``rows``, or else of the bars, by their names; of intervals ends."""
+        rows: Any = getattr(self, "rows", None)
+        return list(map(_entries_of_bar, self.bars())) if rows is None else list(map(entries_of, rows))
 
     def _page(
         self,
@@ -220,7 +270,18 @@ class TabularResult(ABC):
             pandas = import_module("pandas")
         except ImportError:
             raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
-        return pandas.DataFrame(self.row_entries()).set_index("name")
+        entries = self.row_entries()
+        return pandas.DataFrame(entries, columns=None if entries else ["name"]).set_index("name")
+
+
+def _ends_of(bar: Bar) -> list[str]:
+    interval = "" if bar.interval is None else " to ".join(f"{end:.3g}" for end in bar.interval)
+    return [interval, "" if bar.reference is None else f"{bar.reference:.3g}"]
+
+
+def _entries_of_bar(bar: Bar) -> dict[str, Any]:
+    low, high = bar.interval or (None, None)
+    return {"name": bar.name, "estimate": bar.estimate, "low": low, "high": high, bar.of_reference: bar.reference}
 
 
 def entries_of(row: Any) -> dict[str, Any]:

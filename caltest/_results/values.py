@@ -1,6 +1,6 @@
 """What results are made of, intervals, effect sizes and findings, and how they become dictionaries and back."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from html import escape
@@ -13,7 +13,7 @@ import numpy as np
 
 from caltest._basics.numerics import OwnErrstate
 from caltest._results.citations import entries
-from caltest._results.tables import Page
+from caltest._results.tables import Page, TabularResult
 from caltest._validation import one_of
 
 JACKKNIFE = "jackknife, normal limit"
@@ -190,13 +190,15 @@ SCHEMA = 1
 """Version of the form of the dictionaries; another one cannot be read."""
 
 
-class Stored(OwnErrstate):
+class Stored(TabularResult, OwnErrstate, ABC):
     """A result that becomes a dictionary of plain numbers, strings and lists, and is read back from it."""
 
     not_stored: ClassVar[tuple[str, ...]] = ()
     """Fields that are None in results that are read back."""
     picture: ClassVar[str] = ""
     """The function of ``caltest.plots`` that draws the result, or empty."""
+    no_picture: ClassVar[str] = ""
+    """Why there is no picture, where there is none."""
     derived: ClassVar[tuple[str, ...]] = ()
     """Properties that the dictionary has too."""
 
@@ -207,6 +209,10 @@ class Stored(OwnErrstate):
     def summary(self) -> str:
         """The report that ``print`` shows."""
 
+    @abstractmethod
+    def sentence(self) -> str:
+        """One sentence for a paper, or for whoever asks."""
+
     def __str__(self) -> str:
         return self.summary()
 
@@ -216,7 +222,7 @@ class Stored(OwnErrstate):
         Needs matplotlib. ``TypeError`` for results without a picture.
         """
         if not self.picture:
-            raise TypeError(f"plot: there is no picture of {type(self).__name__}")
+            raise TypeError(f"plot: there is no picture of {type(self).__name__}: {self.no_picture}")
         return getattr(import_module("caltest.plots"), self.picture)(self, **settings)
 
     def _repr_html_(self) -> str:

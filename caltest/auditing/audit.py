@@ -113,6 +113,20 @@ class Audit(Stored):
         rows += [(name, *(one[name] for one in cells)) for name in names if all(name in one for one in cells)]
         return tuple(rows)
 
+    no_picture = "those of its sections are in to_html()"
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        """The decision, its reason and the p-value of each model."""
+        names = "name", "decision", "reason"
+        return [
+            {name: getattr(one, name) for name in names} | {"pvalue": one.result.pvalue, "n": one.result.n}
+            for one in self.models
+        ]
+
+    def sentence(self) -> str:
+        """The decision about each model, and its reason."""
+        return " ".join(f"The decision about {one.name} is: {one.decision}; {one.reason}." for one in self.models)
+
     def summary(self) -> str:
         """All sections as text, the decision first."""
         parts: list[Part] = []

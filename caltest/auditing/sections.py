@@ -354,7 +354,7 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     if others:
         facts["Tried too"] = others[0]
     where = f"on held-out rows after {words} too" if is_left and result.pvalue <= LEVEL else ""
-    return Section(answer, facts, tuple(map(tuple, found.table())), gain=gain, rejected=where)
+    return Section(answer, facts, tuple(zip(*found.table(), strict=True)), gain=gain, rejected=where)
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:

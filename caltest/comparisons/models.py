@@ -9,8 +9,19 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, labelled_as, own_errstate, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, pvalue_phrase, remarks
-from caltest._results.tables import STANDS_OUT, Bar, Page, Table, TabularResult, aligned
+from caltest._results.report import (
+    LISTED,
+    at_level,
+    benjamini_hochberg,
+    first_of,
+    format_pvalue,
+    holm,
+    listed,
+    pvalue_phrase,
+    remarks,
+    undecided,
+)
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction, same_length, whole_number
 from caltest._validation.groups import as_texts
@@ -77,7 +88,7 @@ class ComparedModel:
 
 
 @dataclass(frozen=True, repr=False)
-class ModelComparison(TabularResult, Stored):
+class ModelComparison(Stored):
     """Several models, or the classes of one, side by side. Printing it gives a table.
 
     Attributes
@@ -113,6 +124,7 @@ class ModelComparison(TabularResult, Stored):
     citations: tuple[str, ...] = ()
     n_resamples: int | None = None
 
+    derived = ("pvalue",)
     picture = "forest"
 
     def __getitem__(self, name: str) -> ComparedModel:
@@ -139,10 +151,30 @@ class ModelComparison(TabularResult, Stored):
         """Why p-values are 0, and which is the smallest possible."""
         return remarks(self.rows, self.n_resamples)
 
+    @property
+    def pvalue(self) -> float:
+        """Of the hypothesis that all are calibrated: the smallest one adjusted by Holm's method."""
+        return min(row.pvalue_holm for row in self.rows)
+
+    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
+        """Names of the rows whose p-value adjusted by Holm's method is at most alpha."""
+        level = fraction("alpha", alpha)
+        return tuple(row.name for row in self.rows if row.pvalue_holm <= level)
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """For which rows calibration is rejected at a level, in words."""
+        names = self.rejected(alpha)
+        if not names:
+            return undecided(self.pvalue, self.n_resamples, alpha) or (
+                f"calibration of none of {self._counted} is rejected {at_level(alpha)}"
+            )
+        which = first_of(names, LISTED, ", ")
+        return f"reject calibration {at_level(alpha)} for {len(names)} of {self._counted}: {which}"
+
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: for which rows calibration is rejected after Holm's adjustment."""
         level = fraction("alpha", alpha)
-        said = [f"{row.name} ({pvalue_phrase(row.pvalue_holm)})" for row in self.rows]
+        said = [f"{row.name} ({pvalue_phrase(row.pvalue_holm, otherwise=row.pvalue_otherwise)})" for row in self.rows]
         rejected = [text for text, row in zip(said, self.rows, strict=True) if row.pvalue_holm <= level]
         kept = [text for text, row in zip(said, self.rows, strict=True) if row.pvalue_holm > level]
         found = f"was rejected for {listed(rejected)}" if rejected else f"was not rejected for {listed(kept)}"
@@ -156,15 +188,17 @@ class ModelComparison(TabularResult, Stored):
     def summary(self, alpha: float = 0.05) -> str:
         """The report that ``print`` shows, with the findings where calibration is rejected at a level."""
         level = fraction("alpha", alpha)
-        what = {"Estimate": self.estimator, "p-value": self.test, "n": str(self.n)}
-        lines = ["", aligned(self.table()), ""]
+        what = {"Verdict": self.verdict(level), "Estimate": self.estimator, "p-value": self.test, "n": str(self.n)}
+        lines = [""]
         if any(row.estimate < 0.0 <= row.shown for row in self.rows):
             lines.append("estimate: 0 where the unbiased estimate is negative, as the error is at least that")
         lines.append("if calibrated: 95 % quantile of the estimate if the predictions are calibrated")
         lines += [f"Holm, BH: p-values adjusted for {self._counted}", *self.remarks()]
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue_holm <= level]
         title = f"Comparison of {self._counted}"
-        return Page(title, what, lines, [""], {"Reproduce": f"rng={self.seed}"}, notes=self.notes)
+        return Page(
+            title, what, [""], Grid(self.table()), lines, [""], {"Reproduce": f"rng={self.seed}"}, notes=self.notes
+        )
 
     def __len__(self) -> int:
         return len(self.rows)

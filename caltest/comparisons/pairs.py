@@ -13,8 +13,17 @@ from numpy.linalg import norm
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, labelled_as, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.report import benjamini_hochberg, format_pvalue, holm, listed, pvalue_phrase
-from caltest._results.tables import STANDS_OUT, Bar, Page, Table, TabularResult, aligned, entries_of
+from caltest._results.report import (
+    LISTED,
+    at_level,
+    benjamini_hochberg,
+    first_of,
+    format_pvalue,
+    holm,
+    listed,
+    pvalue_phrase,
+)
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Stored
 from caltest._validation import CalledWithData, fraction, optional, switch
 from caltest.comparisons.models import check_same_kind, samples_of
@@ -232,7 +241,7 @@ class ComparedPair:
 
 
 @dataclass(frozen=True, repr=False)
-class PairComparison(TabularResult, Stored):
+class PairComparison(Stored):
     """All pairs of several models side by side. Printing it gives a table.
 
     Attributes
@@ -253,6 +262,7 @@ class PairComparison(TabularResult, Stored):
     <comparison of 3 pairs of models, n = 899>
     """
 
+    derived = ("pvalue",)
     picture = "forest"
 
     rows: tuple[ComparedPair, ...]
@@ -276,6 +286,24 @@ class PairComparison(TabularResult, Stored):
 
     def row_entries(self) -> list[dict[str, Any]]:
         return [{"name": row.name} | entries_of(row) | {"better": row.better} for row in self.rows]
+
+    @property
+    def pvalue(self) -> float:
+        """Of the hypothesis that no errors differ: the smallest one adjusted by Holm's method."""
+        return min(row.pvalue_holm for row in self.rows)
+
+    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
+        """Names of the pairs whose p-value adjusted by Holm's method is at most alpha."""
+        level = fraction("alpha", alpha)
+        return tuple(row.name for row in self.rows if row.pvalue_holm <= level)
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """Which models differ at a level, in words."""
+        names, pairs = self.rejected(alpha), f"{len(self.rows)} {_pairs(self.rows)} of models"
+        if not names:
+            return f"no evidence that calibration errors differ in any of {pairs}, {at_level(alpha)}"
+        which = first_of(names, LISTED, ", ")
+        return f"calibration errors differ in {len(names)} of {pairs}, {at_level(alpha)}: {which}"
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: which models differ after Holm's adjustment."""
@@ -302,12 +330,19 @@ class PairComparison(TabularResult, Stored):
     def __repr__(self) -> str:
         return f"<comparison of {self._counted} of models, n = {self.n}>"
 
-    def summary(self) -> str:
+    def summary(self, alpha: float = 0.05) -> str:
         limit = "normal limit, jackknife variance"
-        what = {"Difference": f"of {self.estimator}", "p-value": limit, "n": str(self.n)}
+        what = {
+            "Verdict": self.verdict(alpha),
+            "Difference": f"of {self.estimator}",
+            "p-value": limit,
+            "n": str(self.n),
+        }
         better = "better: has the smaller estimate; whether that is more than chance is what p says"
-        lines = ["", aligned(self.table()), "", better, f"Holm, BH: p-values adjusted for {self._counted}"]
-        return Page(f"Comparison of {self._counted} of models", what, lines, notes=self.notes)
+        lines = ["", better, f"Holm, BH: p-values adjusted for {self._counted}"]
+        return Page(
+            f"Comparison of {self._counted} of models", what, [""], Grid(self.table()), lines, notes=self.notes
+        )
 
 
 @own_errstate

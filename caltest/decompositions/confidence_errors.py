@@ -9,10 +9,11 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, own_errstate, ranges, seed_of
-from caltest._results.tables import Bar
+from caltest._results.measures import percent
+from caltest._results.tables import Bar, Grid, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, whole_number
-from caltest.decompositions.parts import AT_ONCE, table
+from caltest.decompositions.parts import AT_ONCE, table_of
 from caltest.estimators.binned_errors import binned_predictions
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.convert import as_sample
@@ -57,17 +58,29 @@ class ConfidenceErrors(Stored):
     def bars(self) -> list[Bar]:
         """The errors with their intervals, if these were asked for, for ``plots.forest``."""
         intervals, calibrated = self.intervals or {}, self.calibrated or {}
+        known = {name: getattr(self, name) for name in ERRORS}
+        known |= {name: one.estimate for name, one in intervals.items()}
         return [
-            Bar(name, one.estimate, one, calibrated[name], "mean if calibrated", "probability", False)
-            for name, one in intervals.items()
-            if one.estimate is not None
+            Bar(name, one, intervals.get(name), calibrated.get(name), "mean if calibrated", "probability", False)
+            for name, one in known.items()
+            if one is not None
         ]
 
+    def table(self) -> Table:
+        return table_of(self, ERRORS)
+
+    def sentence(self) -> str:
+        found = [
+            f"{self.overconfidence:.3g} on average where it is wrong" if self.overconfidence is not None else "",
+            f"{1.0 - self.underconfidence:.3g} where it is right" if self.underconfidence is not None else "",
+        ]
+        claimed = " and ".join(filter(None, found))
+        return (
+            f"The most probable label is right in {percent(self.accuracy)} of the rows; its probability is {claimed}."
+        )
+
     def summary(self) -> str:
-        if self.intervals is None or self.calibrated is None:
-            return repr(self)
-        rows = [(name, getattr(self, name), self.intervals[name], self.calibrated[name]) for name in ERRORS]
-        return "\n".join(["Errors of confidence", *table(rows)])
+        return Page("Errors of confidence", Grid(self.table()))
 
 
 @own_errstate
@@ -122,10 +135,11 @@ def confidence_errors(
     (0.962, 0.004)
     >>> print(ct.confidence_errors(p, y, confidence_level=0.95, n_resamples=199, rng=1))
     Errors of confidence
-                      observed  estimate       95 % interval  if calibrated
-      overconfidence    0.9617    0.9617    [0.9456, 0.9777]         0.7170
-      underconfidence   0.0045    0.0045    [0.0021, 0.0069]         0.0075
-      accuracy          0.8287    0.8287    [0.8027, 0.8519]         0.9900
+    --------------------
+                       observed  estimate     95 % interval  if calibrated
+      overconfidence     0.9617    0.9617  [0.9456, 0.9777]         0.7170
+      underconfidence    0.0045    0.0045  [0.0021, 0.0069]         0.0075
+      accuracy           0.8287    0.8287  [0.8027, 0.8519]         0.9900
     """
     level = None if confidence_level is None else fraction("confidence_level", confidence_level)
     number = whole_number("n_resamples", n_resamples, 1)

@@ -1,9 +1,9 @@
 """Parts of scores of predictions, and their intervals."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy
@@ -11,6 +11,7 @@ import scipy
 from caltest._basics.numerics import Array, FloatArray, IntArray, generator_apart, ranges
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
+from caltest._results.tables import Table
 from caltest._results.values import ConfidenceInterval
 from caltest.binning import Binning
 from caltest.estimators.binned_errors import bins_of
@@ -127,15 +128,23 @@ class Parts:
         return self.scale * np.stack([own, own - best, climate - best, climate])
 
 
-def table(rows: Iterable[tuple[str, float | None, ConfidenceInterval, float | None]]) -> list[str]:
-    """Lines of a table with a header: what was observed, what the interval is about, the interval and the mean."""
-    lines = []
-    for name, *numbers, interval, mean in rows:
-        ends = f"[{interval.low:z.4f}, {interval.high:z.4f}]"
-        shown = ["none" if one is None else f"{one:z.4f}" for one in (*numbers, interval.estimate, mean)]
-        lines.append(f"  {name:<16}{shown[0]:>8}  {shown[1]:>8}  {ends:>18}  {shown[2]:>13}")
-    level = f"{100.0 * interval.confidence_level:g} % interval"
-    return [f"  {'':<16}observed  estimate  {level:>18}  if calibrated", *lines]
+def table_of(result: Any, names: Sequence[str]) -> Table:
+    """A header, and what was observed; where they are known what the interval is about, the interval and the mean."""
+    observed = [[name, _four(getattr(result, name))] for name in names]
+    if result.intervals is None:
+        return [["", "observed"], *observed]
+    intervals = [result.intervals[name] for name in names]
+    more = [
+        [_four(one.estimate), f"[{one.low:z.4f}, {one.high:z.4f}]", _four(result.calibrated[name])]
+        for name, one in zip(names, intervals, strict=True)
+    ]
+    level = f"{100.0 * intervals[0].confidence_level:g} % interval"
+    rows = ([*first, *rest] for first, rest in zip(observed, more, strict=True))
+    return [["", "observed", "estimate", level, "if calibrated"], *rows]
+
+
+def _four(value: float | None) -> str:
+    return "none" if value is None else f"{value:z.4f}"
 
 
 COARSE = (0.0, 0.1, 0.25, 0.5, 1.0)

@@ -7,11 +7,12 @@ from typing import Any, get_args
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
-from caltest._results.tables import Bar
+from caltest._results.report import with_interval
+from caltest._results.tables import Bar, Grid, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning, a_binning
-from caltest.decompositions.parts import PARTS, Parts, calibrated_means, intervals_of, table
+from caltest.decompositions.parts import PARTS, Parts, calibrated_means, intervals_of, table_of
 from caltest.estimators.binned_errors import binned_predictions
 from caltest.predictions.classes.finite import Score
 from caltest.predictions.convert import as_sample
@@ -42,8 +43,11 @@ class ScoreDecomposition(Stored):
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> print(ct.score_decomposition(*ct.top_label(p, y)))
-    Brier score 0.1611, recalibrated by isotonic regression
-      miscalibration   0.0438
+    Brier score, recalibrated by isotonic regression
+    ------------------------------------------------
+                      observed
+      score             0.1611
+      miscalibration    0.0438
       discrimination   0.0247
       uncertainty      0.1420
     """
@@ -68,13 +72,19 @@ class ScoreDecomposition(Stored):
             for one in PARTS
         ]
 
-    def summary(self) -> str:
+    def table(self) -> Table:
+        return table_of(self, PARTS)
+
+    def sentence(self) -> str:
         score, how = self.name.split(", ", 1)
-        if self.intervals is not None and self.calibrated is not None:
-            rows = [(part, getattr(self, part), self.intervals[part], self.calibrated[part]) for part in PARTS]
-            return "\n".join([f"{score}, {how}", *table(rows)])
-        lines = [f"  {part:<14}{getattr(self, part):>9.4f}" for part in PARTS[1:]]
-        return "\n".join([f"{score} {self.score:.4f}, {how}", *lines])
+        lost = with_interval(self.miscalibration, (self.intervals or {}).get("miscalibration"))
+        return (
+            f"The {score} of {self.score:.3g} is the uncertainty {self.uncertainty:.3g} less the discrimination "
+            f"{self.discrimination:.3g} plus the miscalibration {lost} ({how})."
+        )
+
+    def summary(self) -> str:
+        return Page(self.name, Grid(self.table()))
 
 
 @own_errstate
@@ -163,6 +173,7 @@ def score_decomposition(
     (0.0392, 0.0201)
     >>> print(ct.score_decomposition(*ct.top_label(p, y), confidence_level=0.95, n_resamples=199, rng=1))
     Brier score, recalibrated by isotonic regression
+    ------------------------------------------------
                       observed  estimate       95 % interval  if calibrated
       score             0.1611    0.1606    [0.1420, 0.1859]         0.0073
       miscalibration    0.0438    0.0419    [0.0316, 0.0560]         0.0013

@@ -7,6 +7,8 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, order_of, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
+from caltest._results.report import redraws
+from caltest._results.tables import Table
 from caltest._results.values import Stored
 from caltest._validation import switch
 from caltest.estimators import Estimator
@@ -46,6 +48,21 @@ class NoiseFloor(Stored):
     n_resamples: int
     seed: int
     draws: FloatArray = field(repr=False)
+
+    def table(self) -> Table:
+        numbers = [f"{one:.3g}" for one in (self.mean, self.standard_deviation, self.quantile)]
+        header = ["estimator", "n", "mean", "standard deviation", "95 % quantile"]
+        return [header, [self.estimator, str(self.n), *numbers]]
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        names = "n", "mean", "standard_deviation", "quantile"
+        return [{"name": self.estimator} | {name: getattr(self, name) for name in names}]
+
+    def sentence(self) -> str:
+        return (
+            f"Calibrated predictions like these {self.n} have estimates of {self.mean:.3g} on average and of "
+            f"{self.quantile:.3g} or less in 95 % of the data sets ({self.estimator}; {redraws(self.n_resamples)})."
+        )
 
     def summary(self) -> str:
         return (

@@ -1,13 +1,14 @@
 """The method with the smallest log score in cross-validation."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, seed_of
-from caltest._results.tables import aligned
+from caltest._results.tables import Bar, Table
+from caltest._results.values import Stored
 from caltest._validation import at_least, whole_number
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.classes.one_vs_rest import OneVsRest
@@ -15,13 +16,13 @@ from caltest.recalibration.shared.observed import Observed, scale_of
 
 
 @dataclass(frozen=True, eq=False)
-class BestFit:
+class BestFit(Stored):
     """The method that was best in cross-validation, fitted to all data.
 
     Attributes
     ----------
     map, name
-        Its map and its name.
+        Its map, None in results that ``from_dict`` read, and its name.
     scores, standard_errors
         Mean log score of each method on observations that it was not fitted to, and its standard error, by name.
         Infinite if an outcome had probability 0.
@@ -40,23 +41,45 @@ class BestFit:
     <Categorical, n = 899, 10 classes>
     """
 
-    map: CalibrationMap
+    map: CalibrationMap | None = field(repr=False)
     name: str
-    scores: dict[str, float]
-    standard_errors: dict[str, float]
-    accuracies: dict[str, float]
+    scores: Mapping[str, float]
+    standard_errors: Mapping[str, float]
+    accuracies: Mapping[str, float]
     n: int
     n_folds: int
     seed: int
 
-    def __str__(self) -> str:
+    not_stored = ("map",)
+    picture = "forest"
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        """The scores of each method, the best one first."""
+        kinds = {"log score": self.scores, "standard error": self.standard_errors, "accuracy": self.accuracies}
         names = sorted(self.scores, key=lambda name: self.scores[name])
-        rows = [[name, f"{self.scores[name]:.4f}", f"{self.standard_errors[name]:.4f}"] for name in names]
-        header = ["method", "log score", "standard error"]
-        if self.accuracies:
-            header, rows = [*header, "accuracy"], [[*row, f"{self.accuracies[row[0]]:.4f}"] for row in rows]
-        table = aligned([header, *rows])
-        return f"{table}\nn = {self.n}, {self.n_folds} folds; best: {self.name}"
+        return [{"name": name} | {kind: some[name] for kind, some in kinds.items() if some} for name in names]
+
+    def table(self) -> Table:
+        header, *_ = rows = self.row_entries()
+        cells = ([name, *map("{:.4f}".format, numbers)] for name, *numbers in map(dict.values, rows))
+        return [["method", *list(header)[1:]], *cells]
+
+    def remarks(self) -> list[str]:
+        return [f"n = {self.n}, {self.n_folds} folds"]
+
+    def bars(self) -> list[Bar]:
+        """The log score of each method, for ``plots.forest``."""
+        rows = self.row_entries()
+        return [Bar(one["name"], one["log score"], None, None, "", "log score", False) for one in rows]
+
+    def sentence(self) -> str:
+        return (
+            f"Of {len(self.scores)} methods {self.name} had the smallest log score, {self.scores[self.name]:.4g}, in "
+            f"{self.n_folds}-fold cross-validation on n = {self.n} observations."
+        )
+
+    def summary(self) -> str:
+        return self._page("Methods of recalibration", {"Best": self.name}, {"Reproduce": f"rng={self.seed}"})
 
 
 @own_errstate

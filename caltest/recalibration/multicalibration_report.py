@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, order_of, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import format_pvalue
-from caltest._results.tables import Bar, Page, Table, TabularResult
+from caltest._results.tables import Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, switch, whole_number
 from caltest._validation.columns import columns_for, notes_on
@@ -61,7 +61,7 @@ class SliceRepair:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MulticalibrationReport(TabularResult, Stored):
+class MulticalibrationReport(Stored):
     """Slices before and after a repair, on held-out data. Printing it gives a table.
 
     Attributes
@@ -144,6 +144,12 @@ class MulticalibrationReport(TabularResult, Stored):
             return f"the repair leaves the predictions as they are; {counts}"
         what = "helps" if self.gain.low > 0.0 else "harms" if self.gain.high < 0.0 else "makes no clear difference"
         return f"the repair {what}: {counts}"
+
+    def sentence(self) -> str:
+        return (
+            f"On n = {self.n} held-out observations {self.verdict()}; the log score changed from "
+            f"{self.log_score[0]:.4g} to {self.log_score[1]:.4g}."
+        )
 
     def table(self) -> Table:
         header = ["slice", "n", "observed", "error before", "p", "error after", "p", "corrected"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._results.report import format_pvalue, remarks
-from caltest._results.tables import Page, Table, TabularResult, aligned
+from caltest._results.report import decision, format_pvalue, pvalue_phrase, remarks
+from caltest._results.tables import Grid, Page, Table
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import at_least, fraction, switch, whole_number
 from caltest.default_test import calibration_test
@@ -66,7 +66,7 @@ class RecalibrationRow:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RecalibrationReport(TabularResult, Stored):
+class RecalibrationReport(Stored):
     """Predictions before and after recalibration, on held-out data. Printing it gives a table.
 
     Attributes
@@ -88,6 +88,7 @@ class RecalibrationReport(TabularResult, Stored):
     (450, 449, True)
     """
 
+    derived = ("pvalue",)
     picture = "recalibration_report"
 
     before: RecalibrationRow
@@ -109,6 +110,22 @@ class RecalibrationReport(TabularResult, Stored):
         """Before and after."""
         return self.before, self.after
 
+    @property
+    def pvalue(self) -> float:
+        """That after recalibration."""
+        return self.after.pvalue
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """Whether held-out predictions are better, and whether calibration is rejected before and after."""
+        gain = self.before.log_score - self.after.log_score
+        change = f"{'lowers' if gain > 0.0 else 'raises'} the log score by {abs(gain):.3g}"
+        change = change if gain else "leaves the log score as it is"
+        before, after = (decision(one.pvalue, alpha) for one in self.rows)
+        both = (
+            f"{after}, before and after" if before == after else f"{before} before, and {after.split(' at')[0]} after"
+        )
+        return f"recalibration {change}; calibration is {both}"
+
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} % interval"
         header = ["", "log score", "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
@@ -121,17 +138,29 @@ class RecalibrationReport(TabularResult, Stored):
     def remarks(self) -> list[str]:
         return remarks(self.rows, self.n_resamples)
 
+    def sentence(self, alpha: float = 0.05) -> str:
+        """One sentence for a paper: scores and p-values of held-out data before and after."""
+        fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others,"
+        scores = f"from {self.before.log_score:.4g} to {self.after.log_score:.4g}"
+        before, after = (pvalue_phrase(one.pvalue, otherwise=one.pvalue_otherwise) for one in self.rows)
+        return (
+            f"{self.method}{fit} changed the log score of n = {self.n} observations {scores}; calibration was "
+            f"{decision(self.before.pvalue, alpha)} before ({before}) and {decision(self.after.pvalue, alpha)} after "
+            f"it ({after})."
+        )
+
     def summary(self, alpha: float = 0.05) -> str:
         """The report that ``print`` shows, with the findings where calibration is rejected at a level."""
         level = fraction("alpha", alpha)
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others"
-        lines = ["", aligned(self.table()), ""]
+        lines = [""]
         if self.before.ece_noise is not None:
             lines.append("if calibrated: mean of the ECE if the predictions are calibrated")
         lines += self.remarks()
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue <= level]
-        parts = {"n": f"{self.n} held out{fit}"}, lines, {"Reproduce": f"rng={self.seed}"}
-        return Page(f"Recalibration by {self.method}", *parts, notes=self.notes)
+        what, seed = {"Verdict": self.verdict(level), "n": f"{self.n} held out{fit}"}, {"Reproduce": f"rng={self.seed}"}
+        table = Grid(list(zip(*self.table(), strict=True)))
+        return Page(f"Recalibration by {self.method}", what, [""], table, lines, seed, notes=self.notes)
 
 
 def _cells(row: RecalibrationRow) -> list[str]:

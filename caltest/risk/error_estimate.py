@@ -1,9 +1,10 @@
 """What the choice among error functions found: frozen, complete, computed once."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from caltest._results.report import listed
-from caltest._results.tables import Page
+from caltest._results.tables import Grid, Page, Table, aligned
 from caltest._results.values import Stored
 
 
@@ -87,16 +88,17 @@ class ErrorSelection:
 
     def table(self, everything: bool = False) -> str:
         """Risks of the best settings, or of all, with a star at the selected one."""
-        rows = (*(self.candidates if everything else self.best), self.zero)
-        width = max(len(self.problem), *(len(one.describe()) + 2 for one in rows))
-        heads = f"{'risk':>11}{'(s.e.)':>11}{'excess':>11}{'(s.e.)':>11}{'squared error':>16}"
-        lines = [self.problem.ljust(width) + heads]
-        for one in rows:
+        return "\n".join(aligned(self.rows(everything)))
+
+    def rows(self, everything: bool = False) -> Table:
+        """The same as rows of cells, the header first."""
+        lines = [[self.problem, "risk", "(s.e.)", "excess", "(s.e.)", "squared error"]]
+        for one in (*(self.candidates if everything else self.best), self.zero):
             star = "*" if one == self.selected else " "
-            numbers = "".join(f"{x:>11.3g}" for x in (one.risk, one.standard_error, one.excess, one.excess_error))
-            estimate = "" if one.squared_error is None else f"{one.squared_error:>16.4g}"
-            lines.append(f"{star} {one.describe()}".ljust(width) + numbers + estimate)
-        return "\n".join(lines)
+            numbers = [f"{x:.3g}" for x in (one.risk, one.standard_error, one.excess, one.excess_error)]
+            estimate = "" if one.squared_error is None else f"{one.squared_error:.4g}"
+            lines.append([f"{star} {one.describe()}", *numbers, estimate])
+        return lines
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,9 +176,20 @@ class CalibrationErrorEstimate(Stored):
             f"least risk on the others ({self.n_folds}-fold cross-validation; {chosen})."
         )
 
-    def table(self) -> str:
-        """Risks of every function with every setting."""
-        return "\n\n".join(selection.table(everything=True) for selection in self.selections)
+    def table(self) -> Table:
+        """The function that was selected for each problem, its risk and its estimate of the squared error."""
+        cells = [
+            [name, selected, *map("{:.3g}".format, numbers)]
+            for name, selected, *numbers in map(dict.values, self.row_entries())
+        ]
+        return [["problem", "selected", "risk", "(s.e.)", "squared error"], *cells]
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        return [
+            {"name": one.problem, "selected": one.selected.describe(), "risk": one.selected.risk}
+            | {"standard_error": one.selected.standard_error, "squared_error": one.squared_error}
+            for one in self.selections
+        ]
 
     def __repr__(self) -> str:
         notion = self.notion.replace("_", " ")
@@ -190,15 +203,5 @@ class CalibrationErrorEstimate(Stored):
         root = "none, since the squared error is negative" if self.error is None else f"{self.error:.4g}"
         found = {"Squared error": squared, "Error": root, "Reproduce": f"rng={self.seed}"}
         what = {"Predictions": self.predictions, "Split": split}
-        return Page(title, what, ["", self._choices(), ""], found, notes=self.notes)
-
-    def _choices(self) -> str:
-        if len(self.selections) == 1:
-            return self.selections[0].table()
-        names = [f"  {one.problem}: {one.selected.describe()}" for one in self.selections]
-        width = max(map(len, names))
-        lines = ["Selected".ljust(width) + f"{'risk':>11}{'(s.e.)':>11}{'squared error':>16}"]
-        for name, one in zip(names, self.selections, strict=True):
-            numbers = f"{one.selected.risk:>11.3g}{one.selected.standard_error:>11.3g}{one.squared_error:>16.4g}"
-            lines.append(name.ljust(width) + numbers)
-        return "\n".join(lines)
+        table = self.selections[0].rows() if len(self.selections) == 1 else self.table()
+        return Page(title, what, [""], Grid(table), [""], found, notes=self.notes)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
-from caltest._results.tables import Grid, Page, Part
+from caltest._results.tables import Grid, Page, Part, Table
 from caltest._results.values import Stored
 from caltest._validation import whole_number
 from caltest.estimators.scores import log_mixture
@@ -92,14 +92,28 @@ class MonitorResult(Stored):
         usual = f"{most:.0f}" if most >= 9.5 else f"{most:.2g}"
         return f"{found} in {self.n} observations; calibrated predictions raise at most {usual} on average"
 
-    def summary(self) -> str:
+    def row_entries(self) -> list[dict[str, Any]]:
+        """For each alarm after how many observations it was raised, and since when predictions were wrong."""
+        entries = []
+        for i, one in enumerate(self.alarms, 1):
+            low, high = (None, None) if one.change is None else one.change.interval.ends
+            since = None if one.change is None else one.change.interval.estimate
+            entries.append({"name": i, "after": one.after, "since": since, "low": low, "high": high})
+        return entries
+
+    def table(self) -> Table:
         rows = [["alarm after", "wrong since", "95 % interval"]]
-        for one in self.alarms:
-            since = ["", ""]
-            if one.change is not None:
-                interval = one.change.interval
-                since = [f"{interval.estimate:.0f}", f"{interval.low:.0f} to {interval.high:.0f}"]
-            rows.append([str(one.after), *since])
+        for one in self.row_entries():
+            since = (
+                ["", ""] if one["since"] is None else [f"{one['since']:.0f}", "{low:.0f} to {high:.0f}".format(**one)]
+            )
+            rows.append([str(one["after"]), *since])
+        return rows
+
+    def sentence(self) -> str:
+        return f"The predictions were watched for errors ({self.bets}): {self.verdict()}."
+
+    def summary(self) -> str:
         last = self.alarms[-1].change if self.alarms else None
         found = {
             "Verdict": self.verdict(),
@@ -112,7 +126,7 @@ class MonitorResult(Stored):
             "Bets": self.bets,
             "Assumes": ASSUMPTIONS,
         }
-        table: list[Part] = [[""], Grid(rows)] if self.alarms else [[], []]
+        table: list[Part] = [[""], Grid(self.table())] if self.alarms else [[], []]
         return Page("CalibrationMonitor", found, *table, [""], what, notes=self.notes)
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import EXCLUDED, KINDS, at_level, format_pvalue, pvalue_phrase
-from caltest._results.tables import Grid, Page, Part
+from caltest._results.tables import Grid, Page, Part, Table
 from caltest._results.values import Finding, Stored, impossible
 from caltest._validation import fraction, whole_number
 from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
@@ -159,6 +159,16 @@ class SequentialTestResult(Stored):
         """
         rejects = self.first_rejection(alpha) is not None
         return self.change.words if rejects and self.change is not None else None
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        names = "n", "log_evalue", "pvalue"
+        found = {name: getattr(self, name) for name in names}
+        return [{"name": self.test} | found | {"first_rejection": self.first_rejection()}]
+
+    def table(self) -> Table:
+        first = self.first_rejection()
+        cells = [format_evalue(self.log_evalue), format_pvalue(self.pvalue), "" if first is None else str(first)]
+        return [["test", "n", "evidence E", "p-value", "5 % level after"], [self.test, str(self.n), *cells]]
 
     def summary(self, alpha: float = 0.05) -> str:
         largest, kind = int(self.history.argmax()), KINDS[self.pvalue_kind]

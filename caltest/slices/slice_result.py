@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from caltest._basics.numerics import BoolArray
 from caltest._results.measures import percent
 from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase
-from caltest._results.tables import Bar, Page, Table, TabularResult
+from caltest._results.tables import Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 
@@ -54,7 +54,7 @@ class Slice:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SliceSearchResult(TabularResult, Stored):
+class SliceSearchResult(Stored):
     """Slices in which predictions are wrong. Printing it gives a ranked table.
 
     Attributes

@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._basics.threads import progress_bars
+from caltest._results.report import at_level, listed
 from caltest._results.tables import Bar, Page
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, number_of_observations, switch, whole_number
@@ -130,6 +131,13 @@ class PowerResult(Stored):
 
     def __repr__(self) -> str:
         return f"<{self.quantity} {self.rate:.3g}, n = {self.n}, {self.n_simulations} simulations>"
+
+    def sentence(self) -> str:
+        rates = [f"{self.rate_in_words(alpha)} {at_level(alpha)}" for alpha in self.alphas]
+        return (
+            f"The {self.quantity} of {self.test} for n = {self.n} observations ({self.generator}) was {listed(rates)}, "
+            f"from {self.n_simulations} simulated data sets."
+        )
 
     def summary(self) -> str:
         quantity, n = self.quantity.capitalize(), str(self.n_simulations)

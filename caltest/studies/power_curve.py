@@ -9,6 +9,8 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._basics.threads import progress_bars
+from caltest._results.report import at_level, listed
+from caltest._results.tables import Grid, Page, Part, Table
 from caltest._results.values import Stored, restored
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies import simulation
@@ -38,10 +40,16 @@ class PowerCurve(Stored):
     >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> curve = ct.power_curve(test, ct.generators.class_model("M3", 3), [5, 10], n_simulations=100, rng=1)
     >>> print(curve)
-    Power at the 5 % level, with 95 % intervals, 100 simulations each
+    Power by simulation
+    -------------------
+    Simulations    100 each
     <BLANKLINE>
-    n = 5    0.94 [0.87, 0.98]
-    n = 10   0.98 [0.93, 1.00]
+    At the 5 % level, with 95 % intervals:
+      n                test
+      5   0.94 [0.87, 0.98]
+      10  0.98 [0.93, 1.00]
+    <BLANKLINE>
+    Reproduce      rng=1
     """
 
     picture = "power_curve"
@@ -99,54 +107,59 @@ class PowerCurve(Stored):
         positions = [restored(int, row.get("position"), "cells.position") for row in value]
         return {(test, g, cell.n): cell for test, g, cell in zip(names, positions, found, strict=True)}
 
-    def table(self, alpha: float | None = None) -> str:
-        """Rates at a level, by default the first, with their intervals.
+    def table(self, alpha: float | None = None) -> Table:
+        """Rates at a level, by default the first, with their intervals: a row for each generator and n."""
+        rows = [
+            [words, str(n), *(self._cell_in_words((test, g, n), alpha) for test in self.tests)]
+            for g, words in enumerate(self.generators)
+            for n in self.sizes
+        ]
+        table = [["data", "n", *self.tests], *rows]
+        return table if len(self.generators) > 1 else [row[1:] for row in table]
 
-        A row for each generator and n; where there is one n, the rows of generators make one block.
-        """
-        width = max(max(len(name) for name in self.tests), 17)
-        if len(self.sizes) == 1:
-            labels = [f"n = {self.sizes[0]}"] if len(self.generators) == 1 else list(self.generators)
-            left = max(9, 2 + max(len(label) for label in labels))
-            rows = [self._row(label, g, self.sizes[0], alpha, left, width) for g, label in enumerate(labels)]
-            return "\n".join([*self._header(left, width), *rows])
-        blocks = []
-        for g, words in enumerate(self.generators):
-            lines = [words] if len(self.generators) > 1 else []
-            lines += self._header(9, width)
-            lines += [self._row(f"n = {n}", g, n, alpha, 9, width) for n in self.sizes]
-            blocks.append("\n".join(lines))
-        return "\n\n".join(blocks)
+    def _cell_in_words(self, key: tuple[str, int, int], alpha: float | None) -> str:
+        if key not in self.cells:
+            return "-"
+        low, high = self.cells[key].interval_at(alpha)
+        return f"{self.cells[key].rate_at(alpha):.2f} [{low:.2f}, {high:.2f}]"
 
-    def _header(self, left: int, width: int) -> list[str]:
-        if len(self.tests) == 1:
-            return []
-        return [" " * left + "  ".join(f"{name:>{width}}" for name in self.tests)]
+    def row_entries(self) -> list[dict[str, Any]]:
+        """The rate of each cell at the first level, with its interval."""
+        return [
+            {"name": test, "generator": self.generators[g], "strength": self.strengths[g], "n": n, "rate": cell.rate}
+            | dict(zip(("low", "high"), cell.interval, strict=True))
+            for (test, g, n), cell in self.cells.items()
+        ]
 
-    def _row(self, label: str, generator: int, n: int, alpha: float | None, left: int, width: int) -> str:
-        entries = []
-        for test in self.tests:
-            cell = self.cells.get((test, generator, n))
-            if cell is None:
-                entries.append(f"{'-':>{width}}")
-                continue
-            low, high = cell.interval_at(alpha)
-            entries.append(f"{f'{cell.rate_at(alpha):.2f} [{low:.2f}, {high:.2f}]':>{width}}")
-        return f"{label:<{left}}" + "  ".join(entries)
+    def sentence(self) -> str:
+        """The smallest and the largest rate of each test at the first level."""
+        found = [[cell.rate for key, cell in self.cells.items() if key[0] == test] for test in self.tests]
+        rates = [
+            f"from {min(some):.2f} to {max(some):.2f} for {test}"
+            for test, some in zip(self.tests, found, strict=True)
+            if some
+        ]
+        return (
+            f"The simulated {self._quantities} {at_level(self.alphas[0])} for n = {listed(list(map(str, self.sizes)))} "
+            f"and {listed(self.generators)} was {listed(rates)}."
+        )
+
+    @property
+    def _quantities(self) -> str:
+        return " and ".join(sorted({cell.quantity for cell in self.cells.values()}))
 
     def __repr__(self) -> str:
         return f"<PowerCurve of {len(self.tests)} tests, {len(self.generators)} generators, n = {list(self.sizes)}>"
 
     def summary(self) -> str:
-        quantities = sorted({cell.quantity for cell in self.cells.values()})
         made = sorted({cell.n_simulations for cell in self.cells.values()})
         counts = f"{made[0]}" if len(made) == 1 else f"{made[0]} to {made[-1]}"
-        parts = [
-            f"{' and '.join(quantities).capitalize()} at the {100 * alpha:g} % level, with "
-            f"{100 * self.confidence_level:g} % intervals, {counts} simulations each\n\n{self.table(alpha)}"
-            for alpha in self.alphas
-        ]
-        return "\n\n".join([*parts, *(f"Note: {note}" for note in self.notes)])
+        parts: list[Part] = []
+        for alpha in self.alphas:
+            level = f"{at_level(alpha).capitalize()}, with {100 * self.confidence_level:g} % intervals:"
+            parts += ["", level], Grid(self.table(alpha))
+        title, seed = f"{self._quantities.capitalize()} by simulation", {"Reproduce": f"rng={self.seed}"}
+        return Page(title, {"Simulations": f"{counts} each"}, *parts, [""], seed, notes=self.notes)
 
 
 @own_errstate

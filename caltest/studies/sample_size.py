@@ -11,7 +11,8 @@ import scipy
 
 from caltest._basics.numerics import FloatArray, own_errstate
 from caltest._basics.threads import progress_bars
-from caltest._results.tables import Page
+from caltest._results.report import at_level
+from caltest._results.tables import Bar, Page
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, switch, whole_number
 from caltest.studies import simulation
@@ -58,6 +59,22 @@ class SampleSize(Stored):
 
     def __repr__(self) -> str:
         return f"<SampleSize n = {self.n} for power {self.power:g}>"
+
+    picture = "forest"
+
+    def bars(self) -> list[Bar]:
+        """Powers that were simulated, in the order of n, beside the wanted one, for ``plots.forest``."""
+        return [
+            Bar(f"n = {one.n}", one.rate, one.interval, self.power, "wanted", "power", one.n == self.n)
+            for one in self.tried
+        ]
+
+    def sentence(self) -> str:
+        wanted, near = f"a power of {self.power:g} {at_level(self.alpha)}", ""
+        if self.interval is not None:
+            near = " ({:.0f} % CI {:.0f} to {:.0f})".format(100 * self.interval.confidence_level, *self.interval)
+        takes = f"has not been found for {wanted}" if self.n is None else f"of {self.n}{near} gives {wanted}"
+        return f"A number of observations {takes} ({self.test}; {self.generator})."
 
     def summary(self) -> str:
         wanted = f"power {self.power:g} at the {100 * self.alpha:g} % level"

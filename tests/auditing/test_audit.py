@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from printed import unfolded
 
 import caltest as ct
 from caltest.auditing.audit import _decision, _in_order
@@ -54,7 +55,7 @@ def test_every_section_answers_or_says_why_not(forest):
     assert sections["size"].rows[1][:3] == ("accuracy", "73.3 %", "98.0 %")
     assert sections["recalibration"].gain > 0.1
     assert "rng=1" in sections["methods"].facts["Reproduce"]
-    text = str(forest)
+    text = unfolded(forest)
     assert text.index("Decision") < text.index("How large is the error?") < text.index("How was it done?")
 
 
@@ -339,7 +340,7 @@ def test_sections_of_a_field(monkeypatch):
     assert section.rows[1][0] == "O:E ratio"
     assert [picture.svg[:4] for picture in section.pictures] == ["<svg", "<svg"]
     assert 'field="clinical", n_resamples=39' in audit.models[0].sections["methods"].facts["Reproduce"]
-    assert "What do reports of clinical prediction models ask for?" in str(audit)
+    assert "What do reports of clinical prediction models ask for?" in unfolded(audit)
     assert "decision curve" in audit.to_html()
     assert ct.results.Audit.from_dict(audit.to_dict()).models[0].sections["clinical"].rows == section.rows
     few = {name: SECTIONS[name] for name in ("size", "recalibration", "methods")}
@@ -352,7 +353,7 @@ def test_sections_of_a_field(monkeypatch):
         section = ct.audit(ct.Ensemble(members), truths, field=field, n_resamples=39, rng=1).models[0].sections[field]
         assert words in section.pictures[0].alternative
         assert section.pictures[0].svg.startswith("<svg")
-        assert "narrow" in str(section) or "too close" in str(section)
+        assert "narrow" in unfolded(section) or "too close" in unfolded(section)
         assert (
             section.rejected
             == {"weather": "by the rank histogram", "bayesian": "by the ranks of the parameters"}[field]
@@ -392,7 +393,7 @@ def test_censored_times():
     assert not sections["pictures"].failed
     assert all(picture.svg.startswith("<svg") for picture in sections["survival"].pictures)
     assert sections["survival"].pictures
-    assert 'field="survival"' in sections["methods"].facts["Reproduce"] or "survival" in str(audit)
+    assert 'field="survival"' in sections["methods"].facts["Reproduce"] or "survival" in unfolded(audit)
     assert ct.audit([0.2, 0.4], [0, 1], field="survival", n_resamples=9).models[0].sections["survival"].failed
 
 

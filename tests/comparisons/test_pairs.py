@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from printed import unfolded
 from samples import TV, W2, samples
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
@@ -40,8 +41,10 @@ def test_one_bandwidth_for_all_models():
 def test_tables_and_sentences(comparison):
     lines = str(comparison).splitlines()
     assert lines[0] == "Comparison of 3 pairs of models"
-    start = next(i for i, line in enumerate(lines) if line.startswith("pair"))
-    assert len({len(line) for line in lines[start : start + 4]}) == 1
+    start = next(i for i, line in enumerate(lines) if line.startswith("  pair"))
+    assert {"good", "other"} == {line.split()[0] for line in lines[start + 2 : start + 8] if line[2] != " "}
+    assert comparison.pvalue == min(row.pvalue_holm for row in comparison.rows)
+    assert all(name in lines[2] + lines[3] for name in comparison.rejected())
     assert comparison.to_markdown().splitlines()[4].startswith("| other - wrong & bad | ")
     assert "other - wrong \\& bad & " in comparison.to_latex()
     assert json.loads(json.dumps(comparison.to_dict()))["rows"][0]["first"] == "good"
@@ -119,7 +122,7 @@ def test_median_bandwidth_is_that_of_both_models():
 
 
 def test_report():
-    text = str(ct.PairedSKCETest(TV)(S_PAIRED.p, OTHER, S_PAIRED.y))
+    text = unfolded(ct.PairedSKCETest(TV)(S_PAIRED.p, OTHER, S_PAIRED.y))
     assert "Hypothesis     both models have the same calibration error: KCE(A) = KCE(B)" in text
     assert "A: Categorical, n = 40, 3 classes; B: Categorical, n = 40, 3 classes" in text
     assert "no evidence that the calibration errors of the models differ, at the 5 % level" in text
@@ -183,10 +186,10 @@ def test_rare_events_are_noted():
     q = rng.beta(1.0, 40.0, 400)
     y = (rng.random(400) < q).astype(int)
     words = "outcomes of one class, observed or expected by a model, where 20 are wanted"
-    assert words in str(ct.PairedSKCETest()(0.5 * q, 1.5 * q, y))
+    assert words in unfolded(ct.PairedSKCETest()(0.5 * q, 1.5 * q, y))
     pairs = ct.compare_pairs({"half": 0.5 * q, "more": 1.5 * q}, y)
     assert [words in note for note in pairs.notes] == [True]
-    assert words in str(pairs)
+    assert words in unfolded(pairs)
     rng = np.random.default_rng(0)
     often = rng.random(400)
     y = (rng.random(400) < often).astype(int)

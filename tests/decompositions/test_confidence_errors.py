@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from printed import unfolded
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
@@ -42,7 +43,7 @@ def test_few_and_equal_confidences():
     right = ct.confidence_errors([[0.9, 0.1], [0.6, 0.4]], [0, 0], confidence_level=0.95, n_resamples=9, rng=1)
     assert right.overconfidence is None
     assert tuple(right.intervals["overconfidence"]) == (0.6, 0.9)
-    assert "none" in str(right)
+    assert "none" in unfolded(right)
     certain = ct.confidence_errors(np.eye(2), [0, 1], confidence_level=0.95, n_resamples=9, rng=1)
     assert certain.calibrated == {"overconfidence": None, "underconfidence": 0.0, "accuracy": 1.0}
     same = mean_interval(np.full(5, 0.7), np.array([0.4, 0.9]), 0.95)
@@ -54,7 +55,8 @@ def test_few_and_equal_confidences():
 def test_without_a_level_there_are_none():
     found = ct.confidence_errors(P, Y)
     assert (found.intervals, found.calibrated, found.seed) == (None, None, None)
-    assert str(found) == repr(found)
+    assert found.table()[0] == ["", "observed"]
+    assert [bar.interval for bar in found.bars()] == [None] * 3
     with pytest.raises(ValueError, match="confidence_level: got 1"):
         ct.confidence_errors(P, Y, confidence_level=1.0)
 

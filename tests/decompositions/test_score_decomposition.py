@@ -220,9 +220,9 @@ def test_report_and_dictionary():
     assert found.to_dict()["intervals"]["score"]["low"] == found.intervals["score"].low
     assert len({hash(plain), hash(found)}) == 2
     lines = str(found).splitlines()
-    assert "90 % interval" in lines[1]
-    assert f"[{found.intervals['score'].low:.4f}, {found.intervals['score'].high:.4f}]" in lines[2]
-    assert lines[3].split()[-1] == f"{found.calibrated['miscalibration']:.4f}"
+    assert "90 % interval" in lines[2]
+    assert f"[{found.intervals['score'].low:.4f}, {found.intervals['score'].high:.4f}]" in lines[3]
+    assert lines[4].split()[-1] == f"{found.calibrated['miscalibration']:.4f}"
 
 
 def test_intervals_of_degenerate_data():

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from printed import unfolded
 from scipy import special, stats
 from scipy.special import expit
 
@@ -136,10 +137,10 @@ def test_errors_of_curves_have_intervals_where_enough_was_expected():
     for risks, events, seen in ((p, y, "6 with the event and 194 without"), (1.0 - p, 1 - y, "194 with the event")):
         found = clinical.validate(risks, events, n_resamples=39, rng=1)
         assert found.row("ICI").interval is None is not found.row("O:E ratio").interval
-        assert seen in str(found)
-        assert f"{risks.sum():.2g} and" in str(found)
+        assert seen in unfolded(found)
+        assert f"{risks.sum():.2g} and" in unfolded(found)
     assert clinical.validate(3.0 * p, y, n_resamples=39, rng=1).row("ICI").interval is not None
-    assert "no intervals" not in str(result())
+    assert "no intervals" not in unfolded(result())
 
 
 def test_errors_are_beyond_those_of_calibrated_models():
@@ -223,7 +224,7 @@ def test_outcomes_that_are_all_alike_have_measures(event, curve):
     assert found.row("ICI").interval is None
     assert found.row("O:E ratio").pvalue == found.row("ICI").pvalue * 2 == pytest.approx(2 / 40)
     assert np.array(found.curve.frequency) == pytest.approx(event)
-    assert "do not exist for" in str(found)
+    assert "do not exist for" in unfolded(found)
     decisions = clinical.decision_curve(risks, np.full(200, event), [0.2], n_resamples=39, rng=1)
     assert decisions.rows[0].treat_all == pytest.approx(event - (1 - event) * 0.25)
 
@@ -269,7 +270,7 @@ def test_constant_risks_and_separated_outcomes_have_documented_results():
     assert separated.row("calibration slope").interval is None
     assert separated.row("calibration slope").value > 5.0
     assert 0.8 < separated.row("c-statistic").interval.low < separated.row("c-statistic").interval.high == 1.0
-    assert "separate the outcomes" in str(separated)
+    assert "separate the outcomes" in unfolded(separated)
     certain = clinical.validate([0.0, 1.0, 1.0, 0.0], [0, 1, 1, 0], n_resamples=19, rng=1)
     assert [one.name for one in certain.rows] == ["O:E ratio", "ICI", "E50", "E90", "Emax"]
     assert certain.curve.risk == ()
@@ -416,7 +417,7 @@ def test_a_decision_curve_says_what_its_columns_are():
     found = clinical.decision_curve(p, np.arange(60) % 3 == 0, thresholds=(0.1, 0.3), n_resamples=19, rng=1)
     row = found.rows[0]
     assert row.loss == pytest.approx(row.recalibrated - row.model)
-    assert "loss: how much more the recalibrated risks have than those of the model" in str(found)
+    assert "loss: how much more the recalibrated risks have than those of the model" in unfolded(found)
 
 
 def test_certain_risks_do_not_make_events_of_the_others():
@@ -427,7 +428,7 @@ def test_certain_risks_do_not_make_events_of_the_others():
     names = [row.name for row in result.rows]
     assert names == ["O:E ratio", "c-statistic", "ICI", "E50", "E90", "Emax"]
     assert all(result.row(name).interval is None for name in names[2:])
-    assert "slope do not exist for no events of risks between 0 and 1" in str(result)
+    assert "slope do not exist for no events of risks between 0 and 1" in unfolded(result)
 
 
 @pytest.mark.parametrize("words", [("no", "yes"), ("False", "True")])
@@ -471,5 +472,5 @@ def test_events_are_named():
     for call in (clinical.validate, clinical.decision_curve):
         result = call(predictions, named[[0, 1, 0, 0, 1]], n_resamples=19, rng=1)
         assert result.event == "dead"
-        assert f"{'Event':<15}dead" in str(result)
-        assert "\nEvent " not in str(call(p, [0, 1, 0, 0, 1], n_resamples=19, rng=1))
+        assert f"{'Event':<15}dead" in unfolded(result)
+        assert "\nEvent " not in unfolded(call(p, [0, 1, 0, 0, 1], n_resamples=19, rng=1))

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from printed import unfolded
 from scipy import optimize, stats
 
 import caltest as ct
@@ -533,9 +534,11 @@ def test_units_and_codes_are_asked_about():
     result = weather.rank_histogram(members, observed, n_resamples=19, rng=1)
     assert not any("unit" in note or "values are" in note for note in result.notes)
     litres = weather.rank_histogram(1000.0 * members, observed, n_resamples=19, rng=1)
-    assert "outcomes multiplied by 1000 or so would fit the predictions" in str(litres)
+    assert "outcomes multiplied by 1000 or so would fit the predictions" in unfolded(litres)
     members[3] = -9999.0
-    assert "9 values are -9999: if that says" in str(weather.rank_histogram(members, observed, n_resamples=19, rng=1))
+    assert "9 values are -9999: if that says" in unfolded(
+        weather.rank_histogram(members, observed, n_resamples=19, rng=1)
+    )
 
 
 def forecasts_of_flows():

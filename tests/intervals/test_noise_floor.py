@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from printed import unfolded
 from samples import TV, samples
 
 import caltest as ct
@@ -33,7 +34,7 @@ def test_results_say_the_mean_under_calibration(estimator):
     floor = ct.noise_floor(S.p, estimator, n_resamples=99, rng=3)
     result = ct.MonteCarloTest(estimator, 99)(S.p, S.y, rng=3)
     assert result.effect_size.value == pytest.approx(result.estimate - floor.mean, rel=1e-12)
-    assert f"{floor.mean:.3g}" in str(floor)
+    assert f"{floor.mean:.3g}" in unfolded(floor)
 
 
 def test_mean_of_unbiased_and_of_binned_errors():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from printed import unfolded
 from samples import samples
 
 import caltest as ct
@@ -111,7 +112,7 @@ def _sample():
 def test_every_test_takes_sums(test):
     wrong = test(P, P.argmin(axis=1), rng=1)
     assert 0.0 < wrong.pvalue <= (0.05 if wrong.pvalue_kind != "bound" else 1.0)
-    assert SUM.describe() in str(wrong)
+    assert SUM.describe() in unfolded(wrong)
 
 
 BAD_FACTORS = {

@@ -2,6 +2,7 @@ from math import exp, sqrt
 
 import numpy as np
 import pytest
+from printed import unfolded
 from samples import TV, samples
 from scipy import stats
 
@@ -62,7 +63,7 @@ def test_no_surprise_in_few_observations_shows_little(p):
 
 def test_report_and_words(found):
     result = ct.EquivalenceTest(0.6, TV)(S.p, S.y)
-    assert "Hypothesis     the calibration error is at least the margin: KCE >= 0.6" in str(result)
+    assert "Hypothesis     the calibration error is at least the margin: KCE >= 0.6" in unfolded(result)
     assert result.verdict() == "the calibration error is below the margin, at the 5 % level"
     assert (
         ct.EquivalenceTest(0.1, TV)(S.p, S.y)
@@ -70,7 +71,7 @@ def test_report_and_words(found):
         .startswith("no evidence that the calibration error is below the margin")
     )
     above = ct.ToleranceTest(0.6, TV)(S.p, S.y)
-    assert "Hypothesis     the calibration error is at most the margin: KCE <= 0.6" in str(above)
+    assert "Hypothesis     the calibration error is at most the margin: KCE <= 0.6" in unfolded(above)
     assert "no evidence that the calibration error is above the margin" in above.verdict()
     low, high = above.confidence_interval(0.9)
     assert low == pytest.approx(max(0.0, found.estimate - stats.norm.ppf(0.9) * found.standard_error))
@@ -105,7 +106,7 @@ def test_binned_error_below_a_margin():
     assert result.pvalue == pytest.approx(exp(-60 * (0.9 - estimate) ** 2 / 2), rel=1e-10)
     assert result.pvalue_kind == "bound"
     assert ct.named_tests.BinnedEquivalenceTest(0.9 * estimate, n_bins=5)(p, y).pvalue == 1.0
-    assert "binned ECE >= 0.9" in str(result)
+    assert "binned ECE >= 0.9" in unfolded(result)
     assert 0.0 < ct.named_tests.BinnedEquivalenceTest(0.95)(S.p, S.y).pvalue < 1.0
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from printed import unfolded
 from scipy import special
 
 import caltest as ct
@@ -78,7 +79,7 @@ def test_codes(family):
     y[[7, 20]] = -9999.0
     words = "2 outcomes are -9999 (row 7, ...): if that says that they are missing, pass nan"
     assert remarks(predictions, y) == (words,)
-    assert "are -9999 (row 7, ...)" in str(ct.calibration_test(predictions, y, n_resamples=19, rng=1))
+    assert "are -9999 (row 7, ...)" in unfolded(ct.calibration_test(predictions, y, n_resamples=19, rng=1))
 
 
 @pytest.mark.parametrize("centre", [0.01, 0.5])

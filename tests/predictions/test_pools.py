@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from printed import unfolded
 from samples import ensemble_and_outcomes as data
 from scipy import stats
 
@@ -69,14 +70,14 @@ def test_estimate_is_the_mean_product_of_the_deviations_from_the_members():
 def test_groups_streams_models_and_intervals_are_those_of_the_pools():
     groups, by_hand = (ct.calibration_by_group(p, Y, CODES, n_resamples=39, rng=1) for p in (ENSEMBLE, BY_HAND))
     assert [row.adjusted for row in groups.groups] == [row.adjusted for row in by_hand.groups]
-    assert "assumes members of a case exchangeable" in str(groups)
+    assert "assumes members of a case exchangeable" in unfolded(groups)
     kernel = ct.ProductKernel(KERNEL.prediction_kernel, KERNEL.target_kernel)
     streams = [ct.SequentialCalibrationTest("kernel", kernel) for _ in range(2)]
     for start in range(0, N, 15):
         for stream, p in zip(streams, (ENSEMBLE, BY_HAND), strict=True):
             stream.update(p.take(slice(start, start + 15)), Y[start : start + 15])
     assert streams[0].log_evalue == pytest.approx(streams[1].log_evalue, rel=1e-9)
-    assert "assumes members of a case exchangeable" in str(streams[0].result())
+    assert "assumes members of a case exchangeable" in unfolded(streams[0].result())
     other = MEMBERS + 1.0
     models = {"a": ENSEMBLE, "b": ct.Ensemble(other)}
     pools = {"a": BY_HAND, "b": ct.Scenarios(np.column_stack([other, Y]))}

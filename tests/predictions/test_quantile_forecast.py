@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from printed import unfolded
 from scipy import stats
 from slow import h_matrix_finite, mean_upper
 
@@ -228,7 +229,7 @@ def test_a_shift_of_the_target_unit_changes_nothing():
     )
     assert again.estimate == pytest.approx(first.estimate, rel=1e-12)
     assert again.pvalue == first.pvalue
-    assert "P(outcome between two quantiles | all quantiles) = difference of their levels" in str(first)
+    assert "P(outcome between two quantiles | all quantiles) = difference of their levels" in unfolded(first)
 
 
 def forecasts(rng, n, scale=1.0):

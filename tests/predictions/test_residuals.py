@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from printed import unfolded
 from scipy import stats
 from scipy.integrate import quad
 
@@ -145,4 +146,4 @@ def test_pit_of_vectors_is_refused():
 def test_report_says_what_is_tested():
     result = ct.calibration_test(*ct.standardised_residuals(ct.Normal([0.0, 1.0, 2.0], 1.0), [0.0, 1.0, 2.0]), rng=1)
     assert result.predictions == "Residuals of Normal, n = 3"
-    assert "(Y - m) / s has its standard law given P_X" in str(result)
+    assert "(Y - m) / s has its standard law given P_X" in unfolded(result)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 from caltest.recalibration import (
@@ -40,7 +41,7 @@ def test_the_best_method_is_fitted_to_all_data():
     assert best.standard_errors["OneVsRest(Isotonic)"] == np.inf
     np.testing.assert_allclose(best.map(p), TemperatureScaling().fit(p, y)(p))
     assert best.scores == fit_best(p, y, [Identity(), TemperatureScaling(), OneVsRest(Isotonic())], rng=2).scores
-    assert "best: TemperatureScaling" in str(best)
+    assert "Best           TemperatureScaling" in unfolded(best)
 
 
 def test_two_methods_of_one_class_have_two_names():
@@ -91,8 +92,8 @@ def test_accuracies_are_those_of_held_out_observations():
     found = ct.recalibration.fit_best(p, y, methods, rng=1)
     assert found.accuracies["as it is"] == np.mean(p.argmax(axis=1) == y)
     assert 0.3 < found.accuracies["vector"] < 1.0
-    assert f"{found.accuracies['as it is']:.4f}" in str(found)
+    assert f"{found.accuracies['as it is']:.4f}" in unfolded(found)
     normal = ct.Normal(rng.normal(size=40), 1.0)
     numbers = ct.recalibration.fit_best(normal, rng.normal(size=40), [ct.recalibration.FamilyTemperatureScaling()])
     assert numbers.accuracies == {}
-    assert "accuracy" not in str(numbers)
+    assert "accuracy" not in unfolded(numbers)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from printed import unfolded
 from samples import wrong_in_a_slice
 
 import caltest as ct
@@ -55,7 +56,7 @@ def test_pvalues_are_those_of_a_search_of_the_same_slices(found):
 
 
 def test_the_report_says_what_the_repair_did(found):
-    text = str(found)
+    text = unfolded(found)
     assert "Verdict        the repair helps: " in text
     assert f"of {found.n_slices} slices rejected before, none after" in text
     assert "site = b" in found.worst_before.name

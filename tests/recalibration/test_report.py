@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 from caltest.recalibration import FamilyTemperatureScaling, Platt, TemperatureScaling, report
@@ -73,8 +74,8 @@ def test_formats():
     smallest = "p = 0.05 (the smallest possible with 19 redraws)"
     assert found.to_latex().splitlines()[-2] == rf"\multicolumn{{9}}{{l}}{{{smallest}}} \\"
     assert found.to_markdown().splitlines()[4:] == ["", smallest]
-    assert "fitted to 100 others" in str(found)
-    assert "Reproduce      rng=3" in str(found)
+    assert "fitted to 100 others" in unfolded(found)
+    assert "Reproduce      rng=3" in unfolded(found)
     pandas = pytest.importorskip("pandas")
     table = found.to_pandas()
     assert isinstance(table, pandas.DataFrame)
@@ -96,7 +97,7 @@ def test_binary_logits_named_classes_and_numbers():
     assert numbers.before.ece is None
     assert numbers.after.log_score < numbers.before.log_score
     assert numbers.table()[0] == ["", "log score", "SKCE", "95 % interval", "p"]
-    assert "if calibrated" not in str(numbers)
+    assert "if calibrated" not in unfolded(numbers)
 
 
 def test_bad_input():
@@ -139,7 +140,9 @@ def test_a_report_says_what_another_most_probable_class_costs():
     changed = before != after
     lost, won = np.sum(changed & (before == y[100:])), np.sum(changed & (after == y[100:]))
     assert lost > won
-    assert f"in {changed.sum()} of 100 rows, of which {lost} were right before and {won} are right after" in str(found)
+    assert f"in {changed.sum()} of 100 rows, of which {lost} were right before and {won} are right after" in unfolded(
+        found
+    )
     assert found.to_dict()["notes"] == list(found.notes)
     assert report(p[100:], y[100:], TemperatureScaling().fit(p[:100], y[:100]), n_resamples=9, rng=1).notes == ()
 
@@ -149,8 +152,8 @@ def test_findings_are_shown_up_to_the_level():
     found = report(p, y, TemperatureScaling(), n_resamples=19, rng=3)
     row = dataclasses.replace(found.before, pvalue=0.05, finding="a class is too likely")
     equal = dataclasses.replace(found, before=row)
-    assert "before: a class is too likely" in equal.summary()
-    assert "a class is too likely" not in equal.summary(0.0499)
+    assert "before: a class is too likely" in unfolded(equal)
+    assert "a class is too likely" not in unfolded(equal.summary(0.0499))
 
 
 def test_one_observation_is_left_to_fit_to():

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 
@@ -16,7 +17,7 @@ def result():
 
 
 def test_report(result):
-    assert str(result).splitlines() == [
+    assert unfolded(result).splitlines() == [
         "MonteCarloTest",
         "--------------",
         "Verdict        calibration is not rejected at the 5 % level",
@@ -39,7 +40,7 @@ def test_report(result):
 
 def test_report_of_blocks_says_how_many_observations_were_used():
     p, y = ct.datasets.load_digits_predictions()["random forest"]
-    text = str(ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=50)(p, y))
+    text = unfolded(ct.AsymptoticBlockSKCETest(p.default_kernel(), block_size=50)(p, y))
     assert "n = 899, 10 classes (850 used)" in text
     assert "standard error" in text
     assert "reject calibration at the 5 % level" in text
@@ -49,7 +50,7 @@ def test_report_of_blocks_says_how_many_observations_were_used():
 def test_report_of_the_mean_embedding_test_names_its_degrees_of_freedom_and_warns(ds1):
     p, y = ds1
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
-    text = str(ct.AsymptoticCMETest(ct.UCME(kernel, p[:3], [0, 1, 2]))(p, y))
+    text = unfolded(ct.AsymptoticCMETest(ct.UCME(kernel, p[:3], [0, 1, 2]))(p, y))
     assert "(Hotelling T^2, df = 3, 97)" in text
     assert "Note: the limit law of this test is reached slowly" in text
 
@@ -58,9 +59,9 @@ def test_report_names_the_question_of_reduced_predictions(ds1):
     test = ct.MonteCarloTest(ct.ECE(), n_resamples=9)
     p = ct.Categorical(ds1[0], classes=["ant", "bee", "cow"])
     names = ["ant", "bee", "cow"] * 33 + ["ant"]
-    assert "P(top label is right | confidence) = confidence" in str(test(*ct.top_label(p, names), rng=1))
-    assert "P(Y = 1 | p) = p for class bee against the rest" in str(test(*ct.classwise(p, names)[1], rng=1))
-    assert "P(Y = 1 | p) = p\n" in str(test(ds1[0][:, 0], ds1[1] == 0, rng=1))
+    assert "P(top label is right | confidence) = confidence" in unfolded(test(*ct.top_label(p, names), rng=1))
+    assert "P(Y = 1 | p) = p for class bee against the rest" in unfolded(test(*ct.classwise(p, names)[1], rng=1))
+    assert "P(Y = 1 | p) = p\n" in unfolded(test(ds1[0][:, 0], ds1[1] == 0, rng=1))
 
 
 def test_report_names_the_question_of_the_top_label_error(ds1):
@@ -83,9 +84,9 @@ def test_default_test_says_when_the_median_distance_is_zero():
     result = ct.calibration_test(p, y, n_resamples=9, rng=1)
     # Of the distances that are not 0, three are among the last three and fifteen each are .2, .1, .3.
     assert "exp(-TV / 0.2)" in result.estimator
-    assert "the bandwidth is the median of the others" in str(result)
+    assert "the bandwidth is the median of the others" in unfolded(result)
     result = ct.calibration_test([0.3] * 5, [0, 1, 0, 0, 1], n_resamples=9, rng=1)
-    assert "all predictions are identical, so that every bandwidth gives the same kernel" in str(result)
+    assert "all predictions are identical, so that every bandwidth gives the same kernel" in unfolded(result)
 
 
 def test_dictionary_is_ready_for_json(result):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 
@@ -16,7 +17,7 @@ def result():
 
 
 def test_the_report_has_the_verdict_first_and_a_line_for_the_worst_labels(result):
-    lines = str(result).splitlines()
+    lines = unfolded(result).splitlines()
     assert lines[2].startswith("Verdict        reject calibration at the 5 % level for 5 of 14 labels: tag")
     assert lines[3].count("claimed") >= 3
     assert "; and 2 others" in lines[3]

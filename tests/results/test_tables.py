@@ -62,12 +62,32 @@ def test_shares_have_the_digits_that_tell_them_apart():
 
 def test_sentences_at_the_end_of_rows_begin_below_each_other():
     table = [["group", "n", "what is wrong"], ["a", "5", "claims are too high"], ["b", "10", 41 * "x"]]
-    assert aligned(table).splitlines() == [
-        "group   n  what is wrong",
-        "a       5  claims are too high",
-        "b      10  " + 41 * "x",
+    assert aligned(table) == ["group   n  what is wrong", "a       5  claims are too high", "b      10  " + 41 * "x"]
+    assert aligned([["", "claimed"], ["accuracy", "80 %"]])[1] == "accuracy     80 %"
+
+
+def test_wide_tables_are_folded_at_words_and_then_below_each_other():
+    table = [["a name", "95 % interval", "what is wrong"], ["first one", "[0.1, 0.2]", "more words than fit here " * 2]]
+    assert aligned(table, 40) == [
+        "a name     95 % interval  what is wrong",
+        "first one     [0.1, 0.2]  more words",
+        "                            than fit",
+        "                            here more",
+        "                            words than",
+        "                            fit here",
     ]
-    assert aligned([["", "claimed"], ["accuracy", "80 %"]]).splitlines()[1] == "accuracy     80 %"
+    assert aligned([["", "claimed before"], ["inside", "0.5"]], 15) == [
+        "        claimed",
+        "         before",
+        "inside      0.5",
+    ]
+    numbers = [["", *(f"n {i}" for i in range(30))], ["row", *(f"{i:.4f}" for i in range(30))]]
+    lines = aligned(numbers)
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines[1::2]] == ["row"] * (len(lines) // 2)
+    assert sum(line.count(".") for line in lines) == 30
+    page = Page("t" * 200, {"a": "b" * 300}, ["c" * 90], Grid([["d" * 500, "e" * 500]] * 2), notes=["f" * 90])
+    assert max(map(len, page.splitlines())) <= 80
 
 
 def test_html_leaves_out_empty_parts_alone():

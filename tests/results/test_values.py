@@ -3,9 +3,11 @@
 import dataclasses
 import json
 import math
+import re
 
 import numpy as np
 import pytest
+from printed import unfolded
 from public import CLASSES
 from samples import TV, W2, samples
 from scipy.special import ndtr, ndtri
@@ -37,7 +39,7 @@ def test_kernel_errors_are_shares_of_the_largest(test):
     result = test(S.p, S.y, rng=1)
     assert result.effect_size.value == pytest.approx(np.sqrt(max(0.0, result.estimate) / 2.0), rel=1e-12)
     assert result.effect_size.unit == "KCE as a share of its largest value"
-    assert f"Effect size    {result.effect_size.value:.3g} (KCE" in str(result)
+    assert f"Effect size    {result.effect_size.value:.3g} (KCE" in unfolded(result)
     assert result.to_dict()["effect_size"]["value"] == result.effect_size.value
 
 
@@ -62,7 +64,7 @@ def test_binned_errors_are_above_their_floor():
     result = found(ct.ECE())
     assert result.effect_size.value == pytest.approx(result.estimate - result.null_distribution.mean())
     assert result.effect_size.unit == "binned error above its mean if calibrated"
-    assert "If calibrated  mean" in str(result)
+    assert "If calibrated  mean" in unfolded(result)
     result = ct.named_tests.BinnedEquivalenceTest(0.9)(S.p, S.y)
     assert (result.effect_size.value, result.effect_size.unit) == (result.estimate, "binned error, noise included")
 
@@ -320,6 +322,9 @@ RESULTS = {
     "multicalibration": lambda: ct.recalibration.multicalibration_report(
         np.linspace(0.1, 0.9, 200), np.arange(200) % 3 == 0, {"x": np.arange(200) % 2}, n_resamples=19, rng=1
     ),
+    "best map": lambda: ct.recalibration.fit_best(
+        P, Y, [ct.recalibration.Identity(), ct.recalibration.TemperatureScaling()], n_folds=2, rng=1
+    ),
     "error": lambda: ct.estimate_calibration_error(P, Y, "top_label", rng=1),
     "errors of classes": lambda: ct.estimate_calibration_error(P, Y, "classwise", rng=1),
     "decomposition": lambda: ct.score_decomposition(*ct.top_label(P, Y)),
@@ -384,6 +389,39 @@ def test_results_are_read_back(name, results):
     for method in ("sentence", "bibtex", "to_latex", "to_markdown", "summary"):
         if hasattr(result, method):
             assert getattr(again, method)() == getattr(result, method)()
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_reports_have_lines_of_at_most_80_letters(name, results):
+    result = results(name)
+    for text in (str(result), result.summary()):
+        assert max(map(len, text.splitlines())) <= 80, text
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_is_a_table_a_sentence_and_a_picture(name, results):
+    """Where there is no picture the class says why."""
+    result = results(name)
+    header, *rows = result.table()
+    assert all(len(row) == len(header) and all(isinstance(cell, str) for cell in row) for row in (header, *rows))
+    frame, entries = result.to_pandas(), result.row_entries()
+    assert len(frame) == len(entries) > 0
+    assert all("name" in one and len(one) > 1 for one in entries)
+    assert result.to_markdown().count("\n| ") >= len(rows)
+    assert result.to_latex().count(r"\\") >= len(rows)
+    sentence = result.sentence()
+    assert sentence.endswith(".")
+    assert sentence[0].isupper()
+    assert "\n" not in sentence
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    has_picture = not type(result).no_picture or getattr(result, "null_distribution", None) is not None
+    if has_picture or result.bars():
+        assert result.plot() is not None
+        pyplot.close("all")
+    else:
+        with pytest.raises(TypeError, match=re.escape(type(result).no_picture)):
+            result.plot()
 
 
 def test_every_result_with_a_dictionary_is_tested(results):

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from printed import unfolded
 from scipy import stats
 from statistical.over_time import overlapping
 
@@ -35,7 +36,7 @@ def test_interleaved_tests_by_hand():
         parts.update(p[part], y[part])
     assert parts.history == pytest.approx(test.history)
     assert parts.pvalue == pytest.approx(test.pvalue)
-    assert "3 rows, so 3 interleaved tests; E of a stop is that 2 rows later" in str(result)
+    assert "3 rows, so 3 interleaved tests; E of a stop is that 2 rows later" in unfolded(result)
     assert "(outcomes known after 3 observations, 3 interleaved tests);" in result.sentence()
     assert ct.results.SequentialTestResult.from_dict(result.to_dict()).pvalue == result.pvalue
 

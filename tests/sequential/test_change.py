@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 from caltest.estimators.combined.findings import pvalues_only
@@ -48,15 +49,15 @@ def test_direction_and_measures_are_those_of_the_observations_before_and_since()
 
 def test_report_says_it_below_the_verdict_where_the_level_is_reached():
     result = ct.SequentialCalibrationTest()(*shifted(300, 200))
-    lines = result.summary().splitlines()
+    lines = unfolded(result).splitlines()
     assert lines[2].startswith("Verdict        reject calibration")
     assert lines[3] == f"Since          {result.change}"
     assert f"about observation {result.change.start} (95 % interval" in lines[3]
-    assert "claimed before" in result.summary()
+    assert "root mean squared error" in str(result)
     quiet = result.summary(result.pvalue / 2.0)
     assert result.since(result.pvalue / 2.0) is None
     assert "Since" not in quiet
-    assert "claimed before" not in quiet
+    assert "root mean squared error" not in quiet
 
 
 def test_predictions_that_are_wrong_from_the_beginning():
@@ -103,4 +104,4 @@ def test_families_without_alternatives_have_no_date(monkeypatch):
     result = ct.SequentialCalibrationTest()(*shifted(300, 150))
     assert result.pvalue < 0.05
     assert result.change is None
-    assert "Since" not in result.summary()
+    assert "Since" not in unfolded(result)

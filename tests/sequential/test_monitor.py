@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 from caltest.plots import evidence
@@ -89,12 +90,12 @@ def test_result_says_since_when():
     assert 600 < alarm.after < 720
     low, high = alarm.change.interval.ends
     assert low <= 601 <= high <= alarm.after
-    assert f"wrong since about observation {alarm.change.start}" in str(alarm)
+    assert f"wrong since about observation {alarm.change.start}" in unfolded(alarm)
     usual = result.n / result.average_run_length
     assert result.verdict().startswith(f"{len(result.alarms)} alarm")
     assert result.verdict().endswith(f"calibrated predictions raise at most {usual:.2g} on average")
     assert replace(result, n=80_000, average_run_length=1000).verdict().endswith("at most 80 on average")
-    assert "overconfident" in str(result) or "random" in str(result)
+    assert "overconfident" in unfolded(result) or "random" in unfolded(result)
     ax = evidence(result)
     assert sum(len(line.get_xdata()) for line in ax.lines if line.get_marker() == "D") == len(result.alarms)
 
@@ -115,7 +116,7 @@ def test_quiet_and_empty_monitors():
     assert isinstance(monitor._state, Watching)
     with pytest.raises(ValueError, match="got none so far"):
         monitor.result()
-    assert "no alarm in 2 observations" in str(monitor.update([0.4, 0.6], [0, 1]).result())
+    assert "no alarm in 2 observations" in unfolded(monitor.update([0.4, 0.6], [0, 1]).result())
     for bad in (1, 0.5, "many"):
         with pytest.raises((ValueError, TypeError), match="average_run_length"):
             ct.CalibrationMonitor(bad)

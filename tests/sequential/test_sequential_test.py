@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from interruption import broken_at
+from printed import unfolded
 from samples import TV, samples
 
 import caltest as ct
@@ -93,7 +94,7 @@ def test_excluded_outcomes_are_infinite_evidence():
     assert (test.evalue, test.pvalue, result.pvalue) == (np.inf, 0.0, 0.0)
     assert result.finding.words == "an outcome occurred to which probability 0 was given (row 1: class 1)"
     assert "1 of 4 outcomes had predicted probability 0 (row 1)" in result.notes[-1]
-    assert "E = infinite" in str(result)
+    assert "E = infinite" in unfolded(result)
     assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["evalue"] == "inf"
 
 
@@ -102,7 +103,7 @@ def test_evidence_beyond_the_largest_number():
     test = ct.SequentialCalibrationTest("likelihood").update(np.full(n, 0.9), np.zeros(n, dtype=int))
     assert test.evalue == np.inf
     assert 1000.0 < test.log_evalue < np.inf
-    assert "E = 10^" in str(test.result())
+    assert "E = 10^" in unfolded(test.result())
     assert [format_evalue(x) for x in (0.0, 689.9, 690.1, -689.9, -690.1, 1e7, 4e279)] == [
         *("1", "4.17e+299", "10^299.7", "2.4e-300", "10^-299.7", "10^(4.34e+06)", "10^(1.74e+279)")
     ]
@@ -160,7 +161,7 @@ def test_errors_along_the_stream():
 def test_report():
     data = samples(60, 3)
     result = ct.SequentialCalibrationTest().update(data.p, data.y).result()
-    text = str(result)
+    text = unfolded(result)
     assert "P(Y | P_X) = P_X, at every time given the past" in text
     assert "in the order of time" in text
     assert result.verdict() in text

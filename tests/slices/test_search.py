@@ -3,6 +3,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from printed import unfolded
 from scipy import stats
 
 import caltest as ct
@@ -49,7 +50,7 @@ def test_a_wrong_slice_is_found_and_explains_those_that_overlap_it():
     assert (found.mask(0) & bad).sum() > 990
     assert first.observed == pytest.approx(y[found.mask(0)].mean())
     assert first.interval.low < y[bad].mean() - p[bad].mean() < first.interval.high
-    assert f"in 1 slice at the 5 % level, which explains {first.explains} other" in str(found)
+    assert f"in 1 slice at the 5 % level, which explains {first.explains} other" in unfolded(found)
     assert first.name in found.sentence()
 
 
@@ -212,7 +213,7 @@ def test_errors_of_ensembles_are_shown_in_predicted_standard_deviations():
     assert found.rows[0].direction == "errors larger than predicted"
     assert found.rows[0].observed == pytest.approx(1.5, abs=0.1)
     assert found.remarks() == []
-    assert "not made from outcomes or members" in str(found)
+    assert "not made from outcomes or members" in unfolded(found)
 
 
 def test_copies_are_noted():

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from printed import unfolded
 from scipy import stats
 
 import caltest as ct
@@ -102,7 +103,7 @@ class TestReports:
     def test_size(self):
         calibrated = DirichletModel.m1(3)
         fine = ct.power(uniform, calibrated, 5, n_simulations=200, rng=1)
-        assert "Size, 5 %" in str(fine)
+        assert "Size, 5 %" in unfolded(fine)
         assert fine.verdict() == "no evidence that the size exceeds 5 %"
         wrong = ct.power(constant(0.01), calibrated, 5, n_simulations=200, rng=1)
         assert wrong.verdict() == "the test rejects calibrated data too often for the 5 % level"

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 from caltest.generators import DirichletModel
@@ -59,12 +60,14 @@ class TestCells:
         assert self.CURVE.sizes == (10, 20)
 
     def test_report(self):
-        text = str(self.CURVE)
-        assert text.startswith(
-            "Power and size at the 50 % level, with 95 % intervals, 25 simulations each\n\nDir(1), 3"
-        )
-        assert "Power and size at the 20 % level" in text
+        text = unfolded(self.CURVE)
+        assert text.startswith("Power and size by simulation\n")
+        assert "Simulations    25 each" in text
+        assert "At the 50 % level, with 95 % intervals:" in text
+        assert "At the 20 % level, with 95 % intervals:" in text
         cell = self.CURVE.cell("mean", 1, 20)
+        header, *rows = self.CURVE.table()
+        assert (header, len(rows)) == (["data", "n", "uniform", "mean"], 4)
         assert f"{cell.rate:.2f} [{cell.interval.low:.2f}, {cell.interval.high:.2f}]" in text
         assert repr(self.CURVE) == "<PowerCurve of 2 tests, 2 generators, n = [10, 20]>"
         assert self.CURVE.strengths == (0.0, 0.6)
@@ -83,7 +86,7 @@ class TestCells:
         curve = ct.power_curve(uniform, MODELS[1], 10, n_simulations=4, rng=1)
         assert curve.tests == ("test",)
         assert curve.cell().n_simulations == 4
-        assert len(str(curve).splitlines()) == 3
+        assert [row[0] for row in curve.table()] == ["n", "10"]
 
 
 class TestContinuing:
@@ -103,7 +106,7 @@ class TestContinuing:
         assert {key: cell.n_simulations for key, cell in cut.cells.items()} == {("a", 0, 10): 5, ("a", 0, 20): 2}
         assert cut.notes == ("interrupted: some simulations are missing; resume=result continues them",)
         assert np.isnan(cut.rates()[0, 1]).all()
-        assert " - " in str(cut) or str(cut).count("-") >= 2
+        assert " - " in unfolded(cut) or str(cut).count("-") >= 2
         whole = ct.power_curve({"a": test}, MODELS, [10, 20], n_simulations=5, resume=cut)
         assert test.calls == 21  # The first data set of the cell that was cut short is tested again.
         assert whole.notes == ()

@@ -11,7 +11,7 @@ import scipy
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate
 from caltest._loops.statistics.logistic import maximise, selected_ratios
 from caltest._results.report import at_level, decision, pvalue_phrase, with_interval
-from caltest._results.tables import Bar
+from caltest._results.tables import Bar, Page
 from caltest._results.values import ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction
 from caltest.estimators.base import TextbookTail
@@ -212,14 +212,13 @@ class CoxCalibrationResult(Stored):
         )
 
     def summary(self, alpha: float = 0.05) -> str:
-        return "\n".join(
-            [
-                f"Verdict   {self.verdict(alpha)}",
-                f"Intercept {self.intercept:.4g}, {self.intercept_interval}; 0 if calibrated",
-                f"Slope     {self.slope:.4g}, {self.slope_interval}; 1 if calibrated",
-                f"Both      likelihood ratio {self.statistic:.6g}, {pvalue_phrase(self.pvalue)} (asymptotic)",
-            ]
-        )
+        found = {
+            "Verdict": self.verdict(alpha),
+            "Intercept": f"{self.intercept:.4g}, {self.intercept_interval}; 0 if calibrated",
+            "Slope": f"{self.slope:.4g}, {self.slope_interval}; 1 if calibrated",
+            "Both": f"likelihood ratio {self.statistic:.6g}, {pvalue_phrase(self.pvalue)} (asymptotic)",
+        }
+        return Page("Logistic recalibration", found)
 
 
 @own_errstate
@@ -259,10 +258,14 @@ def cox_calibration(
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> print(ct.estimators.cox_calibration(*ct.top_label(p, y)))
-    Verdict   reject calibration at the 5 % level
-    Intercept -0.3279, [-0.8532, 0.1974] (95 %, normal limit of the estimate); 0 if calibrated
-    Slope     0.07892, [0.02681, 0.131] (95 %, normal limit of the estimate); 1 if calibrated
-    Both      likelihood ratio 1237.22, p = 2.20e-269 (asymptotic)
+    Logistic recalibration
+    ----------------------
+    Verdict        reject calibration at the 5 % level
+    Intercept      -0.3279, [-0.8532, 0.1974] (95 %, normal limit of the estimate);
+                   0 if calibrated
+    Slope          0.07892, [0.02681, 0.131] (95 %, normal limit of the estimate); 1
+                   if calibrated
+    Both           likelihood ratio 1237.22, p = 2.20e-269 (asymptotic)
     """
     from scipy.special import ndtri
     from statsmodels.genmod.families import Binomial

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from caltest._results.report import at_level, decision, format_pvalue, pvalue_phrase, with_interval
-from caltest._results.tables import Bar, Page, Table, TabularResult
+from caltest._results.tables import Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 
 
@@ -39,7 +39,7 @@ class SurvivalGroup:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SurvivalCalibration(TabularResult, Stored):
+class SurvivalCalibration(Stored):
     """D-, A- or one-calibration. Printing it gives a table.
 
     Attributes

@@ -17,7 +17,7 @@ from caltest._basics.numerics import (
     step_down,
 )
 from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase
-from caltest._results.tables import Page, Table, TabularResult
+from caltest._results.tables import Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, whole_number
 from caltest.estimators import SKCE
@@ -141,7 +141,7 @@ class ParameterRanks:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SimulationBasedCalibrationResult(TabularResult, Stored):
+class SimulationBasedCalibrationResult(Stored):
     """Ranks of all parameters and the test of all of them together. Printing it gives the verdict and a table.
 
     Attributes

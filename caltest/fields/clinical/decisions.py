@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, resampling_pvalue, seed_of
 from caltest._results.report import at_level, decision, format_pvalue, pvalue_phrase
-from caltest._results.tables import Page, Table, TabularResult
+from caltest._results.tables import Page, Table
 from caltest._results.values import Stored
 from caltest._validation import increasing_numbers, whole_number
 from caltest.estimators.classical.base import name_of_event, probability_of_event
@@ -56,7 +56,7 @@ class NetBenefit:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DecisionCurve(TabularResult, Stored):
+class DecisionCurve(Stored):
     """Net benefits at several thresholds. Printing it gives a table.
 
     Attributes

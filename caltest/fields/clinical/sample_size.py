@@ -3,11 +3,13 @@
 from bisect import bisect_left
 from dataclasses import dataclass
 from math import asinh, ceil, sqrt
+from typing import Any
 
 import numpy as np
 import scipy
 
 from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
+from caltest._results.report import listed
 from caltest._results.tables import Table
 from caltest._results.values import Stored
 from caltest._validation import fraction, positive_number
@@ -50,11 +52,20 @@ class ValidationSize(Stored):
         """The largest of the three."""
         return max(self.oe_ratio, self.slope, self.concordance)
 
+    no_picture = "three numbers need none"
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        rows = {"O:E ratio": self.oe_ratio, "slope": self.slope, "c-statistic": self.concordance}
+        return [{"name": name, "cases": n, "events": n * self.prevalence} for name, n in rows.items()]
+
     def table(self) -> Table:
         """Cases and events for each."""
-        rows = (("O:E ratio", self.oe_ratio), ("slope", self.slope), ("c-statistic", self.concordance))
-        body = [[name, str(n), f"{n * self.prevalence:.0f}"] for name, n in rows]
+        body = [[one["name"], str(one["cases"]), f"{one['events']:.0f}"] for one in self.row_entries()]
         return [["for the interval of", "cases", "events"], *body]
+
+    def sentence(self) -> str:
+        each = listed([f"{cases} for that of the {name}" for name, cases, _ in self.table()[1:]])
+        return f"Intervals of the wanted widths take {self.n} cases: {each} (mean risk {self.prevalence:.3g})."
 
     def summary(self) -> str:
         """Cases for each, and the largest number."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent
 from caltest._results.report import decision, format_pvalue, is_smallest, pvalue_phrase, with_interval
-from caltest._results.tables import Bar, Page, Table, TabularResult
+from caltest._results.tables import Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 
 
@@ -71,7 +71,7 @@ class CalibrationCurve:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClinicalValidation(TabularResult, Stored):
+class ClinicalValidation(Stored):
     """What ``clinical.validate`` found. Printing it gives the verdict and a table.
 
     Attributes

@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 from caltest._results.report import at_level, format_pvalue, listed
-from caltest._results.tables import Bar, Grid, Page, Part, Table, TabularResult
+from caltest._results.tables import Bar, Grid, Page, Part, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 
@@ -95,7 +95,7 @@ class LeadResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VerificationResult(TabularResult, Stored):
+class VerificationResult(Stored):
     """Result of a test of forecasts. Printing it gives the verdict and a line for each part of each lead time.
 
     Attributes

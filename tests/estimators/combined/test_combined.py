@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 
@@ -97,7 +98,7 @@ def test_faults_are_found_and_impossible_outcomes_named():
     p = np.where(np.arange(3) == LABELS[3][:, None], 0.0, 0.5)[:10]
     result = one.update(p, LABELS[3][:10]).result()
     assert result.pvalue == 0.0
-    assert f"row {N}: class {LABELS[3][0]}" in str(result)
+    assert f"row {N}: class {LABELS[3][0]}" in unfolded(result)
 
 
 OTHERS = {

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import pandas as pd
 import pytest
+from printed import unfolded
 
 import caltest as ct
 from caltest.estimators.combined.features import Feature, FeatureErrors, _event, _mean, _spread
@@ -193,7 +194,7 @@ def test_a_result_says_given_which_feature_and_where():
     assert first.name == "given age"
     assert first.words.startswith("class 1 occurs more often than claimed where age >= 6")
     assert first.words.endswith(f"({100 * y[old].mean():.3g} %, claimed {100 * p[old].mean():.3g} %)")
-    assert f"Features       {first.name}: {first.words} (adjusted p = {first.adjusted:.3g})" in str(result)
+    assert f"Features       {first.name}: {first.words} (adjusted p = {first.adjusted:.3g})" in unfolded(result)
     assert result.to_dict()["components"][0]["adjusted"] == first.adjusted <= 0.005
     assert all("site" not in one.name or "age" in one.name for one in result.given())
     assert result.given(0.0005) == ()
@@ -241,7 +242,9 @@ def test_nothing_is_named_where_nothing_is_rejected():
     result = ct.calibration_test(P, Y, features=X, n_resamples=99, rng=1)
     assert result.pvalue > 0.05
     assert result.given() == ()
-    assert "Features       no error that depends on one or two of them is clear (smallest adjusted p = " in str(result)
+    assert "Features       no error that depends on one or two of them is clear (smallest adjusted p = " in unfolded(
+        result
+    )
     assert all(one.adjusted is None or one.adjusted >= result.pvalue for one in result.components)
 
 

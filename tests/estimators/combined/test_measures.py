@@ -2,6 +2,7 @@ import re
 
 import numpy as np
 import pytest
+from printed import unfolded
 from scipy import stats
 
 import caltest as ct
@@ -204,7 +205,7 @@ def test_verdicts_say_what_matters():
     assert few.verdict().endswith("; whether probabilities of class 1 are more than 2 points off remains open")
     blind = ct.calibration_test(p, (rng.random(100) < p).astype(int), n_resamples=39, rng=1)
     assert blind.verdict().endswith(", but errors that matter could have been missed")
-    assert "probabilities 2 points too sure on average would be found in " in str(blind)
+    assert "probabilities 2 points too sure on average would be found in " in unfolded(blind)
     assert re.fullmatch(r"<probabilities 2 points too sure .*: found in \d+ % of .*5 % level>", repr(blind.detectable))
 
 
@@ -358,7 +359,7 @@ def test_two_points_matter_for_rare_events():
     few = ct.calibration_test(p[:500], p[:500] > rng.random(500), n_resamples=19, rng=1)
     assert few.verdict().endswith("but errors that matter could have been missed")
     margin = f"{100 * few.measures[0].margin:.2g}"
-    assert f"probabilities {margin} points too sure on average" in str(few)
+    assert f"probabilities {margin} points too sure on average" in unfolded(few)
 
 
 @pytest.mark.full

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from contracts import FAMILIES, NOT_CENTRED, vector_ensemble
+from printed import unfolded
 from scipy import stats
 
 import caltest as ct
@@ -135,7 +136,7 @@ def test_words_for_classes(kind, words):
     result = ct.calibration_test(*distorted(kind, 600), n_resamples=199, rng=1)
     assert result.pvalue == 0.005
     assert words in result.finding.words
-    assert f"Why            {result.finding}" in str(result)
+    assert f"Why            {result.finding}" in unfolded(result)
 
 
 @pytest.mark.every(2)
@@ -171,7 +172,7 @@ def test_outcomes_that_are_excluded_have_the_pvalue_zero():
     assert result.pvalue == 0.0
     assert result.finding.words == "an outcome occurred to which probability 0 was given (row 4: class 0)"
     assert any("1 of 30 outcomes had predicted probability 0 (row 4)" in note for note in result.notes)
-    assert "p-value        0 (an outcome occurred to which probability 0 was given)" in str(result)
+    assert "p-value        0 (an outcome occurred to which probability 0 was given)" in unfolded(result)
     points = ct.Normal([0.0, 1.0, 2.0], [1.0, 0.0, 1.0])
     assert ct.calibration_test(points, [0.1, 1.5, 2.2], n_resamples=99, rng=1).pvalue == 0.0
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from contracts import CASES
+from printed import unfolded
 from samples import TV, W2, samples
 
 import caltest as ct
@@ -152,7 +153,7 @@ def test_equal_weights_and_scale_and_zeros(kernel):
     test = ct.MonteCarloTest(ct.estimators.WeightedSKCE(kernel, np.ones(80)), 99)(p, y, rng=1)
     assert test.pvalue == ct.MonteCarloTest(plain, 99)(p, y, rng=1).pvalue
     assert test.hypothesis == "P(Y | P_X, w) = P_X"
-    assert "weights w are functions of the predictions" in str(test)
+    assert "weights w are functions of the predictions" in unfolded(test)
 
 
 def test_median_bandwidth_leaves_out_zero_weights():
@@ -162,7 +163,7 @@ def test_median_bandwidth_leaves_out_zero_weights():
     assert ct.estimators.WeightedSKCE(kernel, w)(data.p, data.y) == pytest.approx(
         ct.SKCE(kernel)(data.p[:20], data.y[:20]), rel=1e-12
     )
-    assert "20 used" in str(ct.MonteCarloTest(ct.estimators.WeightedSKCE(kernel, w), 9)(data.p, data.y, rng=1))
+    assert "20 used" in unfolded(ct.MonteCarloTest(ct.estimators.WeightedSKCE(kernel, w), 9)(data.p, data.y, rng=1))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 from caltest.hstatistics.tiles import h_tile
@@ -134,7 +135,7 @@ def test_tests():
     assert ct.AsymptoticSKCETest(kernel, 99)(p, wrong, rng=1).pvalue == 0.01
     result = ct.calibration_test(p, p.sample(5), kernel=kernel, n_resamples=199, rng=2)
     assert result.pvalue > 0.05
-    assert "Unnormalised, n = 100, compared at 5 points" in str(result)
+    assert "Unnormalised, n = 100, compared at 5 points" in unfolded(result)
 
 
 def test_what_scores_are_not_enough_for():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from printed import unfolded
 
 import caltest as ct
 from caltest.recalibration import FamilyTemperatureScaling, Isotonic, QuantileRecalibration, TemperatureScaling, report
@@ -47,12 +48,12 @@ def test_results_say_that_rows_were_used_in_the_fit():
     p, y = problem(100)
     fitted = TemperatureScaling().fit(p, y)
     test = ct.calibration_test(fitted(ct.Categorical(p)), y, n_resamples=19, rng=1)
-    assert "Note: 100 % of the rows are among those that the recalibration map was fitted to" in str(test)
-    assert "100 % of the rows" in str(report(p, y, fitted, n_resamples=9, rng=1))
+    assert "Note: 100 % of the rows are among those that the recalibration map was fitted to" in unfolded(test)
+    assert "100 % of the rows" in unfolded(report(p, y, fitted, n_resamples=9, rng=1))
     others = problem(100, seed=2)
-    assert "rows are among" not in str(report(*others, fitted, n_resamples=9, rng=1))
-    assert "rows are among" not in str(report(p, y, TemperatureScaling(), n_resamples=9, rng=1))
-    assert "were they?" in str(ct.calibration_test(*others, n_resamples=9, rng=1))
+    assert "rows are among" not in unfolded(report(*others, fitted, n_resamples=9, rng=1))
+    assert "rows are among" not in unfolded(report(p, y, TemperatureScaling(), n_resamples=9, rng=1))
+    assert "were they?" in unfolded(ct.calibration_test(*others, n_resamples=9, rng=1))
 
 
 def test_maps_of_numbers_recognise_their_rows():
