@@ -13,7 +13,8 @@ from caltest._basics.threads import in_terminal
 from caltest._validation.labels import said_to_occur
 from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
-from caltest.cli.options import add, command, names_of, outcomes_of, show
+from caltest.auditing.sections import LEVEL
+from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
 from caltest.cli.prediction_files import check_outputs, kept, read_columns, read_one_file, read_sample
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored
@@ -47,14 +48,10 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--event-column", metavar="NAME", help=events)
     parser.add_argument("--field", metavar="NAME", help=f"adds what a field expects: {' | '.join(FIELDS)}")
     parser.add_argument("--title", default="Calibration audit", help="of the report")
-    choices = ("never", "reject", "matters")
-    failing = "exit with 1 if calibration is rejected, or only if the error may matter, too (default: never)"
-    parser.add_argument(
-        "--fail-on", choices=choices, default="never", metavar="F", help=f"{' | '.join(choices)}: {failing}"
-    )
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
-    add(parser, "--n-resamples", default=999, help="redraws of each test (default: 999)")
-    add(parser, "--missing", "--normal", "--members", "--format", "--seed")
+    add(parser, "--missing", "--normal", "--members", *(one for one in JUDGED if one != "--alpha"))
+    # All sections decide at this level.
+    parser.set_defaults(alpha=LEVEL)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -82,7 +79,8 @@ def run(options: argparse.Namespace) -> int:
         # A suite that cannot fail is of no use for continuous integration.
         criterion = "reject" if options.fail_on == "never" else options.fail_on
         found.save(options.output, force=options.force, fail_on=criterion)
-    show(options.format, found.summary, found.to_dict(), found.table())
+    pvalue = min(one.result.pvalue for one in found.models)
+    show(options, found, pvalue=pvalue, rejected=pvalue <= LEVEL)
     return int(not found.passed(options.fail_on))
 
 

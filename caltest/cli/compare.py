@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from caltest._basics.threads import in_terminal
-from caltest.cli.options import add, command, show
+from caltest.cli.options import JUDGED, add, command, show
 from caltest.cli.prediction_files import check_different, read_models, read_outcomes, read_sample
 from caltest.comparisons.models import compared
 from caltest.comparisons.pairs import pairs_of_samples
@@ -25,24 +25,16 @@ def add_to(commands: Any) -> None:
     models = "files of predictions and, last, OUTCOMES; or one, with a column for each model of binary outcomes"
     add(parser, "predictions", nargs="+", help=models)
     add(parser, "--outcome-column", "--columns")
-    add(parser, "--n-resamples", default=999, help="redraws of the outcomes (default: 999)")
     parser.add_argument("--pairs", action="store_true", help="test which models differ from each other instead")
-    add(parser, "--missing", "--normal", "--members", "--format", "--alpha", "--seed", "--fail-on-reject")
+    add(parser, "--missing", "--normal", "--members", *JUDGED)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare, print, and return 1 if a model is rejected, or a pair differs, and that is asked for, else 0."""
     samples = _read(options)
     if options.pairs:
-        pairs = pairs_of_samples(samples, None, 0.95)
-        show(options.format, lambda: str(pairs), pairs.to_dict(), pairs.table())
-        pvalues = [row.pvalue_holm for row in pairs.rows]
-    else:
-        comparison = compared(samples, "model", options.n_resamples, options.seed, in_terminal())
-        text, entries = lambda: comparison.summary(options.alpha), comparison.to_dict() | {"alpha": options.alpha}
-        show(options.format, text, entries, comparison.table(), comparison.remarks())
-        pvalues = [row.pvalue_holm for row in comparison.rows]
-    return int(options.fail_on_reject and min(pvalues) <= options.alpha)
+        return show(options, pairs_of_samples(samples, None, 0.95))
+    return show(options, compared(samples, "model", options.n_resamples, options.seed, in_terminal()))
 
 
 def _read(options: argparse.Namespace) -> dict[str, Sample]:

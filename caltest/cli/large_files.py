@@ -224,7 +224,7 @@ def _as_if(rows: Rows, n: int) -> Rows:
 
 
 def tested_in_parts(
-    files: Files, bandwidth: float | None, rng: Any, progress: bool
+    files: Files, bandwidth: float | None, n_resamples: int | None, rng: Any, progress: bool
 ) -> tuple[CalibrationTestResult, tuple[str, ...]] | None:
     """The default test of large files, and notes; None for those that are to be read whole.
 
@@ -243,7 +243,7 @@ def tested_in_parts(
         notes = (*notes, *median_notes(some.default_kernel(), survey.n, some.default_median_of))
     if outcomes.missing:
         notes = (missing_note(outcomes.missing, outcomes.n), *notes)
-    test = ct.OmnibusTest(kernel)
+    test = ct.OmnibusTest(kernel) if n_resamples is None else ct.OmnibusTest(kernel, n_resamples)
     accumulator = test.accumulator(predictions=some, rng=seed)
     with progress_bars(progress):
         parts = tracked(survey.samples(), -(-outcomes.n // at_once(survey.table.values.shape[1], AT_ONCE)), "parts")

@@ -9,13 +9,13 @@ from typing import Any, cast
 
 from caltest.cli import audit, compare, demo, options, power, recalibrate, test
 
-STATUSES = "exit status: 0 done, 1 rejected (--fail-on-reject), 2 bad input, 130 interrupted"
+STATUSES = "exit status: 0 done, 1 rejected (--fail-on), 2 bad input, 130 interrupted"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status: 0 if all went well, 2 for bad input, 130 if interrupted.
 
-    With ``--fail-on-reject`` it is 1 if calibration is rejected.
+    With ``--fail-on`` it is 1 if calibration is rejected.
     """
     try:
         with warnings.catch_warnings():

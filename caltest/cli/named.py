@@ -5,43 +5,51 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import caltest as ct
-from caltest._basics.numerics import ArrayLike
 from caltest.estimators import Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.predictions import Sample
 from caltest.predictions.reductions import reduce_to_binary
 
-TestMaker = Callable[[ct.ProductKernel], ct.CalibrationTest]
+TestMaker = Callable[..., ct.CalibrationTest]
+"""Of a kernel and, unless it is the usual one, ``n_resamples``."""
 
-WEIGHTED: dict[str, Callable[[ct.ProductKernel, ArrayLike], ct.CalibrationTest]] = {
-    "omnibus": lambda kernel, weights: ct.OmnibusTest(kernel, weights=weights),
-    "skce": lambda kernel, weights: ct.MonteCarloTest(ct.estimators.WeightedSKCE(kernel, weights)),
+WEIGHTED: dict[str, TestMaker] = {
+    "omnibus": ct.OmnibusTest,
+    "skce": lambda kernel, weights, **how: ct.MonteCarloTest(ct.estimators.WeightedSKCE(kernel, weights), **how),
 }
-"""Tests of observations with weights."""
+"""Tests of observations with ``weights=``."""
 
 
 class NamedTest(NamedTuple):
-    """A test, what it does in one line, and whether it is of the top label where there are more than two classes."""
+    """A test, what it does in one line, whether it is of the top label of several classes, and if it redraws."""
 
     text: str
     of: TestMaker
     top_label: bool = False
+    redraws: bool = True
 
 
 def _exact(estimator: Estimator) -> TestMaker:
-    return lambda _: ct.MonteCarloTest(estimator)
+    return lambda _, **how: ct.MonteCarloTest(estimator, **how)
 
 
 TESTS = {
     "omnibus": NamedTest("kernel errors, scores and likelihood ratios together, exact (default)", ct.OmnibusTest),
     "likelihood-ratio": NamedTest(
-        "likelihood ratio of common errors, importance sampling; for tiny p-values", lambda _: ct.LikelihoodRatioTest()
+        "likelihood ratio of common errors, importance sampling; for tiny p-values",
+        lambda _, **how: ct.LikelihoodRatioTest(**how),
     ),
-    "skce": NamedTest("kernel error, exact Monte Carlo", lambda kernel: ct.MonteCarloTest(ct.SKCE(kernel))),
+    "skce": NamedTest(
+        "kernel error, exact Monte Carlo", lambda kernel, **how: ct.MonteCarloTest(ct.SKCE(kernel), **how)
+    ),
     "skce-bootstrap": NamedTest("kernel error, bootstrap", ct.AsymptoticSKCETest),
-    "skce-blocks": NamedTest("kernel error of pairs, normal limit; for millions of rows", ct.AsymptoticBlockSKCETest),
+    "skce-blocks": NamedTest(
+        "kernel error of pairs, normal limit; for millions of rows", ct.AsymptoticBlockSKCETest, redraws=False
+    ),
     "skce-bound": NamedTest(
-        "kernel error, distribution-free bound", lambda kernel: ct.DistributionFreeSKCETest(ct.SKCE(kernel))
+        "kernel error, distribution-free bound",
+        lambda kernel: ct.DistributionFreeSKCETest(ct.SKCE(kernel)),
+        redraws=False,
     ),
     "mmce": NamedTest("kernel error of the top label, exact Monte Carlo", _exact(ct.MMCE())),
     "ece": NamedTest(
@@ -51,7 +59,7 @@ TESTS = {
     "ece-top-label": NamedTest("binned error of the top label, 15 bins, exact Monte Carlo", _exact(ct.ECE()), True),
     "ece-consistency": NamedTest(
         "binned error of the whole simplex, consistency resampling (to reproduce papers)",
-        lambda _: ct.ConsistencyTest(ct.ECE(ct.binning.UniformBinning(10))),
+        lambda _, **how: ct.ConsistencyTest(ct.ECE(ct.binning.UniformBinning(10)), **how),
     ),
     "hosmer-lemeshow": NamedTest(
         "Hosmer-Lemeshow of the top label, exact Monte Carlo", _exact(ct.estimators.HosmerLemeshow()), True
@@ -67,7 +75,9 @@ TESTS = {
         True,
     ),
     "ecce": NamedTest("cumulative differences of the top label, exact Monte Carlo", _exact(ct.estimators.ECCE()), True),
-    "pit": NamedTest("integral transforms of numbers (--normal), Kolmogorov-Smirnov, exact", lambda _: ct.PITTest()),
+    "pit": NamedTest(
+        "integral transforms of numbers (--normal), Kolmogorov-Smirnov, exact", lambda _: ct.PITTest(), redraws=False
+    ),
 }
 
 

@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from caltest._results.tables import Page, Table, latex, markdown, printable
+from caltest._results.measures import matters
+from caltest._results.tables import Table, latex, markdown, printable
 from caltest.cli.named import TESTS
 from caltest.predictions.convert import Missing
 
 N = TypeVar("N", int, float)
-
-COLUMNS = 80
-"""Letters in a line of a report in a terminal, but for tables."""
 
 FORMATS = ("table", "json", "markdown", "latex")
 
@@ -62,7 +60,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "columns of predictions: a,b,c (default: all that are not named elsewhere)",
     },
     "--test": {"choices": TESTS, "default": "omnibus", "metavar": "NAME", "help": "one of those below"},
-    "--n-resamples": {"type": whole, "metavar": "B"},
+    "--n-resamples": {"type": whole, "metavar": "B", "default": 999, "help": "redraws of each test (default: 999)"},
     "--missing": {
         "choices": get_args(Missing),
         "default": "refuse",
@@ -86,9 +84,19 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--format": {"choices": FORMATS, "default": "table", "metavar": "F", "help": " | ".join(FORMATS)},
     "--alpha": {"type": level, "default": 0.05, "metavar": "A", "help": "level of the test (default: 0.05)"},
     "--seed": {"type": seed, "metavar": "S", "help": "of the random numbers, to reproduce a result"},
-    "--fail-on-reject": {"action": "store_true", "help": "exit with 1 if calibration is rejected"},
+    "--fail-on": {
+        "choices": ("never", "reject", "matters"),
+        "default": "never",
+        "metavar": "F",
+        "help": "exit with 1: never (default) | reject | matters: if rejected, and not too small to matter",
+    },
+    "--fail-on-reject": {"action": "store_const", "const": "reject", "dest": "fail_on", "help": argparse.SUPPRESS},
+    "--json": {"action": "store_const", "const": "json", "dest": "format", "help": argparse.SUPPRESS},
 }
-"""Arguments of several commands."""
+"""Arguments of several commands; those without help are short for ``--fail-on reject`` and ``--format json``."""
+
+JUDGED = "--n-resamples", "--alpha", "--seed", "--fail-on", "--fail-on-reject", "--format", "--json"
+"""Those of all commands that test."""
 
 
 def add(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
@@ -107,22 +115,30 @@ def message(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} [...] {text[-LONGEST // 2 :]}"
 
 
-def show(
-    form: str, text: Callable[[], str], entries: dict[str, Any], table: Table, remarks: Sequence[str] = ()
-) -> None:
-    """Print a result in one of the formats; remarks go below tables in markdown and LaTeX."""
+def show(given: argparse.Namespace, result: Any, table: Table | None = None, **more: Any) -> int:
+    """Print a result in the format that was asked for, and return the exit status.
 
-    def report() -> str:
-        found = text()
-        return found.wrapped(COLUMNS) if isinstance(found, Page) else found
-
+    JSON has, beside what the result has, the level, the verdict there, whether calibration is rejected, the names for
+    which it is where there are several, the p-value and the seed, and ``more``.
+    """
+    level, pvalue = given.alpha, getattr(result, "pvalue", None)
+    judged = {"alpha": level, "verdict": result.sentence() if pvalue is None else result.verdict(level)}
+    if pvalue is not None:
+        judged |= {"pvalue": pvalue, "rejected": bool(pvalue <= level)}
+    if hasattr(result, "rejected"):
+        judged["rejected_names"] = list(result.rejected(level))
+    entries = {"seed": None} | result.to_dict() | judged | more
+    shown = (result.table(), result.remarks()) if table is None else (table, ())
     made: dict[str, Callable[[], str]] = {
-        "table": report,
+        "table": lambda: str(result.summary() if pvalue is None else result.summary(level)),
         "json": lambda: json.dumps(entries, indent=2),
-        "markdown": lambda: markdown(table, remarks),
-        "latex": lambda: latex(table, remarks),
+        "markdown": lambda: markdown(*shown),
+        "latex": lambda: latex(*shown),
     }
-    print(printable(made[form]()))
+    print(printable(made[given.format]()))
+    fail_on = getattr(given, "fail_on", "never")
+    is_small = fail_on == "matters" and matters(getattr(result, "measures", ())) is False
+    return int(fail_on != "never" and bool(entries["rejected"]) and not is_small)
 
 
 class Wide(argparse.RawDescriptionHelpFormatter):

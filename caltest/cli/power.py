@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +42,7 @@ def add_to(commands: Any) -> None:
         f"deviations:\n{deviations}\n\ntests:\n{names_help()}",
     )
     add(parser, "predictions")
+    add(parser, "--columns")
     parser.add_argument(
         "--deviation", choices=DEVIATIONS, default="tempering", metavar="NAME", help="one of those below"
     )
@@ -51,12 +51,12 @@ def add_to(commands: Any) -> None:
     add(parser, "--test")
     parser.add_argument("--simulations", type=whole, default=200, metavar="M", help="data sets (default: 200)")
     add(parser, "--n-resamples", default=199, help="redraws of each test (default: 199)")
-    add(parser, "--normal", "--format", "--alpha", "--seed")
+    add(parser, "--normal", "--alpha", "--seed", "--format", "--json")
 
 
 def run(options: argparse.Namespace) -> int:
     """Simulate and print."""
-    predictions, _ = read_predictions(options.predictions, family=options.family)
+    predictions, _ = read_predictions(options.predictions, options.family, options.columns)
     generator = generators.Resampled(predictions, DEVIATIONS[options.deviation][1](options.strength))
     result = simulated_power(
         SimulatedTest(options.test, options.n_resamples, predictions),
@@ -67,25 +67,20 @@ def run(options: argparse.Namespace) -> int:
         rng=options.seed,
         progress=in_terminal(),
     )
-    show(options.format, lambda: str(result), result.to_dict(), table(result))
-    return 0
+    return show(options, result, table(result))
 
 
 class SimulatedTest:
     """A named test with the bandwidth of the predictions in a file and a number of redraws."""
 
     def __init__(self, name: str, n_resamples: int, predictions: Any) -> None:
-        self.__name__ = f"{name}, {n_resamples} draws"
+        redraws = TESTS[name].redraws
+        self.__name__ = f"{name}, {n_resamples} draws" if redraws else name
         self.name = name
         # The targets do not matter for the kernel.
         sample = prepared(name, Sample(predictions, np.zeros(len(predictions), dtype=np.intp)))
-        test = TESTS[name].of(kernel_of(name, None, sample)[0])
-        null: Any = test.null
-        if hasattr(null, "n_resamples"):
-            null = replace(null, n_resamples=n_resamples)
-        else:
-            self.__name__ = name
-        self.test = CalibrationTest(test.estimator, null)
+        test = TESTS[name].of(kernel_of(name, None, sample)[0], **({"n_resamples": n_resamples} if redraws else {}))
+        self.test = CalibrationTest(test.estimator, test.null)
 
     def __call__(self, predictions: Any, targets: Any, *, rng: Any) -> CalibrationTestResult:
         """Test one data set."""

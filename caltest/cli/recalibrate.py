@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caltest._basics.threads import in_terminal
-from caltest.cli.options import add, command, outcomes_of, show
+from caltest.cli.options import JUDGED, add, command, outcomes_of, show
 from caltest.cli.prediction_files import check_outputs, read_predictions, read_sample, write_predictions
 from caltest.predictions import Predictions
 
@@ -46,11 +46,11 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE", help="CSV or .npy for the recalibrated NEW")
     parser.add_argument("--save", type=Path, metavar="MAP", help="the map, .npz, for CalibrationMap.load")
     parser.add_argument("--force", action="store_true", help="replace FILE and MAP if they exist")
-    add(parser, "--missing", "--normal", "--format", "--seed")
+    add(parser, "--missing", "--normal", *JUDGED)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show what recalibration changes; save the map, and apply it, if that is asked for."""
+    """Show what recalibration changes; save the map, and apply it, if that is asked for; return the status."""
     if (options.apply is None) != (options.output is None):
         raise ValueError("--apply, --output: got one of them, wanted both: what is recalibrated, and where it goes")
     inputs = [path for path in (options.predictions, options.outcomes, options.apply) if path is not None]
@@ -61,7 +61,9 @@ def run(options: argparse.Namespace) -> int:
 
     method, targets = method_for(options.method, sample.predictions), sample.as_given
     others = None if options.apply is None else read_predictions(options.apply, options.family, options.columns)
-    report = maps.report(sample.predictions, targets, method, rng=options.seed, progress=in_terminal())
+    report = maps.report(
+        sample.predictions, targets, method, n_resamples=options.n_resamples, rng=options.seed, progress=in_terminal()
+    )
     if others is not None or options.save is not None:
         fitted = method.fit(sample.predictions, targets)
         if others is not None:
@@ -69,8 +71,7 @@ def run(options: argparse.Namespace) -> int:
             write_predictions(options.output, fitted(new), names)
         if options.save is not None:
             fitted.save(options.save)
-    show(options.format, lambda: str(report), report.to_dict(), report.table(), report.remarks())
-    return 0
+    return show(options, report)
 
 
 def method_for(name: str, predictions: Predictions) -> "Calibrator":

@@ -2,6 +2,7 @@
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,10 @@ from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
 from caltest._results.tables import Table
 from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
-from caltest.cli.options import add, command, names_of, outcomes_of, show
+from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
 from caltest.cli.prediction_files import check_different, kept, read_columns, read_one_file, read_sample, read_weights
 from caltest.cli.samples import ece_note, read_samples
 from caltest.default_test import weighted
-from caltest.group_test import GroupCalibrationTestResult
 from caltest.predictions import Sample
 
 
@@ -49,8 +49,8 @@ def add_to(commands: Any) -> None:
     )
     clusters = "the same, or two of them, a,b: rows that share a cluster are dependent"
     parser.add_argument("--clusters", metavar="NAME", type=names_of, help=clusters)
-    add(parser, "--missing", "--normal", "--members", "--format", "--alpha", "--seed", "--fail-on-reject")
-    parser.add_argument("--json", action="store_const", const="json", dest="format", help=argparse.SUPPRESS)
+    add(parser, "--missing", "--normal", "--members", *JUDGED)
+    parser.set_defaults(n_resamples=None)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,17 +61,22 @@ def run(options: argparse.Namespace) -> int:
     sample, weights, said, fields = _read(options)
     sample = prepared(options.test, sample.pooled())
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
+    redraws: dict[str, int] = {} if options.n_resamples is None else {"n_resamples": options.n_resamples}
+    if redraws and not TESTS[options.test].redraws:
+        raise ValueError(f"--n-resamples: got {options.n_resamples} for the test {options.test}, which takes none")
     if options.groups is not None:
-        of_groups = ct.GroupCalibrationTest(None if options.bandwidth is None else ct.estimators.Omnibus(kernel))
+        chosen = None if options.bandwidth is None else ct.estimators.Omnibus(kernel)
+        of_groups = ct.GroupCalibrationTest(chosen, **redraws)
         groups = of_groups.on(sample, fields[options.groups], rng=options.seed, progress=in_terminal())
-        return _of_groups(options, replace(groups, notes=(*groups.notes, *said)))
+        return show(options, replace(groups, notes=(*groups.notes, *said)))
     if options.clusters is not None:
         clusters = np.column_stack([fields[name] for name in options.clusters])
-        test: ct.CalibrationTest = ct.ClusterSKCETest(clusters, kernel)
+        test: ct.CalibrationTest = ct.ClusterSKCETest(clusters, kernel, **redraws)
     else:
-        test = TESTS[options.test].of(kernel) if weights is None else WEIGHTED[options.test](kernel, weights)
+        of = TESTS[options.test].of if weights is None else partial(WEIGHTED[options.test], weights=weights)
+        test = of(kernel, **redraws)
     if options.features is not None:
-        test = ct.OmnibusTest(kernel, features=fields)
+        test = ct.OmnibusTest(kernel, **redraws, features=fields)
     result = test.on(sample, rng=options.seed, progress=in_terminal())
     return _judged(options, replace(result, notes=(*result.notes, *said, *notes)))
 
@@ -84,31 +89,12 @@ def _in_parts(options: argparse.Namespace) -> tuple[CalibrationTestResult, tuple
     if options.outcomes is None and options.outcome_column is None:
         return None
     files = Files(options.predictions, outcomes_of(options), options.columns, options.family, options.missing)
-    return tested_in_parts(files, options.bandwidth, options.seed, in_terminal())
+    return tested_in_parts(files, options.bandwidth, options.n_resamples, options.seed, in_terminal())
 
 
 def _judged(options: argparse.Namespace, result: CalibrationTestResult) -> int:
     """Print a result with its verdict; return the status."""
-    rejected = result.pvalue <= options.alpha
-    judged = {
-        "alpha": options.alpha,
-        "rejected": bool(rejected),
-        "verdict": result.verdict(options.alpha),
-        "why": result.why(options.alpha),
-    }
-    show(options.format, lambda: result.summary(options.alpha), result.to_dict() | judged, table(result, options.alpha))
-    return int(options.fail_on_reject and rejected)
-
-
-def _of_groups(options: argparse.Namespace, result: GroupCalibrationTestResult) -> int:
-    """Print the test of each group; return the status."""
-    rows = [["group", "n", "estimate", "z", "p-value", "adjusted"]]
-    for one in result.groups:
-        pvalues = format_pvalue(one.pvalue), format_pvalue(one.adjusted)
-        rows.append([one.name, str(one.n), f"{one.estimate:.4g}", f"{one.z:z.2f}", *pvalues])
-    judged = {"alpha": options.alpha, "rejected": list(result.rejected(options.alpha))}
-    show(options.format, lambda: result.summary(options.alpha), result.to_dict() | judged, rows)
-    return int(options.fail_on_reject and result.pvalue <= options.alpha)
+    return show(options, result, table(result, options.alpha), why=result.why(options.alpha))
 
 
 def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple[str, ...], dict[str, Array]]:

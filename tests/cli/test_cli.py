@@ -41,7 +41,7 @@ def test_prints_the_report(files, capsys):
     assert status == 0
     assert err == ""
     probabilities = [[float(cell) for cell in row.split(",")] for row in ROWS]
-    assert out == f"{ct.calibration_test(probabilities, [1, 0, 0, 1], rng=3).summary().wrapped(80)}\n"
+    assert out == f"{ct.calibration_test(probabilities, [1, 0, 0, 1], rng=3)}\n"
 
 
 def test_prints_json(files, capsys):
@@ -177,7 +177,7 @@ def test_default_test_is_that_of_the_library(files, capsys):
     rows, labels = ["0.2,0.8"] * 15 + ROWS, ["1", "0", "1"] * 5 + ["1", "0", "0", "1"]
     _, out, _ = run(capsys, *files(rows, labels), "--seed", "1")
     p = [[float(cell) for cell in row.split(",")] for row in rows]
-    assert out == f"{ct.calibration_test(p, [int(label) for label in labels], rng=1).summary().wrapped(80)}\n"
+    assert out == f"{ct.calibration_test(p, [int(label) for label in labels], rng=1)}\n"
 
 
 def test_files_in_other_encodings(files, tmp_path, capsys):
@@ -220,7 +220,7 @@ def test_audits_of_members(field, ensemble, capsys):
     assert main(["audit", path, *common, "--format", "json"]) == 0
     expected = ct.audit(ct.Ensemble(members), y, field=field, n_resamples=19, rng=1)
     assert not expected.models[0].sections[field].failed
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(expected.to_dict()))
+    assert json.loads(capsys.readouterr().out).items() >= json.loads(json.dumps(expected.to_dict())).items()
 
 
 def test_audits_of_members_ask_about_units(tmp_path, ensemble, capsys):
@@ -295,13 +295,10 @@ def test_missing_file(capsys):
 
 def test_demo_tells_the_models_apart(capsys):
     assert main(["demo"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert any(
-        "naive Bayes     not calibrated (p = 0 (impossible)): 24 outcomes occurred to which probability 0 was" in x
-        for x in lines
-    )
-    assert any("random forest   not calibrated (p = 0.002): predictions are underconfident" in x for x in lines)
-    assert any("neural network  not calibrated (p = 0.01): perhaps: predictions are overconfident" in x for x in lines)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "naive Bayes not calibrated (p = 0, an impossible outcome): 24 outcomes occurred to which" in said
+    assert "random forest not calibrated (p = 0.002): predictions are underconfident" in said
+    assert "neural network not calibrated (p = 0.01): perhaps: predictions are overconfident" in said
 
 
 def test_module_and_version():
@@ -355,9 +352,9 @@ def test_compare_prints_what_the_library_finds(models, capsys):
     status, out, err = command(capsys, "compare", *files, "--n-resamples", "99", "--seed", "3")
     assert (status, err) == (0, "")
     expected = ct.compare_models(tables, y, n_resamples=99, rng=3)
-    assert out == f"{expected.summary().wrapped(80)}\n"
+    assert out == f"{expected}\n"
     _, out, _ = command(capsys, "compare", *files, "--n-resamples", "99", "--seed", "3", "--format", "json")
-    assert json.loads(out) == json.loads(json.dumps(expected.to_dict() | {"alpha": 0.05}))
+    assert json.loads(out).items() >= json.loads(json.dumps(expected.to_dict() | {"alpha": 0.05})).items()
     for form, text in (("markdown", expected.to_markdown()), ("latex", expected.to_latex())):
         assert (
             command(capsys, "compare", *files, "--n-resamples", "99", "--seed", "3", "--format", form)[1] == f"{text}\n"
@@ -534,7 +531,7 @@ def test_help_is_short_and_aligned(name, capsys):
         main([name, "--help"])
     assert stopped.value.code == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 50
+    assert len(lines) <= 54
     assert max(len(line) for line in lines) <= 110
     starts = {len(line) - len(line[2:].split("  ", 1)[1].lstrip()) for line in lines if line.startswith("  --")}
     assert len(starts) == 1
@@ -782,7 +779,7 @@ def test_audit_takes_columns_of_the_file_of_predictions(cohort, capsys):
     assert (status, err) == (0, "")
     groups, days = np.array(list("NS"))[np.arange(60) % 2], np.arange(60.0) % 7
     expected = ct.audit(old, died, groups=groups, time=days, n_resamples=9, rng=1)
-    assert json.loads(out) == json.loads(json.dumps(expected.to_dict()))
+    assert json.loads(out).items() >= json.loads(json.dumps(expected.to_dict())).items()
     assert "got 0 columns 'nowhere'" in command(capsys, *arguments[:-1], "nowhere")[2]
     status, out, err = command(capsys, *arguments[:-2], "--features", "day,site", "--format", "json")
     assert (status, err) == (0, "")

@@ -1,5 +1,6 @@
 """Numbers at the ends of what options allow, and defaults."""
 
+import json
 import re
 from argparse import ArgumentTypeError
 
@@ -9,7 +10,7 @@ import pytest
 import caltest as ct
 from caltest.cli import named
 from caltest.cli.main import _parser, main
-from caltest.cli.options import level, seed, whole
+from caltest.cli.options import OPTIONS, level, seed, whole
 
 
 @pytest.mark.parametrize(
@@ -50,14 +51,69 @@ def test_help_begins_with_two_examples_that_are_understood(name):
         assert commands()[name].parse_args(example[2:]).run
 
 
-def test_reports_in_a_terminal_have_lines_of_at_most_80_letters(tmp_path, capsys):
+SHARED = {"--n-resamples", "--alpha", "--seed", "--fail-on", "--fail-on-reject", "--format", "--json"}
+LACK = {"audit": {"--alpha"}, "power": {"--fail-on", "--fail-on-reject"}}
+"""An audit decides at the 5 % level, and a study rejects nothing."""
+
+
+@pytest.mark.parametrize("name", [name for name in commands() if name != "demo"])
+def test_the_same_things_have_the_same_options(name):
+    given = {option: one for one in commands()[name]._actions for option in one.option_strings}
+    assert SHARED - set(given) == LACK.get(name, set())
+    assert {"--columns", "--normal"} <= set(given)
+    for option in (SHARED | {"--columns", "--missing", "--outcome-column", "--members"}) & set(given):
+        usual, one = OPTIONS[option], given[option]
+        assert one.metavar == usual.get("metavar"), option
+        assert one.choices == usual.get("choices"), option
+        assert one.dest == usual.get("dest", option[2:].replace("-", "_")), option
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
     p, y = ct.datasets.load_digits_predictions()["random forest"]
-    np.savetxt(tmp_path / "p.csv", p.probabilities, delimiter=",")
-    np.savetxt(tmp_path / "y.csv", y, fmt="%d")
-    assert main(["test", str(tmp_path / "p.csv"), str(tmp_path / "y.csv"), "--seed", "1"]) == 0
+    np.savetxt(folder / "forest.csv", p.probabilities, delimiter=",")
+    np.savetxt(folder / "warm.csv", p.at_temperature(1.5).probabilities, delimiter=",")
+    np.savetxt(folder / "y.csv", y, fmt="%d")
+    rows = [f"{p.probabilities[i, 1]},{int(y[i] == 1)},{'a long name of a place ' * 4}{i % 3}" for i in range(200)]
+    (folder / "risks.csv").write_text("\n".join(["risk,event,site", *rows]))
+    return folder
+
+
+COMMANDS = {
+    "test": "test forest.csv y.csv",
+    "groups": "test risks.csv --outcome-column event --columns risk --groups site",
+    "audit": "audit risks.csv --outcome-column event --columns risk --groups site",
+    "compare": "compare forest.csv warm.csv y.csv",
+    "pairs": "compare forest.csv warm.csv y.csv --pairs",
+    "recalibrate": "recalibrate forest.csv y.csv",
+    "power": "power forest.csv --strength 0.1 --simulations 3 --n 100",
+    "demo": "demo",
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_print_lines_of_at_most_80_letters_and_the_same_keys(name, files, capsys, monkeypatch):
+    monkeypatch.chdir(files)
+    arguments = [*COMMANDS[name].split(), "--seed", "1"]
+    if name != "demo":
+        arguments += ["--n-resamples", "19"]
+    assert main(arguments) == 0
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
-    assert "Verdict        reject calibration" in text
+    if name == "demo":
+        return
+    assert main([*arguments, "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)
+    assert {"result", "schema", "caltest", "seed", "alpha", "verdict"} <= set(entries)
+    assert entries["alpha"] == 0.05
+    assert isinstance(entries["verdict"], str)
+    if name != "power":
+        assert isinstance(entries["rejected"], bool)
+        assert entries["rejected"] == (entries["pvalue"] <= 0.05)
+        assert main([*arguments, "--fail-on", "reject"]) == entries["rejected"]
+    if name in ("groups", "compare", "pairs"):
+        assert bool(entries["rejected_names"]) == entries["rejected"]
 
 
 @pytest.mark.parametrize("name", ["ece", "ece-top-label", "ece-consistency"])
