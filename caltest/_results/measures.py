@@ -57,7 +57,7 @@ class Measure:
         if self.gap is not None:
             off = f", {points(self.gap.low)} to {points(self.gap.high)} points off on average"
         if self.gap is not None and self.margin is not None:
-            off += f" (more than {points(self.margin)} matters)"
+            off += f" (more than {amount(self.margin)} matters)"
         return f"<{self.name}: claimed {claimed}{observed and f', observed {observed}'}{off}>"
 
 
@@ -134,13 +134,20 @@ def widest(measures: Sequence[Measure]) -> str | None:
     low, high = points(gap.low), points(gap.high)
     return (
         f"probabilities of {event} are {low} to {high} percentage points off on average "
-        f"(more than {points(margin)} matters)"
+        f"(more than {amount(margin)} matters)"
     )
 
 
 def points(share: float) -> str:
     """Percentage points, of two digits below 10."""
-    return f"{100.0 * share:.2g}" if share < 0.0995 else f"{100.0 * share:.0f}"
+    if share >= 0.0995:
+        return f"{100.0 * share:.0f}"
+    return np.format_float_positional(100.0 * share, 2, fractional=False, trim="-")
+
+
+def amount(margin: float, unit: str = "") -> str:
+    """A margin in words: that of rare events, a fifth of their mean probability, is no number that says something."""
+    return points(margin) + unit if margin >= 1e-5 else "a fifth of their mean"
 
 
 def percent(share: float, *others: float) -> str:
@@ -187,4 +194,4 @@ def practical(rejects: bool, measures: Sequence[Measure], power: float | None) -
     if not gaps:
         return ": the predictions cannot be taken at face value"
     _, margin, event = _telling(gaps)
-    return f"; whether probabilities of {event} are more than {points(margin)} points off remains open"
+    return f"; whether probabilities of {event} are more than {amount(margin, ' points')} off remains open"

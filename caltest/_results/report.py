@@ -240,7 +240,7 @@ def power_phrase(detectable: Any, alpha: float) -> str | None:
     if detectable is None:
         return None
     power = detectable.power(alpha)
-    found = "more than 99 %" if power > 0.99 else f"{100.0 * power:.0f} %"
+    found = "more than 99 %" if power > 0.99 else f"{100.0 * power:.0f} %" if power >= 0.01 else "less than 1 %"
     return f"{detectable.deviation} would be found in {found} of such data sets"
 
 

@@ -106,7 +106,7 @@ class Audit(Stored):
         rows = [
             ("", *(one.name for one in self.models)),
             ("decision", *(one.decision for one in self.models)),
-            ("p-value", *(format_pvalue(one.result.pvalue) for one in self.models)),
+            ("p-value", *(format_pvalue(one.result.pvalue, one.result.pvalue_otherwise) for one in self.models)),
         ]
         cells = [{name: f"{cell[1]} (claimed {cell[0]})" for name, *cell in one.result.table()} for one in self.models]
         names = [one.name for one in self.models[0].result.measures]
@@ -268,13 +268,13 @@ def audit(
     -----
     The decision is "use as it is" if the error is too small to matter, or if calibration is not rejected and a
     deviation that matters would have been found with a probability of 0.8. It is "recalibrate" if calibration is
-    rejected and a map that is fitted to one half of the rows lowers the log score of the other half, "do not use as it
-    is" if it does not and the error matters, and else "not enough data to tell". It is "do not use as it is" instead of
-    the first and the last if the error matters in one of the given groups, in which calibration is rejected. The reason
-    says in which of them it is if not in all, and whether it is after recalibration too. Where the default test does
-    not reject, the reason names groups, slices and times in which calibration is rejected, each section with its own
-    level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
-    ``calibration_test``.
+    rejected and a map that is fitted to one half of the rows lowers the log score of the other half by more than the
+    standard error of that, "do not use as it is" if it does not and the error matters, and else "not enough data to
+    tell". It is "do not use as it is" instead of the first and the last if the error matters in one of the given
+    groups, in which calibration is rejected. The reason says in which groups, if not in all, and slices of features it
+    is, and whether it is after recalibration too. Where the default test does not reject, the reason names groups,
+    slices and times in which calibration is rejected, each section with its own level. Assumes what the sections say,
+    independent outcomes above all. Cost: about five runs of ``calibration_test``.
 
     Examples
     --------
@@ -288,14 +288,14 @@ def audit(
     if not models:
         raise ValueError("predictions: got an empty dictionary, wanted predictions of at least one model")
     number, shown = whole_number("n_resamples", n_resamples, 1), switch("progress", progress)
+    seed = seed_of(rng)
+    known = {"groups": groups, "clusters": clusters, "features": features, "time": time, "classes": classes}
+    names = [f"{name}={name}" for name, value in known.items() if value is not None]
     if field is not None:
         one_of("field", field, list(FIELDS))
+        names.append(f'field="{field}"')
     elif isinstance(targets, Censored):
         field = "survival"
-    seed = seed_of(rng)
-    known = {"groups": groups, "clusters": clusters, "features": features, "time": time}
-    names = [f"{name}={name}" for name, value in known.items() if value is not None]
-    names += [] if field is None else [f'field="{field}"']
     audits = []
     if not isinstance(targets, Censored):
         targets = labelled_as(targets, models.values())
@@ -335,10 +335,10 @@ def _data(
         found = as_clusters(clusters, order)
         same_length(n, len(found), "clusters")
         kept = found.independent_rows(np.random.default_rng([seed, 1]).permutation(n))
-        used = f"{kept.size}; one row of each is"
+        used = f"only one row of each of {kept.size} clusters is"
         if found.are_crossed:
-            used = f"two of each row; {kept.size} rows that share none are"
-        told = f"{used} used, so that rows are independent"
+            used = f"only {kept.size} rows that share neither of two clusters are"
+        told = f"{used} looked at ({kept.size} of {n} rows), so that rows are independent"
         sample = sample.take(kept)
         survival = None if survival is None else (survival[0].take(kept), survival[1].take(kept))
         known = known.taken(kept) if isinstance(known, Groups) else known
@@ -405,25 +405,33 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         except (ValueError, TypeError, ImportError, MemoryError) as error:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
     questions = misread(data.sample.predictions, data.sample.targets)
-    decision, reason = _decision(result, sections["recalibration"].gain, questions)
+    decision, reason = _decision(result, sections["recalibration"], questions, "clusters" if data.clusters else "rows")
     if decision != REPAIR and "groups" in sections and sections["groups"].is_grave:
         decision = REFUSE
-    if isinstance(data.groups, str):
-        reason += f"; the groups that are given were not looked at: {data.groups}"
     elsewhere = [one.rejected for one in sections.values() if one.rejected]
     if elsewhere and result.pvalue > LEVEL:
-        reason += f". But it is rejected {', and '.join(elsewhere)}; each section has a level of 5 % of its own"
+        reason = (
+            f"calibration is rejected {', and '.join(elsewhere)}; each section has a level of 5 % of its own. For all "
+            f"rows together {reason}"
+        )
     elif result.pvalue <= LEVEL:
-        of_some = sections["groups"].rejected if "groups" in sections else ""
-        left = sections["recalibration"].rejected if decision == REPAIR else ""
-        if of_some or left:
-            reason += f". It is rejected {', and '.join(filter(None, (of_some, left)))}"
-        if of_some and decision == REPAIR:
+        some = {key: sections[key].rejected for key in ("groups", "slices", "time", "recalibration") if key in sections}
+        if decision != REPAIR:
+            some.pop("recalibration", None)
+        if any(some.values()):
+            reason += f". Calibration is rejected {', and '.join(filter(None, some.values()))}"
+        if some.get("groups") and decision == REPAIR:
             reason += "; one map for all groups may make the others worse"
+    if isinstance(data.groups, str):
+        reason += f"; the groups that are given were not looked at: {data.groups}"
+    if data.clusters is not None:
+        reason += f"; {data.clusters}"
     return ModelAudit(name, decision, reason, result, sections)
 
 
-def _decision(result: CalibrationTestResult, gain: float | None, questions: Sequence[str] = ()) -> tuple[str, str]:
+def _decision(
+    result: CalibrationTestResult, repair: Section, questions: Sequence[str] = (), unit: str = "rows"
+) -> tuple[str, str]:
     """What to do, and why, from the test, the size of the error and what recalibration gains on held-out data.
 
     Data that look as if they had been read wrongly are to be looked at first, which recalibration would hide.
@@ -439,7 +447,7 @@ def _decision(result: CalibrationTestResult, gain: float | None, questions: Sequ
         if power is not None and power >= NEEDED_POWER:
             return USE, f"{kept}, and {power_phrase(result.detectable, LEVEL)}"
         n = more_rows(result)
-        enough = "" if n is None else f"; about {n} rows would find them in 80 % of such data sets"
+        enough = "" if n is None else f"; about {n} {unit} would find them in 80 % of such data sets"
         return UNKNOWN, f"{kept}, but errors that matter could have been missed{enough}"
     why = result.why(LEVEL)
     said = f"calibration is rejected {level}" + ("" if why is None else f": {why.replace('perhaps: ', 'perhaps ', 1)}")
@@ -447,12 +455,14 @@ def _decision(result: CalibrationTestResult, gain: float | None, questions: Sequ
         return USE, f"the error is too small to matter, although {said}"
     if questions:
         return REFUSE, f"{said}. First look at how the data were read: {' '.join(questions)}"
-    if gain is not None and gain > 0.0:
+    if repair.helps:
         return REPAIR, said
-    repair = "could not be tried" if gain is None else "did not make held-out rows better"
+    tried = "could not be tried" if repair.gain is None else "did not make held-out rows clearly better"
     if not any(one.gap is not None for one in result.measures):
         judged = "For predictions of this kind there is no margin: judge by its size whether the fault matters"
-        return REFUSE, f"{said}. {judged}; recalibration {repair}"
-    if answer or result.pvalue_otherwise is not None:
-        return REFUSE, f"{said}. The error matters, and recalibration {repair}"
-    return UNKNOWN, f"{said}. Whether that matters cannot be told from so few rows, and recalibration {repair}"
+        return REFUSE, f"{said}. {judged}; recalibration {tried}"
+    if result.pvalue_otherwise is not None:
+        return REFUSE, f"{said}. That matters however small the error is on average, and recalibration {tried}"
+    if answer:
+        return REFUSE, f"{said}. The error matters, and recalibration {tried}"
+    return UNKNOWN, f"{said}. Whether that matters cannot be told from so few {unit}, and recalibration {tried}"

@@ -4,16 +4,17 @@ import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from importlib.util import find_spec
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import matters, percent, points
-from caltest._results.report import format_pvalue, listed, pvalue_phrase
+from caltest._results.measures import matters, points
+from caltest._results.report import format_pvalue, listed, power_phrase, pvalue_phrase
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import Picture, drawn, pictures_of
 from caltest.estimators.combined.measures import measures_of
@@ -53,8 +54,9 @@ class Section:
         Of recalibration: by how much the log score of held-out data falls.
     rejected
         Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
-    is_grave
-        Whether the error is known to be large enough to matter there; not stored, as decisions are.
+    is_grave, helps
+        Whether the error is known to be large enough to matter there, and whether the gain is more than its standard
+        error; not stored, as decisions are.
 
     Examples
     --------
@@ -73,8 +75,9 @@ class Section:
     rejected: str = ""
     pictures: tuple[Picture, ...] = field(default=(), repr=False, compare=False)
     is_grave: bool = field(default=False, repr=False, compare=False)
+    helps: bool = field(default=False, repr=False, compare=False)
 
-    not_stored = ("pictures", "is_grave")
+    not_stored = ("pictures", "is_grave", "helps")
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,8 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
     }
     known = any(one.gap is not None for one in result.measures)
     answer = answers[matters(result.measures)] if known else "There is no margin for predictions of this kind."
+    if result.pvalue_otherwise is not None:
+        answer += " But outcomes that were said to be impossible matter, however small the error is on average."
     facts = {
         "Claimed": "the mean for outcomes drawn from the predictions: what a calibrated model of this size would show",
         "Points apart": "interval for the mean absolute difference of claimed and true probabilities over tenths of "
@@ -188,7 +193,8 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
     if result.effect_size is not None:
         facts["Effect size"] = str(result.effect_size)
     if not known:
-        facts = {} if result.finding is None else {"Fault": f"{result.finding}, if there is one"}
+        perhaps = "" if result.pvalue <= LEVEL else ", if there is one"
+        facts = {} if result.finding is None else {"Fault": f"{result.finding}{perhaps}"}
     return Section(answer, facts, tuple(rows) if result.measures else ())
 
 
@@ -197,7 +203,8 @@ def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
     pictures = pictures_of(data.sample, data.seed)
     answer = "Bars and bands of the pictures are exact ranges for calibrated predictions."
     if not pictures:
-        raise ValueError("there is no picture of predictions of this kind, or matplotlib is missing (caltest[plots])")
+        missing = find_spec("matplotlib") is None
+        raise ValueError("matplotlib is missing (caltest[plots])" if missing else "predictions of this kind have none")
     return Section(answer, pictures=pictures)
 
 
@@ -223,18 +230,21 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     rejected = found.rejected(LEVEL)
     rest = len(found.groups) - PANELS
     answer = (
-        f"Calibration is rejected in {len(rejected)} of {len(found.groups)} groups; p-values are adjusted for all of "
-        "them, so that the probability to reject any calibrated group is at most 5 %."
+        f"Calibration is rejected in {len(rejected) or 'none'} of {len(found.groups)} groups; p-values are adjusted "
+        "for all of them, so that the probability to reject any calibrated group is at most 5 %."
     )
     answer += f" The {rest} groups with the largest p-values are not shown." if rest > 0 else ""
     answer += f" Groups of fewer than {FEWEST} rows are left out: {_first(small)}." if small else ""
-    # Where the default test rejects too, it is news that some of the groups that were asked about are all right.
-    told = result.pvalue > LEVEL or (data.groups is not None and len(rejected) < len(found.groups))
-    where = f"in {len(rejected)} of {len(found.groups)} groups ({_first(rejected)})" if rejected and told else ""
     rows = dict(zip(groups.names, groups.rows, strict=True))
     known = () if data.groups is None else rejected
     grave = [name for name in known if matters(measures_of(data.sample.take(rows[name])))]
-    where += f", and the error matters in {_first(grave)}" if where and grave else ""
+    # Where the default test rejects too, it is news that some of the groups that were asked about are all right, or
+    # that the error is known to matter in some of them only.
+    is_news = len(rejected) < len(found.groups) or (bool(grave) and not matters(result.measures))
+    told = result.pvalue > LEVEL or (data.groups is not None and is_news)
+    where = f"in {len(rejected)} of {len(found.groups)} groups ({_first(rejected)})" if rejected and told else ""
+    these = "each of them" if grave == list(rejected) and len(grave) > 1 else _first(grave)
+    where += f", and the error matters in {these}" if where and grave else ""
     return Section(answer, {}, _rows_of(found.groups[:PANELS]), rejected=where, is_grave=bool(grave))
 
 
@@ -267,7 +277,7 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
         "Explains": "how many other slices are no longer rejected when predictions are corrected in this one and those "
         "above",
     }
-    some = [one.name for one in found.rejected(LEVEL)]
+    some = [one.name for one in found.rejected(LEVEL) if one.n < found.n]
     where = f"in {len(some)} of {found.n_slices} slices ({_first(some)})" if some else ""
     return Section(answer, facts, tuple(map(tuple, found.table()[: 1 + PANELS])), rejected=where)
 
@@ -297,6 +307,8 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     if serial is not None:
         answer += f" Apart from that, {serial.words}."
     rows: tuple[tuple[str, ...], ...] = ()
+    alarm = f"in the order of time, after {first} of {found.n} observations"
+    where = "" if first is None or result.pvalue <= LEVEL else alarm
     if result.pvalue <= LEVEL and len(ordered) >= len(QUARTERS) * FEWEST:
         parts = tuple(np.sort(part) for part in np.array_split(data.order, len(QUARTERS)))
         by_time = calibration_by_group(*data.pair, Groups(QUARTERS, parts, len(ordered)), **data.settings)
@@ -304,8 +316,8 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         some = [name for name in QUARTERS if name in by_time.rejected(LEVEL)]
         these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
         answer += f" Of the quarters in that order calibration is rejected in {these}."
+        where = f"in {these} of the rows in the order of time" if 0 < len(some) < len(QUARTERS) else ""
     words = "evidence against calibration after each observation"
-    where = "" if first is None else f"in the order of time, after {first} of {found.n} observations"
     return Section(answer, {}, rows, rejected=where, pictures=drawn(found.plot, words, (6.5, 3.2)))
 
 
@@ -333,28 +345,42 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         methods = [(recalibration.TemperatureScaling(), "temperature scaling")]
         if law.n_classes <= SCALED:
             methods.append((recalibration.VectorScaling(), "vector scaling"))
-    tried: list[tuple[float, RecalibrationReport, str]] = []
+    tried: list[tuple[bool, float, RecalibrationReport, str]] = []
     for method, words in methods:
         found = recalibration.report(*data.pair, method, **data.settings)
-        tried.append((found.before.log_score - found.after.log_score, found, words))
+        gain = found.before.log_score - found.after.log_score
+        tried.append((gain > 0.0 and found.after.pvalue > LEVEL, gain, found, words))
         if found.after.pvalue > LEVEL:
             break
-    gain, found, words = max(tried, key=lambda one: one[0])
+    _, gain, found, words = max(tried, key=lambda one: one[:2])
+    error = _error_of_gain(found)
+    before, after = (format_pvalue(one.pvalue, one.pvalue_otherwise) for one in found.rows)
     answer = (
         f"After {words}, fitted to {found.n_fit} rows, the log score of the other {found.n} is "
-        f"{'lower' if gain > 0 else 'higher'} by {abs(gain):.3g}, and the p-value of the test is "
-        f"{format_pvalue(found.after.pvalue)} (before: {format_pvalue(found.before.pvalue)})."
+        f"{'lower' if gain > 0 else 'higher'} by {abs(gain):.3g} (standard error {error:.2g}), and the p-value of the "
+        f"test is {after} (before: {before})."
     )
-    is_left = gain > 0.0 and found.after.pvalue <= LEVEL
+    helps = gain > error
+    is_left = helps and found.after.pvalue <= LEVEL
     if is_left:
         answer += f" What is left needs another map ({other}) or another model."
     how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on rows kept for it"
-    facts = {"How": how} if gain > 0 else {}
-    others = [f"{name}, p = {format_pvalue(one.after.pvalue)} after it" for _, one, name in tried if one is not found]
+    facts = {"How": how} if helps else {}
+    others = [f"{name}, {pvalue_phrase(one.after.pvalue)} after it" for _, _, one, name in tried if one is not found]
     if others:
         facts["Tried too"] = others[0]
-    where = f"on held-out rows after {words} too" if is_left and result.pvalue <= LEVEL else ""
-    return Section(answer, facts, tuple(zip(*found.table(), strict=True)), gain=gain, rejected=where)
+    where = f"on held-out rows after {words}, too" if is_left and result.pvalue <= LEVEL else ""
+    return Section(answer, facts, tuple(zip(*found.table(), strict=True)), gain=gain, rejected=where, helps=helps)
+
+
+def _error_of_gain(found: "RecalibrationReport") -> float:
+    """The standard error of the mean by which the log scores of held-out rows fall."""
+    assert found.samples is not None
+    before, after = (np.asarray(one.predictions.law.log_density(one.targets)) for one in found.samples)
+    with np.errstate(invalid="ignore"):
+        error = float((after - before).std(ddof=1)) / sqrt(len(before))
+    # Where outcomes were impossible before and are possible after it, the gain is infinite.
+    return error if np.isfinite(error) else 0.0
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:
@@ -366,10 +392,10 @@ def of_power(data: Data, result: CalibrationTestResult) -> Section:
     if known is None:
         why = "calibration is rejected" if result.pvalue <= LEVEL else "the intervals answer the question without it"
         return Section(f"Nothing was simulated, because {why}.")
-    answer = f"{known.deviation} would be found in {percent(known.power(LEVEL))} of data sets like this"
+    answer = str(power_phrase(known, LEVEL))
     answer = answer[0].upper() + answer[1:]
-    n = more_rows(result)
-    return Section(answer + ("." if n is None else f"; finding them in 80 % takes about {n} rows."))
+    n, unit = more_rows(result), "rows" if data.clusters is None else "clusters"
+    return Section(answer + ("." if n is None else f"; finding them in 80 % takes about {n} {unit}."))
 
 
 def more_rows(result: CalibrationTestResult) -> int | None:
@@ -392,20 +418,26 @@ def of_methods(data: Data, result: CalibrationTestResult) -> Section:
     extra = "".join(f", {one}" for one in data.names)
     facts = {
         "Versions": versions,
-        "Digest of the data": digest(data.sample),
+        "Digest of the data": digest(data),
         "Reproduce": f"caltest.audit(predictions, targets{extra}, n_resamples={data.n_resamples}, rng={data.seed})",
         "Sources": ", ".join(result.citations),
     }
     return Section(result.sentence(), facts)
 
 
-def digest(sample: Sample) -> str:
-    """SHA-256 of predictions and outcomes as they are stored, the first 16 digits."""
+def digest(data: Data) -> str:
+    """SHA-256 of the rows that are looked at as they are stored, and of what is known of them, the first 16 digits."""
     state = hashlib.sha256()
-    arrays: list[FloatArray | Array] = [np.asarray(sample.targets)]
-    arrays += [one for one in sample.predictions._parameters if isinstance(one, np.ndarray)]
-    for array in arrays:
-        state.update(str((array.dtype.str, array.shape)).encode())
+    arrays: list[tuple[str, Any]] = [("", data.sample.targets)]
+    arrays += [("", one) for one in data.sample.predictions._parameters if isinstance(one, np.ndarray)]
+    if isinstance(data.groups, Groups):
+        arrays += zip(data.groups.names, data.groups.rows, strict=True)
+    arrays += [(str(name), column) for name, column in (data.features or {}).items()]
+    arrays += [] if data.order is None else [("time", data.order)]
+    for name, values in arrays:
+        array = np.asarray(values)
+        array = array.astype(str) if array.dtype == object else array
+        state.update((name + str((array.dtype.str, array.shape))).encode())
         state.update(np.ascontiguousarray(array).tobytes())
     return state.hexdigest()[:16]
 

@@ -299,7 +299,7 @@ class PairComparison(Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """Which models differ at a level, in words."""
-        names, pairs = self.rejected(alpha), f"{len(self.rows)} {_pairs(self.rows)} of models"
+        names, pairs = self.rejected(alpha), f"{self._counted} of models"
         if not names:
             return f"no evidence that calibration errors differ in any of {pairs}, {at_level(alpha)}"
         which = first_of(names, LISTED, ", ")

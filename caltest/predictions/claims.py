@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, generator_of, ranges
+from caltest._results.measures import amount
 from caltest.predictions.faults.fault import ranks
 
 if TYPE_CHECKING:
@@ -309,7 +310,7 @@ def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, A
         if high > 16.0:
             return None
     temperature = float(np.exp(scipy.optimize.brentq(beyond, 0.0, high, xtol=1e-6)))
-    words = f"probabilities {100 * margin:.2g} points too sure on average"
+    words = f"probabilities {amount(margin, ' points')} too sure on average"
     generator, labels = generator_of(rng), np.empty((size, len(law)), law.label_type)
     for part in ranges(len(law), max(1, PROBABILITIES // law.n_classes)):
         labels[:, part] = law.take(part).at_temperature(temperature).redraw(generator, size)

@@ -1,4 +1,5 @@
 import json
+import re
 from datetime import date
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ from printed import unfolded
 import caltest as ct
 from caltest.auditing.audit import _decision, _in_order
 from caltest.auditing.fields import _members
-from caltest.auditing.sections import SECTIONS, more_rows, rows_needed
+from caltest.auditing.sections import SECTIONS, Section, more_rows, rows_needed
 
 DIGITS = ct.datasets.load_digits_predictions()
 
@@ -112,11 +113,13 @@ def test_reasons_to_refuse_are_errors_that_matter_or_have_no_margin():
     rng = np.random.default_rng(4)
     p = rng.uniform(0.3, 0.7, 1000)
     wrong = ct.calibration_test(p, rng.random(1000) < p - 0.25, n_resamples=19, rng=1)
-    assert _decision(wrong, None)[1].endswith("The error matters, and recalibration could not be tried")
-    assert _decision(wrong, -0.1)[1].endswith("The error matters, and recalibration did not make held-out rows better")
+    assert _decision(wrong, Section(""))[1].endswith("The error matters, and recalibration could not be tried")
+    said = "The error matters, and recalibration did not make held-out rows clearly better"
+    assert _decision(wrong, Section("", gain=0.1))[1].endswith(said)
+    assert _decision(wrong, Section("", gain=0.1, helps=True))[0] == "recalibrate"
     scenarios = ct.Scenarios(rng.normal(size=(100, 9, 2)))
     narrow = ct.calibration_test(scenarios, 5.0 * rng.normal(size=(100, 2)), n_resamples=19, rng=1)
-    assert "For predictions of this kind there is no margin" in _decision(narrow, None)[1]
+    assert "For predictions of this kind there is no margin" in _decision(narrow, Section(""))[1]
 
 
 @pytest.mark.usefixtures("few_sections")
@@ -139,9 +142,10 @@ def test_a_group_that_is_rejected_is_named_where_the_default_test_rejects_nothin
     model = audit.models[0]
     assert model.result.pvalue > 0.05
     assert model.decision == "do not use as it is"
-    assert ". But it is rejected in 1 of 3 groups (west)" in model.reason
+    assert model.reason.startswith("calibration is rejected in 1 of 3 groups (west)")
+    assert ". For all rows together calibration is not rejected" in model.reason
     assert model.reason[1:] in audit.to_html()
-    assert "But it is rejected" not in ct.audit(p, y, n_resamples=39, rng=1).models[0].reason
+    assert "groups" not in ct.audit(p, y, n_resamples=39, rng=1).models[0].reason
 
 
 def test_several_models_are_columns():
@@ -269,7 +273,8 @@ def test_a_map_that_leaves_an_error_is_not_all_the_reason_says():
     mean = rng.normal(size=400)
     model = ct.audit(ct.Normal(mean + 0.5, 0.6), mean + rng.normal(size=400), n_resamples=39, rng=1).models[0]
     assert model.decision == "recalibrate"
-    assert model.reason.endswith(". It is rejected on held-out rows after temperature scaling of the distributions too")
+    said = "on held-out rows after temperature scaling of the distributions, too"
+    assert model.reason.endswith(f". Calibration is rejected {said}")
     assert "QuantileRecalibration" in model.sections["recalibration"].answer
 
 
@@ -312,6 +317,82 @@ def test_a_model_that_is_wrong_for_a_small_group_is_not_to_be_used():
     ] * 2
     assert told.passed("never")
     assert 'failures="1"' in told.to_junit()
+
+
+@pytest.mark.usefixtures("few_sections")
+def test_recalibration_is_advised_where_it_helps_by_more_than_chance():
+    """After a map that mends what a map can mend, what is left of an error is no reason for another one."""
+    rng = np.random.default_rng(3)
+    advised = 0
+    for _ in range(20):
+        p = rng.uniform(0.05, 0.95, 600)
+        bump = 0.35 * np.sin(12 * np.pi * p) * np.minimum(p, 1 - p)
+        section = ct.audit(p, rng.random(600) < p + bump, n_resamples=19, rng=rng).models[0].sections["recalibration"]
+        assert not section.helps or section.gain > 0.0
+        assert ("How" in section.facts) == section.helps
+        advised += section.helps
+    assert advised <= 6
+
+
+def test_the_reason_names_wrong_slices_and_quarters_of_ensembles():
+    rng = np.random.default_rng(1)
+    x, members = rng.random(600), rng.normal(size=(600, 10))
+    y = np.where(x > 0.7, 2.5, 1.0) * rng.normal(size=600)
+    model = ct.audit(ct.Ensemble(members), y, features={"x": x}, n_resamples=39, rng=1).models[0]
+    assert model.decision == "do not use as it is"
+    assert re.search(r"\. Calibration is rejected in \d of \d+ slices \(x (>=|in) ", model.reason)
+    model = ct.audit(ct.Ensemble(members), y[np.argsort(x)], time=np.arange(600), n_resamples=39, rng=1).models[0]
+    assert model.reason.endswith("last quarter of the rows in the order of time")
+
+
+@pytest.mark.usefixtures("few_sections")
+def test_the_reason_says_where_an_error_matters_that_is_in_all_groups():
+    """Zeros that are too many matter by the intervals of one group only."""
+    rng = np.random.default_rng(7)
+    mean = rng.gamma(3.0, 1.0, 800)
+    y = np.where(rng.random(800) < 0.12, 0, rng.poisson(mean))
+    model = ct.audit(ct.Poisson(mean), y, groups=np.where(mean > 3, "high", "low"), n_resamples=39, rng=1).models[0]
+    assert model.decision == "do not use as it is"
+    assert "Whether that matters cannot be told from so few rows" in model.reason
+    assert model.reason.endswith("rejected in 2 of 2 groups (high, low), and the error matters in high")
+
+
+def test_clusters_are_counted_as_what_is_looked_at():
+    p, y = calibrated(900, 1)
+    model = ct.audit(p, y, clusters=np.arange(900) // 9, n_resamples=39, rng=1).models[0]
+    said = "only one row of each of 100 clusters is looked at (100 of 900 rows), so that rows are independent"
+    assert model.reason.endswith(f"; {said}")
+    assert model.sections["data"].facts["Clusters"] == said
+    assert re.search(r"about \d+ clusters would find them", model.reason)
+    assert re.search(r"takes about \d+ clusters\.", model.sections["power"].answer)
+
+
+@pytest.mark.usefixtures("few_sections")
+def test_the_digest_and_the_line_are_of_all_that_is_given():
+    p = np.random.default_rng(1).dirichlet(np.ones(3), 90)
+    y, names = np.array(["ant", "bee", "cat"])[np.arange(90) % 3], ["ant", "bee", "cat"]
+    some = {"groups": np.arange(90) % 2, "features": {"x": np.arange(90.0)}, "time": np.arange(90)}
+    more = {"groups": np.arange(90) % 5, "features": {"x": np.arange(90.0) ** 2}, "time": np.arange(90)[::-1]}
+    digests = set()
+    for given in ({}, *({name: value} for one in (some, more) for name, value in one.items())):
+        facts = ct.audit(p, y, classes=names, n_resamples=9, rng=1, **given).models[0].sections["methods"].facts
+        digests.add(facts["Digest of the data"])
+        assert all(f"{name}={name}" in facts["Reproduce"] for name in (*given, "classes"))
+    assert len(digests) == 7
+    assert (
+        "classes="
+        not in ct.audit(p, np.arange(90) % 3, n_resamples=9, rng=1)["model"].sections["methods"].facts["Reproduce"]
+    )
+
+
+def test_an_impossible_outcome_matters_and_is_no_tiny_pvalue():
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.1, 0.9, 300)
+    p[0] = 0.0
+    audit = ct.audit(p, np.concatenate([[1], rng.random(299) < p[1:]]).astype(int), n_resamples=39, rng=1)
+    assert "That matters however small the error is on average" in audit.models[0].reason
+    assert "said to be impossible matter" in audit.models[0].sections["size"].answer
+    assert audit.table()[2] == ("p-value", "0")
 
 
 def test_pictures_have_names_of_classes():
@@ -488,7 +569,7 @@ def test_sections_agree_with_each_other():
     risk = rng.beta(1, 9, 600)
     one = ct.audit(risk, (rng.random(600) < 1.8 * risk).astype(int), n_resamples=39, rng=1).models[0]
     brier = {row[0]: row[2] for row in one.sections["size"].rows}["Brier score"]
-    assert float(one.sections["recalibration"].rows[1][2]) == pytest.approx(float(brier), rel=0.3)
+    assert float(one.sections["recalibration"].rows[2][1]) == pytest.approx(float(brier), rel=0.3)
     assert "BetaCalibration().fit(predictions, targets)" in one.sections["recalibration"].facts["How"]
     few = ct.audit(risk[:60], (rng.random(60) < risk[:60]).astype(int), n_resamples=39, rng=1).models[0]
     rows = few.reason.split("about ")[1].split(" rows")[0]

@@ -1,7 +1,7 @@
 import numpy as np
 
 import caltest as ct
-from caltest._results.measures import percent, points, shares_of
+from caltest._results.measures import amount, percent, points, shares_of
 from caltest._results.tables import Grid, Page, aligned, latex, markdown
 from caltest.results import ConfidenceInterval
 
@@ -57,7 +57,8 @@ def test_shares_have_the_digits_that_tell_them_apart():
     ]
     near = ConfidenceInterval(0.974, 0.9922, 0.95, "any")
     assert shares_of(0.9841, 0.9851, near) == ["98.4 %", "98.5 %", "97.40 to 99.22 %"]
-    assert [points(share) for share in (0.02, 0.0398, 0.113, 0.0004)] == ["2", "4", "11", "0.04"]
+    assert [points(share) for share in (0.02, 0.0398, 0.113, 0.0004, 2e-8)] == ["2", "4", "11", "0.04", "0.000002"]
+    assert [amount(margin, " points") for margin in (0.02, 2e-10)] == ["2 points", "a fifth of their mean"]
 
 
 def test_sentences_at_the_end_of_rows_begin_below_each_other():
