@@ -44,7 +44,9 @@ def _part_of_matplotlib(name: str, what: str) -> Any:
 
 def new_figure(what: str, size: tuple[float, float]) -> Any:
     """A figure of a size in inches; errors name what is drawn."""
-    return _part_of_matplotlib("pyplot", what).figure(figsize=size, layout="constrained")
+    pyplot = _part_of_matplotlib("pyplot", what)
+    kind = import_module("caltest.plots._figure").PrintableFigure
+    return pyplot.figure(figsize=size, layout="constrained", FigureClass=kind)
 
 
 def axes_of(ax: "Axes | None", what: str, size: tuple[float, float]) -> "Axes":
@@ -220,8 +222,8 @@ def set_labels(ax: "Axes", x: str, y: str, beside: float) -> None:
 def save(ax: "Axes", path: Any, **settings: Any) -> None:
     """Save the figure of some axes for print: PDF and PS with TrueType fonts, SVG with text as text.
 
-    Publishers refuse the Type 3 fonts that matplotlib writes by default. Who calls ``savefig`` says before that:
-    ``matplotlib.rcParams.update({"pdf.fonttype": 42, "ps.fonttype": 42})``.
+    Publishers refuse the Type 3 fonts that matplotlib writes by default. Figures that are made here have TrueType fonts
+    with ``plt.savefig`` too; of a figure of your own say ``plt.rcParams["pdf.fonttype"] = 42`` before.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -144,3 +145,19 @@ def test_fonts_of_saved_pictures_are_no_type_3():
         file = io.BytesIO()
         save(file, format="pdf", metadata={"CreationDate": None})
         assert (b"/Type3" in file.getvalue()) is found
+
+
+@pytest.mark.parametrize("form", ["pdf", "ps"])
+def test_figures_made_here_have_no_type_3_whatever_saves_them(form):
+    """And the settings of the user stay as they are."""
+    plt.switch_backend("agg")
+    before = dict(plt.rcParams)
+    ax = DRAWN["pit_histogram"]()
+    again = pickle.loads(pickle.dumps(ax.figure))
+    for save in (plt.savefig, ax.figure.savefig, again.savefig):
+        file = io.BytesIO()
+        save(file, format=form)
+        assert (b"/FontType 42" if form == "ps" else b"/CIDFontType2") in file.getvalue()
+        assert b"/Type3" not in file.getvalue()
+    plt.close("all")
+    assert dict(plt.rcParams) == before
