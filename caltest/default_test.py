@@ -21,17 +21,16 @@ from caltest._basics.numerics import (
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch, whole_number
-from caltest._validation.columns import columns_for, notes_on, refuse_outcomes
 from caltest._validation.groups import label_columns, rows_of
-from caltest.estimators import SKCE, Estimator, FeatureSKCE, WeightedSKCE
-from caltest.estimators.combined.features import Feature, as_features
+from caltest.estimators import SKCE, Estimator, WeightedSKCE
+from caltest.estimators.combined.features import features_of
 from caltest.estimators.combined.many_classes import are_read_in_blocks
 from caltest.estimators.combined.omnibus import THINNED
 from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL, default_kernel
 from caltest.hstatistics.redraws.within_clusters import Clusters
-from caltest.hypothesis_test import CalibrationTest
+from caltest.hypothesis_test import FEATURES_OF_CHUNKS, CalibrationTest
 from caltest.kernels import PairKernel
 from caltest.label_test import labels_tested
 from caltest.named_tests import ClusterSKCETest, MonteCarloTest, OmnibusTest
@@ -39,7 +38,6 @@ from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Categorical, MultiLabel, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import Missing, as_sample
-from caltest.predictions.ensembles.own_spread import refuse_spread
 
 
 @own_errstate
@@ -120,7 +118,8 @@ def calibration_test(
     ------
     ValueError
         For bad data, swapped arrays among them, weights that are negative, missing, all 0 or not as many as the
-        targets, or a lag of more than half of the rows, or with an index of times of pandas that goes backwards.
+        targets, weights and features that are made from the outcomes or from the spread of members, or a lag of more
+        than half of the rows, or with an index of times of pandas that goes backwards.
     TypeError
         For targets that are ``Predictions``, or an unsuitable kernel.
 
@@ -175,8 +174,9 @@ def calibration_test(
         return ClusterSKCETest(found, kernel or FAMILY_KERNEL, n_resamples).on(sample, rng=rng, progress=progress)
     if weights is not None:
         weights = rows_of(weights, "weights", order_of(targets, predictions)).array("weights")
-    sample, weights, left_out = weighted(sample, weights, len(Table.of(targets, "targets").values))
-    columns, said = ((), ()) if features is None else _features(features, predictions, targets, sample)
+    n = len(Table.of(targets, "targets").values)
+    sample, weights, left_out = weighted(sample, weights, n)
+    columns, said = ((), ()) if features is None else features_of(features, sample, n)
     if columns and left_out:
         raise ValueError("weights: got some of 0 with features, wanted weights above 0; leave these rows out")
     if kernel is not None and columns and weights is not None:
@@ -184,7 +184,7 @@ def calibration_test(
     notes: tuple[str, ...] = ()
     if kernel is not None:
         estimator: Estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
-        test: CalibrationTest = MonteCarloTest(FeatureSKCE(kernel, columns) if columns else estimator, n_resamples)
+        test: CalibrationTest = MonteCarloTest(estimator.given_features(columns) if columns else estimator, n_resamples)
     else:
         with progress_bars(switch("progress", progress)):
             chosen, notes = default_kernel(sample.predictions)
@@ -204,6 +204,7 @@ def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progres
     """The result of the set of rows that are a lag apart with the smallest p-value, times their number (Bonferroni)."""
     n, seed = len(sample), seed_of(rng)
     last_time(sample.order.index)
+    test.estimator.check_sample(sample)
     places = (np.arange(n) if sample.rows is None else sample.rows) % lag
     fewest = int(np.bincount(places, minlength=lag).min())
     if fewest < 2:
@@ -275,27 +276,14 @@ def _clusters(clusters: Any, predictions: Any, targets: Any, sample: Sample) -> 
     return as_clusters(kept if len(kept) == 2 else kept[0])
 
 
-def _features(
-    features: Any, predictions: Any, targets: Any, sample: Sample
-) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
-    """Columns that vary, of the rows whose targets are not missing, and notes on the others."""
-    n = len(Table.of(targets, "targets").values)
-    given = columns_for(features, order_of(targets, predictions), n)
-    if sample.rows is not None:
-        given = [(name, values[sample.rows]) for name, values in given]
-    refuse_outcomes(given, sample.targets)
-    refuse_spread(given, sample)
-    columns = as_features(dict(given))
-    return columns, notes_on(given)
-
-
 def _check_for_chunks(
     kernel: PairKernel | None, weights: ArrayLike, features: Any, clusters: Any, missing: Missing
 ) -> None:
     """Raise for what the test of dask arrays does not take."""
-    for name, some in (("features", features), ("clusters", clusters)):
-        if some is not None:
-            raise TypeError(f"{name}: got some with dask arrays, wanted none, or arrays in memory")
+    if features is not None:
+        raise TypeError(FEATURES_OF_CHUNKS)
+    if clusters is not None:
+        raise TypeError("clusters: got some with dask arrays, wanted none, or arrays in memory")
     if kernel is not None:
         raise TypeError(
             f"kernel: got {kernel!r} with dask arrays, wanted None; MonteCarloTest(LowRankSKCE(kernel)) takes them"

@@ -16,6 +16,7 @@ from caltest._validation import CalledWithData, instance_of, switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import BlockSKCE, Estimator
 from caltest.estimators.base import an_estimator
+from caltest.estimators.combined.features import features_of
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.nulls import Null, Outcome
 from caltest.predictions import Predictions, Sample
@@ -24,6 +25,9 @@ from caltest.predictions.convert import as_predictions, as_sample
 
 LEVEL = 0.05
 """P-values up to which a result says what was found in the other rows, where one row makes its own p-value 0."""
+
+FEATURES_OF_CHUNKS = "features: got some with dask arrays, wanted none, or arrays in memory"
+"""What an error says."""
 
 WITH_PRODUCTS = 200
 """Rows from which on products of matrices within a joint statistic are so large that several threads take them."""
@@ -105,6 +109,7 @@ class CalibrationTest(_Named):
         targets: ArrayLike,
         *,
         classes: Sequence[Any] | None = None,
+        features: Any = None,
         rng: Any = None,
         progress: bool = False,
     ) -> CalibrationTestResult:
@@ -115,6 +120,9 @@ class CalibrationTest(_Named):
         predictions, targets, classes, rng
             As in ``calibration_test``. Dask arrays are taken chunk by chunk, on dask's workers, by tests that have an
             ``accumulator``.
+        features
+            As in ``calibration_test``, for a ``MonteCarloTest`` of ``SKCE``, which is then one of
+            ``estimators.FeatureSKCE``, and for ``OmnibusTest``.
         progress
             Show a progress bar on standard error for what takes more than a second, except for dask arrays, whose
             progress dask shows.
@@ -124,18 +132,27 @@ class CalibrationTest(_Named):
         ValueError
             For bad data, or too few for the estimator or the null.
         TypeError
-            For predictions of a family that the estimator or its kernel does not know.
+            For predictions of a family that the estimator or its kernel does not know, and for features with other
+            estimators, other nulls or dask arrays.
         """
         shown = switch("progress", progress)
         if are_chunks(predictions) or are_chunks(targets):
+            if features is not None:
+                raise TypeError(FEATURES_OF_CHUNKS)
             return self._on_chunks(predictions, targets, classes, rng)
-        return self.on(as_sample(predictions, targets, classes), rng=rng, progress=shown)
+        sample = as_sample(predictions, targets, classes)
+        if features is None:
+            return self.on(sample, rng=rng, progress=shown)
+        columns, notes = features_of(features, sample)
+        estimator = self.in_order_of(sample.order).estimator.given_features(columns)
+        result = replace(self, estimator=estimator).on(sample, rng=rng, progress=shown)
+        return replace(result, test=type(self).__name__, notes=(*result.notes, *notes))
 
     def on(self, sample: Sample, *, rng: Any = None, progress: bool = False) -> CalibrationTestResult:
         """Test a sample that is already checked; raises what a call raises for too few observations."""
         if (test := self.in_order_of(sample.order)) is not self:
             return test.on(sample, rng=rng, progress=progress)
-        self.estimator.check(sample.predictions)
+        self.estimator.check_sample(sample)
         self.null.check_size(self.estimator, len(sample))
         has_products = isinstance(self.estimator, JointEstimator) and len(sample) >= WITH_PRODUCTS
         with progress_bars(switch("progress", progress)), one_blas_thread if has_products else nullcontext():

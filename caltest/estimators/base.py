@@ -65,7 +65,7 @@ class Estimator(CalledWithData, ABC):
             )
         sample = as_sample(predictions, targets, classes)
         estimator = self.in_order_of(sample.order)
-        estimator.check(sample.predictions)
+        estimator.check_sample(sample)
         with progress_bars(shown):
             estimate = estimator.resolve(sample.predictions, seed).estimate(sample)
         check_finite(estimate)
@@ -74,6 +74,17 @@ class Estimator(CalledWithData, ABC):
     @abstractmethod
     def check(self, predictions: Predictions) -> None:
         """Raise ``ValueError`` for too few predictions, ``TypeError`` for a family without this estimator."""
+
+    def check_sample(self, sample: Sample) -> None:
+        """As ``check``, and ``ValueError`` for settings of the rows that are made from their outcomes."""
+        self.check(sample.predictions)
+
+    def given_features(self, features: Any) -> "Estimator":
+        """The same error given features of the rows too; ``TypeError`` for estimators without one."""
+        raise TypeError(
+            f"features: got some for {type(self).__name__}, wanted a test of SKCE(kernel) or Omnibus(), or "
+            "find_slices(predictions, targets, features)"
+        )
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         """The same estimator with every setting that depends on the predictions, or is drawn, replaced by its value.

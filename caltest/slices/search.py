@@ -15,7 +15,7 @@ from caltest._validation import fraction, one_of, positive_number, switch, whole
 from caltest._validation.columns import Column, columns_for, columns_of
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.predictions.convert import as_sample
-from caltest.predictions.ensembles.own_spread import refuse_spread
+from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread
 from caltest.slices.errors import Errors, errors_of
 from caltest.slices.group_sums import AT_ONCE, adjusted_by_redraws
 from caltest.slices.slice_result import Slice, SliceSearchResult
@@ -126,7 +126,7 @@ def find_slices(
     impossible = sample.impossible.size
     if impossible:
         notes += (f"{impossible} outcomes had predicted probability 0; their rows count as any other",)
-    notes += cautions_on(sample)
+    notes += (*cautions_on(sample), *notes_on_columns(given, sample))
     errors, event = errors_of(sample, seed)
     tables = Tables.of(columns, depth)
     search = Search(errors, tables, error, least)

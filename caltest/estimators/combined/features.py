@@ -13,9 +13,20 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
-from caltest._validation.columns import NONE_VARIES, Coding, coded, missing_in, named_columns, numbers_in
+from caltest._validation.columns import (
+    NONE_VARIES,
+    Coding,
+    coded,
+    columns_for,
+    missing_in,
+    named_columns,
+    notes_on,
+    numbers_in,
+    refuse_outcomes,
+)
 from caltest.estimators.combined.components import Column, Component
-from caltest.predictions import Predictions
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread
 from caltest.predictions.faults.fault import cosines_of_ranks, ranks
 from caltest.predictions.standard_scores import scores_of
 
@@ -96,6 +107,21 @@ def as_features(features: Any, targets: Any = None) -> tuple[Feature, ...]:
     if not kept:
         raise ValueError(NONE_VARIES)
     return kept
+
+
+def features_of(features: Any, sample: Sample, n: int | None = None) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
+    """Columns that vary, of the rows of a sample, and notes on the others; of n rows, some of which it may lack."""
+    given = columns_for(features, sample.order, len(sample) if n is None else n)
+    if sample.rows is not None:
+        given = [(name, values[sample.rows]) for name, values in given]
+    return as_features(dict(given)), (*notes_on(given), *notes_on_columns(given, sample))
+
+
+def check_features(features: Sequence[Feature], sample: Sample) -> None:
+    """``ValueError`` for columns that are made from the outcomes, or from the spread of members."""
+    columns = [(one.name, one.values) for one in features]
+    refuse_outcomes(columns, np.asarray(sample.targets))
+    refuse_spread(columns, sample)
 
 
 def taken(features: Sequence[Feature], rows: IntArray) -> tuple[Feature, ...]:

@@ -36,6 +36,7 @@ from caltest.estimators.combined.features import (
     WITH,
     FeaturesComponent,
     as_features,
+    check_features,
     features_component,
     taken,
     words_of,
@@ -45,7 +46,7 @@ from caltest.estimators.combined.joint import JointEstimator, standardised, tail
 from caltest.estimators.combined.many_classes import ManyClasses
 from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, law_of
 from caltest.estimators.combined.told import told
-from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, given
+from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, check_weights, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.hstatistics.sums.binary_line import on_a_line
@@ -183,6 +184,14 @@ class Omnibus(JointEstimator):
             same_length(len(predictions), len(one.values), f"features[{one.name!r}]")
         if self.weights is not None:
             same_length(len(predictions), len(self.weights), "weights")
+
+    def check_sample(self, sample: Sample) -> None:
+        super().check_sample(sample)
+        check_features(self.features, sample)
+        check_weights(self.weights, sample)
+
+    def given_features(self, features: Any) -> Self:
+        return replace(self, features=features)
 
     def for_rows(self, rows: IntArray) -> Self:
         if self.features:

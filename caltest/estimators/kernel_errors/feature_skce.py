@@ -9,12 +9,12 @@ from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, same_length
 from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.combined.features import as_features, factors_of, taken
+from caltest.estimators.combined.features import as_features, check_features, factors_of, taken
 from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.redraws.of_all_families import factored_pair_sums
 from caltest.kernels import PairKernel
-from caltest.predictions import Predictions
+from caltest.predictions import Predictions, Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,15 +34,17 @@ class FeatureSKCE(KernelEstimator, RedrawnEstimator):
     Raises
     ------
     ValueError
-        If no column varies; at the call for another number of predictions.
+        If no column varies; at the call for another number of predictions, and for columns that are made from the
+        outcomes or from the spread of members.
 
     Notes
     -----
-    ``MonteCarloTest(FeatureSKCE(kernel, features))``, or ``calibration_test(p, y, kernel=kernel, features=features)``,
-    is exact for features that are not made from the outcomes. The kernels of features are those of the default test:
-    of numbers and times ``sum_m c_m(r) c_m(r') / m**2`` with six cosines c_m of the ranks r, which no outlier or unit
-    changes, of categories ``[x = x']``, missing values a category of their own. Each is centred, or it would be mostly
-    constant and ask about the mean error only, and scaled to the root mean square 1 over all pairs.
+    ``MonteCarloTest(FeatureSKCE(kernel, features))``, or ``MonteCarloTest(SKCE(kernel))(p, y, features=features)``, is
+    exact for features that are not made from the outcomes, nor from the spread of the members of ensembles. The kernels
+    of features are those of the default test: of numbers and times ``sum_m c_m(r) c_m(r') / m**2`` with six cosines c_m
+    of the ranks r, which no outlier or unit changes, of categories ``[x = x']``, missing values a category of their
+    own. Each is centred, or it would be mostly constant and ask about the mean error only, and scaled to the root mean
+    square 1 over all pairs.
 
     One number for all features: it finds errors that depend on one of them, alone or with the prediction, less well the
     more columns there are, and none that depend on two features together only. ``calibration_test(features=)`` without
@@ -72,6 +74,10 @@ class FeatureSKCE(KernelEstimator, RedrawnEstimator):
         at_least(len(predictions), 2, "the unbiased SKCE")
         for one in self.features:
             same_length(len(predictions), len(one.values), f"features[{one.name!r}]")
+
+    def check_sample(self, sample: Sample) -> None:
+        super().check_sample(sample)
+        check_features(self.features, sample)
 
     def for_rows(self, rows: IntArray) -> Self:
         return replace(self, features=taken(self.features, rows))

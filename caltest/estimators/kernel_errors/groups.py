@@ -9,6 +9,7 @@ import numpy as np
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, observation_weights, same_length
+from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import as_groups
 from caltest.estimators.base import Estimator, RedrawnEstimator, an_estimator
 from caltest.estimators.combined.joint import JointEstimator, standardised
@@ -16,6 +17,7 @@ from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.redraws.of_all_families import factored_pair_sums, redrawn_means
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
+from caltest.predictions.ensembles.own_spread import refuse_spread
 
 ASSUMED = "weights w are functions of the predictions, or calibration given both is meant"
 """What tests with weights assume."""
@@ -38,8 +40,8 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
     Raises
     ------
     ValueError
-        For weights that are negative, missing or all 0; at the call for another number of predictions, or fewer than
-        two positive weights.
+        For weights that are negative, missing or all 0; at the call for another number of predictions, fewer than two
+        positive weights, and weights that are made from the outcomes or from the spread of members.
 
     Notes
     -----
@@ -65,6 +67,10 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
     def check(self, predictions: Predictions) -> None:
         same_length(len(predictions), len(self.weights), "weights")
         at_least(int(np.count_nonzero(self.weights)), 2, "the SKCE with weights above 0")
+
+    def check_sample(self, sample: Sample) -> None:
+        super().check_sample(sample)
+        check_weights(self.weights, sample)
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         return super().resolve(predictions.take(np.flatnonzero(self.weights)))
@@ -93,6 +99,13 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
 
     def describe(self, predictions: Predictions) -> str:
         return f"SKCE (unbiased, weighted), k = {self.kernel.describe()}"
+
+
+def check_weights(weights: FloatArray | None, sample: Sample) -> None:
+    """``ValueError`` for weights that are made from the outcomes, or from the spread of members."""
+    if weights is not None:
+        refuse_outcomes([("weights", weights)], np.asarray(sample.targets), "{}")
+        refuse_spread([("weights", weights)], sample, "{}")
 
 
 def given(hypothesis: str, what: str) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import exp, inf, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, che
 from caltest._basics.threads import threaded
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, switch, whole_number
+from caltest.estimators.base import Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL, KernelEstimator
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.redraws.of_all_families import redrawn_block_means, redrawn_deviation_means, redrawn_means
@@ -65,6 +67,13 @@ class SKCE(KernelEstimator):
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         estimates: FloatArray = redrawn_means([self.kernel], predictions, targets, unbiased=self.unbiased)[0]
         return estimates
+
+    def given_features(self, features: Any) -> Estimator:
+        if not self.unbiased:
+            raise TypeError("features: got some for SKCE(kernel, unbiased=False), wanted the unbiased SKCE(kernel)")
+        from caltest.estimators.kernel_errors.feature_skce import FeatureSKCE
+
+        return FeatureSKCE(self.kernel, features)
 
     def tail_bound(self, estimate: float, predictions: Predictions) -> float:
         """Bound of P(estimator >= estimate | calibrated), Lemma 2 of Widmann et al. 2019.

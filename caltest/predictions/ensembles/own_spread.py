@@ -1,21 +1,24 @@
-"""Columns of features that are made from the members of an ensemble."""
+"""Features and weights that are made from the members of an ensemble."""
 
 from collections.abc import Iterable
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
-from caltest._validation.columns import missing_in, numbers_in
+from caltest._validation.columns import coded, missing_in, numbers_in
 from caltest.predictions.convert import Sample
 
 ALIKE, FEWEST = 0.99, 20
 """Correlation of ranks from which on a column says how far apart members are, and rows that show it."""
 
+BINS = 5
+"""Quantile bins of a column of numbers."""
+
 EXPLAINED = 0.5
 """Share of the variance of these ranks from which on groups differ by them."""
 
 
-def refuse_spread(columns: Iterable[tuple[str, Array]], sample: Sample) -> None:
+def refuse_spread(columns: Iterable[tuple[str, Array]], sample: Sample, called: str = "features[{!r}]") -> None:
     """``ValueError`` for a column that is a function of the spread of the members of each row.
 
     Outcome and members are exchangeable, but no more so given the spread of the members alone: where this is large by
@@ -31,13 +34,21 @@ def refuse_spread(columns: Iterable[tuple[str, Array]], sample: Sample) -> None:
         ranks = _ranks(numbers)
         if abs(ranks @ spread) >= ALIKE * np.sqrt((ranks @ ranks) * (spread @ spread)) > 0.0:
             raise ValueError(
-                f"features[{name!r}]: got the spread of the members, given which outcome and members are not "
+                f"{called.format(name)}: got the spread of the members, given which outcome and members are not "
                 "exchangeable; where members are far apart by chance the outcome is not: take the spread of members "
                 "and outcome together, or what was known before the ensemble"
             )
 
 
-def notes_on_spread(codes: IntArray, sample: Sample) -> tuple[str, ...]:
+def notes_on_columns(columns: Iterable[tuple[str, Array]], sample: Sample) -> tuple[str, ...]:
+    """A caution for each column whose bins or categories differ most by the spread of the members in their rows."""
+    if sample.predictions.law.pool_size is None:
+        return ()
+    coded_columns = ((name, coded(name, values, BINS).codes) for name, values in columns)
+    return tuple(note for name, codes in coded_columns for note in notes_on_spread(codes, sample, f"values of {name}"))
+
+
+def notes_on_spread(codes: IntArray, sample: Sample, what: str = "groups") -> tuple[str, ...]:
     """A caution if the groups of rows (n,), -1 for those in none, differ most by the spread of their members."""
     spread = _spread(sample)
     if spread is None or (codes < 0).any():
@@ -47,7 +58,7 @@ def notes_on_spread(codes: IntArray, sample: Sample) -> tuple[str, ...]:
     if not EXPLAINED <= explained < 1.0:
         return ()
     return (
-        "groups differ by the spread of the members: if they are made from it, ensembles that are right are rejected, "
+        f"{what} differ by the spread of the members: if they are made from it, ensembles that are right are rejected, "
         "as where members are far apart by chance the outcome is not",
     )
 

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from samples import TV, W2, samples
 
@@ -6,6 +7,7 @@ import caltest as ct
 
 N = 40
 RNG = np.random.default_rng(1)
+P = RNG.random(N)
 X = {"age": RNG.normal(size=N), "site": RNG.choice(list("abc"), N), "same": np.ones(N)}
 
 
@@ -58,6 +60,83 @@ def test_the_default_call_with_a_kernel_is_this_test_and_finds_what_predictions_
     assert one.hypothesis == "P(Y = 1 | p, X) = p"
     assert 0.0 < one.effect_size.value < 1.0
     assert ct.calibration_test(p, y, kernel=kernel, n_resamples=99, rng=1).pvalue > 0.05
+
+
+def test_a_call_with_features_is_the_test_given_these():
+    rng = np.random.default_rng(3)
+    p, kernel = rng.uniform(0.2, 0.8, N), ct.Bernoulli(P).default_kernel()
+    y = (rng.random(N) < p).astype(int)
+    pairs = [
+        (ct.MonteCarloTest(ct.SKCE(kernel), 19), ct.MonteCarloTest(ct.estimators.FeatureSKCE(kernel, X), 19)),
+        (ct.OmnibusTest(kernel, 19), ct.OmnibusTest(kernel, 19, features=X)),
+    ]
+    for test, expected in pairs:
+        found, known = test(p, y, features=X, rng=1), expected(p, y, rng=1)
+        assert (found.pvalue, found.statistic, found.estimator) == (known.pvalue, known.statistic, known.estimator)
+        assert found.test == known.test
+        assert found.notes[-1] == "columns with one value are left out: same"
+
+
+def test_rows_of_a_call_with_features_are_matched_by_their_index():
+    p, y = RNG.random(N), RNG.integers(0, 2, N)
+    test, frame = ct.MonteCarloTest(ct.SKCE(), 19), pd.DataFrame(X)
+    with pytest.warns(UserWarning, match="features and targets were matched by their index"):
+        found = test(pd.Series(p), pd.Series(y), features=frame.sample(frac=1.0, random_state=1), rng=1)
+    assert found.pvalue == test(p, y, features=X, rng=1).pvalue
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        ct.MonteCarloTest(ct.ECE()),
+        ct.MonteCarloTest(ct.SKCE(unbiased=False)),
+        ct.PearsonSKCETest(),
+        ct.AsymptoticSKCETest(),
+        ct.LikelihoodRatioTest(),
+    ],
+)
+def test_other_tests_take_no_features(test):
+    with pytest.raises(TypeError, match=r"got some for|got FeatureSKCE for"):
+        test(RNG.random(N), [0, 1] * 20, features=X)
+
+
+SPREAD, OWN = "got the spread of the members", np.random.default_rng(4).normal(size=(100, 5))
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        lambda *pair, s: ct.MonteCarloTest(ct.SKCE())(*pair, features={"s": s}),
+        lambda *pair, s: ct.MonteCarloTest(ct.estimators.FeatureSKCE(pair[0].default_kernel(), {"s": s}))(*pair),
+        lambda *pair, s: ct.estimators.FeatureSKCE(pair[0].default_kernel(), {"s": s})(*pair),
+        lambda *pair, s: ct.OmnibusTest(features={"s": s})(*pair),
+        lambda *pair, s: ct.calibration_test(*pair, features={"s": s}, lag=2),
+        lambda *pair, s: ct.calibration_test(*pair, weights=s**-2),
+        lambda *pair, s: ct.MonteCarloTest(ct.estimators.WeightedSKCE(pair[0].default_kernel(), s))(*pair),
+    ],
+)
+def test_features_and_weights_are_not_made_from_members(test):
+    y = np.random.default_rng(5).normal(size=100)
+    with pytest.raises(ValueError, match=SPREAD):
+        test(ct.Ensemble(OWN), y, s=OWN.std(axis=1))
+
+
+def test_features_and_weights_are_not_made_from_outcomes():
+    p, y = RNG.random(N), np.array([0, 1] * (N // 2))
+    kernel = ct.Bernoulli(P).default_kernel()
+    for estimator in (ct.estimators.FeatureSKCE(kernel, {"y": y}), ct.estimators.WeightedSKCE(kernel, y + 1.0)):
+        with pytest.raises(ValueError, match="got the targets"):
+            ct.MonteCarloTest(estimator)(p, y)
+
+
+def test_categories_of_the_spread_of_members_are_noted():
+    y, s = np.random.default_rng(5).normal(size=100), OWN.std(axis=1)
+    for column, is_noted in ((np.where(s > np.median(s), "high", "low"), True), (np.arange(100) % 2, False)):
+        for found in (
+            ct.calibration_test(ct.Ensemble(OWN), y, features={"s": column}, n_resamples=19, rng=1),
+            ct.find_slices(ct.Ensemble(OWN), y, {"s": column}, n_resamples=19, rng=1),
+        ):
+            assert any("values of s differ by the spread of the members" in note for note in found.notes) == is_noted
 
 
 def test_some_rows_have_their_own_features():
