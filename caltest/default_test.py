@@ -244,6 +244,10 @@ def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progres
         components=tuple(
             replace(one, pvalue=min(1.0, lag * one.pvalue), adjusted=times(one.adjusted)) for one in first.components
         ),
+        features=tuple(
+            replace(one, pvalue=min(1.0, lag * one.pvalue), without=min(1.0, lag * one.without))
+            for one in first.features
+        ),
         detectable=None,
         assumes=first.assumes.replace("outcomes independent", f"outcomes {lag} rows or more apart independent"),
         notes=(note, *first.notes),

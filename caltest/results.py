@@ -15,6 +15,7 @@ from caltest._basics import names as _names
 from caltest._results.calibration_test_result import (
     CalibrationTestResult as CalibrationTestResult,
     ComponentResult as ComponentResult,
+    FeatureResult as FeatureResult,
 )
 from caltest._results.citations import bibtex as bibtex
 from caltest._results.measures import Detectable as Detectable, Measure as Measure

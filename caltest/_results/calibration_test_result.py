@@ -54,6 +54,38 @@ class ComponentResult:
     words: str = ""
 
 
+@dataclass(frozen=True)
+class FeatureResult:
+    """How much of what a test given features found is due to one of them.
+
+    Attributes
+    ----------
+    pvalue
+        Of errors that depend on the feature alone or with the prediction, adjusted for all features by the step-down
+        maximum. If predictions are right given some of the features together, the probability that any of these has a
+        p-value of at most alpha is at most alpha, whatever the others are.
+    without
+        Of the same test with this column left out, all components else as they are, adjusted in the same way: large if
+        the evidence needs the feature. If predictions are right given all features but one, the probability that that
+        of this one is at most alpha is at most alpha.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> x, p = rng.normal(size=(2, 500)), rng.uniform(0.2, 0.8, 500)
+    >>> y = rng.random(500) < p + 0.15 * np.sign(x[0])
+    >>> result = ct.calibration_test(p, y, features={"age": x[0], "dose": x[1]}, n_resamples=199, rng=1)
+    >>> [(one.name, one.pvalue <= 0.05, one.without <= 0.05) for one in result.features]
+    [('age', True, False), ('dose', False, True)]
+    """
+
+    name: str
+    pvalue: float
+    without: float
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationTestResult(Stored):
     """What a calibration test found. Printing it gives a report; ``to_dict()`` is ready for JSON.
@@ -90,6 +122,8 @@ class CalibrationTestResult(Stored):
         Keys of the sources, as in ``bibtex()``.
     components
         What each component of an omnibus test found, the one that speaks most against calibration first.
+    features
+        P-values of each feature, of ``calibration_test(features=)`` without a kernel: the smallest first.
     findings
         What is wrong with the predictions, the fault that explains the outcomes best first; empty where nothing is
         found. ``finding`` is the first, or None, and ``why(alpha)`` its words if the test rejects.
@@ -139,6 +173,7 @@ class CalibrationTestResult(Stored):
     seed: int | None = None
     notes: tuple[str, ...] = ()
     components: tuple[ComponentResult, ...] = ()
+    features: tuple[FeatureResult, ...] = ()
     findings: tuple[Finding, ...] = ()
     measures: tuple[Measure, ...] = ()
     detectable: Detectable | None = None

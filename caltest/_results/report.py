@@ -230,9 +230,10 @@ def report_of(result: Any, alpha: float) -> str:
         numbers["Effect size"] = str(result.effect_size)
     numbers["Statistic"] = f"{result.statistic:.6g} ({result.statistic_name}{freedom})"
     table: list[Part] = _table_of(result.components, result.pvalue_otherwise is not None) if result.components else []
+    given: list[Part] = _table_of_features(result.features) if result.features else []
     seed = {"Reproduce": None if result.seed is None else f"rng={result.seed}"}
     found |= pvalues_of(result) | {"Power": missed}
-    return Page(result.test, found, *measures, [""], what, numbers | seed, *table, notes=result.notes)
+    return Page(result.test, found, *measures, [""], what, numbers | seed, *table, *given, notes=result.notes)
 
 
 def power_phrase(detectable: Any, alpha: float) -> str | None:
@@ -275,6 +276,14 @@ def pvalues_of(result: Any) -> dict[str, str]:
     if result.pvalue_otherwise is None:
         return {"p-value": text}
     return {"p-value": f"0 ({EXCLUDED})", "Other rows": text}
+
+
+def _table_of_features(features: Sequence[Any]) -> list[Part]:
+    """A line for each feature."""
+    rows = [["feature", "adjusted p-value", "adjusted, without it"]]
+    rows += [[one.name, format_pvalue(one.pvalue), format_pvalue(one.without)] for one in features[:SHOWN]]
+    rest = len(features) - SHOWN
+    return [[""], Grid(rows), [f"  and {rest} other{'s' if rest > 1 else ''} with larger p-values"] if rest > 0 else []]
 
 
 def _table_of(components: Sequence[Any], of_all: bool) -> list[Part]:

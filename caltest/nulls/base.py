@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray, resampling_pvalue
-from caltest._results.calibration_test_result import ComponentResult, PValueKind
+from caltest._results.calibration_test_result import ComponentResult, FeatureResult, PValueKind
 from caltest._results.measures import Detectable, Measure
 from caltest._results.values import Finding, impossible
 from caltest._validation import Settings, whole
@@ -29,6 +29,7 @@ class Outcome:
     df: tuple[float, ...] | None = None
     null_distribution: FloatArray | None = None
     components: tuple[ComponentResult, ...] = ()
+    features: tuple[FeatureResult, ...] = ()
     findings: tuple[Finding, ...] = ()
     measures: tuple[Measure, ...] = ()
     detectable: Detectable | None = None

@@ -5,7 +5,6 @@ that of the features that are named alone with ``named``, another quarter.
 """
 
 import sys
-from functools import partial
 
 import numpy as np
 
@@ -71,16 +70,33 @@ def with_wrong_one(kind, n, d, size, seed):
     return predictions, targets, features
 
 
-def names(kind, n, d, size, seed):
-    """Whether some right component is named at the 5 % level, and whether one of the wrong column is."""
-    p, y, x = with_wrong_one(kind, n, d, size, seed)
+def told(p, y, x, seed):
+    """What the default test says of components and features."""
     sample, rng = as_sample(p, y), np.random.default_rng(seed)
     with pvalues_only():
         omnibus = ct.estimators.Omnibus(features=x).resolve(sample.predictions, seed)
         values = omnibus.values(sample.predictions, sample.predictions.with_redraws(sample.targets, streams(rng, 199)))
-        found = [one.name for one in omnibus.told(sample, values, 1.0)["components"] if (one.adjusted or 1.0) <= 0.05]
-    of_wrong = ["given wrong" in name for name in found]
-    return not all(of_wrong) if size else bool(found), any(of_wrong)
+        return omnibus.told(sample, values, 1.0)
+
+
+def names(kind, n, d, size, seed):
+    """Whether at the 5 % level some right component is named, and some of the wrong column; the same of features.
+
+    And whether something is found without the wrong column, or if all are right without some column.
+    """
+    said = told(*with_wrong_one(kind, n, d, size, seed), seed)
+    found = ["given wrong" in one.name for one in said["components"] if (one.adjusted or 1.0) <= 0.05]
+    features = [one.name == "wrong" for one in said["features"] if one.pvalue <= 0.05]
+    rest = [one.without <= 0.05 for one in said["features"] if one.name == "wrong" or not size]
+    right = [not all(one) if size else bool(one) for one in (found, features)]
+    return right[0], any(found), right[1], any(features), any(rest)
+
+
+def without_one_of_two(seed, n):
+    """Whether something is found without one of two columns of which only the product of the signs is wrong."""
+    p, y, x = wrong("sign of a product", 4, seed, n)
+    said = told(p, y, {f"x{j}": column for j, column in enumerate(x.T)}, seed)["features"]
+    return any(one.without <= 0.05 for one in said if one.name in ("x0", "x1"))
 
 
 def pvalues(make, sets, n_resamples, features=True, kernel=False):
@@ -89,17 +105,19 @@ def pvalues(make, sets, n_resamples, features=True, kernel=False):
     for seed in range(sets):
         p, y, x = make(seed)
         with pvalues_only():
-            settings = {"kernel": ct.Bernoulli(p).default_kernel()} if kernel else {}
-            test = partial(ct.calibration_test, n_resamples=n_resamples, features=x if features else None, **settings)
-            found.append(test(p, y, rng=seed).pvalue)
+            test = ct.MonteCarloTest(ct.SKCE(), n_resamples) if kernel else ct.OmnibusTest(n_resamples=n_resamples)
+            found.append(test(p, y, features=x if features else None, rng=seed).pvalue)
     return np.array(found)
 
 
 def main():
     """Print the tables."""
     for kind, n in CALIBRATED:
-        found = pvalues(lambda seed, kind=kind, n=n: calibrated(kind, n, seed), SETS, 99)
-        print(f"| {kind} | {n} | {100 * (found <= 0.05).mean():.1f} | {100 * (found <= 0.01).mean():.1f} |", flush=True)
+        cells = []
+        for kernel in (False, True):
+            found = pvalues(lambda seed, kind=kind, n=n: calibrated(kind, n, seed), SETS, 99, kernel=kernel)
+            cells += [f"{100 * (found <= alpha).mean():.1f}" for alpha in (0.05, 0.01)]
+        print(f"| {kind} | {n} | {' | '.join(cells)} |", flush=True)
     for words in WRONG:
         rates = []
         for d, *how in ((2, False), (2, True), (20, True), (2, True, True), (20, True, True)):
@@ -112,10 +130,13 @@ def main():
 def named():
     """Print the table of features that are named."""
     for kind, n, d, sets in NAMED:
-        right = 100.0 * np.mean([names(kind, n, d, 0.0, seed)[0] for seed in range(sets)])
+        right = 100.0 * np.mean([names(kind, n, d, 0.0, seed) for seed in range(sets)], axis=0)[::2]
         wrong_ones = 100.0 * np.mean([names(kind, n, d, 0.8, seed) for seed in range(sets)], axis=0)
-        numbers = " | ".join(f"{one:.1f}" for one in (right, *wrong_ones))
+        numbers = " | ".join(f"{one:.1f}" for one in (*right, *wrong_ones))
         print(f"| {kind} | {n} | {d} | {numbers} | {sets} |", flush=True)
+    for n in (100, 500):
+        rate = 100.0 * np.mean([without_one_of_two(seed, n) for seed in range(500)])
+        print(f"| without one of two | {n} | {rate:.1f} |", flush=True)
 
 
 if __name__ == "__main__":

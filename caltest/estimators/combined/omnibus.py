@@ -1,5 +1,6 @@
 """Several statistics in one: kernels, scores and likelihood ratios."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -18,7 +19,7 @@ from caltest._basics.numerics import (
     step_down,
 )
 from caltest._basics.threads import threaded
-from caltest._results.calibration_test_result import ComponentResult
+from caltest._results.calibration_test_result import ComponentResult, FeatureResult
 from caltest._results.measures import Detectable
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, observation_weights, same_length
@@ -34,6 +35,7 @@ from caltest.estimators.combined.components import (
 )
 from caltest.estimators.combined.features import (
     WITH,
+    Feature,
     FeaturesComponent,
     as_features,
     check_features,
@@ -382,7 +384,8 @@ class Omnibus(JointEstimator):
 
     def told(self, sample: Sample, values: FloatArray, pvalue: float) -> dict[str, Any]:
         """Fields of an ``Outcome`` that explain it; the first column of the numbers (J, B) is that of the sample."""
-        return {"components": self._found(sample, values), **told(sample, pvalue, self.weights)}
+        components = {"components": self._found(sample, values), "features": self._by_feature(self._tails(values))}
+        return components | told(sample, pvalue, self.weights)
 
     def _found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
         """The largest standardised statistic and the p-value of the columns of each name, the most extreme first."""
@@ -420,6 +423,23 @@ class Omnibus(JointEstimator):
             else (float(p), "")
             for basis, p in zip(bases, adjusted, strict=True)
         }
+
+    def _by_feature(self, tails: list[tuple[Column, FloatArray]]) -> tuple[FeatureResult, ...]:
+        """P-values of what depends on each feature and not on others, and of all but what depends on it."""
+        component = self._components[-1]
+        if not isinstance(component, FeaturesComponent):
+            return ()
+        of = {basis.name: basis.features for basis in component.numbers.bases}
+        features = dict.fromkeys(one for some in of.values() for one in some)
+        overall = _sum_of_reciprocals(tails)
+
+        def adjusted(kept: Callable[[Feature, tuple[Feature, ...]], bool]) -> FloatArray:
+            sums = [_sum_of_reciprocals([one for one in tails if kept(f, of.get(one[0].name, ()))]) for f in features]
+            return np.maximum(step_down(np.stack(sums)), resampling_pvalue(float(overall[0]), overall[1:]))
+
+        own, rest = adjusted(lambda one, some: some == (one,)), adjusted(lambda one, some: one not in some)
+        found = [FeatureResult(f.name, float(p), float(q)) for f, p, q in zip(features, own, rest, strict=True)]
+        return tuple(sorted(found, key=lambda one: (one.pvalue, -one.without)))
 
     def hypothesis(self, predictions: Predictions) -> str:
         hypothesis = predictions.hypothesis

@@ -8,6 +8,7 @@ from printed import unfolded
 
 import caltest as ct
 from caltest.estimators.combined.features import Feature, FeatureErrors, _event, _mean, _spread
+from caltest.predictions.convert import as_sample
 
 N = 300
 RNG = np.random.default_rng(1)
@@ -236,6 +237,48 @@ def test_words_of_two_columns_are_of_thirds():
     result = ct.calibration_test(p, y, features={"x": x, "z": z}, n_resamples=99, rng=1)
     words = next(one for one in result.given() if one.name == "given x and z").words
     assert re.search(r"more often than claimed where x < 0\.3\d+ and z >= 0\.6\d+ \(", words), words
+
+
+def test_features_by_definition():
+    rng = np.random.default_rng(9)
+    x, p = rng.normal(size=(300, 3)), rng.uniform(0.2, 0.8, 300)
+    y = (rng.random(300) < p + 0.1 * np.sign(x[:, 0] * x[:, 1]) + 0.05 * x[:, 2]).astype(int)
+    named = dict(zip("abc", x.T, strict=True))
+    result = ct.OmnibusTest(n_resamples=39, features=named)(p, y, rng=1)
+    omnibus = ct.estimators.Omnibus(features=named).resolve(ct.Bernoulli(p), 1)
+    values = ct.nulls.ConditionalMonteCarlo(39).values(omnibus, as_sample(p, y), np.random.default_rng(1))
+    tails = [(column.name, column.weight * np.exp(tail)) for column, tail in omnibus._tails(values)]
+
+    def adjusted(names_of):
+        sums = {one: sum(tail for name, tail in tails if name in names_of(one)) for one in "abc"}
+        found, least = {}, rank(sum(tail for _, tail in tails))
+        for i, one in enumerate(order := sorted("abc", key=lambda one: -sums[one][0])):
+            most = np.max([sums[other][1:] for other in order[i:]], axis=0)
+            least = found[one] = max(least, rank(np.append(sums[one][0], most)))
+        return found
+
+    def rank(sums):
+        return np.count_nonzero(sums >= sums[0] - 1e-10 * abs(sums[0])) / sums.size
+
+    pairs = {"a": ("given a and b", "given a and c"), "b": ("given a and b", "given b and c")}
+    pairs["c"] = ("given a and c", "given b and c")
+    own = {one: (f"given {one}", f"given {one} and the prediction") for one in "abc"}
+    everything = {name for name, _ in tails}
+    alone, rest = adjusted(own.get), adjusted(lambda one: everything - {*own[one], *pairs[one]})
+    assert {one.name: (one.pvalue, one.without) for one in result.features} == {k: (alone[k], rest[k]) for k in "abc"}
+    assert list(result.features) == sorted(result.features, key=lambda one: (one.pvalue, -one.without))
+
+
+def test_features_that_act_together_are_those_without_which_nothing_is_found():
+    rng = np.random.default_rng(10)
+    x, p = rng.normal(size=(800, 3)), rng.uniform(0.2, 0.8, 800)
+    y = (rng.random(800) < p + 0.15 * np.sign(x[:, 0] * x[:, 1])).astype(int)
+    result = ct.calibration_test(p, y, features=dict(zip("abc", x.T, strict=True)), n_resamples=99, rng=1)
+    found = {one.name: one for one in result.features}
+    assert found["c"].without == 0.01 < 0.05 < min(found["a"].without, found["b"].without)
+    assert "feature  adjusted p-value  adjusted, without it" in str(result)
+    assert ct.results.CalibrationTestResult.from_dict(result.to_dict()).features == result.features
+    assert ct.calibration_test(p, y, n_resamples=99, rng=1).features == ()
 
 
 def test_nothing_is_named_where_nothing_is_rejected():
