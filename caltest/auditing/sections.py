@@ -277,6 +277,8 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
         "Explains": "how many other slices are no longer rejected when predictions are corrected in this one and those "
         "above",
     }
+    if more := found.remarks()[1:]:
+        facts["Shares"] = "; ".join(more)
     some = [one.name for one in found.rejected(LEVEL) if one.n < found.n]
     where = f"in {len(some)} of {found.n_slices} slices ({_first(some)})" if some else ""
     return Section(answer, facts, tuple(map(tuple, found.table()[: 1 + PANELS])), rejected=where)

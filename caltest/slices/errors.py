@@ -1,7 +1,7 @@
 """How predictions can be wrong in a slice, as statistics of sums over its rows."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy
@@ -22,7 +22,37 @@ def logits(p: FloatArray) -> FloatArray:
     return np.where(inside, np.asarray(scipy.special.logit(np.where(inside, p, 0.5))), 0.0)
 
 
-Shown = tuple[float, float, ConfidenceInterval | None, str]
+SHARE, DEVIATIONS = "share", "standard deviations"
+SIDE = "share on the side of the claim"
+CENTRAL = "share within one standard deviation"
+"""Units of what is shown."""
+
+WITHIN = 2.0 * float(scipy.special.ndtr(1.0)) - 1.0
+"""Probability of a normal score between -1 and 1: no other central interval depends more on the scale of scores."""
+
+
+class Shown(NamedTuple):
+    """What is claimed and observed, with an interval for the difference, and in which unit; the spread of scores."""
+
+    claimed: float
+    observed: float
+    interval: ConfidenceInterval
+    unit: str
+    spread: float | None = None
+
+    @classmethod
+    def of_shares(
+        cls, claimed: float, occurred: Array, level: float, unit: str, spread: float | None = None
+    ) -> "Shown":
+        """An event (n,) of independent probabilities with the mean that is claimed, if predictions are right.
+
+        The interval of Clopper and Pearson holds for the mean of any probabilities: tails of sums of unequal Bernoulli
+        outcomes are inside binomial ones (Hoeffding 1956).
+        """
+        observed = float(occurred.mean())
+        low, high = clopper_pearson(int(occurred.sum()), occurred.size, level)
+        interval = ConfidenceInterval(low - claimed, high - claimed, level, "Clopper and Pearson", observed - claimed)
+        return cls(claimed, observed, interval, unit, spread)
 
 
 class Errors(ABC):
@@ -55,8 +85,8 @@ class Errors(ABC):
         """Statistics (C, S, W)."""
 
     @abstractmethod
-    def shown(self, rows: BoolArray, channel: int, level: float) -> "Shown":
-        """What is claimed and observed in some rows, with an interval for the difference, and the unit."""
+    def shown(self, rows: BoolArray, channel: int, level: float) -> Shown:
+        """What is claimed and observed in some rows of what a statistic measures."""
 
     @abstractmethod
     def without(self, rows: BoolArray, channel: int) -> "Errors":
@@ -114,10 +144,15 @@ class BinaryErrors(Errors):
         return np.stack([first, (rl - means / v * r) / np.sqrt(np.where(spread > 0.0, spread, np.inf))])
 
     def shown(self, rows: BoolArray, channel: int, level: float) -> Shown:
-        claimed, observed, y = float(self.p[rows].mean()), float(self.y[rows].mean()), self.y[rows]
-        low, high = clopper_pearson(int(y.sum()), y.size, level)
-        interval = ConfidenceInterval(low - claimed, high - claimed, level, "Clopper and Pearson", observed - claimed)
-        return claimed, observed, interval, "share"
+        """How often the event occurs; of sureness how often outcomes are on the side of the claim.
+
+        That is the event where l > c, and no event elsewhere.
+        """
+        p, y, v, logit = self.p[rows], self.y[rows], self.v[rows], self.logit[rows]
+        if channel == 0:
+            return Shown.of_shares(float(p.mean()), y, level, SHARE)
+        above = np.where(v > 0.0, logit * v.sum() > v @ logit, p > 0.5)
+        return Shown.of_shares(float(np.where(above, p, 1.0 - p).mean()), np.where(above, y, 1.0 - y), level, SIDE)
 
     def without(self, rows: BoolArray, channel: int) -> "BinaryErrors":
         """Logits ``a + b l`` of largest likelihood in these rows, with slope 1 for a wrong mean."""
@@ -198,10 +233,10 @@ class NumberErrors(Errors):
         some = self.in_units[rows]
         mean, deviation, n = float(some.mean()), float(some.std(ddof=1)), some.size
         if channel:
-            return 1.0, deviation, None, "standard deviations"
+            return Shown.of_shares(WITHIN, np.abs(self.z[rows]) <= 1.0, level, CENTRAL, deviation)
         reach = float(stdtrit(n - 1, 0.5 + level / 2.0)) * deviation / n**0.5
         interval = ConfidenceInterval(mean - reach, mean + reach, level, "Student's t", mean)
-        return 0.0, mean, interval, "standard deviations"
+        return Shown(0.0, mean, interval, DEVIATIONS)
 
     def without(self, rows: BoolArray, channel: int) -> "NumberErrors":
         """Scores less their mean in these rows, and in units of their standard deviation for a wrong spread."""

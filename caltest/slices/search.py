@@ -1,6 +1,7 @@
 """Which slices of the data are wrong, with error rates that hold for all that are searched."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -94,11 +95,13 @@ def find_slices(
     the step-down maximum of Westfall and Young 1993, exact for every n given predictions and features: they assume that
     outcomes are independent given these. The hypothesis of a slice is that the predictions are right for all of its
     rows, so that a slice that only overlaps a wrong one is wrong too: the table has those that remain when predictions
-    are corrected in the slices above, and says how many others these explain.
+    are corrected in the slices above, and says how many others these explain; ``unpruned()`` has all.
 
     Intervals for the mean of true minus claimed probabilities are those of Clopper and Pearson at the level
     ``1 - alpha / S`` for S slices, and hold for all slices together whatever the truth is (Hoeffding 1956), so for
-    those that the search found as well. Those of numbers are Student's t for the mean score.
+    those that the search found as well. Of sureness they are of how often outcomes are on the side of the claim, of
+    spreads of numbers of how often these are within the central 68.3 % of what is predicted: of independent outcomes
+    too, whatever their laws. Those of means of numbers are Student's t for the mean score, approximate.
 
     Time O(B (n L + S)) for L tables of the columns and their pairs, memory O(n + S).
 
@@ -140,13 +143,16 @@ def find_slices(
     z, pvalues = tested.z, tested.pvalues
     best = np.abs(z).argmax(axis=0)
     kept, explained = search.pruned(pvalues <= level, tested.critical)
-    order = kept or [int(np.lexsort((-np.abs(z).max(axis=0), pvalues))[0])]
-    found = [
-        _slice(search, i, float(z[best[i], i]), float(pvalues[i]), int(best[i]), level, explained.get(i, 0))
-        for i in order
-    ]
+    ranked = np.lexsort((-np.abs(z).max(axis=0), pvalues))
+    explains = Counter(explained.values())
+
+    def found(some: Iterable[int]) -> tuple[Slice, ...]:
+        numbers = ((i, float(z[best[i], i]), float(pvalues[i]), int(best[i])) for i in some)
+        return tuple(_slice(search, *of, level, explains[of[0]], explained.get(of[0])) for of in numbers)
+
     return SliceSearchResult(
-        rows=tuple(found),
+        rows=found(kept or ranked[:1].tolist()),
+        others=found(i for i in ranked.tolist() if i in explained),
         n=n,
         n_columns=len(columns),
         n_slices=int(search.slices.size),
@@ -160,7 +166,7 @@ def find_slices(
         seed=seed,
         notes=notes,
         predictions=sample.predictions.describe(),
-        masks=tuple(tables.rows_of(int(search.slices[i])) for i in order),
+        members=Members(columns, {tables.words_of(cell): tables.bins_of(cell) for cell in search.slices.tolist()}),
     )
 
 
@@ -223,6 +229,19 @@ class Tables:
         return " and ".join(self.columns[j].words[own] for j, own in self.bins_of(cell)) or ALL
 
 
+@dataclass(frozen=True)
+class Members:
+    """The rows of slices by their names."""
+
+    columns: Sequence[Column] = field(repr=False)
+    bins: Mapping[str, list[tuple[int, int]]] = field(repr=False)
+
+    def __call__(self, name: str) -> BoolArray:
+        """Which rows (n,) are in all bins of a slice."""
+        every = [self.columns[j].codes == own for j, own in self.bins[name]]
+        return np.asarray(np.logical_and.reduce([np.ones(self.columns[0].codes.size, dtype=np.bool_), *every]))
+
+
 class Judged(NamedTuple):
     """Statistics (C, S) of slices, p-values (S,) adjusted for all, the critical value, and the p-value of all."""
 
@@ -275,7 +294,7 @@ class Search:
         return Judged(z, found.adjusted.reshape(z.shape).min(axis=0), critical, float(found.adjusted.min()))
 
     def pruned(self, rejected: BoolArray, critical: float) -> tuple[list[int], dict[int, int]]:
-        """Rejected slices that remain when predictions are corrected in those before, and how many each explains."""
+        """Rejected slices that remain when predictions are corrected in those before, and which explains each other."""
         left: set[int] = set(np.flatnonzero(rejected).tolist())
         kept: list[int] = []
         explained: dict[int, int] = {}
@@ -284,7 +303,7 @@ class Search:
             z = np.abs(search.observed())
             if kept:
                 gone = {i for i in left if z[:, i].max() < critical}
-                explained[kept[-1]] = len(gone)
+                explained |= dict.fromkeys(gone, kept[-1])
                 left -= gone
             if not left:
                 break
@@ -304,13 +323,16 @@ def _different(tables: Tables, cells: IntArray) -> IntArray:
     return cells[np.sort(first)]
 
 
-def _slice(search: Search, i: int, z: float, pvalue: float, channel: int, alpha: float, explains: int) -> Slice:
+def _slice(
+    search: Search, i: int, z: float, pvalue: float, channel: int, alpha: float, explains: int, by: int | None
+) -> Slice:
     """A slice in words, with what is claimed and observed in it."""
     cell = int(search.slices[i])
     rows = search.tables.rows_of(cell)
     n, level = int(rows.sum()), 1.0 - alpha / search.slices.size
-    claimed, observed, interval, unit = search.errors.shown(rows, channel, level)
+    shown = search.errors.shown(rows, channel, level)
     direction = search.errors.directions[channel][0 if z > 0.0 else 1]
     name = search.tables.words_of(cell)
+    explained_by = "" if by is None else search.tables.words_of(int(search.slices[by]))
     z = float(z / WEIGHTS[channel, 0, 0])
-    return Slice(name, n, n / rows.size, claimed, observed, interval, unit, z, direction, pvalue, explains)
+    return Slice(name, n, n / rows.size, *shown, z, direction, pvalue, explains, explained_by)

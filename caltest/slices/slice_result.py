@@ -1,6 +1,8 @@
 """What a search of slices found."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from caltest._basics.numerics import BoolArray
 from caltest._results.measures import percent
@@ -8,6 +10,7 @@ from caltest._results.report import at_level, format_pvalue, is_smallest, listed
 from caltest._results.tables import Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
+from caltest.slices.errors import CENTRAL, DEVIATIONS, SIDE
 
 
 @dataclass(frozen=True)
@@ -19,17 +22,24 @@ class Slice:
     n, share
         Rows, and their share of all.
     claimed, observed
-        Mean probability and frequency of the event; of numbers mean, or standard deviation, of standard scores.
+        Mean probability and frequency of the event, of numbers mean of standard scores. Of sureness how often outcomes
+        are on the side of the claim: the event where its claimed probability is above the middle of the slice, no event
+        elsewhere. Of spreads of numbers how often they are within the central 68.3 % of what is predicted.
     interval
-        For the difference, None for standard deviations; intervals of all slices that were searched hold together.
+        For the difference; intervals of all slices that were searched hold together.
     unit
-        ``"share"`` or ``"standard deviations"``.
+        In words, such as ``"share"`` or ``"standard deviations"``.
+    spread
+        Of spreads of numbers the standard deviation of standard scores, 1 if predicted rightly; else None. It has no
+        interval, as none holds whatever the law of errors is.
     z, direction
         The statistic that is largest, and what it means.
     pvalue
         Adjusted for all slices and directions.
     explains
         How many other slices are no longer rejected when predictions are corrected in this one and those above.
+    explained_by
+        Which slice explains this one, of ``others``; else empty.
 
     Examples
     --------
@@ -45,12 +55,14 @@ class Slice:
     share: float
     claimed: float
     observed: float
-    interval: ConfidenceInterval | None
+    interval: ConfidenceInterval
     unit: str
+    spread: float | None
     z: float
     direction: str
     pvalue: float
     explains: int
+    explained_by: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,8 +86,10 @@ class SliceSearchResult(Stored):
         Familywise error rate of what is reported.
     event
         What probabilities are of.
-    masks
-        Rows (n,) of each of ``rows``; None in results that ``from_dict`` read.
+    others
+        Rejected slices that those of ``rows`` explain, the smallest p-value first.
+    members
+        The rows (n,) of a slice by its name; None in results that ``from_dict`` read.
 
     Examples
     --------
@@ -100,9 +114,10 @@ class SliceSearchResult(Stored):
     n_resamples: int
     seed: int
     notes: tuple[str, ...] = ()
-    masks: tuple[BoolArray, ...] | None = field(default=None, repr=False)
+    others: tuple[Slice, ...] = ()
+    members: Callable[[str], BoolArray] | None = field(default=None, repr=False)
 
-    not_stored = ("masks",)
+    not_stored = ("members",)
     picture = "forest"
     citations = ("barnard1963", "dwass1957", "phipson2010", "westfall1993")
 
@@ -119,7 +134,7 @@ class SliceSearchResult(Stored):
                 one.interval,
                 0.0,
                 "no difference",
-                "observed minus claimed" + ("" if one.unit == "share" else ", in predicted standard deviations"),
+                "observed minus claimed" + (", in predicted standard deviations" if one.unit == DEVIATIONS else ""),
                 one.pvalue <= self.alpha,
             )
             for one in self.rows
@@ -130,11 +145,16 @@ class SliceSearchResult(Stored):
         level = self.alpha if alpha is None else fraction("alpha", alpha)
         return tuple(one for one in self.rows if one.pvalue <= level)
 
+    def unpruned(self) -> Self:
+        """The same with all rejected slices as rows, the smallest p-value first, for their table, picture and masks."""
+        some = [*self.rows, *self.others]
+        return replace(self, rows=tuple(sorted(some, key=lambda one: (one.pvalue, -abs(one.z)))), others=())
+
     def mask(self, i: int) -> BoolArray:
         """Rows of the i-th slice; ``ValueError`` for results that were read from a dictionary."""
-        if self.masks is None:
+        if self.members is None:
             raise ValueError("masks: a result that was read from a dictionary has none; search again with rng=seed")
-        return self.masks[i]
+        return self.members(self.rows[i].name)
 
     def verdict(self, alpha: float | None = None) -> str:
         """What was found, in words."""
@@ -143,7 +163,7 @@ class SliceSearchResult(Stored):
         some = self.rejected(level)
         if not some:
             return f"no slice is rejected {said}"
-        rest = sum(one.explains for one in some)
+        rest = sum(one.explains for one in some) if self.others else 0
         more = f", which explain{'s' if len(some) == 1 else ''} {rest} other{'s' if rest > 1 else ''}" if rest else ""
         return f"predictions are wrong in {len(some)} slice{'s' if len(some) > 1 else ''} {said}{more}"
 
@@ -158,12 +178,15 @@ class SliceSearchResult(Stored):
 
     def table(self) -> Table:
         header = ["slice", "n", "claimed", "observed", "difference", "p-value", "what is wrong", "explains"]
-        return [header, *(_cells(one) for one in self.rows)]
+        rows = [header, *(_cells(one) for one in self.rows)]
+        if not any(by := [one.explained_by for one in self.rows]):
+            return rows
+        return [[*row, more] for row, more in zip(rows, ("explained by", *by), strict=True)]
 
     def remarks(self) -> list[str]:
-        if not any(one.interval for one in self.rows):
-            return []
-        return [f"differences with intervals that hold for all {self.n_slices} slices together"]
+        units = {one.unit for one in self.rows}
+        said = [f"differences with intervals that hold for all {self.n_slices} slices together"]
+        return said + [words for unit, words in MEANINGS.items() if unit in units]
 
     def summary(self, alpha: float | None = None) -> Page:
         smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.n_resamples) else ""
@@ -182,14 +205,21 @@ class SliceSearchResult(Stored):
         return self._page("Search of slices", found, what, notes=self.notes)
 
 
+MEANINGS = {
+    SIDE: "claims too sure, or not sure enough: outcomes on the side of the claim, high or low in the slice",
+    CENTRAL: "errors larger or smaller: outcomes in the central 68.3 % of predictions; no interval for their sd (1 if "
+    "right) holds for errors of any law",
+}
+"""Of units, in words."""
+
+
 def _cells(one: Slice) -> list[str]:
-    if one.unit == "share":
-        claimed, observed, scale = percent(one.claimed), percent(one.observed), 100.0
-    else:
+    if one.unit == DEVIATIONS:
         claimed, observed, scale = f"{one.claimed:.3g} sd", f"{one.observed:.3g} sd", 1.0
+    else:
+        claimed, observed, scale = percent(one.claimed), percent(one.observed), 100.0
     difference = f"{scale * (one.observed - one.claimed):+.3g}"
-    if one.interval is not None:
-        difference += f" ({scale * one.interval.low:+.3g} to {scale * one.interval.high:+.3g})"
+    difference += f" ({scale * one.interval.low:+.3g} to {scale * one.interval.high:+.3g})"
     return [
         one.name,
         str(one.n),
@@ -197,6 +227,6 @@ def _cells(one: Slice) -> list[str]:
         observed,
         difference,
         format_pvalue(one.pvalue),
-        one.direction,
+        one.direction + ("" if one.spread is None else f" ({one.spread:.3g} sd)"),
         str(one.explains),
     ]

@@ -54,6 +54,25 @@ def test_a_wrong_slice_is_found_and_explains_those_that_overlap_it():
     assert first.name in found.sentence()
 
 
+def test_all_rejected_slices_are_at_hand_with_those_that_explain_them():
+    rng, features, p = made(5000)
+    y = rng.random(5000) < p + 0.1 * (features["x1"] > 0.8) - 0.1 * (features["x2"] > 0.8)
+    found = ct.find_slices(p, y, features, n_resamples=199, rng=1)
+    every = found.unpruned()
+    assert len(every.rows) == found.n_rejected > len(found.rows) > 1
+    assert [one.pvalue for one in every.rows] == sorted(one.pvalue for one in every.rows)
+    kept = {one.name: one.explains for one in found.rows}
+    assert kept == {name: sum(one.explained_by == name for one in every.rows) for name in kept}
+    assert {one.name for one in every.rows if not one.explained_by} == set(kept)
+    for i, one in enumerate(every.rows):
+        assert (every.mask(i).sum(), y[every.mask(i)].mean()) == pytest.approx((one.n, one.observed))
+    assert every.verdict() == f"predictions are wrong in {found.n_rejected} slices at the 5 % level"
+    assert every.table()[0][-1] == "explained by" != found.table()[0][-1]
+    assert every.to_pandas().index.is_unique
+    again = ct.results.SliceSearchResult.from_dict(found.to_dict())
+    assert str(again.unpruned()) == str(every)
+
+
 def test_an_error_of_all_rows_is_one_of_all_rows():
     """It explains the slices, which are all wrong in the same way."""
     rng, features, p = made(5000)
@@ -69,7 +88,13 @@ def test_too_sure_predictions_of_a_pair_of_categories_are_found():
     bad = ((features["a"] == "u") & (features["b"] == "t")).to_numpy()
     q = np.where(bad, 0.5 + 0.4 * (p - 0.5), p)
     found = ct.find_slices(p, rng.random(8000) < q, features, rng=1)
-    assert (found.rows[0].name, found.rows[0].direction) == ("a = u and b = t", "claims too sure")
+    first, rows = found.rows[0], found.mask(0)
+    assert (first.name, first.direction) == ("a = u and b = t", "claims too sure")
+    logit, v = np.log(p / (1.0 - p))[rows], (p * (1.0 - p))[rows]
+    above = logit > (v @ logit) / v.sum()
+    assert first.claimed == pytest.approx(np.where(above, p[rows], 1.0 - p[rows]).mean())
+    assert first.interval.low < np.where(above, (q - p)[rows], (p - q)[rows]).mean() < first.interval.high < 0.0
+    assert "outcomes on the side of the claim" in str(found)
     assert not ct.find_slices(p, rng.random(8000) < q, features, error="bias", rng=1).rejected()
 
 
@@ -81,8 +106,13 @@ def test_numbers_with_a_wrong_spread_are_found():
         ct.Normal(mean, 1.0), mean + np.where(wide, 1.5, 1.0) * rng.normal(size=3000), features, rng=1
     )
     assert found.rows[0].direction == "errors larger than predicted"
-    assert found.rows[0].observed == pytest.approx(1.5, abs=0.1)
-    assert found.rows[0].name.startswith("x0 < ")
+    first = found.rows[0]
+    assert first.name.startswith("x0 < ")
+    assert (first.spread, first.claimed) == pytest.approx((1.5, 0.682689), abs=0.1)
+    assert first.observed == pytest.approx(2.0 * stats.norm.cdf(1.0 / 1.5) - 1.0, abs=0.05)
+    assert first.interval.low < 2.0 * stats.norm.cdf(1.0 / 1.5) - 1.0 - first.claimed < first.interval.high < 0.0
+    assert "errors larger than predicted (1." in str(found)
+    assert "no interval for their sd" in str(found)
 
 
 def test_pvalues_are_those_of_the_step_down_written_plainly():
@@ -211,8 +241,8 @@ def test_errors_of_ensembles_are_shown_in_predicted_standard_deviations():
     members, outcomes = ensemble(4000, scale=np.where(x < -0.6, 1.5, 1.0))
     found = ct.find_slices(ct.Ensemble(members), outcomes, {"x": x}, n_resamples=99, rng=1)
     assert found.rows[0].direction == "errors larger than predicted"
-    assert found.rows[0].observed == pytest.approx(1.5, abs=0.1)
-    assert found.remarks() == []
+    assert found.rows[0].spread == pytest.approx(1.5, abs=0.1)
+    assert len(found.remarks()) == 2
     assert "not made from outcomes or members" in unfolded(found)
 
 

@@ -11,13 +11,14 @@ from scipy.stats import norm
 
 import caltest as ct
 from caltest._validation.columns import columns_of
-from caltest.slices.errors import BinaryErrors
+from caltest.slices.errors import BinaryErrors, NumberErrors, logits
 from caltest.slices.search import Search, Tables
 
 from .repaired_slices import WRONG, features, made
 
 FAULTS = WRONG | {"one category, slope 0.4": lambda x, logits: -0.6 * logits * (x["c"] == "b")}
 N, SETS, SETS_OF_POWER, REDRAWS = 2000, 150, 50, 199
+SETS_OF_INTERVALS = 400
 
 
 def by_all(p, y, x, seed):
@@ -115,8 +116,53 @@ def of_one_category(slices, n=5000, designs=16, sets=256):
     return np.mean(found, axis=0)
 
 
+SCORES = {
+    "normal": lambda rng, size: rng.normal(size=size),
+    "t3": lambda rng, size: rng.standard_t(3, size) / np.sqrt(3.0),
+    "skewed": lambda rng, size: rng.exponential(size=size) - 1.0,
+}
+"""Errors of mean 0 and variance 1."""
+
+
+def covered(kind, slices, seed, n=2000, alpha=0.05):
+    """Whether the intervals of all slices hold together: of means, and of sureness or spread.
+
+    Truth is another one in one category: less spread logits, or errors that are larger and higher.
+    """
+    rng = np.random.default_rng([seed, 17, slices])
+    x = {"c": rng.integers(0, 10, n)} | {f"x{j}": rng.normal(size=n) for j in range({175: 3, 1000: 8}[slices])}
+    bad = x["c"] == 3
+    if kind in SCORES:
+        scale, draws = np.where(bad, 1.4, 1.0), SCORES[kind](rng, (2, 200_000))
+        z = 0.3 * bad + scale * SCORES[kind](rng, n)
+        near = [np.mean(np.abs(0.3 * b + s * draws[0]) <= 1.0) for b, s in ((0, 1.0), (1, 1.4))]
+        errors, true, inside = NumberErrors(z), 0.3 * bad, np.where(bad, near[1], near[0])
+    else:
+        p = rng.uniform(0.05, 0.95, n) if kind == "uniform" else rng.beta(0.5, 6.0, n)
+        q = np.where(bad, 1.0 / (1.0 + np.exp(-0.5 * logits(p))), p)
+        errors, true = BinaryErrors(p, (rng.random(n) < q).astype(float)), q - p
+    search = Search(errors, Tables.of(columns_of(x, None, n, 5)[0], 2), "both", 5.0)
+    missed = np.zeros(2, dtype=bool)
+    for parts, cell in zip(search.parts.T, search.slices.tolist(), strict=True):
+        rows = search.tables.rows_of(cell)
+        for channel in np.flatnonzero(parts):
+            shown = errors.shown(rows, channel, 1.0 - alpha / search.slices.size)
+            aim = true[rows]
+            if channel and kind in SCORES:
+                aim = inside[rows] - shown.claimed
+            elif channel:
+                v, logit = errors.v[rows], errors.logit[rows]
+                aim = np.where(logit > v @ logit / v.sum(), aim, -aim)
+            missed[channel] |= not shown.interval.low - 1e-9 <= aim.mean() <= shown.interval.high + 1e-9
+    return ~missed
+
+
 def main():
     """Print the tables."""
+    for slices in (175, 1000):
+        for kind in ("uniform", "rare", *SCORES):
+            rates = 100.0 * np.mean([covered(kind, slices, seed) for seed in range(SETS_OF_INTERVALS)], axis=0)
+            print(f"| {kind} | {slices} | {rates[0]:.1f} | {rates[1]:.1f} |", flush=True)
     for slices in COLUMNS:
         print("| " + " | ".join(f"{one:.2f}" for one in of_one_category(slices)) + " |", flush=True)
     print(f"WRONG | {' | '.join(WAYS)} | sets")
