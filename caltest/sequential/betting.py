@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, Self, TypeVar, cast, get_args
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import ArrayLike, FloatArray, last_time, order_of, ranges, seed_of, to_array
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, last_time, order_of, ranges, seed_of, to_array
 from caltest._results.values import Stored
 from caltest._validation import CalledWithData, one_of, switch
 from caltest.estimators.scores import log_mixture
@@ -68,31 +68,35 @@ class State:
 
     def played(self, sample: Sample) -> tuple[FloatArray, FloatArray, Self]:
         """``log E`` and the bound ``-log p`` after each of the next observations, and the state after them."""
-        each, places = np.empty((self.lag, len(sample))), np.arange(len(sample))
-        bets, capitals = list(self.bets), self.capitals.copy()
+        each, capitals = np.empty((self.lag, len(sample))), self.capitals.copy()
+        factors, streams, bets = self._factors(sample)
         for k in range(self.lag):
-            rows = np.flatnonzero((self.n + places) % self.lag == k)
-            each[k] = self.now[k]
-            if rows.size:
-                factors, bets[k] = self._factors(k, sample.take(rows))
-                logs = capitals[k][:, None] + np.cumsum(factors, axis=1)
-                capitals[k] = logs[:, -1]
-                each[k] = np.append(self.now[k], log_mixture(logs, self.weights))[
-                    np.searchsorted(rows, places, "right")
-                ]
+            rows = np.flatnonzero(streams == k)
+            logs = capitals[k][:, None] + np.cumsum(factors[:, rows], axis=1)
+            each[k] = carried(self.now[k], log_mixture(logs, self.weights), rows, len(sample))
+            capitals[k] = logs[:, -1] if rows.size else capitals[k]
         peaks = np.maximum.accumulate(np.column_stack([self.peaks, each]), axis=1)[:, 1:]
         equal = np.full(self.lag, 1.0 / self.lag)
         bounds = log_mixture(peaks, equal) - log(merging_factor(self.lag))
         n = self.n + len(sample)
-        later = replace(
-            self, n=n, bets=tuple(bets), capitals=capitals, now=each[:, -1].copy(), peaks=peaks[:, -1].copy()
-        )
+        later = replace(self, n=n, bets=bets, capitals=capitals, now=each[:, -1].copy(), peaks=peaks[:, -1].copy())
         return log_mixture(each, equal), bounds, later
 
-    def _factors(self, k: int, sample: Sample) -> tuple[FloatArray, tuple[Bets, ...]]:
-        """Logarithms of the factors (K, b) of all gamblers of a stream."""
-        factors, bets = zip(*(one.log_factors(sample) for one in self.bets[k]), strict=True)
-        return np.concatenate(factors), bets
+    def _factors(self, sample: Sample) -> tuple[FloatArray, IntArray, tuple[tuple[Bets, ...], ...]]:
+        """Logarithms of factors (K, b), the stream of each observation (b,), and the bets of all streams after them."""
+        streams, bets = (self.n + np.arange(len(sample))) % self.lag, list(self.bets)
+        factors = np.empty((self.weights.size, len(sample)))
+        for k in np.unique(streams).tolist():
+            rows = np.flatnonzero(streams == k)
+            some = sample if self.lag == 1 else sample.take(rows)
+            parts, bets[k] = zip(*(one.log_factors(some) for one in bets[k]), strict=True)
+            factors[:, rows] = np.concatenate(parts)
+        return factors, streams, tuple(bets)
+
+
+def carried(before: float, values: FloatArray, rows: IntArray, n: int) -> FloatArray:
+    """What is known at each of n observations (n,) of values that are known from some rows on, and of one before."""
+    return np.asarray(np.append(before, values)[np.searchsorted(rows, np.arange(n), "right")])
 
 
 def merging_factor(number: int) -> float:

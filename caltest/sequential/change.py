@@ -32,7 +32,8 @@ class Change:
     With the alternatives Q_k on which is bet, the log likelihood of a change at observation s of T is
     ``l(s) = max_k sum_{t=s..T} log(Q_k(Y_t | P_t) / P_t(Y_t))``: predictions are calibrated before s and wrong in one
     way from then on. The estimate is the s of largest l, or 1 if ``l(1) >= max l - 1``: then little tells a change from
-    predictions that never were right. The interval goes from the first to the last s with ``l(s) >= max l - 4``.
+    predictions that never were right. The interval goes from the first to the last s with ``l(s) >= max l - 4``. With a
+    lag h, as many outcomes in a row say little more than one of them, and l is divided by h.
 
     Attributes
     ----------
@@ -43,8 +44,8 @@ class Change:
         The fault that explains the outcomes from then on best, or None. Its interval takes the start as known.
     before, after
         What the predictions claim beside what happened, up to the change and from then on; none before a change at the
-        first observation, and for families without such claims. Their intervals take the start as known, and assume
-        outcomes independent given the predictions.
+        first observation, and for families without such claims. Their intervals, as that of the finding, take the start
+        as known, and assume outcomes independent given the predictions: with a lag they are too short.
 
     Examples
     --------
@@ -93,15 +94,16 @@ def _numbers(measure: Measure) -> list[str]:
     return [f"{measure.claimed:.3g}", "" if measure.observed is None else f"{measure.observed:.3g}"]
 
 
-def change_of(sample: Sample) -> Change | None:
-    """The change that explains the outcomes best.
+def change_of(sample: Sample, lag: int = 1) -> Change | None:
+    """The change that explains the outcomes best, of which those a lag apart may be taken as independent.
 
     None where none explains the outcomes clearly better than calibration, ``max l <= 4``, no alternatives are known, or
     only p-values are asked for. Time O(n K) for K alternatives.
     """
-    likelihood = None if are_pvalues_enough() else _log_likelihoods(sample)
-    if likelihood is None or likelihood.max() <= DROP:
+    found = None if are_pvalues_enough() else _log_likelihoods(sample)
+    if found is None or found.max() <= DROP * lag:
         return None
+    likelihood = found / lag
     start, near = int(likelihood.argmax()), np.flatnonzero(likelihood >= likelihood.max() - DROP)
     if likelihood[0] >= likelihood.max() - NEARLY:
         start = 0

@@ -15,7 +15,7 @@ from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.predictions import Sample
 from caltest.sequential.bets import Bets
-from caltest.sequential.betting import Betting, State, Strategy
+from caltest.sequential.betting import Betting, State, Strategy, carried
 from caltest.sequential.change import Change, change_of
 from caltest.sequential.sequential_test import ASSUMPTIONS, format_evalue
 
@@ -56,9 +56,12 @@ class MonitorResult(Stored):
     average_run_length
         How many observations calibrated predictions have on average before an alarm, at least.
     history
-        Logarithm of the detector after each observation, (n,); it starts anew after each alarm.
+        Logarithm of the detector after each observation, (n,); it starts anew after each alarm. With a lag it is minus
+        infinity for the observations that do not count after an alarm.
     alarms
         All of them, in their order.
+    lag
+        After how many observations the outcome of a prediction is known.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class MonitorResult(Stored):
     history: FloatArray
     alarms: tuple[Alarm, ...]
     notes: tuple[str, ...] = ()
+    lag: int = 1
 
     picture = "evidence"
     citations = ("shafer2021", "shin2024")
@@ -83,7 +87,8 @@ class MonitorResult(Stored):
     def curve(self, alpha: float = 0.05) -> tuple[FloatArray, float, str, list[int]]:
         """What ``plots.evidence`` draws: logarithms, where the alarm is, in words too, and when it was raised."""
         line = f"alarm, on average after {self.average_run_length} or more if calibrated"
-        return self.history, log(self.average_run_length), line, [one.after for one in self.alarms]
+        least = threshold(self.average_run_length, self.lag)
+        return self.history, log(least), line, [one.after for one in self.alarms]
 
     def verdict(self) -> str:
         """How many alarms there were, beside what calibrated predictions have."""
@@ -115,12 +120,14 @@ class MonitorResult(Stored):
 
     def summary(self) -> str:
         last = self.alarms[-1].change if self.alarms else None
+        lag = "" if self.lag == 1 else f"; the largest of {self.lag} detectors, each of rows {self.lag} apart"
         found = {
             "Verdict": self.verdict(),
             "Last alarm": None if last is None or last.finding is None else last.finding.words,
         }
         what = {
-            "Detector": f"{format_evalue(float(self.history[-1]))} now, {self.average_run_length} for an alarm",
+            "Detector": f"{format_evalue(float(self.history[-1]))} now, {threshold(self.average_run_length, self.lag)} "
+            f"for an alarm{lag}",
             "Hypothesis": f"the predictions are calibrated: {self.hypothesis}",
             "Predictions": self.predictions,
             "Bets": self.bets,
@@ -137,31 +144,52 @@ class MonitorResult(Stored):
 class Watching(State):
     """The state of a monitor: ``capitals`` are logarithms of the sums of the capitals of all starts."""
 
-    threshold: float = 0.0
+    average_run_length: int = 0
     alarms: tuple[int, ...] = ()
 
     def started(self, bets: tuple[Bets, ...], weights: FloatArray) -> Self:
-        return replace(super().started(bets, weights), capitals=np.full((1, weights.size), -np.inf))
+        return replace(
+            super().started(bets, weights),
+            capitals=np.full((self.lag, weights.size), -np.inf),
+            now=np.full(self.lag, -np.inf),
+        )
 
     def played(self, sample: Sample) -> tuple[FloatArray, FloatArray, Self]:
         """``log M`` after each of the next observations (twice), and the state after them."""
-        factors, bets = self._factors(0, sample)
-        evidence, logs, alarms = np.empty(len(sample)), self.capitals[0], list(self.alarms)
-        excluded, start = np.zeros(len(sample), dtype=np.bool_), 0
+        factors, streams, bets = self._factors(sample)
+        evidence, alarms, start = np.full(len(sample), -np.inf), list(self.alarms), self._first(self.alarms)
+        logs, now = self.capitals.copy(), self.now
+        excluded = np.zeros(len(sample), dtype=np.bool_)
         excluded[sample.impossible] = True
         while start < len(sample):
-            sums = _sums(logs, factors[:, start:])
-            found = np.where(excluded[start:], np.inf, log_mixture(sums, self.weights))
-            reached = np.flatnonzero(found >= self.threshold)
-            stop = int(reached[0]) + 1 if reached.size else found.size
-            evidence[start : start + stop], logs = found[:stop], sums[:, stop - 1]
-            start += stop
+            rows = [start + np.flatnonzero(streams[start:] == k) for k in range(self.lag)]
+            sums = [_sums(one, factors[:, some]) for one, some in zip(logs, rows, strict=True)]
+            each = [
+                carried(before, log_mixture(one, self.weights), some - start, len(sample) - start)
+                for before, one, some in zip(now, sums, rows, strict=True)
+            ]
+            found = np.where(excluded[start:], np.inf, np.max(each, axis=0))
+            reached = np.flatnonzero(found >= log(threshold(self.average_run_length, self.lag)))
+            stop = start + (int(reached[0]) + 1 if reached.size else found.size)
+            evidence[start:stop] = found[: stop - start]
             if reached.size:
-                alarms.append(self.n + start)
-                logs = np.full(self.weights.size, -np.inf)
-        n = self.n + len(sample)
-        later = replace(self, n=n, bets=(bets,), capitals=logs[None].copy(), alarms=tuple(alarms))
+                alarms.append(self.n + stop)
+                logs, now, start = np.full_like(logs, -np.inf), np.full(self.lag, -np.inf), self._first(alarms)
+                continue
+            for k in range(self.lag):
+                logs[k] = sums[k][:, -1] if rows[k].size else logs[k]
+            now, start = np.stack(each)[:, -1], stop
+        later = replace(self, n=self.n + len(sample), bets=bets, capitals=logs, now=now, alarms=tuple(alarms))
         return evidence, evidence, later
+
+    def _first(self, alarms: Sequence[int]) -> int:
+        """The next observation that counts: the first whose prediction was made after the last alarm was known."""
+        return max(0, alarms[-1] + self.lag - 1 - self.n) if alarms else 0
+
+
+def threshold(average_run_length: int, lag: int) -> int:
+    """What the detector reaches at an alarm."""
+    return average_run_length * (1 if lag == 1 else 2)
 
 
 def _sums(before: FloatArray, factors: FloatArray) -> FloatArray:
@@ -188,8 +216,8 @@ class CalibrationMonitor(Betting[MonitorResult]):
     ----------
     average_run_length
         L. With 1000 and one observation a day, calibrated predictions raise an alarm every three years.
-    strategy, kernel, classes
-        As for ``SequentialCalibrationTest``.
+    strategy, kernel, classes, lag
+        As for ``SequentialCalibrationTest``: the lag is h for forecasts of h steps ahead, whose outcomes overlap.
 
     Raises
     ------
@@ -200,6 +228,12 @@ class CalibrationMonitor(Betting[MonitorResult]):
 
     Notes
     -----
+    With a lag h every h-th row has a detector of its own, as in ``SequentialCalibrationTest``, and an alarm is raised
+    when one of them reaches 2 L. Each grows by 1 at its rows on average, so that the probability that it reaches 2 L in
+    its first m rows is at most m / (2 L) (Doob), whatever is seen in between; that one of all does so in n rows is at
+    most n / (2 L), and the mean is above L for any dependence of the detectors. Their sum or mean has no such bound.
+    The h - 1 predictions that were open at an alarm do not count for the next one.
+
     An outcome that was predicted to be impossible is an alarm at once. Assumes observations in the order of time, each
     prediction made before its outcome. The mean is guaranteed, not each run: a run can be short by chance. Cost as
     ``SequentialCalibrationTest``; bets on the kernel keep all observations.
@@ -223,15 +257,19 @@ class CalibrationMonitor(Betting[MonitorResult]):
     kernel: ProductKernel | None = None
     _: KW_ONLY
     classes: Sequence[Any] | None = None
+    lag: int = 1
 
     citations = MonitorResult.citations
 
     def _empty(self) -> State:
-        return Watching(threshold=log(whole_number("average_run_length", self.average_run_length, 2)))
+        length = whole_number("average_run_length", self.average_run_length, 2)
+        return Watching(average_run_length=length, lag=whole_number("lag", self.lag, 1))
 
     def __repr__(self) -> str:
         if not self.n:
-            return f"CalibrationMonitor({self.average_run_length}, strategy={self.strategy!r}, kernel={self.kernel!r})"
+            lag = "" if self.lag == 1 else f", lag={self.lag}"
+            of = f"{self.average_run_length}, strategy={self.strategy!r}, kernel={self.kernel!r}{lag}"
+            return f"CalibrationMonitor({of})"
         return f"<CalibrationMonitor: {_counted(self.alarms)} in {self.n} observations>"
 
     @property
@@ -252,10 +290,11 @@ class CalibrationMonitor(Betting[MonitorResult]):
         return MonitorResult(
             **words,
             average_run_length=self.average_run_length,
+            lag=self.lag,
             history=history,
             alarms=tuple(
-                Alarm(after, _change(sample, start, after))
-                for start, after in zip((0, *self.alarms), self.alarms, strict=False)
+                Alarm(after, _change(sample, start, after, self.lag))
+                for start, after in zip((0, *(one + self.lag - 1 for one in self.alarms)), self.alarms, strict=False)
             ),
             notes=self._state.notes,
         )
@@ -265,10 +304,10 @@ def _counted(alarms: Sized) -> str:
     return f"{len(alarms)} alarm{'' if len(alarms) == 1 else 's'}"
 
 
-def _change(sample: Sample, start: int, after: int) -> Change | None:
+def _change(sample: Sample, start: int, after: int, lag: int) -> Change | None:
     """Since when predictions were wrong, from the observations between two alarms."""
     some = sample.take(slice(start, after))
-    found = None if some.impossible.size else change_of(some)
+    found = None if some.impossible.size else change_of(some, lag)
     if found is None:
         return None
     one = found.interval

@@ -363,4 +363,4 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
             return impossible(excluded_in_words(self._state.n_impossible, excluded)), None
         sample = self._samples()
         finding = next(iter(named(findings_of(sample), self.pvalue)), None)
-        return finding, change_of(sample)
+        return finding, change_of(sample, self.lag)

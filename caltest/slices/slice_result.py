@@ -206,6 +206,7 @@ class SliceSearchResult(Stored):
 
 
 MEANINGS = {
+    DEVIATIONS: "outcomes above or below: means of errors in predicted sd; by Student's t, too short for skewed errors",
     SIDE: "claims too sure, or not sure enough: outcomes on the side of the claim, high or low in the slice",
     CENTRAL: "errors larger or smaller: outcomes in the central 68.3 % of predictions; no interval for their sd (1 if "
     "right) holds for errors of any law",

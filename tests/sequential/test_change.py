@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from printed import unfolded
+from statistical.over_time import overlapping
 
 import caltest as ct
 from caltest.estimators.combined.findings import pvalues_only
@@ -17,11 +18,11 @@ def shifted(n, start, shift=1.0, seed=1):
     return p, p.sample(rng) + shift * (np.arange(n) >= start)
 
 
-def obvious(predictions, targets):
+def obvious(predictions, targets, lag=1):
     """Estimate and ends from the log likelihood ratios of the outcomes from each observation on."""
     terms = predictions.law.odds().log_ratio_terms(np.asarray(targets))
     likelihood = np.array([max(row[s:].sum() for row in terms) for s in range(len(targets))])
-    near = np.flatnonzero(likelihood >= likelihood.max() - 4.0)
+    near = np.flatnonzero(likelihood >= likelihood.max() - 4.0 * lag)
     return likelihood.argmax() + 1, near[0] + 1, near[-1] + 1
 
 
@@ -32,6 +33,16 @@ def test_estimate_and_interval_are_those_of_the_likelihood(monkeypatch, at_once)
     change = change_of(Sample(p, y))
     assert (change.start, *change.interval) == obvious(p, y)
     assert 140 <= change.interval.low <= 151 <= change.interval.high <= 160
+
+
+def test_with_a_lag_intervals_are_longer_and_overlapping_outcomes_show_no_change():
+    p, y = shifted(200, 150)
+    change = ct.SequentialCalibrationTest("likelihood", lag=3)(p, y).change
+    assert (change.start, *change.interval) == obvious(p, y, 3)
+    assert change.interval.low < change_of(Sample(p, y)).interval.low
+    sums = [overlapping(np.random.default_rng(seed), 300, 5) for seed in range(5)]
+    assert [change_of(Sample(*pair), 5) for pair in sums] == [None] * 5
+    assert sum(change_of(Sample(*pair)) is not None for pair in sums) > 1
 
 
 def test_direction_and_measures_are_those_of_the_observations_before_and_since():

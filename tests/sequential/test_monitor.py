@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from printed import unfolded
+from statistical.over_time import overlapping
 
 import caltest as ct
 from caltest.plots import evidence
@@ -52,6 +53,53 @@ def test_batches_and_restarts():
     assert whole.history[first - 1] >= np.log(200) > whole.history[: first - 1].max()
     again = ct.results.MonitorResult.from_dict(whole.result().to_dict())
     assert [one.after for one in again.alarms] == list(whole.alarms)
+
+
+@pytest.mark.parametrize("strategy", ["likelihood", "both"])
+def test_with_a_lag_the_largest_of_detectors_of_rows_that_are_a_lag_apart_counts(strategy):
+    p, y = stream(400, 6)
+    streams = [ct.CalibrationMonitor(10**7, strategy).update(p[k::3], y[k::3]).history for k in range(3)]
+    known = np.full((3, 400), -np.inf)
+    for k in range(3):
+        known[k, k:] = np.repeat(streams[k], 3)[: 400 - k]
+    monitor = ct.CalibrationMonitor(10**7, strategy, lag=3).update(p, y)
+    assert monitor.history == pytest.approx(known.max(axis=0))
+    assert monitor.alarms == ()
+
+
+def test_with_a_lag_predictions_that_were_open_at_an_alarm_do_not_count():
+    p, y = stream(500, 2, 200)
+    whole = ct.CalibrationMonitor(100, "likelihood", lag=4).update(p, y)
+    first = whole.alarms[0]
+    assert len(whole.alarms) > 1
+    assert whole.history[first - 1] >= np.log(200) > whole.history[: first - 1].max()
+    assert (whole.history[first : first + 3] == -np.inf).all()
+    later = ct.CalibrationMonitor(100, "likelihood", lag=4).update(p[first + 3 :], y[first + 3 :])
+    assert whole.history[first + 3 :] == pytest.approx(later.history)
+    parts = ct.CalibrationMonitor(100, "likelihood", lag=4)
+    for part in np.array_split(np.arange(500), sorted([1, 2, 150, first, first + 2, 433])):
+        parts.update(p[part], y[part])
+    assert (parts.alarms, parts.history.tolist()) == (whole.alarms, pytest.approx(whole.history.tolist()))
+    result = whole.result()
+    assert "200 for an alarm; the largest of 4 detectors, each of rows 4 apart" in str(result)
+    assert str(ct.results.MonitorResult.from_dict(result.to_dict())) == str(result)
+    assert result.curve()[1] == pytest.approx(np.log(200))
+    evidence(result)
+    assert repr(ct.CalibrationMonitor(lag=4)).endswith(", lag=4)")
+
+
+@pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
+def test_average_run_length_of_outcomes_that_overlap(replications):
+    """With the lag it holds; without alarms come long before."""
+    number, length, runs = replications(12, 200), 60, {5: [], 1: []}
+    for seed in range(number):
+        pair = overlapping(np.random.default_rng([7, seed]), 10 * length, 5)
+        for lag, found in runs.items():
+            alarms = ct.CalibrationMonitor(length, "likelihood", lag=lag).update(*pair).alarms
+            found.append(alarms[0] if alarms else 10 * length)
+    assert np.mean(runs[5]) > length - 3.0 * np.std(runs[5]) / np.sqrt(number)
+    assert np.mean(runs[1]) < length - 3.0 * np.std(runs[1]) / np.sqrt(number)
 
 
 @pytest.mark.statistical

@@ -1,7 +1,10 @@
 """Rejections of forecasts whose outcomes overlap, and run lengths of monitors.
 
-``python -m tests.statistical.over_time`` prints the tables of ``docs/validity.md``; about six minutes.
+``python -m tests.statistical.over_time`` prints the tables of ``docs/validity.md``; about eight minutes; with ``lag``
+those of monitors and changes with a lag only.
 """
+
+import sys
 
 import numpy as np
 from scipy.special import expit, logit
@@ -9,7 +12,7 @@ from scipy.special import expit, logit
 import caltest as ct
 from caltest.estimators.combined.findings import pvalues_only
 from caltest.predictions.convert import as_sample
-from caltest.sequential.change import DROP, NEARLY, _log_likelihoods
+from caltest.sequential.change import DROP, NEARLY, _log_likelihoods, change_of
 
 SETS, SETS_OF_DATES = 500, 200
 FIXED = [(2, 50, 300), (5, 50, 300), (5, 250, 200)]
@@ -90,6 +93,49 @@ def runs(strategy, length, seed):
     return quiet[0] if quiet else 10 * length, later[0] if later else 400
 
 
+def runs_with_lag(h, length, seed):
+    """The same of sums of h shocks, with the lag and without, and after outcomes become half a deviation higher."""
+    rng = np.random.default_rng([seed, h, length, 2])
+    found = []
+    for lag in (h, 1):
+        quiet = ct.CalibrationMonitor(length, "likelihood", lag=lag).update(*overlapping(rng, 10 * length, h)).alarms
+        found.append(quiet[0] if quiet else 10 * length)
+    predictions, y = overlapping(rng, 1400, h)
+    y[1000:] += 0.5 * np.sqrt(h)
+    later = [one - 1000 for one in ct.CalibrationMonitor(length, "likelihood", lag=h).update(predictions, y).alarms]
+    return *found, next((one for one in later if one > 0), 400)
+
+
+def dated_with_lag(h, start, seed):
+    """Whether the interval for a change of sums of h shocks by 0.4 deviations covers it, with the lag and without.
+
+    Each is None where no change is clear; third, whether one is clear with the lag in sums without a change.
+    """
+    rng = np.random.default_rng([seed, h, start, 3])
+    predictions, y = overlapping(rng, start + 400, h)
+    quiet = change_of(as_sample(predictions, y), h) is not None
+    y[start:] += 0.4 * np.sqrt(h)
+    likelihood, found = _log_likelihoods(as_sample(predictions, y)), []
+    for lag in (h, 1):
+        near = np.flatnonzero(likelihood >= likelihood.max() - DROP * lag)
+        found.append(near[0] <= start <= near[-1] if likelihood.max() > DROP * lag else None)
+    return *found, quiet
+
+
+def with_lag():
+    """Print the tables of monitors and changes with a lag."""
+    for h in (2, 5):
+        for length in (50, 200):
+            found = np.mean([runs_with_lag(h, length, seed) for seed in range(SETS // 5)], axis=0)
+            print(f"| {h} | {length} | {' | '.join(f'{one:.0f}' for one in found)} |", flush=True)
+    for h in (2, 5):
+        for start in (300, 1000):
+            found = [dated_with_lag(h, start, seed) for seed in range(SETS // 5)]
+            kept = [[one for one in column if one is not None] for column in zip(*found, strict=True)]
+            numbers = " | ".join(f"{100 * np.mean(one):.0f}" for one in kept)
+            print(f"| {h} | {start} | {len(kept[0])} | {numbers} |", flush=True)
+
+
 def main():
     """Print the tables."""
     for h in (2, 5):
@@ -116,7 +162,8 @@ def main():
             cut = 100.0 * np.mean(found[:, 0] == 10 * length)
             mean, delay = found.mean(axis=0)
             print(f"| {strategy} | {length} | {mean:.0f} | {cut:.0f} | {delay:.0f} |", flush=True)
+    with_lag()
 
 
 if __name__ == "__main__":
-    main()
+    with_lag() if sys.argv[1:] == ["lag"] else main()
