@@ -71,8 +71,8 @@ def evidence(
         look: dict[str, Any] = {"color": style.color, "markeredgecolor": DARK, "linestyle": "", "zorder": 4}
         text = f"alarm after {shown[0]}" if len(shown) == 1 else f"{len(shown)} alarms, after {shown[0]} first"
         ax.plot(shown, [logs[alarm - 1] for alarm in shown], "D", label=own + text, **look)
-    if not finite.all():
-        first = int(seen[~finite][0])
+    if (excluded := curve == np.inf).any():
+        first = int(seen[excluded][0])
         mark = OUTSIDE if style.first else style.color
         ax.axvline(first, color=mark, linestyle="-.", label=f"{own}outcome {first} was excluded, E is infinite")
     low, high = ax.get_ylim()
