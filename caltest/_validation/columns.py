@@ -118,6 +118,28 @@ def _outcomes_said_by(values: Array, outcomes: Array) -> str | None:
     return " by other names, as each value has one outcome" if parts >= log(BY_CHANCE) else None
 
 
+def notes_on_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array) -> tuple[str, ...]:
+    """A question about columns of which each category, or interval of numbers, has one outcome, hardly by chance."""
+    if outcomes.ndim != 1:
+        return ()
+    kinds, codes, counts = np.unique(outcomes, return_inverse=True, return_counts=True)
+    orders = scipy.special.gammaln(outcomes.size + 1.0) - scipy.special.gammaln(counts + 1.0).sum()
+    told = []
+    for name, values in columns:
+        numbers = numbers_in(values, missing_in(name, values))
+        text = np.array([str(one) for one in values.tolist()]) if numbers is None else numbers
+        own = np.unique(text, return_inverse=True)[1]
+        parts = own.max() + 1
+        is_told = np.unique(own * kinds.size + codes).size == parts
+        if numbers is not None:
+            is_told &= np.count_nonzero(np.diff(codes[np.lexsort((codes, own))])) == kinds.size - 1
+            parts = kinds.size
+        # Each part of the rows could have any of the outcomes.
+        if is_told and orders - parts * log(max(2, kinds.size)) >= log(BY_CHANCE):
+            told.append(name)
+    return tuple(f"{name} tells all outcomes; is it made from them?" for name in told)
+
+
 def _are_linear(x: Array, y: Array) -> bool:
     """Whether numbers are a linear function of outcomes with more than two values, to rounding."""
     if not {x.dtype.kind, y.dtype.kind} <= set("iuf") or np.unique(y).size < 3 or not np.isfinite(x).all():
@@ -142,6 +164,9 @@ def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
         return [(name, plain(features[name])) for name in features.dtype.names]
     try:
         array = features if isinstance(features, np.ma.MaskedArray) else np.asarray(features)
+        if isinstance(features, (list, tuple)) and array.dtype.kind in "US":
+            # Rows with text among numbers, which stay numbers.
+            array = np.asarray(features, dtype=object)
     except ValueError:
         got = f"features: got {type(features).__name__} of {len(features)} parts of different lengths"
         raise ValueError(f"{got}, wanted a data frame, a mapping of columns, or (n, d)") from None
@@ -169,6 +194,12 @@ def plain(column: Any) -> Array:
     known = [one for one in cells if one is not None]
     if known and all(isinstance(one, date) for one in known):
         return np.array(["NaT" if one is None else _in_utc(one) for one in cells], dtype="datetime64[s]")
+    nested = next((one for one in known if isinstance(one, (Mapping, list, tuple, set, np.ndarray))), None)
+    if nested is not None:
+        raise ValueError(
+            f"features: got a {type(nested).__name__} in a row, wanted one number, text or time in each; "
+            "pandas.DataFrame(rows) makes columns of rows that are dictionaries"
+        )
     plain = np.empty(values.shape, dtype=object)
     plain[:] = cells
     return plain

@@ -173,6 +173,15 @@ class Betting(CalledWithData, ABC, Generic[Result]):
         }
 
     @property
+    def _notes(self) -> tuple[str, ...]:
+        """What readers of a result should know."""
+        state = self._state
+        if state.lag == 1 or state.n > state.lag:
+            return state.notes
+        note = f"{state.n} rows and a lag of {state.lag}: so far each of the interleaved tests has one row or none"
+        return *state.notes, note
+
+    @property
     def n(self) -> int:
         """Number of observations so far."""
         return self._state.n

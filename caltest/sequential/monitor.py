@@ -296,7 +296,7 @@ class CalibrationMonitor(Betting[MonitorResult]):
                 Alarm(after, _change(sample, start, after, self.lag))
                 for start, after in zip((0, *(one + self.lag - 1 for one in self.alarms)), self.alarms, strict=False)
             ),
-            notes=self._state.notes,
+            notes=self._notes,
         )
 
 

@@ -341,7 +341,7 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
         history.flags.writeable = bounds.flags.writeable = False
         impossible = state.n_impossible, self.n, state.impossible
         finding, change = self._explained()
-        notes = state.notes if are_pvalues_enough() else (*state.notes, *independence_notes(self._samples(), self.lag))
+        notes = self._notes if are_pvalues_enough() else (*self._notes, *independence_notes(self._samples(), self.lag))
         if state.n_impossible:
             before = exp(-float(bounds[: state.impossible[0]].max(initial=0.0)))
         return SequentialTestResult(

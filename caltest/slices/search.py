@@ -13,7 +13,7 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, In
 from caltest._basics.threads import progress_bars
 from caltest._loops.counting import add_to_cells
 from caltest._validation import fraction, one_of, positive_number, switch, whole_number
-from caltest._validation.columns import Column, columns_for, columns_of
+from caltest._validation.columns import Column, columns_for, columns_of, notes_on_outcomes
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread
@@ -129,7 +129,7 @@ def find_slices(
     impossible = sample.impossible.size
     if impossible:
         notes += (f"{impossible} outcomes had predicted probability 0; their rows count as any other",)
-    notes += (*cautions_on(sample), *notes_on_columns(given, sample))
+    notes += (*notes_on_outcomes(given, sample.targets), *cautions_on(sample), *notes_on_columns(given, sample))
     errors, event = errors_of(sample, seed)
     tables = Tables.of(columns, depth)
     search = Search(errors, tables, error, least)

@@ -6,10 +6,10 @@ from typing import Self
 
 from caltest._basics.numerics import BoolArray
 from caltest._results.measures import percent
-from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase
+from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase, undecided
 from caltest._results.tables import Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
-from caltest._validation import fraction
+from caltest._validation import fraction, whole_number
 from caltest.slices.errors import CENTRAL, DEVIATIONS, SIDE
 
 
@@ -151,10 +151,10 @@ class SliceSearchResult(Stored):
         return replace(self, rows=tuple(sorted(some, key=lambda one: (one.pvalue, -abs(one.z)))), others=())
 
     def mask(self, i: int) -> BoolArray:
-        """Rows of the i-th slice; ``ValueError`` for results that were read from a dictionary."""
+        """Rows of the i-th slice; ``ValueError`` for a result without it, or that was read from a dictionary."""
         if self.members is None:
             raise ValueError("masks: a result that was read from a dictionary has none; search again with rng=seed")
-        return self.members(self.rows[i].name)
+        return self.members(self.rows[whole_number("i", i, 0, len(self.rows) - 1)].name)
 
     def verdict(self, alpha: float | None = None) -> str:
         """What was found, in words."""
@@ -162,7 +162,7 @@ class SliceSearchResult(Stored):
         said = at_level(level)
         some = self.rejected(level)
         if not some:
-            return f"no slice is rejected {said}"
+            return undecided(self.pvalue, self.n_resamples, level) or f"no slice is rejected {said}"
         rest = sum(one.explains for one in some) if self.others else 0
         more = f", which explain{'s' if len(some) == 1 else ''} {rest} other{'s' if rest > 1 else ''}" if rest else ""
         return f"predictions are wrong in {len(some)} slice{'s' if len(some) > 1 else ''} {said}{more}"

@@ -88,6 +88,13 @@ def test_with_a_lag_predictions_that_were_open_at_an_alarm_do_not_count():
     assert repr(ct.CalibrationMonitor(lag=4)).endswith(", lag=4)")
 
 
+def test_a_lag_of_more_rows_than_there_are_is_noted():
+    p, y = stream(10, 8)
+    for test in (ct.CalibrationMonitor(lag=10), ct.SequentialCalibrationTest(lag=10)):
+        assert "10 rows and a lag of 10: so far each of the interleaved tests has one row or none" in test(p, y).notes
+    assert ct.CalibrationMonitor(lag=9)(p, y).notes == ct.CalibrationMonitor()(p[:1], y[:1]).notes == ()
+
+
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 def test_average_run_length_of_outcomes_that_overlap(replications):

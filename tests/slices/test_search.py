@@ -212,6 +212,14 @@ def test_results_are_exported_and_read_back():
     assert found.to_pandas().index.tolist() == [one.name for one in found.rows]
     assert found.to_markdown().startswith("| slice | n |")
     assert found.verdict() == "no slice is rejected at the 5 % level"
+    for i in (1, -1, "first"):
+        with pytest.raises(ValueError, match="i: got"):
+            found.mask(i)
+    few = ct.find_slices(p, rng.random(600) < p, features, n_resamples=3, rng=1)
+    assert few.pvalue > 0.25 or few.verdict().startswith("undecided at the 5 % level: p-values of 3 redraws are 0.25")
+    assert (
+        ct.find_slices(p, rng.random(600) < p + 0.1, features, n_resamples=3, rng=1).verdict().startswith("undecided")
+    )
 
 
 def ensemble(n=1500, m=20, scale=None):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import caltest as ct
-from caltest._validation.columns import MOST, Coding, coded, columns_for, columns_of, named_columns
+from caltest._validation.columns import MOST, Coding, coded, columns_for, columns_of, named_columns, notes_on_outcomes
 
 
 def test_numbers_are_cut_at_quantiles_and_equal_values_stay_together():
@@ -207,3 +207,28 @@ def test_masked_values_records_and_periods():
     ]
     ((_, months),) = named_columns({"when": pd.period_range("2026-01", periods=2, freq="M")}, None)
     assert months.astype("datetime64[D]").tolist() == [date(2026, 1, 1), date(2026, 2, 1)]
+
+
+def test_columns_that_tell_the_outcomes_are_asked_about():
+    rng = np.random.default_rng(11)
+    p = rng.uniform(0.2, 0.8, 200)
+    y = (rng.random(200) < p).astype(int)
+    told = {"nearly": y + 1e-6 * rng.normal(size=200), "finer": np.where(y == 1, np.where(p > 0.5, "a", "b"), "c")}
+    others = {"p": p, "name": [f"row {i}" for i in range(200)], "site": rng.choice(list("abc"), 200)}
+    asked = [f"{name} tells all outcomes; is it made from them?" for name in told]
+    for result in (
+        ct.find_slices(p, y, told | others, n_resamples=9, rng=1),
+        ct.calibration_test(p, y, features=told | others, n_resamples=9, rng=1),
+    ):
+        assert [note for note in result.notes if "tells" in note] == asked
+    assert notes_on_outcomes([("same order", np.arange(4.0))], np.array([0, 0, 1, 1])) == ()
+    assert notes_on_outcomes([("cube", rng.normal(size=50) ** 3)], rng.normal(size=50)) == ()
+    assert notes_on_outcomes(told.items(), np.zeros((200, 2))) == ()
+
+
+def test_rows_that_are_no_numbers():
+    with pytest.raises(ValueError, match=r"features: got a dict in a row, .* pandas.DataFrame\(rows\)"):
+        columns_of([{"a": 1.0, "b": i} for i in range(40)], None, 40, 4)
+    columns, notes = columns_of([(float(i), "ab"[i % 2]) for i in range(40)], None, 40, 4)
+    assert [len(one.words) for one in columns] == [4, 2]
+    assert notes == ()

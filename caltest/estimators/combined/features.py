@@ -21,6 +21,7 @@ from caltest._validation.columns import (
     missing_in,
     named_columns,
     notes_on,
+    notes_on_outcomes,
     numbers_in,
     refuse_outcomes,
 )
@@ -114,7 +115,8 @@ def features_of(features: Any, sample: Sample, n: int | None = None) -> tuple[tu
     given = columns_for(features, sample.order, len(sample) if n is None else n)
     if sample.rows is not None:
         given = [(name, values[sample.rows]) for name, values in given]
-    return as_features(dict(given)), (*notes_on(given), *notes_on_columns(given, sample))
+    notes = *notes_on(given), *notes_on_outcomes(given, np.asarray(sample.targets)), *notes_on_columns(given, sample)
+    return as_features(dict(given)), notes
 
 
 def check_features(features: Sequence[Feature], sample: Sample) -> None:

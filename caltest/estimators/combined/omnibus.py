@@ -193,6 +193,8 @@ class Omnibus(JointEstimator):
         check_weights(self.weights, sample)
 
     def given_features(self, features: Any) -> Self:
+        if self.features:
+            raise TypeError("features: got some in the call of a test that has some, wanted all in one place")
         return replace(self, features=features)
 
     def for_rows(self, rows: IntArray) -> Self:

@@ -100,6 +100,12 @@ def test_other_tests_take_no_features(test):
         test(RNG.random(N), [0, 1] * 20, features=X)
 
 
+def test_features_are_given_in_one_place():
+    p, y = RNG.random(N), RNG.integers(0, 2, N)
+    with pytest.raises(TypeError, match="got some in the call of a test that has some"):
+        ct.OmnibusTest(features=X)(p, y, features=X)
+
+
 SPREAD, OWN = "got the spread of the members", np.random.default_rng(4).normal(size=(100, 5))
 
 
