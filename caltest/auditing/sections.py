@@ -272,8 +272,7 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     said = found.verdict()
     answer = f"{said[0].upper()}{said[1:]}; {found.n_slices} slices were searched, the level is that of all together."
     facts = {
-        "Difference": "observed less claimed, in percentage points or predicted standard deviations (sd); all "
-        "intervals hold together with 95 %",
+        "Difference": "observed less claimed, in percentage points; all intervals hold together with 95 %",
         "Explains": "how many other slices are no longer rejected when predictions are corrected in this one and those "
         "above",
     }

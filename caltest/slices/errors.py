@@ -22,8 +22,9 @@ def logits(p: FloatArray) -> FloatArray:
     return np.where(inside, np.asarray(scipy.special.logit(np.where(inside, p, 0.5))), 0.0)
 
 
-SHARE, DEVIATIONS = "share", "standard deviations"
+SHARE = "share"
 SIDE = "share on the side of the claim"
+ABOVE = "share above the predicted median"
 CENTRAL = "share within one standard deviation"
 """Units of what is shown."""
 
@@ -32,18 +33,16 @@ WITHIN = 2.0 * float(scipy.special.ndtr(1.0)) - 1.0
 
 
 class Shown(NamedTuple):
-    """What is claimed and observed, with an interval for the difference, and in which unit; the spread of scores."""
+    """What is claimed and observed, with an interval for the difference, and in which unit; the size of the error."""
 
     claimed: float
     observed: float
     interval: ConfidenceInterval
     unit: str
-    spread: float | None = None
+    size: float | None = None
 
     @classmethod
-    def of_shares(
-        cls, claimed: float, occurred: Array, level: float, unit: str, spread: float | None = None
-    ) -> "Shown":
+    def of_shares(cls, claimed: float, occurred: Array, level: float, unit: str, size: float | None = None) -> "Shown":
         """An event (n,) of independent probabilities with the mean that is claimed, if predictions are right.
 
         The interval of Clopper and Pearson holds for the mean of any probabilities: tails of sums of unequal Bernoulli
@@ -52,7 +51,7 @@ class Shown(NamedTuple):
         observed = float(occurred.mean())
         low, high = clopper_pearson(int(occurred.sum()), occurred.size, level)
         interval = ConfidenceInterval(low - claimed, high - claimed, level, "Clopper and Pearson", observed - claimed)
-        return cls(claimed, observed, interval, unit, spread)
+        return cls(claimed, observed, interval, unit, size)
 
 
 class Errors(ABC):
@@ -228,15 +227,14 @@ class NumberErrors(Errors):
         return np.stack([total / np.sqrt(n), (np.cbrt(q) - 1.0 + 2.0 / (9.0 * m)) / np.sqrt(2.0 / (9.0 * m))])
 
     def shown(self, rows: BoolArray, channel: int, level: float) -> Shown:
-        from scipy.special import stdtrit
+        """How often scores are above 0, or of spreads between -1 and 1, with their mean or standard deviation.
 
-        some = self.in_units[rows]
-        mean, deviation, n = float(some.mean()), float(some.std(ddof=1)), some.size
+        Neither of these has an interval that holds whatever the law of errors is.
+        """
+        z, some = self.z[rows], self.in_units[rows]
         if channel:
-            return Shown.of_shares(WITHIN, np.abs(self.z[rows]) <= 1.0, level, CENTRAL, deviation)
-        reach = float(stdtrit(n - 1, 0.5 + level / 2.0)) * deviation / n**0.5
-        interval = ConfidenceInterval(mean - reach, mean + reach, level, "Student's t", mean)
-        return Shown(0.0, mean, interval, DEVIATIONS)
+            return Shown.of_shares(WITHIN, np.abs(z) <= 1.0, level, CENTRAL, float(some.std(ddof=1)))
+        return Shown.of_shares(0.5, z > 0.0, level, ABOVE, float(some.mean()))
 
     def without(self, rows: BoolArray, channel: int) -> "NumberErrors":
         """Scores less their mean in these rows, and in units of their standard deviation for a wrong spread."""

@@ -10,7 +10,7 @@ from caltest._results.report import at_level, format_pvalue, is_smallest, listed
 from caltest._results.tables import Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, whole_number
-from caltest.slices.errors import CENTRAL, DEVIATIONS, SIDE
+from caltest.slices.errors import ABOVE, CENTRAL, SIDE
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,16 @@ class Slice:
     n, share
         Rows, and their share of all.
     claimed, observed
-        Mean probability and frequency of the event, of numbers mean of standard scores. Of sureness how often outcomes
-        are on the side of the claim: the event where its claimed probability is above the middle of the slice, no event
-        elsewhere. Of spreads of numbers how often they are within the central 68.3 % of what is predicted.
+        Mean probability and frequency of the event. Of sureness how often outcomes are on the side of the claim: the
+        event where its claimed probability is above the middle of the slice, no event elsewhere. Of numbers how often
+        they are above the predicted median, and of their spread how often in the central 68.3 % of what is predicted.
     interval
         For the difference; intervals of all slices that were searched hold together.
     unit
-        In words, such as ``"share"`` or ``"standard deviations"``.
-    spread
-        Of spreads of numbers the standard deviation of standard scores, 1 if predicted rightly; else None. It has no
-        interval, as none holds whatever the law of errors is.
+        Of what these are shares, in words.
+    size
+        Of numbers the mean of their errors in predicted standard deviations, 0 if right, or of their spread the
+        standard deviation of these, 1 if right; else None. No interval for them holds whatever the law of errors is.
     z, direction
         The statistic that is largest, and what it means.
     pvalue
@@ -57,7 +57,7 @@ class Slice:
     observed: float
     interval: ConfidenceInterval
     unit: str
-    spread: float | None
+    size: float | None
     z: float
     direction: str
     pvalue: float
@@ -134,7 +134,7 @@ class SliceSearchResult(Stored):
                 one.interval,
                 0.0,
                 "no difference",
-                "observed minus claimed" + (", in predicted standard deviations" if one.unit == DEVIATIONS else ""),
+                "observed minus claimed",
                 one.pvalue <= self.alpha,
             )
             for one in self.rows
@@ -186,7 +186,8 @@ class SliceSearchResult(Stored):
     def remarks(self) -> list[str]:
         units = {one.unit for one in self.rows}
         said = [f"differences with intervals that hold for all {self.n_slices} slices together"]
-        return said + [words for unit, words in MEANINGS.items() if unit in units]
+        said += [words for unit, words in MEANINGS.items() if unit in units]
+        return [*said, NO_INTERVAL] if units & {ABOVE, CENTRAL} else said
 
     def summary(self, alpha: float | None = None) -> Page:
         smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.n_resamples) else ""
@@ -206,28 +207,27 @@ class SliceSearchResult(Stored):
 
 
 MEANINGS = {
-    DEVIATIONS: "outcomes above or below: means of errors in predicted sd; by Student's t, too short for skewed errors",
     SIDE: "claims too sure, or not sure enough: outcomes on the side of the claim, high or low in the slice",
-    CENTRAL: "errors larger or smaller: outcomes in the central 68.3 % of predictions; no interval for their sd (1 if "
-    "right) holds for errors of any law",
+    ABOVE: "outcomes above or below: those above the predicted median; mean of errors in predicted sd",
+    CENTRAL: "errors larger or smaller: outcomes in the central 68.3 % of predictions; sd of errors in predicted sd",
 }
 """Of units, in words."""
 
+NO_INTERVAL = "means and sd of errors have no intervals, as none hold for errors of any law"
+"""What is said of numbers."""
+
 
 def _cells(one: Slice) -> list[str]:
-    if one.unit == DEVIATIONS:
-        claimed, observed, scale = f"{one.claimed:.3g} sd", f"{one.observed:.3g} sd", 1.0
-    else:
-        claimed, observed, scale = percent(one.claimed), percent(one.observed), 100.0
-    difference = f"{scale * (one.observed - one.claimed):+.3g}"
-    difference += f" ({scale * one.interval.low:+.3g} to {scale * one.interval.high:+.3g})"
+    low, high, sign = 100.0 * one.interval.low, 100.0 * one.interval.high, "+" if one.unit == ABOVE else ""
+    difference = f"{100.0 * (one.observed - one.claimed):+.3g} ({low:+.3g} to {high:+.3g})"
+    size = "" if one.size is None else f" ({one.size:{sign}.3g} sd)"
     return [
         one.name,
         str(one.n),
-        claimed,
-        observed,
+        percent(one.claimed),
+        percent(one.observed),
         difference,
         format_pvalue(one.pvalue),
-        one.direction + ("" if one.spread is None else f" ({one.spread:.3g} sd)"),
+        one.direction + size,
         str(one.explains),
     ]

@@ -125,7 +125,7 @@ SCORES = {
 
 
 def covered(kind, slices, seed, n=2000, alpha=0.05):
-    """Whether the intervals of all slices hold together: of means, and of sureness or spread.
+    """Whether the intervals of all slices hold together: of frequencies or medians, and of sureness or spread.
 
     Truth is another one in one category: less spread logits, or errors that are larger and higher.
     """
@@ -135,8 +135,9 @@ def covered(kind, slices, seed, n=2000, alpha=0.05):
     if kind in SCORES:
         scale, draws = np.where(bad, 1.4, 1.0), SCORES[kind](rng, (2, 200_000))
         z = 0.3 * bad + scale * SCORES[kind](rng, n)
-        near = [np.mean(np.abs(0.3 * b + s * draws[0]) <= 1.0) for b, s in ((0, 1.0), (1, 1.4))]
-        errors, true, inside = NumberErrors(z), 0.3 * bad, np.where(bad, near[1], near[0])
+        right, wrong = draws[0], 0.3 + 1.4 * draws[1]
+        errors, true = NumberErrors(z), np.where(bad, np.mean(wrong > 0.0), np.mean(right > 0.0)) - 0.5
+        inside = np.where(bad, np.mean(np.abs(wrong) <= 1.0), np.mean(np.abs(right) <= 1.0))
     else:
         p = rng.uniform(0.05, 0.95, n) if kind == "uniform" else rng.beta(0.5, 6.0, n)
         q = np.where(bad, 1.0 / (1.0 + np.exp(-0.5 * logits(p))), p)
