@@ -93,8 +93,9 @@ def calibration_test(
         A data frame, a mapping of columns, or an (n, d) array of what else is known of the rows: numbers, times,
         categories, with missing values; no functions of the outcomes. The hypothesis is then that predictions are right
         given these too, ``P(Y | P_X, X) = P_X``, and 0.3 of the weight is on errors that depend on a feature alone,
-        with the prediction, or on two of up to 20 features together (``result.components``). ``find_slices`` says
-        where. With a ``kernel`` the test is ``MonteCarloTest(estimators.FeatureSKCE(kernel, features))``.
+        with the prediction, or on two of up to 20 features together (``result.components``). ``result.features`` says
+        which of them carry the evidence, ``find_slices`` where. With a ``kernel`` the test is
+        ``MonteCarloTest(estimators.FeatureSKCE(kernel, features))``.
     clusters
         Labels of patients, sites, days, within which outcomes may depend on each other in any way, (n,); or two labels
         of each row. The test is then ``ClusterSKCETest``, which is for many clusters and not exact, and intervals are
