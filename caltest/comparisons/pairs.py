@@ -340,9 +340,7 @@ class PairComparison(Stored):
         }
         better = "better: has the smaller estimate; whether that is more than chance is what p says"
         lines = ["", better, f"Holm, BH: p-values adjusted for {self._counted}"]
-        return Page(
-            f"Comparison of {self._counted} of models", what, [""], Grid(self.table()), lines, notes=self.notes
-        )
+        return Page(f"Comparison of {self._counted} of models", what, [""], Grid(self.table()), lines, notes=self.notes)
 
 
 @own_errstate
