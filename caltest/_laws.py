@@ -1,4 +1,4 @@
-"""Distributions: limit laws of quadratic statistics, Pearson type III, functionals of Brownian motion."""
+"""Distributions: limit laws of quadratic statistics, Pearson type III, functionals of Brownian motion, event counts."""
 
 from math import pi, sqrt
 
@@ -115,3 +115,29 @@ def pearson3_exponents(z: FloatArray, skewness: FloatArray) -> FloatArray:
     tail[far] = x + scipy.special.gammaln(a) - (a - 1.0) * np.log(x) + np.log1p((1.0 - a) / x)
     exponents[skewed] = tail
     return exponents
+
+
+SMALLEST, LONG = 1e-300, 64
+"""Probabilities below which ends of laws of more numbers than this are cut off."""
+
+
+def law_of_count(probabilities: FloatArray) -> FloatArray:
+    """Probabilities (n + 1,) of 0 to n events of n independent ones with probabilities (n,): Poisson-binomial.
+
+    Laws of halves are convolved, sums of positive numbers, so that tails are right in all digits.
+    """
+    laws = [(0, np.array([1.0 - p, p])) for p in probabilities]
+    while len(laws) > 1:
+        pairs = [(a + b, np.convolve(f, g)) for (a, f), (b, g) in zip(laws[::2], laws[1::2], strict=False)]
+        laws = [_without_ends(*one) for one in pairs] + laws[2 * len(pairs) :]
+    start, law = laws[0]
+    whole = np.zeros(len(probabilities) + 1)
+    whole[start : start + law.size] = law
+    return whole
+
+
+def _without_ends(start: int, law: FloatArray) -> tuple[int, FloatArray]:
+    if law.size <= LONG:
+        return start, law
+    places = np.flatnonzero(law > SMALLEST)
+    return start + int(places[0]), law[places[0] : places[-1] + 1]

@@ -37,6 +37,7 @@ from caltest.fields.bayesian.calibration import (
     ParameterRanks as ParameterRanks,
     SimulationBasedCalibrationResult as SimulationBasedCalibrationResult,
 )
+from caltest.fields.clinical.centres import GroupValidation as GroupValidation, ValidationByGroup as ValidationByGroup
 from caltest.fields.clinical.decisions import DecisionCurve as DecisionCurve, NetBenefit as NetBenefit
 from caltest.fields.clinical.sample_size import ValidationSize as ValidationSize
 from caltest.fields.clinical.validation_result import (

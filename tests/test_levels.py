@@ -49,6 +49,7 @@ RESULTS = {
     "models": lambda p, y: ct.compare_models({"a": p, "b": p**2}, y, **FEW),
     "pairs": lambda p, y: ct.compare_pairs({"a": p, "b": p**2}, y),
     "clinical": lambda p, y: clinical.validate(p, y, **FEW),
+    "centres": lambda p, y: clinical.validate_by_group(p**3, y, np.arange(60) % 2),
     "decisions": lambda p, y: clinical.decision_curve(p, y, [0.3, 0.5], **FEW),
     "weather": lambda p, y: weather.rank_histogram(np.outer(p, np.arange(5.0)), y + 0.5, **FEW),
     "simulations": lambda p, y: bayesian.simulation_based_calibration(np.outer(p, np.arange(9.0)), y + 0.5, **FEW),

@@ -66,6 +66,7 @@ def test_every_entry_is_cited_or_named():
         ct.results.ClinicalValidation,
         ct.results.DecisionCurve,
         ct.results.SurvivalCalibration,
+        ct.results.ValidationByGroup,
         ct.results.ValidationSize,
         ct.recalibration.MulticalibrationReport,
         ct.results.SimulationBasedCalibrationResult,

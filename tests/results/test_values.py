@@ -334,6 +334,7 @@ RESULTS = {
     "Cox": lambda: ct.estimators.cox_calibration(*ct.top_label(P, Y)),
     "clinical": lambda: ct.fields.clinical.validate(P.probabilities[:, 0], Y == 0, n_resamples=19, rng=1),
     "decisions": lambda: ct.fields.clinical.decision_curve(P.probabilities[:, 0], Y == 0, n_resamples=19, rng=1),
+    "centres": lambda: ct.fields.clinical.validate_by_group(P.probabilities[:, 0], Y == 0, np.arange(len(Y)) % 3),
     "D-calibration": lambda: ct.fields.d_calibration([0.6, 0.9, 0.4], ct.Censored([1.0, 2.0, 3.0], [1, 0, 1]), rng=1),
     "validation size": lambda: ct.fields.clinical.validation_size(P.probabilities[:, 0]),
     "forecasts": lambda: ct.fields.weather.rank_histogram(X[:, :5, 0], X[:, 5, 0], n_resamples=19, rng=1),

@@ -5,6 +5,7 @@ from math import sqrt
 import numpy as np
 
 from caltest._basics.numerics import BoolArray, FloatArray
+from caltest._laws import law_of_count
 from caltest._results.measures import Measure
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest.binning import QuantileBinning, UniformBinning
@@ -111,10 +112,7 @@ def mean_deviation(probabilities: FloatArray) -> float:
     """``E |S - E S|`` of the number S of events of these probabilities, from the normal law for more than 64."""
     if probabilities.size > EXACTLY:
         return float(np.sqrt(2.0 / np.pi * (probabilities @ (1.0 - probabilities))))
-    law = np.ones(1)
-    for p in probabilities:
-        law = np.convolve(law, [1.0 - p, p])
-    return float(law @ np.abs(np.arange(law.size) - probabilities.sum()))
+    return float(law_of_count(probabilities) @ np.abs(np.arange(probabilities.size + 1) - probabilities.sum()))
 
 
 def clopper_pearson(count: float, n: float, level: float) -> tuple[float, float]:

@@ -1,0 +1,310 @@
+"""O:E ratio, calibration in the large and slope of each centre or group, with p-values adjusted for their number."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy
+
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, order_of, own_errstate
+from caltest._laws import law_of_count
+from caltest._results.report import at_level, decision, format_pvalue, listed, pvalue_phrase
+from caltest._results.tables import STANDS_OUT, Bar, Page, Table, TabularResult
+from caltest._results.values import ConfidenceInterval, Stored
+from caltest._validation import fraction, same_length
+from caltest._validation.groups import groups_of_any_size
+from caltest.estimators.classical.base import name_of_event, probability_of_event
+from caltest.estimators.classical.cox import cox_calibration
+from caltest.estimators.combined.measures import clopper_pearson
+from caltest.predictions.convert import as_sample
+
+TIED = 1e-9
+"""P-values that differ by less, relatively, are the same but for rounding."""
+
+
+@dataclass(frozen=True)
+class GroupValidation:
+    """What was found in one centre or group.
+
+    Attributes
+    ----------
+    expected
+        Sum of the predicted risks.
+    ratio, usual
+        O:E, and between what it is in calibrated groups.
+    in_the_large, slope
+        Calibration in the large, infinite without events or without others, and slope; None where they do not exist.
+    pvalue, adjusted
+        Exact, of the number of events, as if there were no other groups, and adjusted for all of them.
+
+    Examples
+    --------
+    >>> from caltest.fields import clinical
+    >>> found = clinical.validate_by_group([0.1, 0.4, 0.2, 0.6, 0.3], [0, 1, 0, 0, 1], ["a", "a", "a", "b", "b"])
+    >>> [(one.name, one.events, round(one.pvalue, 2)) for one in found.rows]
+    [('a', 1, 1.0), ('b', 1, 1.0)]
+    """
+
+    name: str
+    n: int
+    events: int
+    expected: float
+    ratio: ConfidenceInterval
+    usual: tuple[float, float]
+    in_the_large: ConfidenceInterval | None
+    slope: ConfidenceInterval | None
+    pvalue: float
+    adjusted: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValidationByGroup(TabularResult, Stored):
+    """What ``clinical.validate_by_group`` found. Printing it gives a table; ``plot()`` a forest plot of O:E.
+
+    Attributes
+    ----------
+    rows
+        The groups.
+    event
+        The name of its class, if it has one.
+    confidence_level
+        With which intervals and ranges hold in all groups together.
+
+    Examples
+    --------
+    >>> from caltest.fields import clinical
+    >>> clinical.validate_by_group([0.1, 0.4, 0.2, 0.6, 0.3], [0, 1, 0, 0, 1], ["a", "a", "a", "b", "b"])
+    <clinical validation of 2 groups: p = 1, 2 events in n = 5>
+    """
+
+    rows: tuple[GroupValidation, ...]
+    n: int
+    events: int
+    confidence_level: float
+    notes: tuple[str, ...] = ()
+    event: str = ""
+
+    picture = "forest"
+    citations = ("blaker2000", "calster2019", "hoeffding1956", "westfall1997")
+
+    def __repr__(self) -> str:
+        groups = f"{len(self.rows)} group{'' if len(self.rows) == 1 else 's'}"
+        return f"<clinical validation of {groups}: {pvalue_phrase(self.pvalue)}, {self.events} events in n = {self.n}>"
+
+    @property
+    def pvalue(self) -> float:
+        """Of the hypothesis that the number of events is as predicted in all groups: the smallest adjusted one."""
+        return min(one.adjusted for one in self.rows)
+
+    def row(self, name: str) -> GroupValidation:
+        """The group of a name; ``KeyError`` for others."""
+        return {one.name: one for one in self.rows}[name]
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """In which groups there are more or fewer events than predicted."""
+        level, found = at_level(alpha), [one for one in self.rows if one.adjusted <= alpha]
+        if not found:
+            return f"calibration in the large is not rejected in any group {level}"
+        more, fewer = ([one.name for one in found if (one.events > one.expected) is side] for side in (True, False))
+        kinds = ("more", more), ("fewer", fewer)
+        said = [f"{kind} events than predicted in {listed(names)}" for kind, names in kinds if names]
+        return f"reject calibration {level} in {len(found)} of {len(self.rows)} groups: {', '.join(said)}"
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """For a paper: the O:E ratios with the most and the fewest events for those expected, and the test."""
+        low, high = (end(self.rows, key=lambda one: one.events / one.expected) for end in (min, max))
+        ends = (
+            f"{one.ratio.estimate:.3g} ({one.ratio.low:.3g} to {one.ratio.high:.3g}; {one.name})" for one in (low, high)
+        )
+        return (
+            f"With {self.events} events in {self.n} cases of {len(self.rows)} groups, O:E ratios were from "
+            f"{' to '.join(ends)}, with simultaneous {100 * self.confidence_level:g} % intervals; calibration in the "
+            f"large was {decision(self.pvalue, alpha)} in {sum(one.adjusted <= alpha for one in self.rows)} of them "
+            f"(exact tests of the number of events, adjusted {pvalue_phrase(self.pvalue)})."
+        )
+
+    def bars(self) -> list[Bar]:
+        """O:E ratios with their intervals, for ``plots.forest``."""
+        return [
+            Bar(one.name, one.events / one.expected, one.ratio, 1.0, "if calibrated", "O:E ratio", is_wrong)
+            for one in self.rows
+            for is_wrong in [one.adjusted <= STANDS_OUT]
+        ]
+
+    def table(self) -> Table:
+        level = f"{100 * self.confidence_level:g} %"
+        header = ["group", "n", "events", "O:E ratio", f"{level} if calibrated", "in the large", "slope"]
+        rows = [[*header, "p-value", "adjusted"]]
+        for one in self.rows:
+            low, high = one.usual
+            measures = [_cell(one.ratio), f"{low:.3g} to {high:.3g}", _cell(one.in_the_large), _cell(one.slope)]
+            pvalues = [format_pvalue(one.pvalue), format_pvalue(one.adjusted)]
+            rows.append([one.name, str(one.n), str(one.events), *measures, *pvalues])
+        return rows
+
+    def remarks(self) -> list[str]:
+        return [
+            f"intervals, in brackets, and ranges hold for all {len(self.rows)} groups together",
+            "p-values are exact, of the number of events; adjusted for all groups (Westfall and Wolfinger)",
+        ]
+
+    def summary(self, alpha: float = 0.05) -> Page:
+        found = {"Verdict": self.verdict(alpha), "Event": self.event or None, "Events": f"{self.events} of {self.n}"}
+        what = {
+            "Null": "the Poisson-binomial law of the number of events in each group",
+            "Assumes": "outcomes independent given the risks and the group, and not used to fit the model (were they?)",
+        }
+        return self._page("Validation of predicted risks by group", found, what, notes=self.notes)
+
+
+def _cell(interval: ConfidenceInterval | None) -> str:
+    return "" if interval is None else f"{interval.estimate:.3g} ({interval.low:.3g} to {interval.high:.3g})"
+
+
+@own_errstate
+def validate_by_group(
+    predictions: ArrayLike,
+    targets: ArrayLike,
+    groups: ArrayLike,
+    *,
+    confidence_level: float = 0.95,
+    classes: Sequence[Any] | None = None,
+) -> ValidationByGroup:
+    """O:E ratio, calibration in the large and slope in each centre or group, with exact p-values adjusted for all.
+
+    Parameters
+    ----------
+    predictions, targets, classes
+        As in ``validate``.
+    groups
+        (n,) labels of centres or other groups; or booleans that say who belongs to which group, which may overlap, as
+        in ``calibration_by_group``. Groups may be of one case, and without events.
+    confidence_level
+        With which the intervals of a measure hold in all groups together, and so do the ranges.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, and groups without a case, or in which all risks are 0.
+    TypeError
+        For predictions that are not binary.
+
+    Notes
+    -----
+    O:E and calibration in the large, the a that solves ``sum y = sum expit(a + logit p)``, are functions of the number
+    of events, whose law is Poisson-binomial if the group is calibrated. Ranges and p-values are from it, exact for any
+    number of events, without random numbers: a p-value is the probability of all numbers whose smaller tail is as
+    small. Groups are adjusted for by Holm's method with what p-values can be: the i-th smallest becomes
+    ``sum_j P(p-value of group j <= p_i)`` over groups whose p-values are not smaller, which holds whatever their
+    dependence. Centres too small to be rejected cost nothing.
+
+    The interval of O:E is that of Clopper and Pearson for the mean true risk, that of calibration in the large has the
+    a that give its ends: both hold for any number of events, the second if true log-odds are a more than those
+    predicted. Slopes have normal limits; they do not exist where risks are equal, or separate events from others.
+    Levels are divided by the number of groups (Bonferroni). What else may be wrong in a group is what
+    ``calibration_by_group`` tests. Time O(n**2) for n cases in a group.
+
+    Sources: Van Calster et al. 2019; Blaker 2000 for p-values; Hoeffding 1956 for intervals of independent events;
+    Westfall and Wolfinger 1997 for several discrete p-values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caltest.fields import clinical
+    >>> rng = np.random.default_rng(1)
+    >>> risk, centre = rng.beta(1, 6, 600), np.repeat(["Leiden", "Oslo", "Porto"], 200)
+    >>> event = rng.random(600) < np.where(centre == "Oslo", np.minimum(2.0 * risk, 1.0), risk)
+    >>> clinical.validate_by_group(risk, event, centre).verdict()
+    'reject calibration at the 5 % level in 1 of 3 groups: more events than predicted in Oslo'
+    """
+    level, sample = fraction("confidence_level", confidence_level), as_sample(predictions, targets, classes)
+    p, y = probability_of_event(sample.predictions, "clinical.validate_by_group"), np.asarray(sample.targets)
+    members = groups_of_any_size(groups, order_of(targets, predictions))
+    same_length(y.size, members.n, "groups")
+    for name, rows in zip(members.names, members.rows, strict=True):
+        if not p[rows].any():
+            got = "without a case" if rows.size == 0 else "in which all risks are 0, so that there is no O:E ratio"
+            raise ValueError(f"groups: got {name!r} {got}; leave it out, or merge it with another")
+    laws = [law_of_count(p[rows]) for rows in members.rows]
+    possible = [_two_sided(law) for law in laws]
+    pvalues = np.array([one[int(y[rows].sum())] for one, rows in zip(possible, members.rows, strict=True)])
+    adjusted = _step_down(pvalues, possible, laws)
+    found, without = [], []
+    for g, (name, cases) in enumerate(zip(members.names, members.rows, strict=True)):
+        row, reason = _row(name, p[cases], y[cases], laws[g], level, len(members))
+        found.append(replace(row, pvalue=float(pvalues[g]), adjusted=float(adjusted[g])))
+        without += [f"{name}: {reason}"] if reason else []
+    notes = (f"no slope in {len(without)} of {len(members)} groups; {without[0]}",) if without else ()
+    event = name_of_event(sample.predictions)
+    return ValidationByGroup(tuple(found), y.size, int(y.sum()), level, (*sample.notes, *notes), event)
+
+
+def _row(name: str, p: FloatArray, y: Array, law: FloatArray, level: float, number: int) -> tuple[GroupValidation, str]:
+    """Measures of one of some groups, and why there is no slope, if there is none."""
+    each, events, expected = 1.0 - (1.0 - level) / number, int(y.sum()), float(p.sum())
+    ends = clopper_pearson(events, y.size, each)
+    low, high = (end * y.size / expected for end in ends)
+    method = f"Clopper and Pearson, {number} group{'' if number == 1 else 's'} together"
+    ratio, in_the_large = ConfidenceInterval(low, high, level, method, events / expected), None
+    if ((p > 0.0) & (p < 1.0)).any():
+        low, high, value = (_shift(p, mean) for mean in (*ends, events / y.size))
+        in_the_large = ConfidenceInterval(low, high, level, method, value)
+    slope, reason = _slope(p, y, each, level)
+    usual = _usual(law, 1.0 - each, expected)
+    return GroupValidation(name, y.size, events, expected, ratio, usual, in_the_large, slope, 1.0, 1.0), reason
+
+
+def _two_sided(law: FloatArray) -> FloatArray:
+    """P-value of each number of events of a law (n + 1,): how probable those with as small a tail are."""
+    tails = np.minimum(np.cumsum(law), np.cumsum(law[::-1])[::-1])
+    return _share_up_to(tails, tails, law)
+
+
+def _share_up_to(limits: FloatArray, values: FloatArray, law: FloatArray) -> FloatArray:
+    """Probability that a value is at most each of some limits."""
+    order = np.argsort(values)
+    sums = np.append(0.0, np.cumsum(law[order]))
+    return np.asarray(np.minimum(1.0, sums[np.searchsorted(values[order], limits * (1.0 + TIED), side="right")]))
+
+
+def _step_down(pvalues: FloatArray, possible: Sequence[FloatArray], laws: Sequence[FloatArray]) -> FloatArray:
+    """Adjusted p-values (G,): probabilities, summed over groups that are left, of p-values that are as small."""
+    order = np.argsort(pvalues, kind="stable")
+    as_small = np.array([_share_up_to(pvalues[order], possible[j], laws[j]) for j in order])
+    left = np.cumsum(as_small[::-1], axis=0)[::-1].diagonal()
+    adjusted = np.empty(pvalues.size)
+    adjusted[order] = np.minimum(np.maximum.accumulate(left), 1.0)
+    return adjusted
+
+
+def _usual(law: FloatArray, failing: float, expected: float) -> tuple[float, float]:
+    """Ends of the O:E ratio of a calibrated group, each of which it is beyond with half of the probability at most."""
+    low = int(np.argmax(np.cumsum(law) > failing / 2.0))
+    high = law.size - 1 - int(np.argmax(np.cumsum(law[::-1]) > failing / 2.0))
+    return low / expected, high / expected
+
+
+def _shift(risks: FloatArray, mean: float) -> float:
+    """What is added to the log-odds of risks so that their mean is a number; risks of 0 and 1 stay."""
+    inner = risks[(risks > 0.0) & (risks < 1.0)]
+    wanted = mean * risks.size - np.count_nonzero(risks >= 1.0)
+    if wanted <= 0.0 or wanted >= inner.size:
+        return -np.inf if wanted <= 0.0 else np.inf
+    x = scipy.special.logit(inner)
+    centre = float(scipy.special.logit(wanted / inner.size))
+
+    def excess(a: float) -> float:
+        return float(scipy.special.expit(a + x).sum()) - wanted
+
+    # With all log-odds at the smallest or at the largest one, the mean is too large or too small.
+    return float(scipy.optimize.brentq(excess, centre - x.max() - 1e-6, centre - x.min() + 1e-6, xtol=1e-10))
+
+
+def _slope(risks: FloatArray, outcomes: Array, each: float, level: float) -> tuple[ConfidenceInterval | None, str]:
+    """With its interval at the level of all groups together, or why there is none."""
+    try:
+        found = cox_calibration(risks, outcomes, confidence_level=each)
+    except ValueError as reason:
+        return None, str(reason)
+    return replace(found.slope_interval, confidence_level=level, estimate=found.slope), ""
