@@ -229,6 +229,15 @@ def test_outcomes_that_are_all_alike_have_measures(event, curve):
     assert decisions.rows[0].treat_all == pytest.approx(event - (1 - event) * 0.25)
 
 
+@pytest.mark.parametrize("risk", [0.0, 1.0])
+def test_certain_risks_have_what_exists(risk):
+    """Without an expected event there is no O:E ratio; risks of 0 and 1 are not said to be rounded."""
+    found = clinical.validate(np.full(30, risk), np.full(30, risk), n_resamples=19, rng=1)
+    assert [one.name for one in found.rows] == ["O:E ratio"] * (risk > 0) + ["ICI", "E50", "E90", "Emax"]
+    assert ("there is no O:E ratio, as all risks are 0" in found.notes) == (risk == 0)
+    assert "rounded" not in " ".join(found.notes)
+
+
 def test_risks_that_hardly_ever_give_events_leave_measures_out():
     found = clinical.validate(np.full(30, 1e-7), np.arange(30) == 3, n_resamples=99, rng=1)
     assert [one.name for one in found.rows] == ["O:E ratio", "ICI", "E50", "E90", "Emax"]

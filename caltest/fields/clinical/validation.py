@@ -242,7 +242,8 @@ def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
     def function(outcomes: Array) -> tuple[FloatArray, FloatArray]:
         y = np.asarray(outcomes, dtype=np.float64)
         inner, found = y[:, kept], np.full((len(y), FIRST_ERROR), np.nan)
-        found[:, 0] = y.sum(axis=1) / p.sum()
+        if p.any():
+            found[:, 0] = y.sum(axis=1) / p.sum()
         if x.size:
             found[:, 1] = logistic_fits(design[:, :1], inner, np.zeros(1), x)[:, 0]
         if has_slope:
@@ -271,9 +272,10 @@ def _intervals(
 ) -> tuple[dict[str, ConfidenceInterval], tuple[str, ...]]:
     """Those that exist, and why others do not."""
     z = float(scipy.special.ndtri((1.0 + level) / 2.0))
-    mean = float(p.mean())
-    low, high = clopper_pearson(int(y.sum()), y.size, level)
-    found = {NAMES[0]: ConfidenceInterval(low / mean, high / mean, level, "Clopper and Pearson")}
+    found = {}
+    if np.isfinite(observed[0]):
+        low, high = (end / float(p.mean()) for end in clopper_pearson(int(y.sum()), y.size, level))
+        found[NAMES[0]] = ConfidenceInterval(low, high, level, "Clopper and Pearson")
     kept = (p > 0.0) & (p < 1.0)
     if np.isfinite(observed[1]):
         a, x = float(observed[1]), scipy.special.logit(p[kept])
@@ -294,7 +296,9 @@ def _intervals(
 def _notes_of_existence(p: FloatArray, y: Array, exists: BoolArray) -> tuple[str, ...]:
     """Which measures need events and cases without, and how often calibrated data have both."""
     kept = (p > 0.0) & (p < 1.0)
-    if np.unique(p[kept]).size == 0:
+    if not p.any():
+        return ("there is no O:E ratio, as all risks are 0",)
+    if not kept.any():
         return ()
     where = "" if kept.all() else " of risks between 0 and 1"
     all_three = kept.all() or y.min() == y.max()
@@ -329,7 +333,7 @@ def _notes_of_rounding(p: FloatArray) -> tuple[str, ...]:
     """Whether risks are multiples of a step that is large beside them."""
     scaled = p[None] / np.array(STEPS)[:, None]
     rounded = np.abs(scaled - np.round(scaled)).max(axis=1) < 1e-6
-    if not rounded.any():
+    if not rounded.any() or np.isin(p, (0.0, 1.0)).all():
         return ()
     step = STEPS[int(rounded.argmax())]
     share = step / 4.0 / float(p.mean())
