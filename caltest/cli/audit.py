@@ -30,6 +30,7 @@ def add_to(commands: Any) -> None:
         (
             "network.csv labels.csv --output audit.html",
             "risks.csv --outcome-column died --columns risk --groups site --output audit.xml --fail-on matters",
+            "curves.csv --outcome-column months --event-column died",
         ),
         "Test, measure and explain the calibration of a model, for whoever has to decide about it.",
     )
@@ -44,7 +45,10 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--time", metavar="NAME", help="the same: rows are ordered by it")
     clusters = "the same, or two of them, a,b: rows that share a cluster are dependent"
     parser.add_argument("--clusters", metavar="NAME", type=names_of, help=clusters)
-    events = "the same, of survival: 1 where the outcome is the time of the event, 0 where it is censored"
+    events = (
+        "the same, of survival: 1 where the outcome is the time of the event, 0 where it is censored; predictions are "
+        "curves, a column of probabilities of no event up to the time in its name, unless --normal or --members"
+    )
     parser.add_argument("--event-column", metavar="NAME", help=events)
     parser.add_argument("--field", metavar="NAME", help=f"adds what a field expects: {' | '.join(FIELDS)}")
     parser.add_argument("--title", default="Calibration audit", help="of the report")
@@ -60,8 +64,10 @@ def run(options: argparse.Namespace) -> int:
     check_outputs({"--output": options.output}, inputs, options.force, (".html", ".json", ".xml", ".txt"))
     if (options.field == "survival") > (options.event_column is not None):
         raise ValueError("--field: got survival, wanted --event-column NAME with it: which outcomes are events")
+    if options.event_column is not None:
+        options.family = options.family or "curves"
     sample, features, roles = _read(options)
-    targets: Any = sample.as_given
+    targets: Any = sample.targets if options.family == "curves" else sample.as_given
     if options.event_column is not None:
         targets = Censored(targets, _events(roles.pop("event_column")))
     found = audit(

@@ -17,7 +17,7 @@ from caltest._basics.numerics import Array, FloatArray, Table
 from caltest._basics.rows import Rows, decimals, is_number, number, numbers, texts
 from caltest._validation import observation_weights, same_length
 from caltest._validation.labels import said_to_occur
-from caltest.predictions import Ensemble, Normal, Predictions, Sample
+from caltest.predictions import Ensemble, Normal, Predictions, Sample, SurvivalCurve
 from caltest.predictions.convert import Missing, as_predictions, as_sample
 
 MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"}
@@ -52,7 +52,8 @@ def read_sample(
     """Predictions and outcomes from files, and the number of rows, those of missing outcomes among them.
 
     Outcomes are a file, what was read of one, or the name of a column of the file of predictions. Predictions are in
-    all other columns, or in those that are named; of numbers if there is a ``family``, ``"normal"`` or ``"members"``.
+    all other columns, or in those that are named; of numbers if there is a ``family``, ``"normal"`` or ``"members"``,
+    of times if it is ``"curves"``; targets are then the times, not their intervals.
     Errors name the file, and the line where there is one.
     """
     if isinstance(outcomes, str):
@@ -131,7 +132,8 @@ def paired(
     """
     try:
         if family:
-            return as_sample(_of_numbers(table, family), targets, missing=missing, pooled=False)
+            sample = as_sample(_of_numbers(table, family), targets, missing=missing, pooled=False)
+            return replace(sample, targets=kept(targets, sample)) if family == "curves" else sample
         sample = as_sample(Table(table.values, names), targets, classes, missing=missing)
         return replace(sample, predictions=_named(sample.predictions, table.names))
     except ValueError as error:
@@ -302,6 +304,8 @@ def _is_row(rows: Rows, is_header: bool) -> int:
 
 def _can_be_header(rows: Rows, family: str) -> list[bool]:
     """The readings of the first line of predictions: as a header, as a row."""
+    if family == "curves":
+        return [rows.head is not None and not _falls(rows.head)]
     if rows.head is None or any(is_number(cell) and not cell.isdecimal() for cell in rows.head):
         return [False]
     if not all(map(is_number, rows.head)):
@@ -309,6 +313,14 @@ def _can_be_header(rows: Rows, family: str) -> list[bool]:
     if len(set(rows.head)) < len(rows.head):
         return [False]
     return [True, False] if family or _can_be_certain(rows.head) else [True]
+
+
+def _falls(cells: list[str]) -> bool:
+    """Whether cells are probabilities as those of a survival curve, which are no times."""
+    if not all(map(is_number, cells)):
+        return False
+    numbers = np.array([number(cell) for cell in cells])
+    return bool((numbers <= 1.0).all() and (np.diff(numbers) <= 0.0).all())
 
 
 def _can_be_certain(cells: list[str]) -> bool:
@@ -408,12 +420,27 @@ def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -
 
 
 def _of_numbers(table: Rows, family: str) -> Predictions:
-    """Predictions of numbers, ``"normal"`` or ``"members"`` of ensembles."""
+    """Predictions of numbers, ``"normal"`` or ``"members"`` of ensembles, or ``"curves"`` of survival."""
     if family == "members":
         return Ensemble(table.values)
+    if family == "curves":
+        return SurvivalCurve(_times_of(table), table.values)
     if table.values.shape[1] != 2:
         raise ValueError(f"{table.path}: got {table.values.shape[1]} columns, wanted 2: mean and standard deviation")
     return Normal(table.values[:, 0], table.values[:, 1])
+
+
+def _times_of(table: Rows) -> list[float]:
+    """Times in the names of columns, such as ``t=2.5`` or ``12 months``."""
+    wanted = (
+        "survival curves, a column for each time, which is in its name: of probabilities of no event up to it; name "
+        "these with --columns, or take --normal or --members"
+    )
+    found = [re.findall(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", name) for name in table.names or ()]
+    wrong = next((name for name, times in zip(table.names or (), found, strict=True) if len(times) != 1), None)
+    if table.names is None or wrong is not None:
+        raise ValueError(f"{table.path}: got {'no header' if wrong is None else repr(wrong)}, wanted {wanted}")
+    return [float(times[0]) for times in found]
 
 
 def check_columns(table: Rows) -> None:
@@ -435,7 +462,7 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
     """An error about arrays as one about files, with lines beside rows."""
     name, _, rest = message.partition(": ")
     rows = outcomes if name == "targets" and outcomes is not None else predictions
-    if name not in ("targets", "predictions", "probabilities", "mean", "scale", "members"):
+    if name not in ("targets", "predictions", "probabilities", "mean", "scale", "members", "times"):
         return message
     rest = re.sub(r"\bcolumn (\d+)", lambda found: f"column {int(found[1]) + 1}", rest)
 
@@ -449,6 +476,6 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
     rest = re.sub("need their family: .*", NUMBERS, rest)
     if outcomes is not None:
         rest = rest.replace("has its column", "has its column, or name those of predictions with --columns")
-    if name in ("mean", "scale"):
+    if name in ("mean", "scale", "times"):
         rest = f"{name}: {rest}"
     return f"{rows.path}: {rest}".replace('pass missing="drop"', "pass --missing drop")

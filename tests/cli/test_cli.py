@@ -802,6 +802,49 @@ def test_audit_takes_events_of_survival(cohort, capsys):
     )
 
 
+def test_audit_takes_survival_curves(cohort, tmp_path, capsys):
+    """In columns that are named after times, beside the outcomes or in a file of their own."""
+    table = np.genfromtxt(cohort[0], delimiter=",", names=True, encoding="utf-8")
+    grid, months, event = np.array([10.0, 22.5, 30.0, 45.0]), table["months"], table["event"]
+    curves = np.round(np.exp(-np.outer(table["mean"], grid) / 1000.0), 6)
+    lines = np.column_stack([curves, months, event])
+    path, outcomes, events = (str(tmp_path / f"{name}.csv") for name in ("curves", "months", "event"))
+    header = "S(10),S(22.5),t = 30,45 months,until,died"
+    np.savetxt(path, lines, fmt="%.9g", delimiter=",", header=header, comments="")
+    common = "--event-column", "died", "--n-resamples", "9", "--seed", "1"
+    status, out, err = command(capsys, "audit", path, "--outcome-column", "until", *common, "--format", "json")
+    assert (status, err) == (0, "")
+    expected = ct.audit(ct.predictions.SurvivalCurve(grid, curves), ct.Censored(months, event), n_resamples=9, rng=1)
+    assert json.loads(out) == json.loads(json.dumps(expected.to_dict()))
+    np.savetxt(path, curves, fmt="%.9g", delimiter=",", header="10,22.5,30,45", comments="")
+    np.savetxt(outcomes, months, fmt="%.9g")
+    np.savetxt(events, event, fmt="%g", header="died", comments="")
+    arguments = "audit", path, outcomes, "--features", events, *common
+    status, apart, err = command(capsys, *arguments, "--format", "json")
+    assert (status, err, json.loads(apart)) == (0, "", json.loads(out))
+    (tmp_path / "months.csv").write_text("until\nNA\n" + "".join(f"{one}\n" for one in months[1:]))
+    assert "59 times, of which" in " ".join(command(capsys, *arguments, "--missing", "drop")[1].split())
+
+
+@pytest.mark.parametrize(
+    ("head", "first", "message"),
+    [
+        ("age,2,3\n", "0.9,0.5,0.2", "p.csv: got 'age', wanted survival curves, a column for each time"),
+        ("1,2,2 to 3\n", "0.9,0.5,0.2", "p.csv: got '2 to 3', wanted survival curves"),
+        ("", "0.9,0.5,0.2", "p.csv: got no header, wanted survival curves"),
+        ("9,2,3\n", "0.9,0.5,0.2", "p.csv: times: got 9 and then 2, wanted increasing numbers"),
+        ("1,2,3\n", "0.5,0.7,0.2", "p.csv: got 0.5 and then 0.7 at row 0 (line 2), wanted curves that do not rise"),
+    ],
+)
+def test_what_is_no_survival_curve_is_said(head, first, message, tmp_path, capsys):
+    (tmp_path / "p.csv").write_text(f"{head}{first}\n0.8,0.4,0.1\n")
+    (tmp_path / "y.csv").write_text("time\n1.5\n2.5\n")
+    (tmp_path / "e.csv").write_text("event\n1\n0\n")
+    p, y, e = (str(tmp_path / f"{name}.csv") for name in "pye")
+    status, _, err = command(capsys, "audit", p, y, "--features", e, "--event-column", "event")
+    assert (status, message in " ".join(err.split())) == (2, True), err
+
+
 @pytest.mark.parametrize("head", ["", "a b\n"])
 def test_errors_in_columns_separated_by_blanks_name_the_line(head, tmp_path, capsys):
     (tmp_path / "p.txt").write_text(f"{head}0.2 0.8\n0.3 x\n0.5 0.5\n")
