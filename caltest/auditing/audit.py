@@ -245,9 +245,10 @@ def audit(
         (n,) numbers, dates, or text as in ISO 8601, by which the rows are ordered. Those of the same time stay in the
         order that they have, which must not depend on their outcomes.
     field
-        Adds what readers of a field expect: ``"clinical"``, the measures of ``fields.clinical.validate`` and a decision
-        curve; ``"weather"``, the rank histogram of an ``Ensemble``; ``"bayesian"``, ranks among posterior draws;
-        ``"survival"``, which ``ct.Censored`` targets have anyway, risks at the median time, D- and A-calibration.
+        Adds what readers of a field expect: ``"clinical"``, the measures of ``fields.clinical.validate``, O:E of the
+        groups and a decision curve; ``"weather"``, the rank histogram of an ``Ensemble``; ``"bayesian"``, ranks among
+        posterior draws; ``"survival"``, which ``ct.Censored`` targets have anyway, risks at the median time, D- and
+        A-calibration.
     n_resamples
         Redraws of each test.
     title

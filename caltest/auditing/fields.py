@@ -1,7 +1,8 @@
 """What an audit says beside its sections to readers of one field."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,32 +12,44 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import format_pvalue
 from caltest.auditing.pictures import drawn
 from caltest.auditing.sections import LEVEL, Data, Make, Section
+from caltest.estimators.classical.base import probability_of_event
 from caltest.predictions import Ensemble
 
 
 def of_clinic(data: Data, result: CalibrationTestResult) -> Section:
-    """The measures of TRIPOD+AI and the decision curve."""
+    """The measures of TRIPOD+AI, O:E ratios of groups that are given, and the decision curve."""
     from caltest.fields import clinical
 
-    law, y = data.sample.predictions.finite, np.asarray(data.sample.targets)
-    found = clinical.validate(*data.pair, **data.settings)
-    risks = np.unique(np.quantile(law.probabilities[:, 1], [0.5, 0.75, 0.9]).round(2)) if law is not None else ()
-    thresholds = [risk for risk in np.asarray(risks).tolist() if 0.0 < risk < 1.0]
-    facts = {"P-values": found.remarks()[0]}
-    words = "calibration curve of the predicted risks, with the band of calibrated models"
-    pictures = drawn(found.plot, words)
-    if thresholds and pictures:
-        decisions = clinical.decision_curve(*data.pair, thresholds, n_resamples=99, rng=data.seed)
-        facts["Decisions"] = decisions.verdict()
+    def measures() -> Section:
+        found = clinical.validate(*data.pair, **data.settings)
+        answer = (
+            f"{found.events} event{'' if found.events == 1 else 's'} occurred and {found.expected:.4g} were expected"
+        )
+        ratio = next((one for one in found.rows if one.name == "O:E ratio"), None)
+        if ratio is not None and ratio.interval is not None:
+            answer += f", O:E {ratio.value:.3g} ({ratio.interval.low:.3g} to {ratio.interval.high:.3g})"
+        words = "calibration curve of the predicted risks, with the band of calibrated models"
+        facts = {"P-values": found.remarks()[0]}
+        return Section(f"{answer}.", facts, tuple(map(tuple, found.table())), pictures=drawn(found.plot, words))
+
+    def decisions() -> Section:
+        risks = np.asarray(probability_of_event(data.sample.predictions, "clinical.decision_curve"))
+        places = np.unique(np.quantile(risks, [0.5, 0.75, 0.9]).round(2))
+        places = places[(places > 0.0) & (places < 1.0)]
+        if not places.size:
+            raise ValueError("there is no threshold to take, as most risks are 0 or 1 when rounded to 0.01")
+        found = clinical.decision_curve(*data.pair, places, n_resamples=99, rng=data.seed)
         words = "decision curve: net benefit of treating by predicted risk, and what recalibration would add"
-        pictures += drawn(decisions.plot, words)
-    ratio = found.row("O:E ratio")
-    assert ratio.interval is not None
-    answer = (
-        f"{int(y.sum())} events occurred and {found.expected:.4g} were expected, O:E {ratio.value:.3g} "
-        f"({ratio.interval.low:.3g} to {ratio.interval.high:.3g})."
-    )
-    return Section(answer, facts, tuple(map(tuple, found.table())), pictures=pictures)
+        return Section(found.verdict(), pictures=drawn(found.plot, words))
+
+    def groups() -> Section:
+        if isinstance(data.groups, str):
+            raise ValueError(data.groups)
+        found = clinical.validate_by_group(*data.pair, data.groups)
+        return Section(found.verdict(), pictures=drawn(found.plot, "O:E ratios of groups, with intervals"))
+
+    parts = {"Measures": measures, "Decisions": decisions}
+    return _joined(parts if data.groups is None else parts | {"Groups": groups})
 
 
 def of_forecasts(data: Data, result: CalibrationTestResult) -> Section:
@@ -67,17 +80,51 @@ def of_survival(data: Data, result: CalibrationTestResult) -> Section:
     if data.survival is None:
         raise TypeError("targets: got no ct.Censored, wanted ct.Censored(time, event)")
     laws, targets = data.survival
-    time = float(np.median(np.asarray(targets.time)))
-    at = min(time, laws.longest)
+    at = min(float(np.median(np.asarray(targets.time))), laws.longest)
     groups = max(2, min(10, int(np.count_nonzero(targets.event)) // 20))
-    observed = fields.one_calibration(laws, targets, at, n_groups=groups, **data.settings)
-    section = _of_result(observed, "the risks in groups", "observed and predicted risks in groups")
-    for name, test in (("D-calibration", fields.d_calibration), ("A-calibration", fields.a_calibration)):
+
+    def in_groups() -> Section:
+        found = fields.one_calibration(laws, targets, at, n_groups=groups, **data.settings)
+        section = _of_result(found, "the risks in groups", "observed and predicted risks in groups")
+        return replace(section, answer=f"At {at:.3g}, the median time: {section.answer[0].lower()}{section.answer[1:]}")
+
+    def in_bins(test: Callable[..., Any], kinds: Sequence[str]) -> Section:
         found = test(laws, targets, **data.settings)
-        exact = f"p {format_pvalue(found.pvalue)} (exact)" if name[0] == "D" else ""
-        approximate = f"p {format_pvalue(found.approximate)} (as published)"
-        section = replace(section, facts={**section.facts, name: ", ".join(filter(None, (exact, approximate)))})
-    return replace(section, answer=f"At {at:.3g}, the median time: {section.answer[0].lower()}{section.answer[1:]}")
+        pvalues = {"exact": found.pvalue, "as published": found.approximate}
+        words = ", ".join(f"p {format_pvalue(pvalues[kind])} ({kind})" for kind in kinds)
+        section = _of_result(found, found.method, f"{found.method}: shares of times in bins of F(time)")
+        return replace(section, answer=words, facts={}, rejected=section.rejected if "exact" in kinds else "")
+
+    return _joined(
+        {
+            "One-calibration": in_groups,
+            "D-calibration": partial(in_bins, fields.d_calibration, ["exact", "as published"]),
+            "A-calibration": partial(in_bins, fields.a_calibration, ["as published"]),
+        }
+    )
+
+
+def _joined(parts: Mapping[str, Callable[[], Section]]) -> Section:
+    """The first part that can be computed, with the answers of the others, or why there is none, as facts.
+
+    ``ValueError`` if there is none.
+    """
+    found: dict[str, Section] = {}
+    facts: dict[str, str] = {}
+    for name, make in parts.items():
+        try:
+            found[name] = make()
+            facts[name] = found[name].answer
+        except (ValueError, TypeError, MemoryError) as error:
+            facts[name] = f"not computed: {error}"
+    if not found:
+        raise ValueError("; ".join(f"{name} {why}" for name, why in facts.items()))
+    first = next(iter(found))
+    answer = facts.pop(first)
+    pictures = tuple(picture for one in found.values() for picture in one.pictures)
+    if first != next(iter(parts)):
+        answer = f"{first}: {answer}."
+    return replace(found[first], answer=answer, facts={**found[first].facts, **facts}, pictures=pictures)
 
 
 def _members(data: Data) -> Array:
@@ -96,7 +143,8 @@ def _of_result(found: Any, looked_at: str, words: str, draw: Callable[..., Any] 
     """The verdict, the table and the picture of a result, and what it looked at if that is rejected."""
     pictures = drawn(found.plot if draw is None else draw, words)
     facts = {"P-values": "; ".join(found.remarks())} if found.remarks() else {}
-    verdict, why = found.verdict(), getattr(found, "why", lambda: None)()
+    why = getattr(found, "why", lambda: None)()
+    verdict = found.verdict()
     answer = f"{verdict[0].upper()}{verdict[1:]}{'' if why is None else ': ' + why}."
     rejected = f"by {looked_at}" if found.pvalue <= LEVEL else ""
     return Section(answer, facts, tuple(map(tuple, found.table())), rejected=rejected, pictures=pictures)

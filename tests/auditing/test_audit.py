@@ -478,6 +478,45 @@ def test_censored_times():
     assert ct.audit([0.2, 0.4], [0, 1], field="survival", n_resamples=9).models[0].sections["survival"].failed
 
 
+def test_parts_of_a_field_stand_without_the_others(monkeypatch):
+    """The first one that can be computed leads; if none can, all reasons are said."""
+    rng = np.random.default_rng(1)
+    laws, times = ct.LogNormal(np.zeros(60), 1.0), rng.exponential(1.0, 60) + 0.1
+    alike = ct.audit(laws, ct.Censored(times, np.arange(60) % 3 > 0), n_resamples=19, rng=1)
+    section = alike.models[0].sections["survival"]
+    assert section.answer.startswith("D-calibration: p ")
+    assert "all risks are the same" in section.facts["One-calibration"]
+    assert len(section.rows) == 11
+    assert section.facts["A-calibration"].endswith(" (as published)")
+    long = ct.audit(laws, ct.Censored(times * 1e4, np.zeros(60)), n_resamples=19, rng=1).models[0]
+    assert long.sections["survival"].rejected == "by D-calibration"
+    few = ct.audit(ct.LogNormal(np.zeros(8), 1.0), ct.Censored(0.2 * times[:8], np.zeros(8)), n_resamples=19, rng=1)
+    section = few.models[0].sections["survival"]
+    assert "wanted at least 5; take calibration_test" in section.facts["A-calibration"]
+    assert not section.failed
+    fails = {name: lambda *_, **__: exec("raise ValueError('no')") for name in ("d_calibration", "a_calibration")}
+    for name, failing in fails.items():
+        monkeypatch.setattr(ct.fields, name, failing)
+    section = ct.audit(laws, ct.Censored(times, np.zeros(60)), n_resamples=19, rng=1).models[0].sections["survival"]
+    assert section.failed
+    assert all(f"{name}-calibration not computed: " in section.answer for name in ("One", "D", "A"))
+
+
+def test_clinical_groups_and_risks_without_odds():
+    p, y = calibrated(200)
+    y = np.where(np.arange(200) < 100, 0, y)
+    section = ct.audit(p, y, np.arange(200) < 100, field="clinical", n_resamples=19, rng=1)["model"].sections[
+        "clinical"
+    ]
+    assert section.facts["Groups"] == (
+        "reject calibration at the 5 % level in 1 of 2 groups: fewer events than predicted in True"
+    )
+    assert len(section.pictures) == 3
+    section = ct.audit(np.zeros(60), np.zeros(60), field="clinical", n_resamples=19)["model"].sections["clinical"]
+    assert section.answer == "0 events occurred and 0 were expected."
+    assert "there is no threshold to take" in section.facts["Decisions"]
+
+
 def test_bad_input():
     p, y = calibrated(50)
     for wrong, message in (

@@ -140,4 +140,4 @@ class SurvivalCalibration(Stored):
 
 def _cells(one: SurvivalGroup) -> list[str]:
     interval = "" if one.interval is None else f" ({one.interval.low:.3g} to {one.interval.high:.3g})"
-    return [one.name, str(one.n), str(one.events), f"{one.predicted:.3g}", f"{one.observed:.3g}{interval}"]
+    return [one.name, str(one.n), str(one.events), f"{one.predicted:.3g}", f"{round(one.observed, 12):.3g}{interval}"]
