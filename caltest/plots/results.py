@@ -167,7 +167,7 @@ def clinical_curve(
 def decision_curve(
     result: DecisionCurve, *, ax: "Axes | None" = None, label: str | None = None, color: str | None = None
 ) -> "Axes":
-    """Net benefit over the threshold, beside treating everyone or nobody, and that of recalibrated risks.
+    """Net benefit over the threshold with intervals, beside treating everyone or nobody, and of recalibrated risks.
 
     Parameters
     ----------
@@ -202,6 +202,8 @@ def decision_curve(
         line["label"] += f", {p}"
     ax.plot(x, better, color=shade, linestyle=":", label=name)
     ax.plot(x, model, marker=style.marker, markersize=4, **line)
+    ends = [[1000 * end for end in one.interval.ends] for one in result.rows]
+    ax.vlines(x, *zip(*ends, strict=True), color=line["color"], linewidth=0.8)
     low = min(0.0, *model, *better)
     ax.set_ylim(low - 5.0, None)
     ax.locator_params(axis="x", nbins=6)

@@ -14,8 +14,9 @@ from scipy.special import expit
 import caltest as ct
 from caltest.fields import clinical
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, logistic_fits, spline_basis
+from caltest.fields.clinical.decisions import _interval
 from caltest.fields.clinical.sample_size import _newcombe_size
-from caltest.fields.clinical.validation import _notes_of_rounding, _too_few, interval_of_concordance
+from caltest.fields.clinical.validation import _notes_of_rounding, interval_of_concordance, too_few
 
 
 def data(n=600, seed=3, wrong=lambda p: 1.3 * p + 0.03):
@@ -321,6 +322,68 @@ def test_net_benefit_by_its_definition():
         assert one.loss == pytest.approx(one.recalibrated - one.model)
 
 
+@pytest.mark.parametrize(("right", "wrong", "n"), [(7, 12, 60), (0, 3, 40), (4, 0, 40), (30, 20, 50), (2, 2, 4)])
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.7])
+def test_intervals_of_net_benefits_end_where_the_score_test_rejects(right, wrong, n, threshold):
+    """With probabilities of largest likelihood that are searched for."""
+    odds = threshold / (1 - threshold)
+    treated = np.arange(n) < right + wrong
+    found = _interval(treated.astype(float), (np.arange(n) < right).astype(int), threshold, 0.95)
+    assert found.estimate == pytest.approx((right - odds * wrong) / n)
+
+    def score(b):
+        q = np.linspace(max(0.0, -b / odds), (1 - b) / (1 + odds), 200_002)[1:-1]
+        likelihood = special.xlogy(right, b + odds * q) + special.xlogy(wrong, q)
+        likelihood += special.xlogy(n - right - wrong, np.maximum(1 - b - (1 + odds) * q, 0.0))
+        best = q[likelihood.argmax()]
+        return (found.estimate - b) / np.sqrt((b + odds * best + odds**2 * best - b**2) / n)
+
+    for end, limit, sign in ((found.low, -odds, 1.0), (found.high, 1.0, -1.0)):
+        if end != limit:
+            assert sign * score(end) == pytest.approx(stats.norm.ppf(0.975), rel=2e-3)
+            assert sign * score(0.99 * end + 0.01 * limit) > stats.norm.ppf(0.975)
+
+
+def test_intervals_of_net_benefits_hold_where_hardly_anyone_is_treated():
+    """Cases are treated with probabilities 0.004 and 0.03, with and without the event; Wald's holds in 55 %."""
+    rng, holds = np.random.default_rng(3), 0
+    for right, wrong, _ in rng.multinomial(200, [0.004, 0.03, 0.966], size=400):
+        y = np.arange(200) < right
+        found = _interval((np.arange(200) < right + wrong).astype(float), y.astype(int), 0.1, 0.95)
+        holds += not found.excludes(0.004 - 0.03 / 9)
+    assert holds >= stats.binom.ppf(0.001, 400, 0.95)
+    nobody = _interval(np.zeros(50), np.zeros(50), 0.1, 0.95)
+    assert nobody.ends == pytest.approx((-_z2() / (50 + _z2()) / 9, _z2() / (50 + _z2())))
+
+
+def _z2():
+    return stats.norm.ppf(0.975) ** 2
+
+
+def test_intervals_of_losses():
+    """They hold the loss by the true risks, end near 0 for calibrated ones, and are left out for few events."""
+    thresholds, holds = [0.1, 0.2, 0.4], 0
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        p = rng.beta(1, 4, 400)
+        truth = expit(0.6 * special.logit(p))
+        found = clinical.decision_curve(p, rng.random(400) < truth, thresholds, n_resamples=99, rng=rng)
+        for row, t in zip(found.rows, thresholds, strict=True):
+            lost = np.abs(truth - t) * ((truth >= t) != (p >= t)) / (1 - t)
+            holds += not row.loss_interval.excludes(lost.mean())
+            assert not row.loss_interval.excludes(row.loss)
+    assert holds >= stats.binom.ppf(0.001, 60, 0.95)
+    p, y = data(20_000, wrong=lambda p: p)
+    calm = clinical.decision_curve(p, y, [0.1, 0.3], n_resamples=19, rng=1)
+    assert all(row.loss_interval.low <= 0.0 and row.loss_interval.high < 0.004 for row in calm.rows)
+    p, y = data(4000, wrong=lambda p: 3.0 * p)
+    found = clinical.decision_curve(p, y, [0.2], n_resamples=99, rng=1).rows[0]
+    assert 0.02 < found.loss_interval.low < found.loss < found.loss_interval.high
+    few = clinical.decision_curve(p[:9], y[:9], [0.2], n_resamples=19, rng=1)
+    assert few.rows[0].loss_interval is None
+    assert few.notes[0].startswith("no intervals of losses: ")
+
+
 def test_miscalibration_that_costs_is_found_and_calibration_is_not():
     p, y = data(2000, wrong=lambda p: 3.0 * p)
     found = clinical.decision_curve(p, y, n_resamples=99, rng=1)
@@ -467,9 +530,9 @@ def test_cautions_begin_at_the_numbers_that_they_name():
         y = (np.arange(20) * 7 % 20 < n_events).astype(int)
         assert interval_of_concordance(ranks, y, 0.6, 0.95).method.startswith(method)
     happened = np.arange(11) % 2
-    assert not _too_few(np.full(10, 0.5), happened[:10])
-    assert "4 with the event and 5 without, 4.5 and 4.5 expected" in _too_few(np.full(9, 0.5), happened[:9])
-    assert "5 with the event and 6 without, 4.4 and 6.6 expected" in _too_few(np.full(11, 0.4), happened)
+    assert not too_few(np.full(10, 0.5), happened[:10])
+    assert "4 with the event and 5 without, 4.5 and 4.5 expected" in too_few(np.full(9, 0.5), happened[:9])
+    assert "5 with the event and 6 without, 4.4 and 6.6 expected" in too_few(np.full(11, 0.4), happened)
     # A quarter of a step of 0.01 is 2 % of a mean of 0.125.
     assert "multiples of 0.01, which moves them by 2 %" in _notes_of_rounding(np.array([0.12, 0.13]))[0]
     assert not _notes_of_rounding(np.array([0.13, 0.13]))

@@ -1,7 +1,8 @@
 """How often clinical validation rejects calibrated risks, and how often its intervals hold, for common and rare events.
 
 ``python -m tests.statistical.clinical_coverage`` prints the first tables of ``docs/validity.md``, a few minutes, and
-``python -m tests.statistical.clinical_coverage rare`` that of all measures for an event rate of 1 %, 20 minutes.
+``python -m tests.statistical.clinical_coverage rare`` that of all measures for an event rate of 1 %, 20 minutes;
+``python -m tests.statistical.clinical_coverage decisions`` those of intervals of net benefits and losses, 10 minutes.
 """
 
 import sys
@@ -62,8 +63,45 @@ def covered(n, setting, wrong, sets=SETS):
     ]
 
 
+DECISIONS = (("net benefit", 200, 1000, 19), ("net benefit", 20_000, 400, 19))
+DECISIONS += (("loss", 200, 100, 19), ("loss", 500, 200, 999), ("loss", 2000, 100, 499), ("loss", 20_000, 40, 199))
+"""What intervals are for, how many risks Beta(1, 99) there are, data sets, and redraws."""
+
+THRESHOLDS = (0.005, 0.01, 0.02, 0.05)
+
+
+def decisions_covered(what, n, wrong, sets, n_resamples):
+    """Whether intervals hold net benefits of the population, or losses by the true risks, (sets that have some, m)."""
+    many = np.random.default_rng(1).beta(*SETTINGS["Beta(1, 99)"], 10**6)
+    risks, holds = truth(many, wrong), []
+    population = [((many >= t) * (risks - (1.0 - risks) * t / (1.0 - t))).mean() for t in THRESHOLDS]
+    for seed in range(sets):
+        rng = np.random.default_rng([19, n, seed])
+        p = np.clip(rng.beta(*SETTINGS["Beta(1, 99)"], n), 1e-6, 1.0 - 1e-6)
+        risk = truth(p, wrong)
+        found = clinical.decision_curve(p, rng.random(n) < risk, THRESHOLDS, n_resamples=n_resamples, rng=rng).rows
+        lost = [(np.abs(risk - t) * ((risk >= t) != (p >= t))).mean() / (1.0 - t) for t in THRESHOLDS]
+        right = population if what == "net benefit" else lost
+        intervals = [one.interval if what == "net benefit" else one.loss_interval for one in found]
+        if intervals[0] is not None:
+            holds.append([not one.excludes(value) for one, value in zip(intervals, right, strict=True)])
+    return holds
+
+
+def print_decisions():
+    """Shares for net benefits and for losses, in percent."""
+    for what, n, sets, n_resamples in DECISIONS:
+        for wrong in WRONG:
+            holds = decisions_covered(what, n, wrong, sets, n_resamples)
+            shares = [f"{100.0 * one:.1f}" for one in np.mean(holds, axis=0)] if holds else [""] * len(THRESHOLDS)
+            print("|", what, "|", n, "|", wrong, "|", len(holds), "of", sets, "|", " | ".join(shares), "|", flush=True)
+
+
 def main(which=None):
     """Print the tables."""
+    if which == "decisions":
+        print_decisions()
+        return
     if which == "rare":
         for n, sets in RARE.items():
             holds, small = covered(n, "Beta(1, 99)", "calibrated", sets)

@@ -5,21 +5,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, resampling_pvalue, seed_of
 from caltest._results.report import at_level, decision, format_pvalue, pvalue_phrase
 from caltest._results.tables import Page, Table
-from caltest._results.values import Stored
-from caltest._validation import increasing_numbers, whole_number
+from caltest._results.values import ConfidenceInterval, Stored
+from caltest._validation import fraction, increasing_numbers, whole_number
 from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.fields.clinical.curves import SplineCurve
-from caltest.fields.clinical.validation import redrawn
+from caltest.fields.clinical.validation import redrawn, too_few
 from caltest.predictions import Bernoulli
 from caltest.predictions.convert import as_sample
 
 THRESHOLDS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
-LEVEL = 0.95
-"""Of the range of calibrated models."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,15 @@ class NetBenefit:
         Risk from which on patients are treated.
     model, treat_all
         Net benefit of treating those whose predicted risk reaches it, and of treating everyone; that of nobody is 0.
+    interval
+        Of the net benefit of the model.
     recalibrated, loss
         That of the risks that the calibration curve gives instead of the predicted ones, and by how much it is more
         than that of the model: what miscalibration costs.
+    loss_interval
+        Of the loss by the true risks; None for few events.
     usual_loss
-        Up to which loss 95 % of calibrated models are, for which it is due to the fit of the curve.
+        Up to which loss calibrated models are, with the level of intervals; it is due to the fit of the curve there.
 
     Examples
     --------
@@ -49,9 +52,11 @@ class NetBenefit:
     name: str
     threshold: float
     model: float
+    interval: ConfidenceInterval
     treat_all: float
     recalibrated: float
     loss: float
+    loss_interval: ConfidenceInterval | None
     usual_loss: float
 
 
@@ -80,10 +85,12 @@ class DecisionCurve(Stored):
     events: int
     n_resamples: int
     seed: int
+    confidence_level: float
+    notes: tuple[str, ...] = ()
     event: str = ""
 
     picture = "decision_curve"
-    citations = ("calster2019", "dwass1957", "vickers2006")
+    citations = ("calster2019", "dwass1957", "tango1998", "vickers2006")
 
     def __repr__(self) -> str:
         return f"<decision curve: {len(self.rows)} thresholds, {pvalue_phrase(self.pvalue)}, n = {self.n}>"
@@ -116,12 +123,13 @@ class DecisionCurve(Stored):
         )
 
     def table(self) -> Table:
-        header = ["treat from a risk of", "model", "treat all", "recalibrated", "loss", "95 % of calibrated models"]
-        rows = [header]
+        level = f"{100 * self.confidence_level:g} %"
+        header = ["treat from a risk of", f"model ({level} interval)", "treat all", "recalibrated"]
+        rows = [[*header, f"loss ({level} interval)", f"{level} of calibrated models"]]
         for one in self.rows:
-            numbers = one.model, one.treat_all, one.recalibrated, one.loss
-            per_1000 = [f"{1000 * value:.1f}" for value in numbers]
-            rows.append([one.name, *per_1000, f"up to {1000 * one.usual_loss:.1f}"])
+            model, loss = _per_1000(one.model, one.interval), _per_1000(one.loss, one.loss_interval)
+            others = [_per_1000(value) for value in (one.treat_all, one.recalibrated)]
+            rows.append([one.name, model, *others, loss, f"up to {_per_1000(one.usual_loss)}"])
         return rows
 
     def remarks(self) -> list[str]:
@@ -138,7 +146,12 @@ class DecisionCurve(Stored):
             "Events": f"{self.events} of {self.n}",
         }
         what = {"Null": f"outcomes redrawn from the risks, {self.n_resamples} draws", "Reproduce": f"rng={self.seed}"}
-        return self._page("Decision curve", found, what)
+        return self._page("Decision curve", found, what, notes=self.notes)
+
+
+def _per_1000(value: float, interval: ConfidenceInterval | None = None) -> str:
+    ends = "" if interval is None else f" ({1000 * interval.low:.1f} to {1000 * interval.high:.1f})"
+    return f"{1000 * value:.1f}{ends}"
 
 
 @own_errstate
@@ -147,6 +160,7 @@ def decision_curve(
     targets: ArrayLike,
     thresholds: ArrayLike = THRESHOLDS,
     *,
+    confidence_level: float = 0.95,
     n_resamples: int = 999,
     classes: Sequence[Any] | None = None,
     rng: Any = None,
@@ -162,6 +176,8 @@ def decision_curve(
         As in ``validate``.
     thresholds
         Increasing risks between 0 and 1.
+    confidence_level
+        Of intervals, and of the range of calibrated models.
 
     Raises
     ------
@@ -177,7 +193,15 @@ def decision_curve(
     compare it with ``usual_loss``. The p-value compares the largest loss, in standard deviations, with redraws of the
     outcomes, and is exact. Time O(n B).
 
-    Sources: Vickers and Elkin 2006; Van Calster et al. 2019.
+    The interval of a net benefit is the score interval for ``P(treated, event) - P(treated, no event) t / (1 - t)`` in
+    cases like these: all b for which ``|NB - b|`` is at most z standard deviations of NB, with those two probabilities
+    estimated given b. It is asymptotic, but does not collapse where few are treated. The loss by true risks c_i is the
+    mean of ``|c_i - t| / (1 - t)`` over cases that these treat otherwise than the predicted ones. Its interval, for
+    these predicted risks, goes from the smallest to the largest loss by curves of the same kind, fitted to B redraws of
+    the outcomes from the fitted curve, that a likelihood ratio test does not reject, all coefficients at once: it is
+    asymptotic, conservative, and left out for fewer than 5 events, or cases without, seen or expected.
+
+    Sources: Vickers and Elkin 2006; Van Calster et al. 2019; Tango 1998 for score intervals.
 
     Examples
     --------
@@ -193,10 +217,10 @@ def decision_curve(
     number = whole_number("n_resamples", n_resamples, 19)
     if places[0] <= 0.0 or places[-1] >= 1.0:
         raise ValueError(f"thresholds: got {places.tolist()}, wanted risks between 0 and 1")
-    sample = as_sample(predictions, targets, classes)
+    level, sample = fraction("confidence_level", confidence_level), as_sample(predictions, targets, classes)
     p, y = probability_of_event(sample.predictions, "clinical.decision_curve"), np.asarray(sample.targets)
-    events, seed = int(y.sum()), seed_of(rng)
-    curve = SplineCurve.of(p, p[:1])
+    seed = seed_of(rng)
+    curve = SplineCurve.of(p, places)
     by_model = [_treated(p[None], t) for t in places]
 
     def losses(outcomes: Array) -> tuple[FloatArray, FloatArray]:
@@ -211,16 +235,39 @@ def decision_curve(
     together = np.vstack([observed, null])
     spread = np.maximum(together.std(axis=0), 1e-12)
     largest = ((together - together.mean(axis=0)) / spread).max(axis=1)
-    ends = np.quantile(null, LEVEL, axis=0, method="higher")
+    ends = np.quantile(null, level, axis=0, method="higher")
+    reason = too_few(p, y)
+    of_losses: list[ConfidenceInterval | None] = [None] * places.size
+    if not reason:
+        of_losses = [*_loss_intervals(p, y, places, observed, number, level, np.random.default_rng(seed).spawn(1)[0])]
     everyone = [_benefit(np.ones((1, y.size)), y[None], t)[0] for t in places]
     rows = tuple(
         NetBenefit(
-            f"{100 * t:g} %", float(t), float(better - loss), float(all_), float(better), float(loss), float(end)
+            name=f"{100 * t:g} %",
+            threshold=float(t),
+            model=float(better - loss),
+            interval=_interval(treated[0], y, float(t), level),
+            treat_all=float(all_),
+            recalibrated=float(better),
+            loss=float(loss),
+            loss_interval=interval,
+            usual_loss=float(end),
         )
-        for t, better, loss, all_, end in zip(places, recalibrated, observed, everyone, ends, strict=True)
+        for t, treated, better, all_, loss, interval, end in zip(
+            places, by_model, recalibrated, everyone, observed, of_losses, ends, strict=True
+        )
     )
-    pvalue = resampling_pvalue(float(largest[0]), largest[1:])
-    return DecisionCurve(rows, pvalue, int(y.size), events, number, seed, name_of_event(sample.predictions))
+    return DecisionCurve(
+        rows=rows,
+        pvalue=resampling_pvalue(float(largest[0]), largest[1:]),
+        n=int(y.size),
+        events=int(y.sum()),
+        n_resamples=number,
+        seed=seed,
+        confidence_level=level,
+        notes=(f"no intervals of losses: {reason}",) if reason else (),
+        event=name_of_event(sample.predictions),
+    )
 
 
 def _treated(risks: FloatArray, threshold: float) -> FloatArray:
@@ -230,3 +277,78 @@ def _treated(risks: FloatArray, threshold: float) -> FloatArray:
 def _benefit(treated: FloatArray, outcomes: Array, threshold: float) -> FloatArray:
     """Of decisions (1 or B, n) for outcomes (B, n)."""
     return np.asarray((treated * (outcomes - (1.0 - outcomes) * threshold / (1.0 - threshold))).mean(axis=1))
+
+
+def _interval(treated: FloatArray, y: Array, threshold: float, level: float) -> ConfidenceInterval:
+    """The score interval of the net benefit, from the cases treated with and without event, and the others."""
+    n, odds = y.size, threshold / (1.0 - threshold)
+    right, wrong = float(treated @ y), float(treated @ (1.0 - y))
+    estimate = (right - odds * wrong) / n
+    z = float(scipy.special.ndtri((1.0 + level) / 2.0))
+
+    def excess(b: float) -> float:
+        variance = _variance(b, right, wrong, n - right - wrong, odds)
+        return (estimate - b) ** 2 - z**2 * variance / n
+
+    # Where all or none are treated and have the event or none, the estimate is a solution itself, beside the limit.
+    step = 1e-9 / n
+    low = -odds if estimate - step <= -odds else float(scipy.optimize.brentq(excess, -odds, estimate - step))
+    high = 1.0 if estimate + step >= 1.0 else float(scipy.optimize.brentq(excess, estimate + step, 1.0))
+    return ConfidenceInterval(low, high, level, "score interval of two probabilities", estimate)
+
+
+def _variance(b: float, right: float, wrong: float, rest: float, odds: float) -> float:
+    """Of ``1{right} - odds 1{wrong}``, by the probabilities of largest likelihood for which its mean is b.
+
+    That of being treated without event, q, solves a quadratic equation; that of being treated with one is
+    ``b + odds q``.
+    """
+    a = odds * (1.0 + odds) * (right + wrong + rest)
+    linear = odds * (1.0 - b) * (right + wrong) - b * (1.0 + odds) * (wrong + rest)
+    root = np.sqrt(max(linear**2 + 4.0 * a * wrong * b * (1.0 - b), 0.0))
+    q = min(max((linear + root) / (2.0 * a), 0.0, -b / odds), (1.0 - b) / (1.0 + odds))
+    return float(max(b + odds * q + odds**2 * q - b**2, 0.0))
+
+
+def _loss_intervals(
+    p: FloatArray,
+    y: Array,
+    places: FloatArray,
+    observed: FloatArray,
+    number: int,
+    level: float,
+    rng: np.random.Generator,
+) -> list[ConfidenceInterval]:
+    """From the smallest to the largest loss by curves that the likelihood does not reject; estimates are inside."""
+    curve = SplineCurve.of(p, places)
+    fitted, _ = curve(p, y[None].astype(np.float64))
+    by_model = [_treated(p, t) for t in places]
+
+    def of(risks: FloatArray) -> FloatArray:
+        """The log likelihood, and the losses if these (B, n) are the true risks: (B, 1 + m)."""
+        given = np.clip(np.where(y == 1, risks, 1.0 - risks), 1e-12, 1.0)
+        gaps = [np.abs(risks - t) * (_treated(risks, t) != some) for t, some in zip(places, by_model, strict=True)]
+        lost = [gap.mean(axis=1) / (1.0 - t) for t, gap in zip(places, gaps, strict=True)]
+        return np.column_stack([np.log(given).sum(axis=1), *lost])
+
+    def of_outcomes(outcomes: Array) -> tuple[FloatArray, FloatArray]:
+        risks, line = curve(p, np.asarray(outcomes, dtype=np.float64))
+        return of(risks), line
+
+    values, lines = redrawn(Bernoulli(fitted[0]), of_outcomes, number, rng)
+    own, calibrated = of(fitted)[0], of(p[None])[0]
+    least = own[0] - float(scipy.special.chdtri(curve.design.shape[1], 1.0 - level)) / 2.0
+    kept = values[:, 0] >= least
+    # Without loss are calibrated risks, and curves that are at the threshold where the predictions are.
+    above = lines[kept] >= places
+    has_none = (above.any(axis=0) & ~above.all(axis=0)) | (calibrated[0] >= least)
+    losses = np.vstack([values[kept], own])[:, 1:]
+    low, high = (
+        np.minimum(np.where(has_none, 0.0, losses.min(axis=0)), observed),
+        np.maximum(losses.max(axis=0), observed),
+    )
+    method = "curves that the likelihood ratio does not reject"
+    return [
+        ConfidenceInterval(float(a), float(b), level, method, float(one))
+        for a, b, one in zip(low, high, observed, strict=True)
+    ]

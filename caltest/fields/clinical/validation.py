@@ -185,9 +185,9 @@ def validate(
         wrong = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0])
         _, others = redrawn(wrong, errors, number, np.random.default_rng(seed).spawn(1)[0])
     intervals, notes = _intervals(p, y, observed, level)
-    too_few = _too_few(p, y)
-    if too_few:
-        notes += (f"no intervals of ICI, E50, E90 and Emax: {too_few}",)
+    reason = too_few(p, y)
+    if reason:
+        notes += (f"no intervals of ICI, E50, E90 and Emax: {reason}",)
     else:
         intervals |= _intervals_of_errors(p, grid, line, others, level)
     exists = np.isfinite(null)
@@ -315,7 +315,7 @@ def _notes_of_existence(p: FloatArray, y: Array, exists: BoolArray) -> tuple[str
     )
 
 
-def _too_few(p: FloatArray, y: Array) -> str:
+def too_few(p: FloatArray, y: Array) -> str:
     """Why errors of curves have no intervals, if they have none: too little happened, or was expected.
 
     Where little is expected, many events are seen by chance only, and intervals for these would not hold.
