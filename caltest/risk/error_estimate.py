@@ -113,7 +113,8 @@ class CalibrationErrorEstimate(Stored):
         Observations, those that functions are fitted to and chosen with, those that the error is evaluated on, folds.
     squared_error, standard_error
         The estimate, negative values as they are, and its standard error from the variation of the observations held
-        out and of the functions of the folds (see ``estimate_calibration_error``).
+        out and of the functions of the folds, which knows neither the bias of the estimate nor the choice: for an
+        interval that covers take ``ct.risk.squared_error_interval`` (see ``estimate_calibration_error``).
     selections
         The choice of each problem: one, or one for each class.
 

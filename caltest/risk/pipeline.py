@@ -91,7 +91,9 @@ def estimate_calibration_error(
     then None. The standard error adds the variance of the mean of h(x, x) over the data held out, and the jackknife
     variance ``(K - 1) / K sum_f (e_f - e)**2`` of the estimates e_f of the functions of the folds, each of which leaves
     out one; it does not account for bias or for the choice. For binary outcomes with P(Y = 1 | p) = p**2 and uniform p,
-    1.96 of them to either side cover the error in 94 % of 150 simulations for n = 2000, and in 87 % for n = 500.
+    1.96 of them to either side cover the error in 94 % of 150 simulations for n = 2000, and in 87 % for n = 500; for
+    five classes and n = 1500 in 8 to 83 % of 12 simulations. Intervals that cover are those of
+    ``risk.squared_error_interval``.
 
     Where the risk of the selected function is not two standard errors below that of h = 0, the function of calibrated
     predictions, a note says so: with too few data the strongest regularisation is best, and the estimate is close to 0

@@ -44,9 +44,11 @@ class ECCE(BinaryStatistic):
     since the largest value of a walk in steps is below that of the motion, and its results have a note. 0, with the
     p-value 1, if all predictions are certain.
 
-    Time O(n log n), and O(n) for each redraw.
+    Time O(n log n), and O(n) for each redraw. The range times ``sqrt(sum_i p_i (1 - p_i)) / n`` is the cutoff
+    calibration error, the largest ``|mean of (y - p) 1{a < p <= b}|``.
 
-    Sources: Arrieta-Ibarra, Gujral, Tannen, Tygert and Xu 2022 for the statistics; Feller 1951 for the range.
+    Sources: Arrieta-Ibarra, Gujral, Tannen, Tygert and Xu 2022 for the statistics; Feller 1951 for the range;
+    Rossellini et al. 2025 for the cutoff calibration error.
 
     Examples
     --------
