@@ -10,7 +10,7 @@ import scipy
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, order_of, own_errstate
 from caltest._laws import law_of_count
 from caltest._results.report import at_level, decision, format_pvalue, listed, pvalue_phrase
-from caltest._results.tables import STANDS_OUT, Bar, Page, Table, TabularResult
+from caltest._results.tables import STANDS_OUT, Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, same_length
 from caltest._validation.groups import groups_of_any_size
@@ -59,7 +59,7 @@ class GroupValidation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ValidationByGroup(TabularResult, Stored):
+class ValidationByGroup(Stored):
     """What ``clinical.validate_by_group`` found. Printing it gives a table; ``plot()`` a forest plot of O:E.
 
     Attributes
