@@ -3,7 +3,8 @@
 ``estimate_calibration_error`` is the call; it chooses among error functions: ``BinnedErrorFunction``,
 ``DebiasedBinnedErrorFunction``, ``DirichletErrorFunction``, ``KroneckerRidgeErrorFunction``,
 ``TwoStepRidgeErrorFunction``. One of your own derives from ``ErrorFunction``; see its example.
-``squared_error_interval`` has less bias than any of them, and an interval.
+``squared_error_interval`` has less bias than any of them, and an interval; ``variational_error`` is for other powers
+of the error, and bounds them from below.
 """
 
 from caltest._basics import names as _names
@@ -17,5 +18,6 @@ from caltest.risk.functions import (
 )
 from caltest.risk.interval import squared_error_interval as squared_error_interval
 from caltest.risk.pipeline import estimate_calibration_error as estimate_calibration_error
+from caltest.risk.variational import variational_error as variational_error
 
 __all__ = _names.offered(globals())

@@ -102,14 +102,8 @@ def squared_error_interval(
     level, rank = fraction("confidence_level", confidence_level), whole_number("max_rank", max_rank, 1)
     data = CalibrationData.of(as_sample(predictions, targets, classes))
     at_least(len(data), FEWEST, "an interval for the squared error")
-    best, forms = np.inf, []
-    for gamma in GAMMAS:
-        spectrum, left = KernelSpectrum.of(data.points, gamma, rank)
-        shrunk = [spectrum.roots**2 / (spectrum.roots**2 + one * len(data)) for one in REGULARISATIONS]
-        losses = _losses(data.deviations, left, np.array(shrunk))
-        if losses.min() < best:
-            best, place = losses.min(), int(losses.argmin())
-            forms = [(left, one) for one in shrunk[place : place + 2]]
+    _, left, shrunk, place = best_smoother(data, rank)
+    forms = [(left, one) for one in shrunk[place : place + 2]]
     (smooth, *_), (estimate, variance, slope) = (_estimate(data, *one) for one in (forms[0], forms[-1]))
     variance += (estimate - smooth) ** 2
     z, seen = float(scipy.special.ndtri((1.0 + level) / 2.0)), max(0.0, estimate)
@@ -118,6 +112,23 @@ def squared_error_interval(
     high = max(0.0, estimate + z * (half + sqrt(variance + slope * seen + half**2)))
     check_finite(low, high)
     return ConfidenceInterval(low, high, level, "debiased quadratic form, normal limit", seen)
+
+
+def best_smoother(data: CalibrationData, rank: int) -> tuple[KernelSpectrum, FloatArray, FloatArray, int]:
+    """Of the kernels and regularisations (q) the one that predicts each D_i best from all others.
+
+    Spectrum, U (n, r), factors (q, r) of ``S = U diag(.) U'`` for all regularisations, and the place of the best one.
+    """
+    best, found = np.inf, None
+    for gamma in GAMMAS:
+        spectrum, left = KernelSpectrum.of(data.points, gamma, TOLERANCE, rank)
+        squares = spectrum.roots**2
+        shrunk = np.array([squares / (squares + one * len(data)) for one in REGULARISATIONS])
+        losses = _losses(data.deviations, left, shrunk)
+        if found is None or losses.min() < best:
+            best, found = losses.min(), (spectrum, left, shrunk, int(losses.argmin()))
+    assert found is not None
+    return found
 
 
 def _losses(deviations: FloatArray, left: FloatArray, shrunk: FloatArray) -> FloatArray:
