@@ -45,11 +45,11 @@ def calibration_test(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
+    clusters: Any = None,
     kernel: PairKernel | None = None,
     n_resamples: int = 999,
     weights: ArrayLike = None,
     features: Any = None,
-    clusters: Any = None,
     lag: int = 1,
     classes: Sequence[Any] | None = None,
     missing: Missing = "refuse",
@@ -77,6 +77,10 @@ def calibration_test(
         of vectors; ``ct.Censored(time, event)`` for times of which some are only known to be longer, of continuous
         predictions or ``caltest.predictions.SurvivalCurve`` ones. They are matched by position, or by the index where
         predictions and targets are pandas objects with the same labels in another order; the result says so.
+    clusters
+        Labels of patients, sites, days, within which outcomes may depend on each other in any way, (n,); or two labels
+        of each row. The test is then ``ClusterSKCETest``, which is for many clusters and not exact, and intervals are
+        those of dependent outcomes; without weights and features.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
         By default kernels are that of the family, ``default_kernel()`` of the predictions, and others: with the median
@@ -96,10 +100,6 @@ def calibration_test(
         with the prediction, or on two of up to 20 features together (``result.components``). ``result.features`` says
         which of them carry the evidence, ``find_slices`` where. With a ``kernel`` the test is
         ``MonteCarloTest(estimators.FeatureSKCE(kernel, features))``.
-    clusters
-        Labels of patients, sites, days, within which outcomes may depend on each other in any way, (n,); or two labels
-        of each row. The test is then ``ClusterSKCETest``, which is for many clusters and not exact, and intervals are
-        those of dependent outcomes; without weights and features.
     lag
         h for forecasts of h steps ahead in the order of time, whose outcomes overlap: rows less than h apart may depend
         on each other. Each of the h sets of rows that are h apart is tested, and h times the smallest p-value bounds

@@ -181,7 +181,7 @@ def calls_and_methods():
     yield from calls()
     for name, thing in PUBLIC.items():
         for method, function in inspect.getmembers(thing, inspect.isroutine) if inspect.isclass(thing) else []:
-            if method[0] != "_":
+            if method[0] != "_" and callable(function):
                 yield f"{name}.{method}", function
 
 

@@ -121,7 +121,7 @@ def best_smoother(data: CalibrationData, rank: int) -> tuple[KernelSpectrum, Flo
     """
     best, found = np.inf, None
     for gamma in GAMMAS:
-        spectrum, left = KernelSpectrum.of(data.points, gamma, TOLERANCE, rank)
+        spectrum, left = KernelSpectrum.of(data.points, gamma, rank)
         squares = spectrum.roots**2
         shrunk = np.array([squares / (squares + one * len(data)) for one in REGULARISATIONS])
         losses = _losses(data.deviations, left, shrunk)
