@@ -46,12 +46,14 @@ class Estimator(CalledWithData, ABC):
         targets: ArrayLike,
         *,
         classes: Sequence[Any] | None = None,
+        features: Any = None,
         rng: Any = None,
         progress: bool = False,
     ) -> float:
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.
 
-        ``classes`` are the names of the classes in the order of the columns, if the targets are names. ``rng`` is a
+        ``classes`` are the names of the classes in the order of the columns, if the targets are names. With
+        ``features``, as in ``calibration_test``, ``SKCE`` estimates what ``FeatureSKCE`` does. ``rng`` is a
         seed or ``numpy.random.Generator`` for what an estimator draws: landmarks of real targets in ``LowRankSKCE``,
         ties of counts in ``PIT``. They draw anew at each call without it; all others draw nothing. With the seed of the
         result of a test it is the estimate of that test. ``progress`` shows a progress bar on standard error for what
@@ -65,6 +67,10 @@ class Estimator(CalledWithData, ABC):
             )
         sample = as_sample(predictions, targets, classes)
         estimator = self.in_order_of(sample.order)
+        if features is not None:
+            from caltest.estimators.combined.features import features_of
+
+            estimator = estimator.given_features(features_of(features, sample)[0])
         estimator.check_sample(sample)
         with progress_bars(shown):
             estimate = estimator.resolve(sample.predictions, seed).estimate(sample)

@@ -1,7 +1,7 @@
 """How often slices are found that are wrong, and none that is not, beside other ways of searching.
 
-``python -m tests.statistical.slices_found`` prints the tables of ``docs/validity.md``; a quarter of an hour. MCGrad has a
-column only where ``pip install mcgrad`` was done.
+``python -m tests.statistical.slices_found`` prints the tables of ``docs/validity.md``; a quarter of an hour. MCGrad has
+a column only where ``pip install mcgrad`` was done.
 """
 
 import importlib.util

@@ -77,6 +77,13 @@ def test_a_call_with_features_is_the_test_given_these():
         assert found.notes[-1] == "columns with one value are left out: same"
 
 
+def test_a_call_of_an_estimator_with_features_estimates_the_error_given_these():
+    p, y, kernel = RNG.random(N), RNG.integers(0, 2, N), ct.Bernoulli(P).default_kernel()
+    assert ct.SKCE(kernel)(p, y, features=X) == ct.estimators.FeatureSKCE(kernel, X)(p, y)
+    with pytest.raises(TypeError, match="features: got some for ECE"):
+        ct.ECE()(p, y, features=X)
+
+
 def test_rows_of_a_call_with_features_are_matched_by_their_index():
     p, y = RNG.random(N), RNG.integers(0, 2, N)
     test, frame = ct.MonteCarloTest(ct.SKCE(), 19), pd.DataFrame(X)
