@@ -17,6 +17,7 @@ from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import BlockSKCE, Estimator
 from caltest.estimators.base import an_estimator
 from caltest.estimators.combined.features import features_of
+from caltest.estimators.combined.findings import are_pvalues_enough
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.nulls import Null, Outcome
 from caltest.predictions import Predictions, Sample
@@ -160,6 +161,7 @@ class CalibrationTest(_Named):
             estimator = self.estimator.resolve(sample.predictions, seed)
             outcome = self.null.outcome(estimator, sample, np.random.default_rng(seed))
         notes = (*sample.predictions.notes, *sample.notes, *self.estimator.notes(len(sample)))
+        notes += () if are_pvalues_enough() else self.estimator.cautions(sample)
         effect_size = estimator.effect_size_of(outcome.estimate, sample, outcome.null_mean)
         result = self.result_of(estimator, sample.predictions, len(sample), outcome, effect_size, seed, notes)
         return self._with_other_rows(result, sample, progress) if outcome.is_excluded else result

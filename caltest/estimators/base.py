@@ -85,6 +85,10 @@ class Estimator(CalledWithData, ABC):
         """As ``check``, and ``ValueError`` for settings of the rows that are made from their outcomes."""
         self.check(sample.predictions)
 
+    def cautions(self, sample: Sample) -> tuple[str, ...]:
+        """What readers should ask about settings of the rows."""
+        return ()
+
     def given_features(self, features: Any) -> "Estimator":
         """The same error given features of the rows too; ``TypeError`` for estimators without one."""
         raise TypeError(

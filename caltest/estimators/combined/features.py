@@ -115,8 +115,7 @@ def features_of(features: Any, sample: Sample, n: int | None = None) -> tuple[tu
     given = columns_for(features, sample.order, len(sample) if n is None else n)
     if sample.rows is not None:
         given = [(name, values[sample.rows]) for name, values in given]
-    notes = *notes_on(given), *notes_on_outcomes(given, np.asarray(sample.targets)), *notes_on_columns(given, sample)
-    return as_features(dict(given)), notes
+    return as_features(dict(given)), notes_on(given)
 
 
 def check_features(features: Sequence[Feature], sample: Sample) -> None:
@@ -124,6 +123,12 @@ def check_features(features: Sequence[Feature], sample: Sample) -> None:
     columns = [(one.name, one.values) for one in features]
     refuse_outcomes(columns, np.asarray(sample.targets))
     refuse_spread(columns, sample)
+
+
+def cautions_on_features(features: Sequence[Feature], sample: Sample) -> tuple[str, ...]:
+    """Questions about columns that tell the outcomes, and about those that go with the spread of members."""
+    columns = [(one.name, one.values) for one in features]
+    return *notes_on_outcomes(columns, np.asarray(sample.targets)), *notes_on_columns(columns, sample)
 
 
 def taken(features: Sequence[Feature], rows: IntArray) -> tuple[Feature, ...]:

@@ -38,6 +38,7 @@ from caltest.estimators.combined.features import (
     Feature,
     FeaturesComponent,
     as_features,
+    cautions_on_features,
     check_features,
     features_component,
     taken,
@@ -191,6 +192,9 @@ class Omnibus(JointEstimator):
         super().check_sample(sample)
         check_features(self.features, sample)
         check_weights(self.weights, sample)
+
+    def cautions(self, sample: Sample) -> tuple[str, ...]:
+        return cautions_on_features(self.features, sample)
 
     def given_features(self, features: Any) -> Self:
         if self.features:

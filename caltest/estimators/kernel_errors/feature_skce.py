@@ -9,7 +9,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, same_length
 from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.combined.features import as_features, check_features, factors_of, taken
+from caltest.estimators.combined.features import as_features, cautions_on_features, check_features, factors_of, taken
 from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.redraws.of_all_families import factored_pair_sums
@@ -78,6 +78,9 @@ class FeatureSKCE(KernelEstimator, RedrawnEstimator):
     def check_sample(self, sample: Sample) -> None:
         super().check_sample(sample)
         check_features(self.features, sample)
+
+    def cautions(self, sample: Sample) -> tuple[str, ...]:
+        return cautions_on_features(self.features, sample)
 
     def for_rows(self, rows: IntArray) -> Self:
         return replace(self, features=taken(self.features, rows))

@@ -17,7 +17,7 @@ from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.redraws.of_all_families import factored_pair_sums, redrawn_means
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.ensembles.own_spread import refuse_spread
+from caltest.predictions.ensembles.own_spread import notes_on_spread, refuse_spread
 
 ASSUMED = "weights w are functions of the predictions, or calibration given both is meant"
 """What tests with weights assume."""
@@ -157,6 +157,9 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
 
     def check(self, predictions: Predictions) -> None:
         same_length(len(predictions), self.groups.n, "groups")
+
+    def cautions(self, sample: Sample) -> tuple[str, ...]:
+        return notes_on_spread(self.groups.codes, sample)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         n = len(predictions)

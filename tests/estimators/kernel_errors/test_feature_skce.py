@@ -143,13 +143,22 @@ def test_features_and_weights_are_not_made_from_outcomes():
 
 
 def test_categories_of_the_spread_of_members_are_noted():
-    y, s = np.random.default_rng(5).normal(size=100), OWN.std(axis=1)
+    y, s, law = np.random.default_rng(5).normal(size=100), OWN.std(axis=1), ct.Ensemble(OWN)
+    kernel = law.default_kernel()
     for column, is_noted in ((np.where(s > np.median(s), "high", "low"), True), (np.arange(100) % 2, False)):
-        for found in (
-            ct.calibration_test(ct.Ensemble(OWN), y, features={"s": column}, n_resamples=19, rng=1),
-            ct.find_slices(ct.Ensemble(OWN), y, {"s": column}, n_resamples=19, rng=1),
-        ):
-            assert any("values of s differ by the spread of the members" in note for note in found.notes) == is_noted
+        given = {"s": column}
+        tests = {
+            "values of s": (
+                lambda x=given: ct.find_slices(law, y, x, n_resamples=19, rng=1),
+                lambda x=given: ct.calibration_test(law, y, features=x, n_resamples=19, rng=1),
+                lambda x=given: ct.OmnibusTest(n_resamples=19, features=x)(law, y, rng=1),
+                lambda x=given: ct.MonteCarloTest(ct.estimators.FeatureSKCE(kernel, x), 19)(law, y, rng=1),
+            ),
+            "groups": (lambda g=column: ct.MonteCarloTest(ct.estimators.GroupSKCE(kernel, g), 19)(law, y, rng=1),),
+        }
+        for what, calls in tests.items():
+            for call in calls:
+                assert any(f"{what} differ by the spread" in note for note in call().notes) == is_noted
 
 
 def test_some_rows_have_their_own_features():
