@@ -1,7 +1,7 @@
 """How often predictions are rejected given features, calibrated and not.
 
 ``python -m tests.statistical.given_features`` prints the tables of ``docs/validity.md``; a quarter of an hour;
-that of the features that are named alone with ``named``, another quarter.
+those of the features that are named alone with ``named``, half an hour.
 """
 
 import sys
