@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from printed import unfolded
 from scipy import stats
+from statistical.slices_found import covered
 
 import caltest as ct
 from caltest._validation.columns import columns_of
@@ -212,6 +213,15 @@ def test_intervals_of_found_slices_cover():
         rows, interval = found.mask(0), found.rows[0].interval
         missed += not interval.low <= (q - p)[rows].mean() <= interval.high
     assert missed <= stats.binom(150, 0.05).ppf(0.999)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", ["uniform", "rare", "t3", "skewed"])
+def test_intervals_of_all_slices_hold_together(kind, replications):
+    """Also of outcomes of another law than predicted."""
+    sets = replications(8, 200)
+    missed = sets - np.sum([covered(kind, 175, seed) for seed in range(sets)], axis=0)
+    assert (missed <= stats.binom(sets, 0.05).ppf(0.999)).all()
 
 
 def test_results_are_exported_and_read_back():
