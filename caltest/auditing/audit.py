@@ -269,13 +269,13 @@ def audit(
     -----
     The decision is "use as it is" if the error is too small to matter, or if calibration is not rejected and a
     deviation that matters would have been found with a probability of 0.8. It is "recalibrate" if calibration is
-    rejected and a map that is fitted to one half of the rows lowers the log score of the other half by more than the
-    standard error of that, "do not use as it is" if it does not and the error matters, and else "not enough data to
-    tell". It is "do not use as it is" instead of the first and the last if the error matters in one of the given
-    groups, in which calibration is rejected. The reason says in which groups, if not in all, and slices of features it
-    is, and whether it is after recalibration too. Where the default test does not reject, the reason names groups,
-    slices and times in which calibration is rejected, each section with its own level. Assumes what the sections say,
-    independent outcomes above all. Cost: about five runs of ``calibration_test``.
+    rejected and a map that is fitted to one half of the rows lowers the log score of the other half, and this or their
+    Brier score by more than its standard error, "do not use as it is" if it does not and the error matters, and else
+    "not enough data to tell". It is "do not use as it is" instead of the first and the last if the error matters in one
+    of the given groups, in which calibration is rejected. The reason says in which groups, if not in all, slices of
+    features and quarters of the time it is, and whether it is after recalibration too. Where the default test does not
+    reject, the reason names groups, slices and times in which calibration is rejected, each section with its own level.
+    Assumes what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters, points
 from caltest._results.report import format_pvalue, listed, power_phrase, pvalue_phrase
@@ -20,6 +20,7 @@ from caltest.auditing.pictures import Picture, drawn, pictures_of
 from caltest.estimators.combined.measures import measures_of
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored
+from caltest.predictions.classes.finite import at_labels, outcome_scores
 
 if TYPE_CHECKING:
     from caltest.recalibration import Calibrator, RecalibrationReport
@@ -55,8 +56,8 @@ class Section:
     rejected
         Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
     is_grave, helps
-        Whether the error is known to be large enough to matter there, and whether the gain is more than its standard
-        error; not stored, as decisions are.
+        Whether the error is known to be large enough to matter there, and whether the gain is above 0 and, or that of
+        the Brier score, above its standard error; not stored, as decisions are.
 
     Examples
     --------
@@ -354,14 +355,15 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         if found.after.pvalue > LEVEL:
             break
     _, gain, found, words = max(tried, key=lambda one: one[:2])
-    error = _error_of_gain(found)
+    gains = _gains(found)
+    error = _error(gains[0])
     before, after = (format_pvalue(one.pvalue, one.pvalue_otherwise) for one in found.rows)
     answer = (
         f"After {words}, fitted to {found.n_fit} rows, the log score of the other {found.n} is "
         f"{'lower' if gain > 0 else 'higher'} by {abs(gain):.3g} (standard error {error:.2g}), and the p-value of the "
         f"test is {after} (before: {before})."
     )
-    helps = gain > error
+    helps = gain > 0.0 and any(float(one.mean()) > _error(one) for one in gains)
     is_left = helps and found.after.pvalue <= LEVEL
     if is_left:
         answer += f" What is left needs another map ({other}) or another model."
@@ -374,13 +376,22 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     return Section(answer, facts, tuple(zip(*found.table(), strict=True)), gain=gain, rejected=where, helps=helps)
 
 
-def _error_of_gain(found: "RecalibrationReport") -> float:
-    """The standard error of the mean by which the log scores of held-out rows fall."""
+def _gains(found: "RecalibrationReport") -> list[FloatArray]:
+    """By how much the log scores of held-out rows fall, and their Brier scores, which few rows do not dominate."""
     assert found.samples is not None
-    before, after = (np.asarray(one.predictions.law.log_density(one.targets)) for one in found.samples)
+    pairs = [tuple(-np.asarray(one.predictions.law.log_density(one.targets)) for one in found.samples)]
+    laws = [one.predictions.law.finite for one in found.samples]
+    if None not in laws:
+        scores = (outcome_scores(one.probabilities, "brier") for one in laws if one is not None)
+        pairs.append(tuple(at_labels(some, found.samples[0].targets) for some in scores))
     with np.errstate(invalid="ignore"):
-        error = float((after - before).std(ddof=1)) / sqrt(len(before))
-    # Where outcomes were impossible before and are possible after it, the gain is infinite.
+        return [before - after for before, after in pairs]
+
+
+def _error(gains: FloatArray) -> float:
+    """The standard error of their mean; 0 where outcomes were impossible before or after, and the mean is infinite."""
+    with np.errstate(invalid="ignore"):
+        error = float(gains.std(ddof=1)) / sqrt(gains.size)
     return error if np.isfinite(error) else 0.0
 
 
