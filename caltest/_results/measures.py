@@ -89,7 +89,7 @@ class Detectable:
         return f"<{self.deviation}: found in {100 * self.power():.0f} % of such data sets at the 5 % level>"
 
     def power(self, alpha: float = 0.05) -> float:
-        """The probability that the test rejects them at a level."""
+        """The probability that the test rejects them at a level, to about 7 points: from 400 sets and its redraws."""
         return float(np.searchsorted(self.pvalues, alpha, side="right")) / self.pvalues.size
 
 

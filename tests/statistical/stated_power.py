@@ -1,7 +1,10 @@
 """The power that a result states for errors that just matter, beside the rate of whole tests that reject.
 
 ``python -m tests.statistical.stated_power`` prints the table of ``docs/validity.md``; about a quarter of an hour.
+``python -m tests.statistical.stated_power noise`` prints how much statements vary with the redraws; about two minutes.
 """
+
+import sys
 
 import numpy as np
 
@@ -34,6 +37,24 @@ def simulated(law, sets=SETS):
         return np.mean([ct.OmnibusTest(n_resamples=199)(law, y, rng=i).pvalue <= 0.05 for i, y in enumerate(wrong)])
 
 
+def noise(n=1600, redraws=3000, statements=12):
+    """Statements from some of many redraws, and whole tests of the same data sets, each with redraws of its own."""
+    law, rng = LAWS["5 ordered classes"](np.random.default_rng(7), n), np.random.default_rng(0)
+    omnibus = ct.OmnibusTest().estimator.resolve(law, 1)
+    null = omnibus.values(law, law.redraw(np.random.default_rng(5), redraws))
+    wrong = omnibus.values(law, law.slightly_wrong(12345, SETS)[1])
+    for number in (199, 999):
+
+        def some(more, number=number):
+            return np.ascontiguousarray(null[:, rng.choice(redraws, number + more, replace=False)])
+
+        whole = [omnibus.combined(np.column_stack([wrong[:, i], some(0)])) for i in range(SETS)]
+        rate = np.mean([1 + np.sum(one[1:] >= one[0]) <= 0.05 * (1 + number) for one in whole])
+        powers = [np.mean(omnibus.pvalues_of(wrong, some(1), 1) <= 0.05) for _ in range(statements)]
+        said = f"stated {100 * np.mean(powers):.1f}, standard deviation {100 * np.std(powers, ddof=1):.1f}"
+        print(f"{number} redraws: {said}; whole tests {100 * rate:.1f}", flush=True)
+
+
 def main():
     """Print the table."""
     rng = np.random.default_rng(7)
@@ -45,4 +66,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    noise() if sys.argv[1:] == ["noise"] else main()
