@@ -55,17 +55,6 @@ def run_shell(code):
     return printed
 
 
-def test_sizes_are_those_that_are_checked():
-    """The first table of ``validity.md`` has the rates that ``tests/statistical`` holds."""
-    from tests.statistical.worst_sizes import STATED
-
-    first, *_ = (DOCS / "validity.md").read_text().split("\n## ")
-    rows = re.findall(r"^\| (.+?) \| ([\d.]+) % \| (.+?) \|$", first, re.M)
-    assert {name: (float(rate), where) for name, rate, where in rows} == {
-        name: (round(100 * rate, 1), where) for name, (rate, where) in STATED.items()
-    }
-
-
 @pytest.mark.parametrize("row", [row for _, row in ITEMS], ids=[f"{i}, {row['item']}" for i, row in ITEMS])
 def test_items_of_papers_are_where_the_table_says(row):
     """Names exist, and the part of the notebook or the test shows all of our numbers."""

@@ -1,0 +1,267 @@
+"""What every test assumes and costs, how often it rejects calibrated predictions, and how often wrong ones.
+
+``python -m tests.statistical.every_test size [names of tests]``, or ``power``, measures all tests or those named and
+stores what it finds with the day in ``every_test.json``; half an hour and three minutes of one processor. It ends with
+the table of ``docs/error-rates.md``, from all that is stored; with ``write`` it does this alone.
+The numbers of ``docs/which-test.md``, of notes and docstrings are these.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import caltest as ct
+from caltest.estimators.combined.findings import pvalues_only
+
+from .settings import HARD, dirichlet, spawn
+
+SIZE_SETS, POWER_SETS, LEVEL = 500, 100, 0.05
+STORED = Path(__file__).with_suffix(".json")
+PAGE = Path(__file__).parents[2] / "docs" / "error-rates.md"
+
+
+class Row(NamedTuple):
+    """A test: made for predictions, whence its p-value, its time, and what has to be independent given predictions."""
+
+    make: Callable[[Any, np.random.Generator], Callable[..., Any]]
+    pvalue: str
+    time: str
+    independent: str = "rows"
+
+
+def locations(p, rng):
+    """Five of the predictions, with targets of their own, as test locations."""
+    chosen = p.take(rng.integers(len(p), size=5))
+    return ct.UCME(p.default_kernel(), chosen, chosen.sample(rng))
+
+
+def pearson(p, rng):
+    """For classes: elsewhere its skewness takes redraws, as many as those of the exact test."""
+    if not hasattr(p, "n_classes"):
+        raise TypeError
+    return ct.PearsonSKCETest(p.default_kernel())
+
+
+def of_top_label(test):
+    """For classes, whose top label it takes."""
+    return lambda p, y, rng: (
+        test(*ct.top_label(p, y), rng=rng) if isinstance(p, ct.Categorical) else test(p, y, rng=rng)
+    )
+
+
+def triples(p):
+    """Clusters of three rows."""
+    return np.arange(len(p)) // 3
+
+
+def sequential(p, y, rng):
+    return ct.SequentialCalibrationTest().update(p, y)
+
+
+def in_quarters(p, y, rng):
+    return ct.GroupCalibrationTest(n_resamples=99)(p, y, np.arange(len(p)) % 4, rng=rng)
+
+
+def in_slices(p, y, rng):
+    """Of two columns of noise."""
+    return ct.find_slices(p, y, {name: rng.normal(size=len(p)) for name in "ab"}, n_resamples=99, rng=rng)
+
+
+FEW = 99
+REDRAWS, BOOTSTRAP = "exact", "resampling: bootstrap"
+LAW, BLOCKS = "asymptotic: textbook law", "asymptotic: normal limit"
+PAIRS = "n² (k + B); of two classes n B"
+TESTS = {
+    "OmnibusTest": Row(lambda p, rng: ct.OmnibusTest(n_resamples=FEW), REDRAWS, PAIRS + "; from 10,000 rows on n k B"),
+    "MonteCarloTest(SKCE())": Row(lambda p, rng: ct.MonteCarloTest(ct.SKCE(), FEW), REDRAWS, PAIRS),
+    "MonteCarloTest(ECE())": Row(lambda p, rng: of_top_label(ct.MonteCarloTest(ct.ECE(), FEW)), REDRAWS, "n (k + B)"),
+    "LikelihoodRatioTest": Row(lambda p, rng: ct.LikelihoodRatioTest(FEW), "exact: importance sampling", "n K B"),
+    "ScoreCMETest": Row(lambda p, rng: ct.ScoreCMETest(locations(p, rng), FEW), REDRAWS, "n J² k + n J B"),
+    "find_slices": Row(lambda p, rng: in_slices, REDRAWS, "B (n L + S)"),
+    "GroupCalibrationTest": Row(lambda p, rng: in_quarters, REDRAWS, "that of OmnibusTest for each group"),
+    "CertifiedCrossSKCETest": Row(
+        lambda p, rng: ct.named_tests.CertifiedCrossSKCETest(p.default_kernel()), "bound: Chernoff's", "n² k"
+    ),
+    "DistributionFreeSKCETest": Row(
+        lambda p, rng: ct.DistributionFreeSKCETest(ct.SKCE(p.default_kernel())), "bound: distribution-free", "n² k"
+    ),
+    "ClusterLikelihoodRatioTest": Row(
+        lambda p, rng: ct.named_tests.ClusterLikelihoodRatioTest(triples(p)), "bound: Markov's", "n K", "clusters"
+    ),
+    "SequentialCalibrationTest": Row(
+        lambda p, rng: sequential, "bound: betting, at any time", "n² k", "each row of those before it"
+    ),
+    "PearsonSKCETest": Row(pearson, "asymptotic: known moments", "n² k"),
+    "AsymptoticSKCETest": Row(lambda p, rng: ct.AsymptoticSKCETest(p.default_kernel(), 199), BOOTSTRAP, PAIRS),
+    "AsymptoticSKCETest, as published": Row(
+        lambda p, rng: ct.AsymptoticSKCETest(p.default_kernel(), 199, known_variance=False), BOOTSTRAP, PAIRS
+    ),
+    "AsymptoticBlockSKCETest, 2": Row(
+        lambda p, rng: ct.AsymptoticBlockSKCETest(p.default_kernel(), 2), BLOCKS, "n b k"
+    ),
+    "AsymptoticBlockSKCETest, 3": Row(
+        lambda p, rng: ct.AsymptoticBlockSKCETest(p.default_kernel(), 3), BLOCKS, "n b k"
+    ),
+    "AsymptoticBlockSKCETest, 10": Row(
+        lambda p, rng: ct.AsymptoticBlockSKCETest(p.default_kernel(), 10), BLOCKS, "n b k"
+    ),
+    "AsymptoticBlockSKCETest, 3, as published": Row(
+        lambda p, rng: ct.AsymptoticBlockSKCETest(p.default_kernel(), 3, known_variance=False), BLOCKS, "n b k"
+    ),
+    "AsymptoticCMETest": Row(
+        lambda p, rng: ct.AsymptoticCMETest(locations(p, rng)), "asymptotic: Hotelling's T²", "n J k + n J²"
+    ),
+    "ClusterSKCETest": Row(
+        lambda p, rng: ct.ClusterSKCETest(triples(p), p.default_kernel(), FEW), BOOTSTRAP, PAIRS, "clusters"
+    ),
+    "ConsistencyTest(ECE())": Row(
+        lambda p, rng: of_top_label(ct.ConsistencyTest(ct.ECE(), FEW)), BOOTSTRAP, "n (k + B)"
+    ),
+    "ToleranceTest(0.001)": Row(
+        lambda p, rng: ct.ToleranceTest(0.001, p.default_kernel()), "asymptotic: jackknife", "n² k"
+    ),
+    "HosmerLemeshowTest": Row(lambda p, rng: ct.HosmerLemeshowTest(), LAW, "n log n"),
+    "SpiegelhalterTest": Row(lambda p, rng: ct.SpiegelhalterTest(), LAW, "n k"),
+    "LogScoreTest": Row(lambda p, rng: ct.LogScoreTest(), LAW, "n k"),
+    "CoxTest": Row(lambda p, rng: ct.CoxTest(), LAW, "n"),
+    "ECCETest": Row(lambda p, rng: ct.ECCETest(), LAW, "n log n"),
+    "PITTest": Row(lambda p, rng: ct.PITTest(), "exact: textbook law", "n log n"),
+    "QuantileCalibrationTest": Row(lambda p, rng: ct.QuantileCalibrationTest(), LAW, "n K"),
+}
+
+
+def with_logits(p, change):
+    return 1.0 / (1.0 + np.exp(-change(np.log(p / (1.0 - p)))))
+
+
+def of_events(truth):
+    def make(rng):
+        p = rng.uniform(0.05, 0.95, 250)
+        return ct.Bernoulli(p), (rng.random(250) < truth(p)).astype(int)
+
+    return make
+
+
+def too_sure(rng):
+    """Ten classes of which the logits should be 0.75 times as large."""
+    claimed = dirichlet(rng, 250, 10, 0.5)
+    p = claimed.probabilities**0.75
+    return claimed, ct.Categorical(p / p.sum(axis=1, keepdims=True)).sample(rng)
+
+
+def too_narrow(rng):
+    mean = rng.random(100)
+    return ct.Normal(mean, 0.1), mean + 0.12 * rng.normal(size=100)
+
+
+WRONG = {
+    "too low": of_events(lambda p: with_logits(p, lambda x: x + 0.4)),
+    "too sure": of_events(lambda p: with_logits(p, lambda x: 0.65 * x)),
+    "a wave": of_events(lambda p: np.clip(p + 0.12 * np.sin(4.0 * np.pi * p), 0.0, 1.0)),
+    "10 classes": too_sure,
+    "normal": too_narrow,
+}
+"""Wrong predictions with their outcomes, as functions of a generator."""
+
+
+def calibrated(setting):
+    def make(rng):
+        p = HARD[setting](rng)
+        return p, p.sample(rng)
+
+    return make
+
+
+def rate(name, make, key, sets):
+    """Share of data sets that are rejected at the 5 % level; None where the test is not for them.
+
+    What a test refuses counts as not rejected.
+    """
+    rng, rejected = spawn(*key), 0
+    for _ in range(sets):
+        p, y = make(rng)
+        try:
+            rejected += TESTS[name].make(p, rng)(p, y, rng=rng).pvalue <= LEVEL
+        except TypeError:
+            return None
+        except ValueError:
+            continue
+    return rejected / sets
+
+
+def size(name, setting, sets):
+    """Rate of calibrated predictions."""
+    return rate(name, calibrated(setting), (200, list(HARD).index(setting)), sets)
+
+
+def power(name, fault, sets):
+    """Rate of wrong ones."""
+    return rate(name, WRONG[fault], (202, list(WRONG).index(fault)), sets)
+
+
+KINDS = {"size": (size, HARD, SIZE_SETS), "power": (power, WRONG, POWER_SETS)}
+"""What is measured: by which function, where, and of how many data sets."""
+
+
+def measured(kind, name):
+    """The rates wherever the test can be used, with the day and the number of sets."""
+    function, settings, sets = KINDS[kind]
+    rates = {setting: function(name, setting, sets) for setting in settings}
+    known = {setting: one for setting, one in rates.items() if one is not None}
+    return {"day": date.today().isoformat(), "sets": sets, "rates": known}
+
+
+def stored():
+    """What was measured of each test."""
+    return json.loads(STORED.read_text())
+
+
+def worst(row):
+    """The setting where the most calibrated predictions are rejected, and their share."""
+    rates = row["size"]["rates"]
+    setting = max(rates, key=rates.get)
+    return setting, rates[setting]
+
+
+def table():
+    """Of all tests, in markdown."""
+    head = ["test", "p-value", "independent", "size", "where", *WRONG, "time", "size measured", "power measured"]
+    lines = [head, ["---"] * 3 + ["---:", "---", *["---:"] * len(WRONG), *["---"] * 3]]
+    rows = stored()
+    for name, test in TESTS.items():
+        setting, share = worst(rows[name])
+        powers = rows[name]["power"]["rates"]
+        cells = [f"{100 * powers[fault]:.0f}" if fault in powers else "" for fault in WRONG]
+        runs = [f"{one['day']}, {one['sets']:,} sets" for one in (rows[name]["size"], rows[name]["power"])]
+        lines.append(
+            [f"`{name}`", test.pvalue, test.independent, f"{100 * share:.1f}", setting, *cells, test.time, *runs]
+        )
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+MARKS = "<!-- written by python -m tests.statistical.every_test write -->\n\n", "\n\n<!-- end -->"
+
+
+def page():
+    """The text of the page with the table of what is stored."""
+    before, _, rest = PAGE.read_text().partition(MARKS[0])
+    return before + MARKS[0] + table() + MARKS[1] + rest.partition(MARKS[1])[2]
+
+
+def main(kind=None, *names):
+    with pvalues_only():
+        for name in names or (TESTS if kind in KINDS else ()):
+            rows = stored()
+            rows.setdefault(name, {})[kind] = measured(kind, name)
+            STORED.write_text(json.dumps(rows, indent=1) + "\n")
+            print(name, rows[name][kind], flush=True)
+    PAGE.write_text(page())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
