@@ -189,7 +189,15 @@ def labels_of(data: ArrayLike, name: str) -> tuple[Array, IntArray]:
             "observation; give them a label of their own, or leave them out"
         )
     labels, codes = np.unique(array, return_inverse=True)
-    return labels, codes
+    return _with_names(labels), codes
+
+
+def _with_names(labels: Array) -> Array:
+    """Times of which ``tolist`` makes times: of those in nanoseconds NumPy makes numbers."""
+    if labels.dtype.kind not in "mM":
+        return labels
+    shorter = labels.astype(f"{labels.dtype.kind}8[us]")
+    return shorter if (shorter == labels).all() else labels.astype(str)
 
 
 def _in_words(table: Table) -> Table:

@@ -22,12 +22,16 @@ def test_one_column_is_of_labels_or_one_mask():
     assert (one.names, one.factors.tolist()) == (("0",), MASK[:, None].tolist())
 
 
-def test_dates_are_written_without_midnight():
-    days = pd.to_datetime(["2026-01-01", "2026-02-01"] * 2)
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_dates_are_written_without_midnight(unit):
+    days = pd.to_datetime(["2026-01-01", "2026-02-01"] * 2).as_unit(unit)
     assert as_groups(days).names == ("2026-01-01", "2026-02-01")
     assert as_groups(days.to_numpy()).names == ("2026-01-01", "2026-02-01")
     assert as_groups(days + pd.Timedelta(hours=6)).names == ("2026-01-01 06:00:00", "2026-02-01 06:00:00")
     assert as_groups(days.astype(str) + " 00:00:00").names[0] == "2026-01-01 00:00:00"
+    assert as_groups(days - days[0]).names == ("0:00:00", "31 days, 0:00:00")
+    apart = days.as_unit("ns") + pd.to_timedelta([0, 1, 0, 1], unit="ns")
+    assert as_groups(apart[[0, 1, 0, 1]]).names[1].startswith("2026-02-01T00:00:00.000000001")
 
 
 def test_two_columns_are_masks():
