@@ -27,7 +27,7 @@ COMPUTATIONS = {
     "mean embedding": ("ct.AsymptoticCMETest(ct.UCME(TV, p[:10], y[:10]))(p, y)", 8),
     "pairs between halves": ("ct.named_tests.CertifiedCrossSKCETest(TV)(p, y)", 15),
     "known covariance": ("ct.ScoreCMETest(ct.UCME(TV, p[:10], y[:10]), 99)(p, y, rng=1)", 12),
-    "median": ("ct.median_bandwidth(p, ct.TotalVariation())", 14),
+    "median": ("ct.median_bandwidth(p, ct.TotalVariation())", 19),
 }
 
 SCRIPT = """
