@@ -202,11 +202,10 @@ class Outliers(Distortion):
     fixed: Predictions
 
     least, most = 0.0, 1.0
+    _checks = {"fixed": instance_of(Predictions, "predictions such as Normal([0.0], 10.0)")}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.fixed, Predictions):
-            raise TypeError(f"fixed: got {self.fixed!r}, wanted predictions such as Normal([0.0], 10.0)")
         if self.fixed.shape != (1,):
             raise ValueError(f"fixed: got {self.fixed!r}, wanted one distribution")
 

@@ -2,13 +2,14 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from typing import Any, Self
 
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_of
-from caltest._validation import number_of_observations, positive_number, real_array, same_length
+from caltest._validation import instance_of, number_of_observations, positive_number, real_array, same_length
 from caltest.generators.base import Generator, number_within
 from caltest.predictions import Normal
 
@@ -154,12 +155,14 @@ class LeastSquares(Generator):
     is_calibrated = False
     """False: a straight line with one scale is not the truth of these problems."""
 
+    _checks = {
+        **dict.fromkeys(("intercept", "slope"), partial(number_within, low=-np.inf, high=np.inf)),
+        "scale": positive_number,
+        "problem": instance_of(RegressionProblem, "a RegressionProblem such as HeteroscedasticSine()"),
+    }
+
     def __post_init__(self) -> None:
-        for name in ("intercept", "slope"):
-            object.__setattr__(self, name, number_within(name, getattr(self, name), -np.inf, np.inf))
-        object.__setattr__(self, "scale", positive_number("scale", self.scale))
-        if not isinstance(self.problem, RegressionProblem):
-            raise TypeError(f"problem: got {self.problem!r}, wanted a RegressionProblem such as HeteroscedasticSine()")
+        super().__post_init__()
         if np.ndim(self.problem.inputs(1, 0)) > 1:
             raise ValueError(f"problem: got {self.problem!r}, wanted one of scalar inputs, for a line")
 

@@ -23,6 +23,7 @@ from caltest.kernels.functions import (
     GaussianKernel as GaussianKernel,
     LaplacianKernel as LaplacianKernel,
     MaternKernel as MaternKernel,
+    OverlapKernel as OverlapKernel,
     RationalQuadraticKernel as RationalQuadraticKernel,
 )
 from caltest.kernels.matrix import DeltaKernel as DeltaKernel, MatrixKernel as MatrixKernel
@@ -41,7 +42,6 @@ from caltest.kernels.metrics.vector_metrics import (
     Wasserstein as Wasserstein,
     Wasserstein1 as Wasserstein1,
 )
-from caltest.kernels.overlap import OverlapKernel as OverlapKernel
 from caltest.kernels.product import (
     PairKernel as PairKernel,
     ProductKernel as ProductKernel,

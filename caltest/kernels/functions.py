@@ -1,15 +1,16 @@
-"""Functions of a distance: Gaussian, exponential, Laplacian, Matern and rational quadratic kernels."""
+"""Functions of a distance: Gaussian, exponential, Laplacian, Matern, rational quadratic and overlap kernels."""
 
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.kernels import EXPONENTIAL, MATERN_3, MATERN_5, RATIONAL
 from caltest._validation import positive_number, real_number
-from caltest.kernels.metrics.vector_metrics import Euclidean, Metric
+from caltest.kernels.base import Predicted, PredictionKernel
+from caltest.kernels.metrics.vector_metrics import Euclidean, Metric, TotalVariation
 from caltest.kernels.radial import Bandwidth, Function, RadialKernel
 
 
@@ -65,6 +66,13 @@ class GaussianKernel(RadialKernel):
         return value, -rate * value, rate**2 * value
 
 
+def _exponent(name: str, value: Any) -> float:
+    exponent = positive_number(name, value)
+    if exponent > 2.0:
+        raise ValueError(f"{name}: got {exponent:g}, wanted at most 2: beyond it is no kernel for any metric")
+    return exponent
+
+
 @dataclass(frozen=True)
 class ExponentialKernel(RadialKernel):
     """``exp(-(d / bandwidth)**exponent)`` of a distance d, on predictions or on real targets.
@@ -99,12 +107,7 @@ class ExponentialKernel(RadialKernel):
     """
 
     exponent: float = 1.0
-
-    def _check_settings(self) -> None:
-        exponent = positive_number("exponent", self.exponent)
-        if exponent > 2.0:
-            raise ValueError(f"exponent: got {exponent:g}, wanted at most 2: beyond it is no kernel for any metric")
-        object.__setattr__(self, "exponent", exponent)
+    _checks = {"exponent": _exponent}
 
     @property
     def function(self) -> Function:
@@ -154,6 +157,12 @@ class LaplacianKernel(ExponentialKernel):
     exponent: float = field(default=1.0, init=False, repr=False)
 
 
+def _order(name: str, value: Any) -> Any:
+    if real_number(value) not in (1.5, 2.5):
+        raise ValueError(f"{name}: got {value!r}, wanted 1.5 or 2.5 (ExponentialKernel has order 0.5)")
+    return value
+
+
 @dataclass(frozen=True)
 class MaternKernel(RadialKernel):
     """Matern kernel of order 3/2 or 5/2 of a distance d, on predictions or on real targets.
@@ -178,10 +187,7 @@ class MaternKernel(RadialKernel):
     """
 
     order: float = 1.5
-
-    def _check_settings(self) -> None:
-        if real_number(self.order) not in (1.5, 2.5):
-            raise ValueError(f"order: got {self.order!r}, wanted 1.5 or 2.5 (ExponentialKernel has order 0.5)")
+    _checks = {"order": _order}
 
     @property
     def function(self) -> Function:
@@ -216,9 +222,7 @@ class RationalQuadraticKernel(RadialKernel):
     """
 
     shape: float = 1.0
-
-    def _check_settings(self) -> None:
-        object.__setattr__(self, "shape", positive_number("shape", self.shape))
+    _checks = {"shape": positive_number}
 
     def derivatives(self, squares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """``(1 + r u / shape)**-shape`` with ``r = 1 / (2 bandwidth**2)``, and its derivatives."""
@@ -238,3 +242,39 @@ class RationalQuadraticKernel(RadialKernel):
     def formula(self) -> str:
         a = f"{self.shape:.4g}"
         return "(1 + {d}^2 / (2 " + a + " {w}^2))^-" + a
+
+
+@dataclass(frozen=True)
+class OverlapKernel(PredictionKernel):
+    """``1 - TV(p, p') = sum_k min(p_k, p'_k)``: the probability that two predictions have in common.
+
+    Positive semi-definite, as ``min(a, b) = int 1{t <= a} 1{t <= b} dt``. For probabilities p of an event it is
+    ``1 - |p - p'|``, and the biased ``SKCE`` with it and ``DeltaKernel`` is twice the average over thresholds t of
+    ``(sum_{p_i <= t} e_i / n)**2 + (sum_{p_i > t} e_i / n)**2`` with ``e = y - p``: a binned error of two bins,
+    averaged over where they meet. It sees shifts and wrong confidence, and little of errors that change their sign
+    within short distances.
+
+    Notes
+    -----
+    For the families that know the total variation distance: those of classes. Time O(n**2 k).
+
+    Source: Hartline, Hu and Wu 2025 for the average of two bins.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> kernel = ct.kernels.OverlapKernel()
+    >>> kernel.tile(ct.Categorical([[0.2, 0.8]]), ct.Categorical([[0.5, 0.5]])).round(4)
+    array([[0.7]])
+    """
+
+    bound = 1.0
+
+    def tile(self, rows: Predicted, columns: Predicted) -> FloatArray:
+        return np.asarray(1.0 - rows.distance(TotalVariation(), columns))
+
+    def resolve(self, predictions: Predicted) -> Self:
+        return self
+
+    def describe(self) -> str:
+        return "1 - TV"

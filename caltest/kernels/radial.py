@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, warn
 from caltest._loops.formulas.kernels import EXPONENTIAL, FUNCTIONS, POLYNOMIALS, RATIONAL
 from caltest._loops.pair_sums.tiles import SQUARED_EUCLIDEAN, sum_over_coordinates
-from caltest._validation import positive_number
+from caltest._validation import Settings, instance_of, positive_number
 from caltest.kernels.base import Distances, Exponential, KernelWarning, Predicted, PredictionKernel, TargetKernel
 from caltest.kernels.metrics.vector_metrics import Euclidean, Metric, VectorMetric
 
@@ -39,8 +39,18 @@ class DistanceForm(NamedTuple):
     inverse_width: float
 
 
+def _bandwidth(name: str, value: object) -> Bandwidth:
+    if isinstance(value, str) and value == "median":
+        return "median"
+    if isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        if len(value) == 0:
+            raise ValueError(f"{name}: got {value!r}, wanted a positive number, or one for each dimension")
+        return tuple(positive_number(name, width) for width in value)
+    return positive_number(name, value, also='or "median"')
+
+
 @dataclass(frozen=True)
-class RadialKernel(PredictionKernel, TargetKernel):
+class RadialKernel(PredictionKernel, TargetKernel, Settings):
     """A kernel ``f(d / bandwidth)`` of a distance d, usable on predictions and, if d is Euclidean, on targets."""
 
     metric: Metric = field(default_factory=Euclidean)
@@ -49,15 +59,15 @@ class RadialKernel(PredictionKernel, TargetKernel):
     bound = 1.0
     has_bandwidth = True
     of_difference = True
+    _checks = {
+        "metric": instance_of(
+            Metric, "a metric such as caltest.TotalVariation() (the bandwidth is given by name: bandwidth=0.5)"
+        ),
+        "bandwidth": _bandwidth,
+    }
 
     def __post_init__(self) -> None:
-        if not isinstance(self.metric, Metric):
-            raise TypeError(
-                f"metric: got {self.metric!r}, wanted a metric such as caltest.TotalVariation() "
-                "(the bandwidth is given by name: bandwidth=0.5)"
-            )
-        object.__setattr__(self, "bandwidth", _checked(self.bandwidth))
-        self._check_settings()
+        super().__post_init__()
         if self.function is not None and self.function.kind not in range(len(FUNCTIONS)):
             raise ValueError(
                 f"function: got the kind {self.function.kind!r}, wanted EXPONENTIAL, MATERN_3, MATERN_5 or RATIONAL of "
@@ -70,9 +80,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
                 "exponent 1, or the Euclidean metric.",
                 KernelWarning,
             )
-
-    def _check_settings(self) -> None:
-        """Check what subclasses add to metric and bandwidth."""
 
     @property
     def function(self) -> Function | None:
@@ -233,16 +240,6 @@ class RadialKernel(PredictionKernel, TargetKernel):
         else:
             width = self.bandwidth if isinstance(self.bandwidth, str) else f"{self.bandwidth:.4g}"
         return self.formula.format(d=distance, w=width)
-
-
-def _checked(bandwidth: object) -> Bandwidth:
-    if isinstance(bandwidth, str) and bandwidth == "median":
-        return "median"
-    if isinstance(bandwidth, (tuple, list)) or (isinstance(bandwidth, np.ndarray) and bandwidth.ndim == 1):
-        if len(bandwidth) == 0:
-            raise ValueError(f"bandwidth: got {bandwidth!r}, wanted a positive number, or one for each dimension")
-        return tuple(positive_number("bandwidth", width) for width in bandwidth)
-    return positive_number("bandwidth", bandwidth, also='or "median"')
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
-from caltest._loops.pair_sums.tiles import (
-    CITYBLOCK as CITYBLOCK,
-    SQUARED_EUCLIDEAN as SQUARED_EUCLIDEAN,
-    sum_over_coordinates,
-)
+from caltest._loops.pair_sums.tiles import CITYBLOCK, SQUARED_EUCLIDEAN, sum_over_coordinates
 from caltest._validation import Settings
 
 
