@@ -191,7 +191,8 @@ def seed_from(seed: object, *arrays: Array) -> int:
 
 
 def ranges(n: int, size: int) -> Iterator[slice]:
-    """Consecutive slices of at most ``size`` that cover 0..n-1."""
+    """Consecutive slices of at most ``size``, and of 1 at least, that cover 0..n-1."""
+    size = max(1, size)
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 

@@ -188,7 +188,7 @@ def _calibrated_means(c: FloatArray, n_resamples: int, seed: int) -> dict[str, f
     """Means of the errors over redraws of which predictions are right, where there are such."""
     rng, law, sums = generator_apart(seed), Bernoulli(c), np.zeros(3)
     defined = np.zeros(3)
-    for part in ranges(n_resamples, max(1, AT_ONCE // c.size)):
+    for part in ranges(n_resamples, AT_ONCE // c.size):
         right = law.redraw(rng, part.stop - part.start)
         n_right, missing, wrong = right.sum(axis=1), right @ (1.0 - c), (1 - right) @ c
         with np.errstate(divide="ignore", invalid="ignore"):

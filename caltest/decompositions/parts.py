@@ -353,7 +353,7 @@ def _redraws(parts: Parts, law: FloatArray, n_resamples: int, seed: int) -> Iter
     rng = generator_apart(seed)
     binary = parts.n_classes == 2
     drawn = Bernoulli(np.clip(law[:, 1], 0.0, 1.0)) if binary else Categorical(law / law.sum(axis=1, keepdims=True))
-    for part in ranges(n_resamples, max(1, AT_ONCE // law.size)):
+    for part in ranges(n_resamples, AT_ONCE // law.size):
         yield drawn.redraw(rng, part.stop - part.start)
 
 

@@ -121,7 +121,7 @@ def _quantile(noise: Noise, n_resamples: int, level: float, generator: np.random
     """A quantile of the noise of redrawn labels."""
     law, distances = noise
     found = np.empty(n_resamples)
-    for part in ranges(n_resamples, max(1, AT_ONCE // len(law))):
+    for part in ranges(n_resamples, AT_ONCE // len(law)):
         draws = np.stack([law.redraw(generator) for _ in range(part.stop - part.start)])
         found[part] = distances(draws)
     return float(np.quantile(found, level, method="higher"))

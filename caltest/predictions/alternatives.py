@@ -163,8 +163,8 @@ class ClassAlternatives(Alternatives):
         k = self._stored.shape[1]
         sums = np.zeros((n_redraws, 1 + len(SHARES)))
         by_class = np.zeros((n_redraws, k, len(SHARES)))
-        norms, parts = np.zeros(len(TEMPERATURES)), list(ranges(n_redraws, max(1, LABELS_AT_ONCE // n)))
-        for rows in ranges(n, max(1, PROBABILITIES_AT_ONCE // k)):
+        norms, parts = np.zeros(len(TEMPERATURES)), list(ranges(n_redraws, LABELS_AT_ONCE // n))
+        for rows in ranges(n, PROBABILITIES_AT_ONCE // k):
             p, weights = self._p(rows), self._row_weights[rows]
             tables = np.stack(label_terms(p, k), axis=-1) * weights[:, None, None]
             gains = gains_of_class(p) * weights[:, None, None]
@@ -188,7 +188,7 @@ class ClassAlternatives(Alternatives):
         rows, labels = np.arange(n), np.asarray(targets)
         own, gains = self._stored[rows, labels] / self._totals, np.zeros((len(SHARES), k, n))
         gains[:, labels, rows] = gains_of_class(own).T
-        parts = ranges(n, max(1, PROBABILITIES_AT_ONCE // k))
+        parts = ranges(n, PROBABILITIES_AT_ONCE // k)
         norms = np.concatenate([log_norms(self._p(part)) for part in parts], axis=1)
         return ratios_from(np.array(label_terms(own, k)), gains, norms, 1.0) * self._row_weights
 
@@ -264,14 +264,14 @@ class CountAlternatives(Alternatives):
         labels = places.reshape(targets.shape).astype(np.min_scalar_type(counts.size))
         sums = np.zeros((targets.shape[0], len(self._laws)))
         values = counts.astype(np.float64)
-        for part in ranges(targets.shape[1], max(1, TABLE // (counts.size * len(self._laws)))):
+        for part in ranges(targets.shape[1], TABLE // (counts.size * len(self._laws))):
             sums += gathered_tables(self._tables(part, values), np.ascontiguousarray(labels[:, part]))
         return sums.T
 
     def log_ratio_terms(self, targets: Array) -> FloatArray:
         counts, labels = np.unique(targets, return_inverse=True)
         values = counts.astype(np.float64)
-        parts = list(ranges(labels.size, max(1, TABLE // (counts.size * len(self._laws)))))
+        parts = list(ranges(labels.size, TABLE // (counts.size * len(self._laws))))
         rows = [self._tables(part, values)[np.arange(part.stop - part.start), labels[part]] for part in parts]
         return np.concatenate(rows).T
 

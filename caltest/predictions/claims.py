@@ -75,7 +75,7 @@ def of_classes(law: "FinitePredictions", targets: Array) -> Checks:
     n, k, factor = len(law), law.n_classes, law.brier_factor
     top = np.empty(n) if not binary else law.to_array()
     entropy, squares = np.empty(n), np.empty(n)
-    for rows in ranges(n, max(1, AT_ONCE // k)):
+    for rows in ranges(n, AT_ONCE // k):
         p = law.take(rows).probabilities
         if not binary:
             top[rows] = p.max(axis=1)
@@ -312,6 +312,6 @@ def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, A
     temperature = float(np.exp(scipy.optimize.brentq(beyond, 0.0, high, xtol=1e-6)))
     words = f"probabilities {amount(margin, ' points')} too sure on average"
     generator, labels = generator_of(rng), np.empty((size, len(law)), law.label_type)
-    for part in ranges(len(law), max(1, PROBABILITIES // law.n_classes)):
+    for part in ranges(len(law), PROBABILITIES // law.n_classes):
         labels[:, part] = law.take(part).at_temperature(temperature).redraw(generator, size)
     return words, labels

@@ -10,6 +10,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.ensembles.ensemble import Pool
+from caltest.predictions.standard_scores import in_units
 
 Conversions = dict[str, tuple[float, float]]
 """From outcomes to what they are in another unit: by a factor, to which a number is added."""
@@ -182,8 +183,4 @@ def _disagreement(p: FloatArray, occurred: Array) -> float:
     errors, variances, odds = occurred - p, np.where(inner, q * (1.0 - q), 0.0), np.log(q) - np.log1p(-q)
     sums = (np.abs((one * errors).sum(axis=0)) for one in (1.0, odds))
     spreads = (np.sqrt((one * one * variances).sum(axis=0)) for one in (1.0, odds))
-    z = [
-        np.divide(one, spread, out=np.zeros_like(spread), where=spread > 0.0)
-        for one, spread in zip(sums, spreads, strict=True)
-    ]
-    return float(np.max(z))
+    return float(np.max([in_units(*pair) for pair in zip(sums, spreads, strict=True)]))

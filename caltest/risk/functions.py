@@ -193,7 +193,7 @@ class DirichletErrorFunction(ErrorFunction):
             offsets = [scipy.special.gammaln(centres / bandwidths[index] + 1.0).sum(axis=1) for index in which]
             logs = np.log(np.maximum(points, SMALLEST))
             shares = np.empty((len(which), len(points), centres.shape[1]))
-            for part in ranges(len(points), max(1, SCORES // len(centres))):
+            for part in ranges(len(points), SCORES // len(centres)):
                 scores = read_only(logs[part] @ centres.T, np.float64)
                 for q, index in enumerate(which):
                     class_shares(scores, 1.0 / bandwidths[index], offsets[q], bounds, shares[q, part])

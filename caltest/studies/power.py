@@ -143,8 +143,8 @@ class PowerResult(Stored):
         quantity, n = self.quantity.capitalize(), str(self.n_simulations)
         what = {"Test": self.test, "Data": f"{self.generator}, n = {self.n}", "Simulations": n}
         rates = {f"{quantity}, {100 * alpha:g} %": self.rate_in_words(alpha) for alpha in self.alphas}
-        verdicts = [f"{'Verdict':<15}{self.verdict(alpha)}" for alpha in self.alphas] if self.is_calibrated else []
-        found = ["", *verdicts] if verdicts else []
+        verdicts = (f"{'Verdict':<15}{self.verdict(alpha)}" for alpha in self.alphas)
+        found = ["", *verdicts] if self.is_calibrated else []
         seed = {"Reproduce": f"rng={self.seed}"}
         return Page(f"{quantity} by simulation", what, [""], rates, found, [""], seed, notes=self.notes)
 

@@ -70,3 +70,8 @@ def test_seeds_are_whole_numbers_of_63_bits():
         assert min(seeds) >= 0
         assert len(set(seeds)) == 20
     assert [numerics.seed_of(one) for one in sequences] == [numerics.seed_of(one) for one in sequences]
+
+
+def test_ranges_have_a_row_at_least():
+    assert [part.stop for part in numerics.ranges(5, 2)] == [2, 4, 5]
+    assert [part.stop for part in numerics.ranges(3, 0)] == [1, 2, 3]

@@ -262,7 +262,7 @@ class FinitePredictions(Predictions):
                 cumulative = np.cumsum(p[rows], axis=-1, dtype=np.float64)
                 classes_from_uniforms(cumulative, uniforms, drawn, rows.start)
 
-            parts = list(ranges(n, max(1, UNIFORMS_AT_ONCE // self.n_classes)))
+            parts = list(ranges(n, UNIFORMS_AT_ONCE // self.n_classes))
             for function, items in ((fill, range(len(some))), (search, parts)):
                 for _ in threaded(function, items, len(items), "labels", work=10.0 * uniforms.size):  # type: ignore[arg-type]
                     pass
@@ -299,7 +299,7 @@ def at_labels(values: Array, labels: Array) -> Array:
 
 
 def _draw(cumulative: FloatArray, generator: np.random.Generator, out: Array) -> None:
-    for rows in ranges(out.shape[0], max(1, UNIFORMS_AT_ONCE // out.shape[1])):
+    for rows in ranges(out.shape[0], UNIFORMS_AT_ONCE // out.shape[1]):
         classes_from_uniforms(cumulative, generator.random(out[rows].shape), out[rows])
 
 

@@ -30,7 +30,7 @@ def means_of_counts(kernel: TargetKernel, probabilities: FloatArray, first: int,
     window = np.arange(first, first + probabilities.shape[-1])
     flat = probabilities.reshape(-1, window.size)
     means = np.empty((flat.shape[0], counts.size))
-    for part in ranges(counts.size, max(1, VALUES // window.size)):
+    for part in ranges(counts.size, VALUES // window.size):
         np.matmul(flat, without_tiny(kernel.target_tile(window, counts[part])), out=means[:, part])
     return without_tiny(means).reshape(*probabilities.shape[:-1], counts.size)
 
@@ -54,7 +54,7 @@ def _convolved(kernel: TargetKernel, probabilities: FloatArray, first: int, star
     values = rfft(kernel.target_tile(np.zeros(1), differences)[0], length)
     flat = probabilities.reshape(-1, size)
     means = np.empty((flat.shape[0], stop - start))
-    for part in ranges(flat.shape[0], max(1, VALUES // length)):
+    for part in ranges(flat.shape[0], VALUES // length):
         means[part] = irfft(rfft(flat[part], length) * values, length)[:, size - 1 : differences.size]
     return without_tiny(means).reshape(*probabilities.shape[:-1], stop - start)
 

@@ -136,7 +136,7 @@ class CountPredictions(Predictions):
         def draw(uniforms: Uniforms) -> Array:
             u, (first, stop) = uniforms(0), self.window
             counts = np.empty(u.shape, dtype=np.int64)
-            for part in ranges(len(self), max(1, PART // (stop - first))):
+            for part in ranges(len(self), PART // (stop - first)):
                 look_up(self.take(part)._probabilities(first, stop).cumsum(axis=-1), u, counts, part.start)
             counts += first
             return counts
@@ -177,7 +177,7 @@ class CountPredictions(Predictions):
             return self._bisected(level)
         levels = np.broadcast_to(level, shape).reshape(-1, len(self))
         counts, is_sure = np.empty(levels.shape), np.empty(levels.shape, dtype=bool)
-        for part in ranges(len(self), max(1, PART // (stop - first))):
+        for part in ranges(len(self), PART // (stop - first)):
             for i, sums in enumerate(self.take(part)._probabilities(first, stop).cumsum(axis=-1), part.start):
                 places = sums.searchsorted(levels[:, i])
                 around = np.concatenate([[0.0], sums, [np.inf]])
@@ -199,12 +199,16 @@ class CountPredictions(Predictions):
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         return high
 
-    @cached_property
+    @property
     def window(self) -> tuple[int, int]:
         """First count, and the one behind the last, outside of which every prediction has a probability below 2e-18.
 
         ``ValueError`` if they are too many to sum over.
         """
+        return self._window
+
+    @cached_property
+    def _window(self) -> tuple[int, int]:
         if self._table is not None:
             return self._table.first, self._table.stop
         flat = self._flat()
@@ -238,7 +242,7 @@ class CountPredictions(Predictions):
         start = first // STEP * STEP
         counts = np.arange(start, stop + STEP, STEP, dtype=np.float64)
         out = np.empty((n_all, size))
-        for part in ranges(n_all, max(1, PART // size)):
+        for part in ranges(n_all, PART // size):
             some = flat.take(part)
             recursion = some._recursion()
             if recursion is None:
@@ -290,7 +294,7 @@ class CountPredictions(Predictions):
     def with_common_outcomes(self, other: Self) -> tuple[Self, Self]:
         firsts, stops = zip(self.window, other.window, strict=True)
         one, two = self._like(*self._parameters), other._like(*other._parameters)
-        one.window = two.window = min(firsts), max(stops)
+        one._window = two._window = min(firsts), max(stops)
         return one, two
 
     def probability_vectors(self) -> FloatArray:
@@ -342,7 +346,7 @@ class CountPredictions(Predictions):
         """The counts of the window and those that occur outside of it; None if they are too many to look up pairs."""
         self._check_kernel(kernel)
         first, stop = self.window
-        parts = list(ranges(targets.shape[0], max(1, PART // len(self))))
+        parts = list(ranges(targets.shape[0], PART // len(self)))
         outside = np.unique(np.concatenate([_outside(targets[part], first, stop) for part in parts]))
         if stop - first + outside.size > MOST_OUTCOMES:
             return None

@@ -7,6 +7,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._validation.columns import coded, missing_in, numbers_in
 from caltest.predictions.convert import Sample
+from caltest.predictions.standard_scores import in_units
 
 ALIKE, FEWEST = 0.99, 20
 """Correlation of ranks from which on a column says how far apart members are, and rows that show it."""
@@ -72,7 +73,7 @@ def _spread(sample: Sample) -> FloatArray | None:
     if law.pool_size is None or np.ndim(sample.targets) > 1 or len(sample) < FEWEST:
         return None
     means, variances = law.moments()
-    z = np.divide(sample.targets - means, np.sqrt(variances), out=np.zeros_like(means), where=variances > 0.0)
+    z = in_units(sample.targets - means, np.sqrt(variances))
     spread = _ranks(variances * (law.pool_size - 1.0 - z**2))
     return spread if spread.any() else None
 

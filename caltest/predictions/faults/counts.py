@@ -24,6 +24,7 @@ from caltest.predictions.faults.fault import (
     weights_or_ones,
 )
 from caltest.predictions.faults.scores import CLIPPED
+from caltest.predictions.standard_scores import in_units
 
 LEAST_ZERO = 1e-6
 """Predicted probabilities of 0 below which zeros have no row."""
@@ -64,9 +65,7 @@ class Counts:
     @cached_property
     def residuals(self) -> FloatArray:
         """In predicted standard deviations, for the rows."""
-        scale = self.view.deviation
-        ratios = np.divide(self.differences, scale, out=np.zeros_like(self.differences), where=scale > 0.0)
-        return np.clip(ratios, -CLIPPED, CLIPPED)
+        return np.clip(in_units(self.differences, self.view.deviation), -CLIPPED, CLIPPED)
 
     @cached_property
     def is_zero(self) -> FloatArray:
@@ -248,8 +247,8 @@ class Narrow(Fault[Counts]):
 
     def _squares(self, counts: Array) -> FloatArray:
         """Squared residuals of counts (n, 1) or (1, U)."""
-        squares, v = np.square(counts - self._view.mean[:, None]), np.square(self._view.deviation)[:, None]
-        return np.divide(squares, v, out=np.zeros_like(squares), where=v > 0.0)
+        squares = np.square(counts - self._view.mean[:, None])
+        return in_units(squares, np.square(self._view.deviation)[:, None])
 
     @cached_property
     def _table(self) -> tuple[FloatArray, FloatArray]:

@@ -238,7 +238,7 @@ def expected(kernel: TargetKernel, one: Place, targets: FloatArray) -> FloatArra
     left = waved.waves.weighted(laws.sums(waved, rows))
     y = np.clip(targets, waved.low, waved.high)[..., None]
     out = np.empty((*np.broadcast_shapes(rows.shape[:-1], y.shape[:-2]), rows.shape[-1], targets.shape[-1]))
-    for part in ranges(targets.shape[-1], max(1, AT_ONCE // (2 * waved.waves.size * prod(targets.shape[:-1])))):
+    for part in ranges(targets.shape[-1], AT_ONCE // (2 * waved.waves.size * prod(targets.shape[:-1]))):
         np.matmul(left, waved.waves.of(y[..., part, :], np.ones(1)).swapaxes(-1, -2), out=out[..., part])
     return out
 
@@ -262,7 +262,7 @@ def sums_of_targets(kernel: TargetKernel, one: Place, weights: FloatArray, targe
     if waved is None:
         return _sums_of_points(kernel, laws.measures(kernel, rows), weights, targets)
     sums, y = laws.sums(waved, rows), np.clip(targets, waved.low, waved.high)
-    parts = list(ranges(len(y), max(1, AT_ONCE // y.shape[1])))
+    parts = list(ranges(len(y), AT_ONCE // y.shape[1]))
     means = [[waved.waves.mixture_sums(sums, each, y[part]) for part in parts] for each in weights]
     return np.stack([np.concatenate(one) for one in means])
 

@@ -260,7 +260,7 @@ def _part_by_part(
     function: Callable[[FloatArray, FloatArray], FloatArray], weights: FloatArray, targets: FloatArray
 ) -> FloatArray:
     """A function of weights (r, c) and some of the targets, (L, B) for weights (L, r, c) and targets (B, c)."""
-    parts = list(ranges(targets.shape[0], max(1, VALUES // targets.shape[1])))
+    parts = list(ranges(targets.shape[0], VALUES // targets.shape[1]))
     return np.stack([np.concatenate([function(one, targets[part]) for part in parts]) for one in weights])
 
 
@@ -312,7 +312,7 @@ def _by_pairs(form: Form, rows: Measures, columns: Measures) -> FloatArray:
 def _by_tiles(kernel: TargetKernel, rows: Measures, columns: Measures, vectors: bool) -> FloatArray:
     """From values of the kernel for all pairs of points, a few rows and columns at a time."""
     batch, m, k = rows.points.shape[0], rows.n_points, columns.n_points
-    size = max(1, int(sqrt(VALUES / (batch * m * k))))
+    size = int(sqrt(VALUES / (batch * m * k)))
     out = np.empty((batch, rows.points.shape[1], columns.points.shape[1]))
     for part in ranges(out.shape[1], size):
         left = rows.points[:, part].reshape(batch, -1, rows.dimension)

@@ -228,7 +228,7 @@ def _search(
 def bound_at(process: LatentProcess, inputs: FloatArray, prior: FloatArray, labels: IntArray) -> float:
     """The evidence bound without a grid, in parts that bound the memory."""
     total = -process.divergence
-    for rows in ranges(labels.size, max(1, PART // inputs.shape[1])):
+    for rows in ranges(labels.size, PART // inputs.shape[1]):
         part = AllInputs(inputs[rows], prior[rows], labels[rows])
         total += part.likelihood(*process.moments(part.nodes))[0]
     return total

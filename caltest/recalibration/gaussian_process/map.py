@@ -109,7 +109,7 @@ class GPMap(ProbabilityMap):
 
     def _apply(self, scores: FloatArray) -> FloatArray:
         means, process = prior_of(scores, self.scale, self.slope), self.process
-        for rows in ranges(scores.shape[0], max(1, PART // scores.shape[1])):
+        for rows in ranges(scores.shape[0], PART // scores.shape[1]):
             inputs = inputs_of(scores[rows], self.scale)
             # Unlike those of a matrix product, sums for equal inputs are equal to the last bit, and ties stay ties.
             sums = np.einsum("gm,m->g", process.kernel(inputs.ravel()), process.weights)
@@ -130,7 +130,7 @@ def marginal_probabilities(
     weights = process.inverse_factor.T @ variables.T
     size = k * max(n_draws, m)
     averages = np.empty(inputs.shape)
-    for rows in ranges(inputs.shape[0], max(1, NUMBERS // size)):
+    for rows in ranges(inputs.shape[0], NUMBERS // size):
         kernel = process.kernel(inputs[rows].ravel()).reshape(-1, k, m)
         noise = rng.standard_normal((kernel.shape[0], k, n_draws))
         explained = kernel @ process.inverse_factor.T

@@ -87,7 +87,7 @@ class OnGrid(Rows):
 
     def likelihood(self, deviation: FloatArray, variance: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         _, cells, places = self._grid
-        slices = list(ranges(self.prior.shape[0], _rows_of_part(self.prior.shape)))
+        slices = list(ranges(self.prior.shape[0], PART // self.prior.shape[1]))
         slopes = np.zeros((len(slices), 2, deviation.size))
 
         def part(rows: slice) -> float:
@@ -99,12 +99,8 @@ class OnGrid(Rows):
         return value, d_deviation, d_variance
 
 
-def _rows_of_part(shape: tuple[int, ...]) -> int:
-    return max(1, PART // shape[1])
-
-
 def _summed(part: Callable[[slice], float], shape: tuple[int, ...]) -> float:
-    slices = list(ranges(shape[0], _rows_of_part(shape)))
+    slices = list(ranges(shape[0], PART // shape[1]))
     work = shape[0] * shape[1] * NANOSECONDS
     return sum(threaded(part, slices, len(slices), "rows", work=work))
 

@@ -75,7 +75,7 @@ class ClassView:
     @property
     def parts(self) -> list[slice]:
         """Rows whose probabilities are computed together."""
-        return list(ranges(self.n, max(1, TABLE // self.k)))
+        return list(ranges(self.n, TABLE // self.k))
 
     def rows(self, rows: slice | IntArray) -> FloatArray:
         """Probabilities of some rows, (r, k).
@@ -196,7 +196,7 @@ def sum_of_log_norms(view: ClassView, rows: IntArray, exponents: FloatArray) -> 
     def of_part(part: slice) -> FloatArray:
         return np.asarray(log_norms_of(view.rows(rows[part]), exponents) @ view.weights[rows[part]])
 
-    parts = list(ranges(rows.size, max(1, TABLE // (4 * view.k))))
+    parts = list(ranges(rows.size, TABLE // (4 * view.k)))
     return np.asarray(np.sum(list(threaded(of_part, parts, len(parts), "temperatures")), axis=0))
 
 
@@ -311,7 +311,7 @@ class Labels(Seen):
         view, size = self.view, self.view.chosen.size
         p = np.maximum(view.of_chosen, PAIR_FLOOR)
         sums = np.zeros((len(self.labels), size, size, 2))
-        for part in ranges(view.n, max(1, TABLE // (2 * size * size))):
+        for part in ranges(view.n, TABLE // (2 * size * size)):
             some = p[part]
             ratios = some[:, None, :] / some[:, :, None]
             tables = np.zeros((some.shape[0], size + 1, size, 2))
