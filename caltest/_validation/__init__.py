@@ -34,6 +34,7 @@ from caltest._validation.settings import (
     at_least as at_least,
     choice as choice,
     fraction as fraction,
+    increasing_levels as increasing_levels,
     instance_of as instance_of,
     levels as levels,
     number_of_observations as number_of_observations,

@@ -144,6 +144,14 @@ def levels(name: str, data: ArrayLike) -> FloatArray:
     return values
 
 
+def increasing_levels(name: str, data: ArrayLike) -> tuple[float, ...]:
+    """Increasing numbers strictly between 0 and 1, at least one."""
+    values = np.atleast_1d(levels(name, data))
+    if values.ndim != 1 or values.size == 0 or (np.diff(values) <= 0.0).any():
+        raise ValueError(f"{name}: got {data!r}, wanted increasing numbers between 0 and 1")
+    return tuple(values.tolist())
+
+
 def switch(name: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):

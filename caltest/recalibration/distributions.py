@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
-from caltest._validation import levels
+from caltest._validation import increasing_levels
 from caltest.predictions import Predictions, QuantileForecast
 from caltest.predictions.convert import as_sample
 from caltest.recalibration.base import Calibrator, FamilyMap
@@ -163,12 +163,7 @@ class QuantileRecalibration(Calibrator):
     """
 
     levels: Sequence[float] = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-
-    def __post_init__(self) -> None:
-        values = levels("levels", self.levels)
-        if values.ndim != 1 or values.size == 0 or (np.diff(values) <= 0.0).any():
-            raise ValueError(f"levels: got {self.levels!r}, wanted increasing numbers between 0 and 1")
-        object.__setattr__(self, "levels", tuple(values.tolist()))
+    _checks = {"levels": increasing_levels}
 
     def fit(self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None) -> QuantileMap:
         sample = as_sample(predictions, targets, classes)

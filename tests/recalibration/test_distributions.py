@@ -114,9 +114,13 @@ def test_maps_are_saved(tmp_path):
         again(ct.Laplace([0.0], 1.0))
 
 
+def test_one_level_needs_no_list():
+    assert QuantileRecalibration(0.5) == QuantileRecalibration([0.5])
+
+
 def test_bad_input_of_quantiles():
     normal = ct.Normal(np.zeros(30), 1.0)
-    for levels in ([0.5, 0.2], [0.5, 0.5], [], [0.0, 0.5], 0.5):
+    for levels in ([0.5, 0.2], [0.5, 0.5], [], [0.0, 0.5]):
         with pytest.raises(ValueError, match="levels"):
             QuantileRecalibration(levels)
     with pytest.raises(ValueError, match="wanted enough"):

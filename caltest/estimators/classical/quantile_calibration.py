@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
-from caltest._validation import at_least, levels
+from caltest._validation import at_least, increasing_levels, optional
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import TransformStatistic, chi_squared_tail, in_parts, root_per_observation
 from caltest.predictions import Predictions, Sample
@@ -55,17 +55,10 @@ class QuantileCalibration(TransformStatistic):
     """
 
     levels: Any = None
+    _checks = {"levels": optional(increasing_levels)}
 
     textbook_statistic = "chi-squared if calibrated"
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
-
-    def __post_init__(self) -> None:
-        if self.levels is None:
-            return
-        values = np.atleast_1d(levels("levels", self.levels))
-        if values.ndim != 1 or values.size == 0 or (np.diff(values) <= 0.0).any():
-            raise ValueError(f"levels: got {self.levels!r}, wanted increasing numbers between 0 and 1")
-        object.__setattr__(self, "levels", tuple(values.tolist()))
 
     def check(self, predictions: Predictions) -> None:
         known = predictions.law.levels
