@@ -70,8 +70,8 @@ class Detectable:
     deviation
         How outcomes are wrong, in words.
     pvalues
-        Of simulated data sets, (R,), in increasing order: R = 400, or 100 where that tells the power at both the 1 and
-        the 5 % level within five points.
+        Of simulated data sets, (R,), in increasing order: R = 400, or 100 of vectors and many classes where that tells
+        the power at both the 1 and the 5 % level.
 
     Examples
     --------

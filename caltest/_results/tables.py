@@ -29,13 +29,14 @@ _LATEX = str.maketrans(
 
 
 def aligned(table: Table, width: int = WIDTH) -> list[str]:
-    """Lines of columns of equal width: the first and sentences to the left, the others to the right.
+    """Lines of columns of equal width: the first and words to the left, numbers to the right.
 
     Where lines would be too long, cells are folded; columns that do not fit even so are below the others.
     """
     rows = [[in_a_line(cell) for cell in row] for row in table]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    sides = [str.ljust if c == 0 or one > SENTENCE else str.rjust for c, one in enumerate(widths)]
+    are_words = [any(row[c][:1].isalpha() for row in rows[1:]) for c in range(len(widths))]
+    sides = [str.ljust if c == 0 or are_words[c] else str.rjust for c in range(len(widths))]
     for step in range(3):
         texts = zip(zip(*rows, strict=True), sides, strict=True)
         least = [_least(column, side is str.ljust, step) for column, side in texts]
