@@ -3,7 +3,9 @@
 You rarely make one yourself. Import them to annotate your own functions, or to read a stored result back:
 ``ct.results.CalibrationTestResult.from_dict(entries)``. ``bibtex`` gives the sources of a test or result.
 
-Every result is printed as its ``summary()`` and becomes a dictionary by ``to_dict()``. Results of tests have a
+Every result is printed as its ``summary()``, in lines of at most 80 characters, and becomes a dictionary by
+``to_dict()``, a table by ``to_markdown()``, ``to_latex()`` and ``to_pandas()``, a sentence by ``sentence()`` and a
+picture by ``plot()``, or says why there is none. What results are made of has none of these. Results of tests have a
 ``pvalue``, and ``summary(alpha)``, ``verdict(alpha)`` and ``sentence(alpha)`` with the decision at a level. An interval
 at the level of the call is ``interval``, a ``ConfidenceInterval``; one at any level is made by
 ``confidence_interval(confidence_level)``. ``n`` observations were used, ``n_resamples`` redraws made, which

@@ -16,7 +16,7 @@ from caltest._results.report import (
     sentence_of,
     undecided,
 )
-from caltest._results.tables import Bar, Table, entries_of
+from caltest._results.tables import STANDS_OUT, Bar, Table, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
 from caltest._validation import fraction
 
@@ -282,7 +282,10 @@ class CalibrationTestResult(Stored):
         return report_of(self, fraction("alpha", alpha))
 
     def bars(self) -> list[Bar]:
-        """Observed frequencies beside claimed ones, for ``plots.forest``."""
+        """Observed frequencies beside claimed ones, or the difference of two models, for ``plots.forest``."""
+        if self.question == "difference" and self.standard_error is not None:
+            one, unit = self.confidence_interval(), "difference of squared errors"
+            return [Bar(self.test, self.estimate, one, 0.0, "no difference", unit, self.pvalue <= STANDS_OUT)]
         what = "claimed", "frequency"
         return [
             Bar(one.name, one.observed, own, one.claimed, *what, own.excludes(one.claimed))
