@@ -431,6 +431,27 @@ def test_rejections_as_exit_status(models, capsys, without_findings):
     assert command(capsys, "compare", paths["good"], paths["labels"], "--n-resamples", "99", "--fail-on-reject")[0] == 0
 
 
+def test_redraws_of_a_test(models, capsys):
+    paths, tables, y = models
+    arguments = "test", paths["bad"], paths["labels"], "--seed", "1", "--n-resamples", "19"
+    expected = ct.calibration_test(tables["bad"], y, n_resamples=19, rng=1)
+    assert json.loads(command(capsys, *arguments, "--json")[1])["statistic"] == expected.statistic
+    assert json.loads(command(capsys, *arguments, "--test", "skce", "--json")[1])["n_resamples"] == 19
+    status, _, err = command(capsys, *arguments, "--test", "skce-blocks")
+    assert (status, "--n-resamples: got 19 for the test skce-blocks, which takes none" in err) == (2, True)
+
+
+def test_errors_too_small_to_matter_pass_where_that_is_asked_for(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    p = np.where(rng.random(4000) < 0.5, 0.01, 0.99) + 0.002 * rng.random(4000)
+    y = (rng.random(p.size) < p).astype(int)
+    np.savetxt(tmp_path / "p.csv", p)
+    np.savetxt(tmp_path / "y.csv", np.where(np.arange(p.size) % 100 == 0, 1 - y, y), fmt="%d")
+    arguments = "test", str(tmp_path / "p.csv"), str(tmp_path / "y.csv"), "--seed", "1", "--n-resamples", "19"
+    statuses = [command(capsys, *arguments, "--fail-on", one)[0] for one in ("never", "reject", "matters")]
+    assert statuses == [0, 1, 0]
+
+
 def test_formats_of_a_test(models, capsys):
     paths, tables, y = models
     arguments = "test", paths["bad"], paths["labels"], "--seed", "1", "--format"
