@@ -273,9 +273,10 @@ def audit(
     Brier score by more than its standard error, "do not use as it is" if it does not and the error matters, and else
     "not enough data to tell". It is "do not use as it is" instead of the first and the last if the error matters in one
     of the given groups, in which calibration is rejected. The reason says in which groups, if not in all, slices of
-    features and quarters of the time it is, and whether it is after recalibration too. Where the default test does not
-    reject, the reason names groups, slices and times in which calibration is rejected, each section with its own level.
-    Assumes what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``.
+    features and single quarter of the time it is, and whether it is after recalibration too. Where the default test
+    does not reject, the reason names groups, slices and times in which calibration is rejected, each section with its
+    own level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
+    ``calibration_test``.
 
     Examples
     --------

@@ -318,7 +318,8 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         some = [name for name in QUARTERS if name in by_time.rejected(LEVEL)]
         these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
         answer += f" Of the quarters in that order calibration is rejected in {these}."
-        where = f"in {these} of the rows in the order of time" if 0 < len(some) < len(QUARTERS) else ""
+        # Quarters are small: that several are rejected and others are not is often chance.
+        where = f"in {these} of the rows in the order of time" if len(some) == 1 else ""
     words = "evidence against calibration after each observation"
     return Section(answer, {}, rows, rejected=where, pictures=drawn(found.plot, words, (6.5, 3.2)))
 

@@ -341,8 +341,9 @@ def test_the_reason_names_wrong_slices_and_quarters_of_ensembles():
     model = ct.audit(ct.Ensemble(members), y, features={"x": x}, n_resamples=39, rng=1).models[0]
     assert model.decision == "do not use as it is"
     assert re.search(r"\. Calibration is rejected in \d of \d+ slices \(x (>=|in) ", model.reason)
-    model = ct.audit(ct.Ensemble(members), y[np.argsort(x)], time=np.arange(600), n_resamples=39, rng=1).models[0]
-    assert model.reason.endswith("last quarter of the rows in the order of time")
+    late = np.where(np.arange(600) >= 450, 2.5, 1.0) * rng.normal(size=600)
+    model = ct.audit(ct.Ensemble(members), late, time=np.arange(600), n_resamples=39, rng=1).models[0]
+    assert model.reason.endswith("Calibration is rejected in the last quarter of the rows in the order of time")
 
 
 @pytest.mark.usefixtures("few_sections")
