@@ -36,7 +36,7 @@ from caltest.label_test import labels_tested
 from caltest.named_tests import ClusterSKCETest, MonteCarloTest, OmnibusTest
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Categorical, MultiLabel, Sample
-from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
+from caltest.predictions.censored import UNSEEN, Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import Missing, as_sample
 
 
@@ -267,7 +267,7 @@ def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[s
         "given the prediction; what is tested is F(time), for a censored time a random number between F(time) and 1"
     )
     if targets.n_censored == len(targets):
-        note += "; no event was seen: if some were, event is coded in another way"
+        note += f"; {UNSEEN}"
     if beyond:
         note += f"; the same for times after {laws.longest:g}, the last one of the curves ({beyond} of them)"
     return replace(result, notes=(note, *result.notes))

@@ -22,6 +22,8 @@ def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
 def _not_real(array: Array, name: str) -> ValueError:
     """What to say about other types."""
     advice = "; divide by the unit, such as numpy.timedelta64(1, 'D')" if array.dtype.kind == "m" else ""
+    if array.dtype.names:
+        advice = f"; it has the columns {', '.join(array.dtype.names)}: pass one, or ct.Censored(time, event) of two"
     if array.dtype.kind in "US" and array.size and str(first := array.flat[0]).endswith("%"):
         advice = f"; take the % off {str(first)!r} and divide by 100"
     return ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers{advice}")

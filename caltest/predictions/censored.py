@@ -31,6 +31,9 @@ MISPLACED, FITTING = 1.5, 0.5
 """Normal quantile of the median level of events, 7 or 93 %, from which on their unit is asked for, and how far the
 median and the middle half may be in another one, together, from those of uniform levels."""
 
+UNSEEN = "no event was seen: if some were, event is coded in another way"
+"""What to ask where all times are censored."""
+
 MANY, SHARE = 20, 0.5
 """Times of events, and the share of different ones among them up to which they seem rounded."""
 

@@ -240,6 +240,25 @@ def test_limits_are_checked():
         ct.fields.d_calibration(np.full(60, 0.5), y, limits=ends)
 
 
+def test_times_that_are_all_censored_are_asked_about():
+    """Everything but groups with events can be computed, and says that no event was seen."""
+    rng = np.random.default_rng(1)
+    times, laws = ct.Censored(rng.exponential(size=30), np.zeros(30)), ct.Gamma(np.ones(30), 1.0)
+    for test in (ct.fields.d_calibration, ct.fields.a_calibration):
+        found = test(laws, times, n_resamples=19, rng=1)
+        assert found.notes[-1] == "no event was seen: if some were, event is coded in another way"
+        assert found.rows[0].events == 0
+    with pytest.raises(ValueError, match="got censored times only, .* no event was seen: if some were, event is coded"):
+        ct.fields.one_calibration(laws, times, 1.0)
+
+
+def test_structured_arrays_are_sent_to_their_columns():
+    """As scikit-survival has its outcomes."""
+    y = np.array([(True, 1.0), (False, 2.0)], dtype=[("died", bool), ("days", float)])
+    with pytest.raises(ValueError, match=r"it has the columns died, days: pass one, or ct.Censored\(time, event\)"):
+        ct.calibration_test(ct.LogNormal([0.0, 0.0], 1.0), y)
+
+
 def test_neighbours_are_joined_until_each_has_five_events():
     """Four, one, nine and five events: the first two groups together have five, and so has the last one."""
     groups = np.repeat(np.arange(4), 20)

@@ -64,7 +64,7 @@ def covered(n, setting, wrong, sets=SETS):
 
 
 DECISIONS = (("net benefit", 200, 1000, 19), ("net benefit", 20_000, 400, 19))
-DECISIONS += (("loss", 200, 100, 19), ("loss", 500, 200, 999), ("loss", 2000, 100, 499), ("loss", 20_000, 40, 199))
+DECISIONS += (("loss", 200, 100, 19), ("loss", 500, 100, 199), ("loss", 2000, 40, 199), ("loss", 20_000, 20, 99))
 """What intervals are for, how many risks Beta(1, 99) there are, data sets, and redraws."""
 
 THRESHOLDS = (0.005, 0.01, 0.02, 0.05)

@@ -21,7 +21,7 @@ from caltest._validation import whole_number
 from caltest._validation.arrays import refuse_rows, same_length
 from caltest._validation.groups import rows_of
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
-from caltest.predictions.censored import Censored, in_rows_of, notes_on_times, ranges_of
+from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, notes_on_times, ranges_of
 
 FEWEST = 5
 """Events that a group of one-calibration has at least, and expected ones of a bin of A-calibration."""
@@ -171,7 +171,7 @@ def _in_bins(
         null, observed = np.array([_redrawn(method, ends, k, redrawing) for _ in range(number)]), statistic
     pvalue = resampling_pvalue(observed, null)
     tail, censored = float(scipy.special.chdtrc(df, statistic)), int((~event).sum())
-    notes = notes_on_times(laws, targets, low, high)
+    notes = (*notes_on_times(laws, targets, low, high), *([] if event.any() else [UNSEEN]))
     return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed, notes)
 
 

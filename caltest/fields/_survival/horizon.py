@@ -12,7 +12,7 @@ from caltest.estimators.combined.measures import clopper_pearson
 from caltest.fields._survival.bins import FEWEST, starts_of
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
 from caltest.named_tests import OmnibusTest
-from caltest.predictions.censored import Censored, in_rows_of, ranges_of
+from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, ranges_of
 
 
 @own_errstate
@@ -79,6 +79,8 @@ def one_calibration(
     risk = _risks(predictions, targets, at)
     time, event = np.asarray(targets.time), np.asarray(targets.event)
     happened = event & (time <= at)
+    if not event.any():
+        raise ValueError(f"targets: got censored times only, wanted two groups with {FEWEST} events; {UNSEEN}")
     parts = _by_risk(risk, number)
     starts = starts_of(np.array([np.count_nonzero(happened[part]) for part in parts]))
     groups = [np.concatenate(parts[a:b]) for a, b in zip(starts, [*starts[1:], None], strict=True)]

@@ -13,6 +13,7 @@ from caltest._results.report import at_level, decision, format_pvalue, listed, p
 from caltest._results.tables import STANDS_OUT, Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, same_length
+from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import groups_of_any_size
 from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.estimators.classical.cox import cox_calibration
@@ -186,7 +187,7 @@ def validate_by_group(
     Raises
     ------
     ValueError
-        For bad data or settings, and groups without a case, or in which all risks are 0.
+        For bad data or settings, groups that are the outcomes, without a case, or in which all risks are 0.
     TypeError
         For predictions that are not binary.
 
@@ -222,6 +223,7 @@ def validate_by_group(
     p, y = probability_of_event(sample.predictions, "clinical.validate_by_group"), np.asarray(sample.targets)
     members = groups_of_any_size(groups, order_of(targets, predictions))
     same_length(y.size, members.n, "groups")
+    refuse_outcomes([("groups", members.codes)], y, "{}")
     for name, rows in zip(members.names, members.rows, strict=True):
         if not p[rows].any():
             got = "without a case" if rows.size == 0 else "in which all risks are 0, so that there is no O:E ratio"

@@ -216,7 +216,8 @@ def decision_curve(
     places = increasing_numbers(thresholds, "thresholds", "them into order, each once")
     number = whole_number("n_resamples", n_resamples, 19)
     if places[0] <= 0.0 or places[-1] >= 1.0:
-        raise ValueError(f"thresholds: got {places.tolist()}, wanted risks between 0 and 1")
+        advice = "; if these are percentages, divide them by 100" if 1.0 < places[-1] <= 100.0 else ""
+        raise ValueError(f"thresholds: got {places.tolist()}, wanted risks between 0 and 1{advice}")
     level, sample = fraction("confidence_level", confidence_level), as_sample(predictions, targets, classes)
     p, y = probability_of_event(sample.predictions, "clinical.decision_curve"), np.asarray(sample.targets)
     seed = seed_of(rng)

@@ -131,3 +131,6 @@ def test_bad_groups(groups, message):
     risks = np.where(CENTRE == "b", 0.0, RISKS)
     with pytest.raises(ValueError, match=message):
         clinical.validate_by_group(risks, np.where(CENTRE == "b", 0, EVENTS), groups)
+    many = np.tile(EVENTS, 8)
+    with pytest.raises(ValueError, match="groups: got the targets"):
+        clinical.validate_by_group(np.tile(RISKS, 8), many, many)
