@@ -38,9 +38,11 @@ def by_hand(risks, count):
     return pvalues[count], law, pvalues
 
 
-def test_pvalues_and_adjusted_ones_by_enumeration():
-    found = clinical.validate_by_group(RISKS, EVENTS, CENTRE)
-    hands = {one: by_hand(RISKS[one == CENTRE], EVENTS[one == CENTRE].sum()) for one in "abc"}
+@pytest.mark.parametrize("number", range(0, 256, 5))
+def test_pvalues_and_adjusted_ones_by_enumeration(number):
+    events = np.array([int(bit) for bit in f"{number:08b}"])
+    found = clinical.validate_by_group(RISKS, events, CENTRE)
+    hands = {one: by_hand(RISKS[one == CENTRE], events[one == CENTRE].sum()) for one in "abc"}
     assert [one.pvalue for one in found.rows] == pytest.approx([hands[one][0] for one in "abc"])
     left, largest = sorted("abc", key=lambda one: hands[one][0]), 0.0
     while left:
@@ -48,7 +50,23 @@ def test_pvalues_and_adjusted_ones_by_enumeration():
         largest = max(largest, sum(law[pvalues <= p + 1e-12].sum() for _, law, pvalues in (hands[g] for g in left)))
         assert found.row(left[0]).adjusted == pytest.approx(min(1.0, largest))
         left = left[1:]
-    assert found.pvalue == found.row("a").adjusted < 0.2
+    assert found.pvalue == min(one.adjusted for one in found.rows)
+
+
+def test_ranges_have_half_of_what_the_level_leaves_beyond_each_end():
+    risks = np.full(400, 0.1)
+    found = clinical.validate_by_group(risks, np.arange(400) < 40, np.arange(400) < 200, confidence_level=0.9)
+    law = stats.binom(200, 0.1)
+    for one in found.rows:
+        low, high = (round(end * 20) for end in one.usual)
+        assert law.cdf(low - 1) <= 0.025 < law.cdf(low)
+        assert law.sf(high) <= 0.025 < law.sf(high - 1)
+
+
+def test_certain_cases_are_no_part_of_shifted_odds():
+    risks = np.array([1.0, 1.0, 0.0, 0.2, 0.4, 0.3])
+    value = clinical.validate_by_group(risks, [1, 1, 0, 1, 0, 1], ["a"] * 6).rows[0].in_the_large.estimate
+    assert special.expit(value + special.logit(risks[3:])).sum() == pytest.approx(2.0)
 
 
 def test_size_of_all_groups_by_enumeration():
