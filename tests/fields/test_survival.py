@@ -248,7 +248,7 @@ def test_times_that_are_all_censored_are_asked_about():
         found = test(laws, times, n_resamples=19, rng=1)
         assert found.notes[-1] == "no event was seen: if some were, event is coded in another way"
         assert found.rows[0].events == 0
-    with pytest.raises(ValueError, match=r"got censored times only, .* no event was seen: if some were, event is coded"):
+    with pytest.raises(ValueError, match=r"got censored times only, .* no event was seen: if some were"):
         ct.fields.one_calibration(laws, times, 1.0)
 
 
