@@ -95,7 +95,7 @@ def test_too_sure_predictions_of_a_pair_of_categories_are_found():
     above = logit > (v @ logit) / v.sum()
     assert first.claimed == pytest.approx(np.where(above, p[rows], 1.0 - p[rows]).mean())
     assert first.interval.low < np.where(above, (q - p)[rows], (p - q)[rows]).mean() < first.interval.high < 0.0
-    assert "outcomes on the side of the claim" in unfolded(found)
+    assert "outcomes on the side of the claim" in str(found)
     assert not ct.find_slices(p, rng.random(8000) < q, features, error="bias", rng=1).rejected()
 
 
@@ -112,8 +112,8 @@ def test_numbers_with_a_wrong_spread_are_found():
     assert (first.size, first.claimed) == pytest.approx((1.5, 0.682689), abs=0.1)
     assert first.observed == pytest.approx(2.0 * stats.norm.cdf(1.0 / 1.5) - 1.0, abs=0.05)
     assert first.interval.low < 2.0 * stats.norm.cdf(1.0 / 1.5) - 1.0 - first.claimed < first.interval.high < 0.0
-    assert "errors larger than predicted (1." in unfolded(found)
-    assert "means and sd of errors have no intervals" in unfolded(found)
+    assert "errors larger than predicted (1." in found.to_markdown()
+    assert "means and sd of errors have no intervals" in str(found)
 
 
 def test_numbers_with_a_wrong_mean_are_shown_by_their_median():
@@ -124,8 +124,8 @@ def test_numbers_with_a_wrong_mean_are_shown_by_their_median():
     assert first.direction == "outcomes above what is predicted"
     assert (first.claimed, first.size) == (0.5, pytest.approx(0.4, abs=0.1))
     assert first.interval.low < share - 0.5 < first.interval.high
-    assert "outcomes above what is predicted (+0." in unfolded(found)
-    assert "those above the predicted median" in unfolded(found)
+    assert "outcomes above what is predicted (+0." in found.to_markdown()
+    assert "those above the predicted median" in str(found)
 
 
 def test_pvalues_are_those_of_the_step_down_written_plainly():
