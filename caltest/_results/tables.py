@@ -12,8 +12,8 @@ from unicodedata import category
 Table = Sequence[Sequence[str]]
 """Rows of cells, the header first; the first column is text, the others are numbers."""
 
-WIDTH = 80
-"""Characters in a line of a report."""
+WIDTH, WIDEST = 80, 100
+"""Characters in a line of a report, and in one of a table."""
 
 SENTENCE = 40
 """Numbers and names in a column have at most so many characters."""
@@ -28,7 +28,7 @@ _LATEX = str.maketrans(
 )
 
 
-def aligned(table: Table, width: int = WIDTH) -> list[str]:
+def aligned(table: Table, width: int = WIDEST) -> list[str]:
     """Lines of columns of equal width: the first and words to the left, numbers to the right.
 
     Where lines would be too long, cells are folded; columns that do not fit even so are below the others.
@@ -167,7 +167,7 @@ def _text(title: str, parts: Sequence[Part], notes: Sequence[str]) -> str:
     lines = [*_folded(title), "-" * min(len(title), WIDTH)]
     for part in parts:
         if isinstance(part, Grid):
-            lines += [f"  {line}" for line in aligned(part.rows, WIDTH - 2)]
+            lines += [f"  {line}" for line in aligned(part.rows, WIDEST - 2)]
         elif isinstance(part, Mapping):
             names = max([14, *(len(name) for name, text in part.items() if text is not None)])
             for name, text in part.items():

@@ -93,14 +93,14 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_commands_print_lines_of_at_most_80_letters_and_the_same_keys(name, files, capsys, monkeypatch):
+def test_commands_print_lines_of_at_most_100_letters_and_the_same_keys(name, files, capsys, monkeypatch):
     monkeypatch.chdir(files)
     arguments = [*COMMANDS[name].split(), "--seed", "1"]
     if name != "demo":
         arguments += ["--n-resamples", "19"]
     assert main(arguments) == 0
     text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 80
+    assert max(map(len, text.splitlines())) <= 100
     if name == "demo":
         return
     assert main([*arguments, "--json"]) == 0

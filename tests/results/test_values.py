@@ -393,10 +393,10 @@ def test_results_are_read_back(name, results):
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_reports_have_lines_of_at_most_80_letters(name, results):
+def test_reports_have_lines_of_at_most_100_letters(name, results):
     result = results(name)
     for text in (str(result), result.summary()):
-        assert max(map(len, text.splitlines())) <= 80, text
+        assert max(map(len, text.splitlines())) <= 100, text
 
 
 @pytest.mark.parametrize("name", RESULTS)
