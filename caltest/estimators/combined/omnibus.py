@@ -65,8 +65,8 @@ SINGLE = 2.0 / 3.0
 """Weight of the components of one statistic each; the rows of faults have the rest."""
 
 MOST, FIRST, THEN = 20_000, 100, 300
-"""Predictions up to which the power is simulated, and data sets, of which the first, of vectors and of many classes, are
-enough where it is clear."""
+"""Predictions up to which the power is simulated, and data sets, of which the first are enough where it is clear: of
+vectors and of many classes."""
 
 CLEAR, LOWEST = 0.94, 0.01
 """The share of the first that are found at this level, or missed at 0.05: power is within 0.05 in 95 % of cases."""
