@@ -54,7 +54,7 @@ RESULTS = {
     "weather": lambda p, y: weather.rank_histogram(np.outer(p, np.arange(5.0)), y + 0.5, **FEW),
     "simulations": lambda p, y: bayesian.simulation_based_calibration(np.outer(p, np.arange(9.0)), y + 0.5, **FEW),
 }
-OTHERWISE = {"pairs": {"report"}} | {key: {"bars"} for key in ("default test", "cox", "clinical", "weather")}
+OTHERWISE = {key: {"bars"} for key in ("default test", "cox", "clinical", "weather")}
 """What says nothing about the level."""
 DEGENERATE = {
     "equal": (np.full(60, 0.5), Y),

@@ -478,5 +478,9 @@ def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT, or pandas.NA, of which no comparison is true or false."""
     if value is None or type(value).__name__ == "NAType":
         return True
-    differs = value != value
+    try:
+        differs = value != value
+    except TypeError:
+        # Lazy tables have no values to compare.
+        return False
     return isinstance(differs, (bool, np.bool_)) and bool(differs)

@@ -123,20 +123,17 @@ def estimate_calibration_error(
     Predictions    Categorical, n = 899, 10 classes
     Split          719 to fit and choose in 5 folds, 180 to evaluate
     <BLANKLINE>
-      top label                      risk   (s.e.)   excess    (s.e.)  squared error
-      * debiased binning, bins 35  0.0284  0.00423        0         0        0.03578
-        Dirichlet density,         0.0296  0.00455  0.00116  0.000534        0.03257
-        bandwidth 0.001
-        Kronecker ridge, gamma 1,  0.0296  0.00454  0.00117  0.000533        0.02989
-        regularisation 1e-05
-        Kronecker ridge, gamma 4,  0.0296  0.00455  0.00118   0.00054        0.02985
-        regularisation 0.001
-        two-step ridge, gamma 4,   0.0296  0.00458  0.00119  0.000566        0.03033
-        regularisation 0.01
-        two-step ridge, gamma 1,   0.0296  0.00458   0.0012  0.000567        0.03013
-        regularisation 0.001
-        binning, bins 5            0.0297  0.00459  0.00131  0.000589        0.03024
-        no error, h = 0            0.0305  0.00489  0.00216  0.000828              0
+      top label                                          risk   (s.e.)   excess    (s.e.)  squared error
+      * debiased binning, bins 35                      0.0284  0.00423        0         0        0.03578
+        Dirichlet density, bandwidth 0.001             0.0296  0.00455  0.00116  0.000534        0.03257
+        Kronecker ridge, gamma 1, regularisation       0.0296  0.00454  0.00117  0.000533        0.02989
+          1e-05
+        Kronecker ridge, gamma 4, regularisation       0.0296  0.00455  0.00118   0.00054        0.02985
+          0.001
+        two-step ridge, gamma 4, regularisation 0.01   0.0296  0.00458  0.00119  0.000566        0.03033
+        two-step ridge, gamma 1, regularisation 0.001  0.0296  0.00458   0.0012  0.000567        0.03013
+        binning, bins 5                                0.0297  0.00459  0.00131  0.000589        0.03024
+        no error, h = 0                                0.0305  0.00489  0.00216  0.000828              0
     <BLANKLINE>
     Squared error  0.03578 (standard error 0.0117)
     Error          0.1892

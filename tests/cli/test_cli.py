@@ -836,7 +836,7 @@ def test_audit_takes_survival_curves(cohort, tmp_path, capsys):
     status, out, err = command(capsys, "audit", path, "--outcome-column", "until", *common, "--format", "json")
     assert (status, err) == (0, "")
     expected = ct.audit(ct.predictions.SurvivalCurve(grid, curves), ct.Censored(months, event), n_resamples=9, rng=1)
-    assert json.loads(out) == json.loads(json.dumps(expected.to_dict()))
+    assert json.loads(out).items() >= json.loads(json.dumps(expected.to_dict())).items()
     np.savetxt(path, curves, fmt="%.9g", delimiter=",", header="10,22.5,30,45", comments="")
     np.savetxt(outcomes, months, fmt="%.9g")
     np.savetxt(events, event, fmt="%g", header="died", comments="")
