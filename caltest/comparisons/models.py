@@ -87,8 +87,27 @@ class ComparedModel:
         return self.estimate if self.interval is None or self.interval.estimate is None else self.interval.estimate
 
 
+class AdjustedRows:
+    """A comparison whose rows have names and p-values that are adjusted by Holm's method."""
+
+    rows: tuple[Any, ...]
+
+    @property
+    def pvalue(self) -> float:
+        """Of the hypothesis that those of all rows hold: the smallest one adjusted by Holm's method."""
+        return float(min(row.pvalue_holm for row in self.rows))
+
+    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
+        """Names of the rows whose p-value adjusted by Holm's method is at most alpha."""
+        level = fraction("alpha", alpha)
+        return tuple(row.name for row in self.rows if row.pvalue_holm <= level)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
 @dataclass(frozen=True, repr=False)
-class ModelComparison(Stored):
+class ModelComparison(AdjustedRows, Stored):
     """Several models, or the classes of one, side by side. Printing it gives a table.
 
     Attributes
@@ -151,16 +170,6 @@ class ModelComparison(Stored):
         """Why p-values are 0, and which is the smallest possible."""
         return remarks(self.rows, self.n_resamples)
 
-    @property
-    def pvalue(self) -> float:
-        """Of the hypothesis that all are calibrated: the smallest one adjusted by Holm's method."""
-        return min(row.pvalue_holm for row in self.rows)
-
-    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
-        """Names of the rows whose p-value adjusted by Holm's method is at most alpha."""
-        level = fraction("alpha", alpha)
-        return tuple(row.name for row in self.rows if row.pvalue_holm <= level)
-
     def verdict(self, alpha: float = 0.05) -> str:
         """For which rows calibration is rejected at a level, in words."""
         names = self.rejected(alpha)
@@ -199,9 +208,6 @@ class ModelComparison(Stored):
         return Page(
             title, what, [""], Grid(self.table()), lines, [""], {"Reproduce": f"rng={self.seed}"}, notes=self.notes
         )
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     @property
     def _counted(self) -> str:

@@ -26,7 +26,7 @@ from caltest._results.report import (
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Stored
 from caltest._validation import CalledWithData, fraction, optional, switch
-from caltest.comparisons.models import check_same_kind, samples_of
+from caltest.comparisons.models import AdjustedRows, check_same_kind, samples_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife, row_sums
@@ -241,7 +241,7 @@ class ComparedPair:
 
 
 @dataclass(frozen=True, repr=False)
-class PairComparison(Stored):
+class PairComparison(AdjustedRows, Stored):
     """All pairs of several models side by side. Printing it gives a table.
 
     Attributes
@@ -287,16 +287,6 @@ class PairComparison(Stored):
     def row_entries(self) -> list[dict[str, Any]]:
         return [{"name": row.name} | entries_of(row) | {"better": row.better} for row in self.rows]
 
-    @property
-    def pvalue(self) -> float:
-        """Of the hypothesis that no errors differ: the smallest one adjusted by Holm's method."""
-        return min(row.pvalue_holm for row in self.rows)
-
-    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
-        """Names of the pairs whose p-value adjusted by Holm's method is at most alpha."""
-        level = fraction("alpha", alpha)
-        return tuple(row.name for row in self.rows if row.pvalue_holm <= level)
-
     def verdict(self, alpha: float = 0.05) -> str:
         """Which models differ at a level, in words."""
         names, pairs = self.rejected(alpha), f"{self._counted} of models"
@@ -319,9 +309,6 @@ class PairComparison(Stored):
             f"The kernel calibration errors of {self._counted} of models were compared on the same n = {self.n} "
             f"outcomes: {how}, {found}."
         )
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     @property
     def _counted(self) -> str:
