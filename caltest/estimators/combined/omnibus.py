@@ -1,6 +1,5 @@
 """Several statistics in one: kernels, scores and likelihood ratios."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -14,12 +13,9 @@ from caltest._basics.numerics import (
     effective_number,
     ranges,
     read_only,
-    resampling_pvalue,
     resampling_pvalues,
-    step_down,
 )
 from caltest._basics.threads import threaded
-from caltest._results.calibration_test_result import ComponentResult, FeatureResult
 from caltest._results.measures import Detectable
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, observation_weights, same_length
@@ -33,19 +29,17 @@ from caltest.estimators.combined.components import (
     components_for,
     components_in_chunks,
 )
+from caltest.estimators.combined.evidence import by_component, by_feature, sum_of_reciprocals
 from caltest.estimators.combined.features import (
-    WITH,
-    Feature,
     FeaturesComponent,
     as_features,
     cautions_on_features,
     check_features,
     features_component,
     taken,
-    words_of,
 )
 from caltest.estimators.combined.findings import LEVEL
-from caltest.estimators.combined.joint import JointEstimator, standardised, tail_exponents
+from caltest.estimators.combined.joint import JointEstimator, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
 from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, law_of
 from caltest.estimators.combined.told import told
@@ -329,7 +323,7 @@ class Omnibus(JointEstimator):
 
     def combined(self, values: FloatArray) -> FloatArray:
         """Logarithm of a weighted sum of reciprocal tail probabilities of all columns, (B,)."""
-        return _sum_of_reciprocals(self._tails(values))
+        return sum_of_reciprocals(self._tails(values))
 
     def _tails(self, values: FloatArray) -> list[tuple[Column, FloatArray]]:
         """Columns and logarithms of their reciprocal tail probabilities, kept for the numbers that were looked at."""
@@ -365,7 +359,7 @@ class Omnibus(JointEstimator):
         tails = self._tails(known)
         pairs = zip(self.columns(values, known[:, first:]), tails, strict=True)
         found = [(one, tail_exponents(one.values, null.values[first:])) for one, (null, _) in pairs]
-        return resampling_pvalues(_sum_of_reciprocals(found), _sum_of_reciprocals(tails)[first:])
+        return resampling_pvalues(sum_of_reciprocals(found), sum_of_reciprocals(tails)[first:])
 
     def columns(self, values: FloatArray, null: FloatArray | None = None) -> list[Column]:
         """Those of all components from their numbers, with weights of sum 1; see ``standardised`` for ``null``."""
@@ -393,62 +387,10 @@ class Omnibus(JointEstimator):
 
     def told(self, sample: Sample, values: FloatArray, pvalue: float) -> dict[str, Any]:
         """Fields of an ``Outcome`` that explain it; the first column of the numbers (J, B) is that of the sample."""
-        components = {"components": self._found(sample, values), "features": self._by_feature(self._tails(values))}
-        return components | told(sample, pvalue, self.weights)
-
-    def _found(self, sample: Sample, values: FloatArray) -> tuple[ComponentResult, ...]:
-        """The largest standardised statistic and the p-value of the columns of each name, the most extreme first."""
-        tails = self._tails(values)
-        given = self._given(sample, tails)
-        results = []
-        for name in dict.fromkeys(one.name for one, _ in tails):
-            some = [one.values for one, _ in tails if one.name == name]
-            exponents = np.stack([tail for one, tail in tails if one.name == name])
-            largest = exponents.max(axis=0)
-            z = standardised(some[int(exponents[:, 0].argmax())][None])[0, 0]
-            pvalue = resampling_pvalue(float(largest[0]), largest[1:])
-            results.append((float(largest[0]), ComponentResult(name, float(z), pvalue, *given.get(name, ()))))
-        return tuple(found for _, found in sorted(results, key=lambda pair: -pair[0]))
-
-    def _given(self, sample: Sample, tails: list[tuple[Column, FloatArray]]) -> dict[str, tuple[float, str]]:
-        """P-values of components given features, adjusted for all of them, and words for those that are small.
-
-        A component is a function of the outcomes, the predictions and its own features: given these, redraws have its
-        distribution whenever predictions are right given these, whatever depends on others. So the maximum over all
-        components that are left is large enough for those that are right.
-        """
-        component = self._components[-1]
-        if not isinstance(component, FeaturesComponent):
-            return {}
-        bases = component.numbers.bases
-        columns = [[pair for pair in tails if pair[0].name == basis.name] for basis in bases]
-        overall = _sum_of_reciprocals(tails)
-        # None is smaller than that of the test, so that no component is named where the test rejects nothing.
-        least = resampling_pvalue(float(overall[0]), overall[1:])
-        adjusted = np.maximum(step_down(np.stack([_sum_of_reciprocals(some) for some in columns])), least)
-        return {
-            basis.name: (float(p), words_of(basis.features, basis.kind == WITH, sample.predictions, sample.targets))
-            if p <= LEVEL
-            else (float(p), "")
-            for basis, p in zip(bases, adjusted, strict=True)
-        }
-
-    def _by_feature(self, tails: list[tuple[Column, FloatArray]]) -> tuple[FeatureResult, ...]:
-        """P-values of what depends on each feature and not on others, and of all but what depends on it."""
-        component = self._components[-1]
-        if not isinstance(component, FeaturesComponent):
-            return ()
-        of = {basis.name: basis.features for basis in component.numbers.bases}
-        features = dict.fromkeys(one for some in of.values() for one in some)
-        overall = _sum_of_reciprocals(tails)
-
-        def adjusted(kept: Callable[[Feature, tuple[Feature, ...]], bool]) -> FloatArray:
-            sums = [_sum_of_reciprocals([one for one in tails if kept(f, of.get(one[0].name, ()))]) for f in features]
-            return np.maximum(step_down(np.stack(sums)), resampling_pvalue(float(overall[0]), overall[1:]))
-
-        own, rest = adjusted(lambda one, some: some == (one,)), adjusted(lambda one, some: one not in some)
-        found = [FeatureResult(f.name, float(p), float(q)) for f, p, q in zip(features, own, rest, strict=True)]
-        return tuple(sorted(found, key=lambda one: (one.pvalue, -one.without)))
+        tails, last = self._tails(values), self._components[-1]
+        bases = last.numbers.bases if isinstance(last, FeaturesComponent) else []
+        found = {"components": by_component(tails, bases, sample), "features": by_feature(tails, bases)}
+        return found | told(sample, pvalue, self.weights)
 
     def hypothesis(self, predictions: Predictions) -> str:
         hypothesis = predictions.hypothesis
@@ -484,11 +426,6 @@ class Omnibus(JointEstimator):
         kernel = (predictions.default_kernel() if self.kernel is None else self.kernel).describe()
         weighted = "" if self.weights is None else "weighted "
         return f"omnibus of {weighted}{', '.join(one.name for one in self._components)}; k = {kernel}"
-
-
-def _sum_of_reciprocals(tails: list[tuple[Column, FloatArray]]) -> FloatArray:
-    logs = [exponents + np.log(one.weight) for one, exponents in tails]
-    return np.asarray(np.logaddexp.reduce(logs, axis=0))
 
 
 def row_seed(rng: np.random.Generator) -> np.uint64:
