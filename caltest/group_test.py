@@ -29,7 +29,7 @@ from caltest._results.report import (
     pvalue_phrase,
     undecided,
 )
-from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of, named_row
 from caltest._results.values import Finding, Stored, impossible
 from caltest._validation import CalledWithData, fraction, same_length, switch
 from caltest._validation.columns import refuse_outcomes
@@ -127,7 +127,7 @@ class GroupCalibrationTestResult(Stored):
 
     def __getitem__(self, name: str) -> GroupResult:
         """The group of a name; ``KeyError`` if there is none."""
-        return {group.name: group for group in self.groups}[name]
+        return named_row(self.groups, name)
 
     def bars(self) -> list[Bar]:
         """Errors of groups in units of their standard deviations, for ``plots.forest``."""

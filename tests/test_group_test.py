@@ -51,7 +51,7 @@ def test_the_wrong_group_is_found(biased):
     assert [row[-1] == "" for row in result.table()[1:]] == [False, True, True]
     assert json.loads(json.dumps(result.to_dict()))["groups"][0]["name"] == "y"
     assert repr(result) == "<GroupCalibrationTest: p = 0.005 (exact), 3 groups, n = 600>"
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="got 'w', wanted one of 'y'"):
         result["w"]
 
 

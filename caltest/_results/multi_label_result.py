@@ -7,7 +7,7 @@ from typing import Any
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent, shares_of
 from caltest._results.report import LISTED, at_level, first_of, format_pvalue, pvalues_of
-from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of, named_row
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
 
@@ -90,7 +90,7 @@ class MultiLabelTestResult(CalibrationTestResult):
 
     def __getitem__(self, name: str) -> LabelResult:
         """The label of a name; ``KeyError`` if there is none."""
-        return {label.name: label for label in self.labels}[name]
+        return named_row(self.labels, name)
 
     def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
         """Names of the labels with an adjusted p-value of at most alpha."""

@@ -21,7 +21,7 @@ from caltest._results.report import (
     remarks,
     undecided,
 )
-from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, named_row
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction, same_length, whole_number
 from caltest._validation.groups import as_texts
@@ -148,10 +148,7 @@ class ModelComparison(AdjustedRows, Stored):
 
     def __getitem__(self, name: str) -> ComparedModel:
         """The row of a name; ``KeyError`` if there is none."""
-        rows = {row.name: row for row in self.rows}
-        if name not in rows:
-            raise KeyError(f"got {name!r}, wanted one of {', '.join(map(repr, rows))}")
-        return rows[name]
+        return named_row(self.rows, name)
 
     def bars(self) -> list[Bar]:
         """Estimated errors with their intervals, beside what calibrated predictions give, for ``plots.forest``."""

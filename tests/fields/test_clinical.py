@@ -93,7 +93,7 @@ def test_the_interval_of_c_is_that_of_the_pairs():
     """DeLong's variance by the definition, over all pairs."""
     ones, zeros = P[Y == 1], P[Y == 0]
     wins = (ones[:, None] > zeros) + 0.5 * (ones[:, None] == zeros)
-    one = result().row("c-statistic")
+    one = result()["c-statistic"]
     assert one.value == pytest.approx(wins.mean())
     variance = wins.mean(axis=1).var(ddof=1) / ones.size + wins.mean(axis=0).var(ddof=1) / zeros.size
     low, high = one.interval
@@ -137,19 +137,19 @@ def test_errors_of_curves_have_intervals_where_enough_was_expected():
     y[rng.choice(200, 6, replace=False)] = 1
     for risks, events, seen in ((p, y, "6 with the event and 194 without"), (1.0 - p, 1 - y, "194 with the event")):
         found = clinical.validate(risks, events, n_resamples=39, rng=1)
-        assert found.row("ICI").interval is None is not found.row("O:E ratio").interval
+        assert found["ICI"].interval is None is not found["O:E ratio"].interval
         assert seen in unfolded(found)
         assert f"{risks.sum():.2g} and" in unfolded(found)
-    assert clinical.validate(3.0 * p, y, n_resamples=39, rng=1).row("ICI").interval is not None
+    assert clinical.validate(3.0 * p, y, n_resamples=39, rng=1)["ICI"].interval is not None
     assert "no intervals" not in unfolded(result())
 
 
 def test_errors_are_beyond_those_of_calibrated_models():
     for name in ("O:E ratio", "calibration in the large", "ICI", "E50"):
-        one = result().row(name)
+        one = result()[name]
         assert one.pvalue <= 0.02
         assert one.value > one.usual[1]
-    assert result().row("calibration slope").pvalue > 0.05
+    assert result()["calibration slope"].pvalue > 0.05
     assert result().curve.pvalue == 0.02
     assert any(f > h for f, h in zip(result().curve.frequency, result().curve.band[1], strict=True))
     assert result().verdict().startswith("reject calibration")
@@ -178,7 +178,7 @@ def test_size(n, a, b, curve, replications):
         line = found.curve
         within = zip(line.band[0], line.frequency, line.band[1], strict=True)
         inside += all(low - 1e-9 <= value <= high + 1e-9 for low, value, high in within)
-        low, high = found.row("O:E ratio").interval
+        low, high = found["O:E ratio"].interval
         covers += low <= 1.0 <= high
     most = stats.binom.ppf(1 - 1e-3, number, alphas)
     assert (small <= most[:, None]).all(), small / number
@@ -204,7 +204,7 @@ def test_size_where_most_data_sets_have_no_events(replications):
         losses += clinical.decision_curve(p, y, [0.02, 0.05], n_resamples=19, rng=rng).pvalue <= alphas
         assert "do not exist" in found.notes[-1]
         if min(y.sum(), 50 - y.sum()) < 5:
-            assert found.row("ICI").interval is None
+            assert found["ICI"].interval is None
             assert "wanted at least 5 of each" in " ".join(found.notes)
     rare = {"calibration slope", "c-statistic", "calibration in the large"}
     assert set(small) == rare | {"curve", "O:E ratio", "ICI", "E50", "E90", "Emax"}
@@ -220,10 +220,10 @@ def test_outcomes_that_are_all_alike_have_measures(event, curve):
     risks = P[:200]
     found = clinical.validate(risks, np.full(200, event), curve=curve, n_resamples=39, rng=1)
     assert [one.name for one in found.rows] == ["O:E ratio", "ICI", "E50", "E90", "Emax"]
-    assert found.row("O:E ratio").value == pytest.approx(200 * event / risks.sum())
-    assert found.row("ICI").value == pytest.approx(np.abs(event - risks).mean())
-    assert found.row("ICI").interval is None
-    assert found.row("O:E ratio").pvalue == found.row("ICI").pvalue * 2 == pytest.approx(2 / 40)
+    assert found["O:E ratio"].value == pytest.approx(200 * event / risks.sum())
+    assert found["ICI"].value == pytest.approx(np.abs(event - risks).mean())
+    assert found["ICI"].interval is None
+    assert found["O:E ratio"].pvalue == found["ICI"].pvalue * 2 == pytest.approx(2 / 40)
     assert np.array(found.curve.frequency) == pytest.approx(event)
     assert "do not exist for" in unfolded(found)
     decisions = clinical.decision_curve(risks, np.full(200, event), [0.2], n_resamples=39, rng=1)
@@ -243,7 +243,7 @@ def test_risks_that_hardly_ever_give_events_leave_measures_out():
     found = clinical.validate(np.full(30, 1e-7), np.arange(30) == 3, n_resamples=99, rng=1)
     assert [one.name for one in found.rows] == ["O:E ratio", "ICI", "E50", "E90", "Emax"]
     assert "have no p-value" in found.notes[-1]
-    assert found.row("O:E ratio").pvalue == pytest.approx(0.02)
+    assert found["O:E ratio"].pvalue == pytest.approx(0.02)
 
 
 def test_local_regressions_stay_below_1():
@@ -265,21 +265,21 @@ def test_risks_of_0_and_1_are_left_out_of_regressions():
     p, y = np.append(P, [0.0, 1.0, 1.0]), np.append(Y, [0, 1, 1])
     found = clinical.validate(p, y, n_resamples=19, rng=1)
     for name in ("calibration in the large", "calibration slope"):
-        assert found.row(name).value == pytest.approx(result().row(name).value, rel=1e-6)
-    assert found.row("O:E ratio").value == pytest.approx((Y.sum() + 2) / (P.sum() + 2))
+        assert found[name].value == pytest.approx(result()[name].value, rel=1e-6)
+    assert found["O:E ratio"].value == pytest.approx((Y.sum() + 2) / (P.sum() + 2))
 
 
 def test_constant_risks_and_separated_outcomes_have_documented_results():
     constant = clinical.validate(np.full(50, 0.2), np.arange(50) % 5 == 0, n_resamples=19, rng=1)
     assert [one.name for one in constant.rows] == ["O:E ratio", "calibration in the large", "ICI", "E50", "E90", "Emax"]
-    assert constant.row("O:E ratio").value == pytest.approx(1.0)
-    assert constant.row("ICI").value == pytest.approx(0.0, abs=1e-6)
+    assert constant["O:E ratio"].value == pytest.approx(1.0)
+    assert constant["ICI"].value == pytest.approx(0.0, abs=1e-6)
     assert "no interval of the slope" in constant.notes[0]
     p = np.linspace(0.02, 0.98, 40)
     separated = clinical.validate(p, (p > 0.5).astype(int), n_resamples=19, rng=1)
-    assert separated.row("calibration slope").interval is None
-    assert separated.row("calibration slope").value > 5.0
-    assert 0.8 < separated.row("c-statistic").interval.low < separated.row("c-statistic").interval.high == 1.0
+    assert separated["calibration slope"].interval is None
+    assert separated["calibration slope"].value > 5.0
+    assert 0.8 < separated["c-statistic"].interval.low < separated["c-statistic"].interval.high == 1.0
     assert "separate the outcomes" in unfolded(separated)
     certain = clinical.validate([0.0, 1.0, 1.0, 0.0], [0, 1, 1, 0], n_resamples=19, rng=1)
     assert [one.name for one in certain.rows] == ["O:E ratio", "ICI", "E50", "E90", "Emax"]
@@ -305,7 +305,7 @@ def test_bad_input(call, message):
     with pytest.raises(TypeError, match="validate"):
         clinical.validate(np.full((9, 3), 1 / 3), np.zeros(9, dtype=int))
     with pytest.raises(KeyError, match="ICI"):
-        result().row("ECE")
+        result()["ECE"]
 
 
 def test_net_benefit_by_its_definition():
@@ -463,7 +463,7 @@ def test_intervals_cover_where_nearly_all_risks_are_near_0_or_1(replications):
         p = expit(odds).clip(1e-6, 1.0 - 1e-6)
         true = expit(0.25 * special.logit(p))
         found = clinical.validate(p, (rng.random(300) < true).astype(int), n_resamples=39, rng=rng)
-        low, high = found.row("E50").interval
+        low, high = found["E50"].interval
         missed += not low <= np.median(np.abs(true - p)) <= high
     assert missed <= stats.binom.ppf(0.999, number, 0.05)
 
@@ -500,7 +500,7 @@ def test_certain_risks_do_not_make_events_of_the_others():
     result = clinical.validate(p, y, n_resamples=99, rng=1)
     names = [row.name for row in result.rows]
     assert names == ["O:E ratio", "c-statistic", "ICI", "E50", "E90", "Emax"]
-    assert all(result.row(name).interval is None for name in names[2:])
+    assert all(result[name].interval is None for name in names[2:])
     assert "slope do not exist for no events of risks between 0 and 1" in unfolded(result)
 
 
@@ -508,7 +508,7 @@ def test_certain_risks_do_not_make_events_of_the_others():
 @pytest.mark.parametrize(
     "value",
     [
-        lambda p, y: clinical.validate(p, y, n_resamples=19, rng=1).row("O:E ratio").value,
+        lambda p, y: clinical.validate(p, y, n_resamples=19, rng=1)["O:E ratio"].value,
         lambda p, y: clinical.decision_curve(p, y, [0.2], n_resamples=19, rng=1).rows[0].model,
         lambda p, y: ct.estimators.cox_calibration(p, y).intercept,
         lambda p, _: clinical.validation_size(p).prevalence,

@@ -61,11 +61,11 @@ def validation():
 def test_measures(validation):
     found = clinical.validate(*validation, n_resamples=19, rng=1)
     published = {"calibration in the large": 0.22404680, "calibration slope": 0.82278297, "c-statistic": 0.81426731}
-    assert {name: found.row(name).value for name in published} == pytest.approx(published, abs=5e-9)
-    assert tuple(found.row("calibration in the large").interval) == pytest.approx((0.00339, 0.4447), abs=5e-5)
-    assert tuple(found.row("calibration slope").interval) == pytest.approx((0.666, 0.980), abs=5e-4)
+    assert {name: found[name].value for name in published} == pytest.approx(published, abs=5e-9)
+    assert tuple(found["calibration in the large"].interval) == pytest.approx((0.00339, 0.4447), abs=5e-5)
+    assert tuple(found["calibration slope"].interval) == pytest.approx((0.666, 0.980), abs=5e-4)
     # Pepe's variance there, DeLong's here.
-    assert tuple(found.row("c-statistic").interval) == pytest.approx((0.774, 0.848), abs=1e-3)
+    assert tuple(found["c-statistic"].interval) == pytest.approx((0.774, 0.848), abs=1e-3)
 
 
 def places_of_loess(x, cell=75):
@@ -99,7 +99,7 @@ def test_errors_of_curves(validation):
     assert np.abs(interpolated - risk).mean() == pytest.approx(0.04747448, abs=1e-5)
     assert loess_weights(risk, places) @ event == pytest.approx(values, rel=1e-9)
     found = clinical.validate(risk, event, curve="loess", n_resamples=19, rng=1)
-    assert found.row("ICI").value == pytest.approx(0.04747448, abs=4e-4)
+    assert found["ICI"].value == pytest.approx(0.04747448, abs=4e-4)
     line, places = cox_calibration(risk, event), np.arange(1, 2000) / 2000
     logistic = expit(line.intercept + line.slope * np.log(places / (1 - places)))
     assert np.abs(logistic - places).max() == pytest.approx(0.08288689, abs=5e-9)

@@ -10,7 +10,7 @@ import scipy
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, order_of, own_errstate
 from caltest._laws import law_of_count
 from caltest._results.report import at_level, decision, format_pvalue, listed, pvalue_phrase
-from caltest._results.tables import STANDS_OUT, Bar, Page, Table
+from caltest._results.tables import STANDS_OUT, Bar, Page, Table, named_row
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, same_length
 from caltest._validation.columns import refuse_outcomes
@@ -98,9 +98,9 @@ class ValidationByGroup(Stored):
         """Of the hypothesis that the number of events is as predicted in all groups: the smallest adjusted one."""
         return min(one.adjusted for one in self.rows)
 
-    def row(self, name: str) -> GroupValidation:
-        """The group of a name; ``KeyError`` for others."""
-        return {one.name: one for one in self.rows}[name]
+    def __getitem__(self, name: str) -> GroupValidation:
+        """The group of a name; ``KeyError`` if there is none."""
+        return named_row(self.rows, name)
 
     def verdict(self, alpha: float = 0.05) -> str:
         """In which groups there are more or fewer events than predicted."""

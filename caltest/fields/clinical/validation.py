@@ -166,7 +166,7 @@ def validate(
     >>> risk = rng.beta(1, 6, 800)
     >>> event = rng.random(800) < np.minimum(1.5 * risk, 1)
     >>> result = clinical.validate(risk, event, n_resamples=199, rng=1)
-    >>> result.row("O:E ratio").value > 1.2
+    >>> result["O:E ratio"].value > 1.2
     True
     """
     one_of("curve", curve, list(CURVES))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent
 from caltest._results.report import decision, format_pvalue, is_smallest, pvalue_phrase, with_interval
-from caltest._results.tables import Bar, Page, Table
+from caltest._results.tables import Bar, Page, Table, named_row
 from caltest._results.values import ConfidenceInterval, Stored
 
 
@@ -28,7 +28,7 @@ class ClinicalMeasure:
     --------
     >>> from caltest.fields import clinical
     >>> result = clinical.validate([0.1, 0.4, 0.2, 0.6, 0.3], [0, 1, 0, 0, 1], n_resamples=19, rng=1)
-    >>> result.row("O:E ratio").value
+    >>> result["O:E ratio"].value
     1.25
     """
 
@@ -130,12 +130,9 @@ class ClinicalValidation(Stored):
         """Of the default test."""
         return self.default_test.pvalue
 
-    def row(self, name: str) -> ClinicalMeasure:
-        """The measure of a name; ``KeyError`` for others."""
-        found = {one.name: one for one in self.rows}
-        if name not in found:
-            raise KeyError(f"name: got {name!r}, wanted one of {', '.join(map(repr, found))}")
-        return found[name]
+    def __getitem__(self, name: str) -> ClinicalMeasure:
+        """The measure of a name; ``KeyError`` if there is none."""
+        return named_row(self.rows, name)
 
     def verdict(self, alpha: float = 0.05) -> str:
         """That of the default test."""

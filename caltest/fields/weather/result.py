@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 from caltest._results.report import at_level, format_pvalue, listed
-from caltest._results.tables import Bar, Grid, Page, Part, Table
+from caltest._results.tables import Bar, Grid, Page, Part, Table, named_row
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 
@@ -145,7 +145,7 @@ class VerificationResult(Stored):
 
     def __getitem__(self, name: str) -> LeadResult:
         """The lead time of a name; ``KeyError`` if there is none."""
-        return {row.name: row for row in self.rows}[name]
+        return named_row(self.rows, name)
 
     def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
         """Names of the lead times with an adjusted p-value of at most alpha."""

@@ -48,7 +48,7 @@ def test_pvalues_and_adjusted_ones_by_enumeration(number):
     while left:
         p = hands[left[0]][0]
         largest = max(largest, sum(law[pvalues <= p + 1e-12].sum() for _, law, pvalues in (hands[g] for g in left)))
-        assert found.row(left[0]).adjusted == pytest.approx(min(1.0, largest))
+        assert found[left[0]].adjusted == pytest.approx(min(1.0, largest))
         left = left[1:]
     assert found.pvalue == min(one.adjusted for one in found.rows)
 
@@ -82,7 +82,7 @@ def test_size_of_all_groups_by_enumeration():
 
 
 def test_numbers_of_a_group_are_those_of_its_cases_alone():
-    found = clinical.validate_by_group(RISKS, EVENTS, CENTRE).row("a")
+    found = clinical.validate_by_group(RISKS, EVENTS, CENTRE)["a"]
     risks, level = RISKS[:4], 1 - 0.05 / 3
     assert (found.n, found.events, found.expected) == (4, 4, pytest.approx(1.25))
     low = stats.binomtest(4, 4).proportion_ci(level).low
@@ -101,11 +101,11 @@ def test_groups_with_few_events_and_with_certain_risks_have_what_exists():
     p, centre = rng.beta(1.0, 4.0, 400), np.repeat(["few", "many"], [100, 300])
     y = np.where(centre == "few", 0, rng.random(400) < p)
     found = clinical.validate_by_group(p, y, centre)
-    few = found.row("few")
+    few = found["few"]
     assert (few.ratio.low, few.in_the_large.estimate, few.in_the_large.low) == (0.0, -np.inf, -np.inf)
     assert few.in_the_large.high < -1.0
     assert few.slope is None
-    assert found.row("many").slope.low < 1.0 < found.row("many").slope.high
+    assert found["many"].slope.low < 1.0 < found["many"].slope.high
     assert "no slope in 1 of 2 groups; few: " in str(found)
     assert found.verdict() == (
         "reject calibration at the 5 % level in 1 of 2 groups: fewer events than predicted in few"
@@ -132,9 +132,9 @@ def test_groups_may_overlap_and_labels_may_be_missing():
     masks = {"all": np.full(8, True), "first": np.arange(8) < 4}
     found = clinical.validate_by_group(RISKS, EVENTS, masks)
     assert [(one.name, one.n) for one in found.rows] == [("all", 8), ("first", 4)]
-    assert found.row("first").pvalue == clinical.validate_by_group(RISKS, EVENTS, CENTRE).row("a").pvalue
+    assert found["first"].pvalue == clinical.validate_by_group(RISKS, EVENTS, CENTRE)["a"].pvalue
     unlabelled = np.array(["a", "a", None, "a", "b", "b", "b", "c"], dtype=object)
-    assert clinical.validate_by_group(RISKS, EVENTS, unlabelled).row("missing").n == 1
+    assert clinical.validate_by_group(RISKS, EVENTS, unlabelled)["missing"].n == 1
 
 
 @pytest.mark.parametrize(
