@@ -187,3 +187,19 @@ class TestClusters:
     def test_labels_and_chunks_have_no_clusters(self):
         with pytest.raises(TypeError, match="weights, features, clusters"):
             ct.calibration_test(ct.MultiLabel(np.full((4, 2), 0.4)), np.zeros((4, 2), int), clusters=[1, 1, 2, 2])
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda p, y, c: ct.calibration_test(p, y, clusters=c, n_resamples=19),
+            lambda p, y, c: ct.ClusterSKCETest((np.arange(90) // 3, c), n_resamples=19)(p, y),
+            lambda p, y, c: ct.named_tests.ClusterLikelihoodRatioTest(c)(p, y),
+            lambda p, y, c: ct.estimators.one_per_cluster(p, y, c),
+            lambda p, y, c: ct.audit(p, y, clusters=c, n_resamples=19),
+        ],
+    )
+    def test_labels_that_are_the_outcomes_are_refused(self, call):
+        p = np.random.default_rng(7).dirichlet(np.ones(6), 90)
+        y = ct.Categorical(p).sample(1)
+        with pytest.raises(ValueError, match="clusters: got the targets"):
+            call(p, y, np.array(list("abcdef"))[y])

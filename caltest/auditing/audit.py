@@ -32,7 +32,7 @@ from caltest._validation.groups import Groups, groups_of_any_size, rows_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows
 from caltest.default_test import calibration_test
-from caltest.estimators.kernel_errors.cluster_skce import as_clusters
+from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import as_sample
@@ -336,6 +336,7 @@ def _data(
     if clusters is not None:
         found = as_clusters(clusters, order)
         same_length(n, len(found), "clusters")
+        check_clusters(found, sample.targets)
         kept = found.independent_rows(np.random.default_rng([seed, 1]).permutation(n))
         used = f"only one row of each of {kept.size} clusters is"
         if found.are_crossed:

@@ -12,7 +12,7 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, same_length
 from caltest.estimators.base import RedrawnEstimator, TextbookTail
-from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, as_clusters
+from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, as_clusters, check_clusters
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.alternatives import Alternatives
 from caltest.predictions.classes.finite import Score, outcome_scores
@@ -337,6 +337,10 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
     def check(self, predictions: Predictions) -> None:
         super().check(predictions)
         same_length(len(predictions), len(self.clusters), "clusters")
+
+    def check_sample(self, sample: Sample) -> None:
+        super().check_sample(sample)
+        check_clusters(self.clusters, sample.targets)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         alternatives = predictions.law.alternatives()

@@ -8,13 +8,14 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_apart, order_of, own_errstate
 from caltest._validation import same_length
+from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import label_columns, labels_of
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.redraws.of_all_families import redrawn_means
 from caltest.hstatistics.redraws.within_clusters import Clusters, Partition, within_pair_sums
 from caltest.kernels import PairKernel
-from caltest.predictions import Predictions
+from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample, observed_targets
 
 ASSUMPTIONS = (
@@ -41,6 +42,11 @@ def as_clusters(data: ArrayLike, targets: ArrayLike = None) -> Clusters:
     return found
 
 
+def check_clusters(clusters: Clusters, targets: Array) -> None:
+    """Raise ``ValueError`` for clusters that are the outcomes."""
+    refuse_outcomes([("clusters", one.codes) for one in clusters.partitions], np.asarray(targets), "{}")
+
+
 @dataclass(frozen=True, eq=False)
 class ClusterSKCE(KernelEstimator, RedrawnEstimator):
     """Mean of h over the pairs of observations in different clusters.
@@ -61,7 +67,8 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
     Raises
     ------
     ValueError
-        For missing labels or a single cluster; at the call for another number of predictions.
+        For missing labels or a single cluster; at the call for another number of predictions, or labels that are the
+        outcomes.
 
     Notes
     -----
@@ -87,6 +94,10 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
 
     def check(self, predictions: Predictions) -> None:
         same_length(len(predictions), len(self.clusters), "clusters")
+
+    def check_sample(self, sample: Sample) -> None:
+        super().check_sample(sample)
+        check_clusters(self.clusters, sample.targets)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         n = len(predictions)
@@ -139,5 +150,6 @@ def one_per_cluster(
     sample = as_sample(predictions, targets, classes, copy=True, pooled=False)
     found = as_clusters(clusters, order_of(targets, predictions))
     same_length(len(sample), len(found), "clusters")
+    check_clusters(found, sample.targets)
     rows = found.independent_rows(generator_apart(rng).permutation(len(sample)))
     return sample.predictions.take(rows), observed_targets(targets)[rows]
