@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from draw_concepts import save
 
 import caltest as ct
 from caltest.plots import reliability_diagram
@@ -13,4 +14,4 @@ for ax, (name, (predictions, labels)) in zip(axes, models.items(), strict=True):
     result = ct.calibration_test(predictions, labels, rng=1)
     reliability_diagram(predictions, labels, rng=1, ax=ax)
     ax.set_title(f"{name}: p-value {result.pvalue:.2g}")
-figure.savefig(Path(__file__).with_name("reliability.png"), dpi=100)
+save(figure, Path(__file__).with_name("reliability.png"), dpi=100)

@@ -112,7 +112,7 @@ def test_source_distribution(built):
     }
     assert {"caltest/datasets/LICENSE-digits.txt", "caltest/py.typed", "tests/conftest.py"} <= names
     assert not [name for name in names if name.endswith((".ipynb", ".pyc", ".nbc", ".nbi"))]
-    assert path.stat().st_size < 2_500_000
+    assert path.stat().st_size < 2_000_000
 
 
 @pytest.mark.full
