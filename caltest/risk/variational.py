@@ -70,9 +70,9 @@ def variational_error(
 
     Notes
     -----
-    The mean of the estimate is never above the error, if outcomes are independent; how far it is below says how good
-    the maps are: several may be tried, and the largest lower end taken at a level that is divided by their number.
-    Cost: ``n_folds`` fits.
+    The mean of the estimate, before it is cut at 0, is never above the error, if outcomes are independent; how far it
+    is below says how good the maps are: several may be tried, and the largest lower end taken at a level that is
+    divided by their number. Cost: ``n_folds`` fits.
 
     Source: Berta, Braun, Holzmueller, Bach and Jordan 2026. Differs in that maps are those of this package.
 
