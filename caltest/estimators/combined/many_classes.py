@@ -46,8 +46,8 @@ ALL_PAIRS = 10_000
 ROWS, COLUMNS = 256, 32
 """Rows whose tables are made together, and columns whose likelihood ratios are."""
 
-AT_ONCE, SUMS = 256, 2**20
-"""Redraws of labels in memory whose sums are kept together, or more of them if there are not more sums of classes."""
+AT_ONCE, SUMS = 256, 2**19
+"""Redraws whose numbers are computed together; and whose sums are kept, or more of them if these are not more."""
 
 SLICES = 4
 """The most parts of the columns, for which threads add tables."""
@@ -91,6 +91,17 @@ class ClassSums(Sums):
     """``sum_i |p_i|**2``."""
     log_norms: FloatArray
     """Of all temperatures, (10,)."""
+
+    def of_columns(self, part: slice) -> "ClassSums":
+        """Those of some of the columns."""
+        return replace(
+            self,
+            kernels=self.kernels[:, part],
+            labels=self.labels[part],
+            by_class=self.by_class[:, part],
+            tops=self.tops[:, part],
+            chosen=self.chosen[part],
+        )
 
     @classmethod
     def without_labels(
@@ -222,15 +233,15 @@ class ManyClasses(OfRows[ClassSums]):
         constants = self._constants(view)
         values = np.empty((self._n_values, len(labels)))
 
-        def of_columns(part: slice) -> FloatArray:
+        def of_columns(part: slice) -> None:
             some = replace(entries, codes=np.ascontiguousarray(entries.codes[:, part]))
             total = ClassSums.without_labels(some.codes.shape[1], view, *constants)
             total.kernels[:] += kernels[:, part]
             self._add(total, view, np.arange(view.n), some, smoothed)
-            return self.values(total)
+            self._write_values(total, values[:, part])
 
         for part in ranges(len(labels), max(AT_ONCE, SUMS // view.k)):
-            values[:, part] = of_columns(part)
+            of_columns(part)
         return values
 
     def of_blocks(
@@ -261,6 +272,16 @@ class ManyClasses(OfRows[ClassSums]):
         return total
 
     def values(self, sums: ClassSums) -> FloatArray:
+        values = np.empty((self._n_values, sums.kernels.shape[1]))
+        self._write_values(sums, values)
+        return values
+
+    def _write_values(self, sums: ClassSums, values: FloatArray) -> None:
+        """Write the numbers (J, B), which are many, for some of the columns at a time."""
+        for part in ranges(values.shape[1], AT_ONCE):
+            self._write_columns(sums.of_columns(part), values[:, part])
+
+    def _write_columns(self, sums: ClassSums, values: FloatArray) -> None:
         n, by_label = sums.n, sums.labels.T
         kernels = sums.kernels - by_label[SMOOTHED]
         if self.in_blocks:
@@ -268,13 +289,11 @@ class ManyClasses(OfRows[ClassSums]):
             kernels += self._apart[:, None] * (residuals - (n - 2.0 * by_label[1] + sums.squares)) / 2.0
         log_score, brier = -(by_label[0] + sums.entropy) / n, 2.0 * (sums.squares - by_label[1]) / n
         seen, first = SumsSeen(self.faults.view, sums), N_KERNELS + 3
-        values = np.empty((self._n_values, kernels.shape[1]))
         values[:N_KERNELS] = kernels[ORDER] * (2.0 / (n * (n - 1.0)))
         values[N_KERNELS:first] = log_score, brier, self._likelihood_ratios(sums)
         for rows in self.faults.compared:
             values[first : first + rows.n_rows] = rows.rows(seen)
             first += rows.n_rows
-        return values
 
     @property
     def _n_values(self) -> int:
