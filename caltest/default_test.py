@@ -23,6 +23,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch, whole_number
 from caltest._validation.groups import label_columns, rows_of
 from caltest.estimators import SKCE, Estimator, WeightedSKCE
+from caltest.estimators.combined.components import are_linear
 from caltest.estimators.combined.features import features_of
 from caltest.estimators.combined.many_classes import are_read_in_blocks
 from caltest.estimators.combined.omnibus import THINNED
@@ -35,6 +36,7 @@ from caltest.kernels import PairKernel
 from caltest.label_test import labels_tested
 from caltest.named_tests import ClusterSKCETest, MonteCarloTest, OmnibusTest
 from caltest.nulls import ConditionalMonteCarlo
+from caltest.nulls.bootstraps import MANY
 from caltest.predictions import Categorical, MultiLabel, Sample
 from caltest.predictions.censored import UNSEEN, Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import Missing, as_sample
@@ -78,9 +80,10 @@ def calibration_test(
         predictions or ``caltest.predictions.SurvivalCurve`` ones. They are matched by position, or by the index where
         predictions and targets are pandas objects with the same labels in another order; the result says so.
     clusters
-        Labels of patients, sites, days, within which outcomes may depend on each other in any way, (n,); or two labels
-        of each row. The test is then ``ClusterSKCETest``, which is for many clusters and not exact, and intervals are
-        those of dependent outcomes; without weights and features.
+        Labels of patients, sites, days, within which outcomes may depend on each other in any way, (n,). The p-value is
+        then that of random signs of clusters (``ClusterBootstrap``), for many clusters and not exact, and intervals are
+        those of dependent outcomes; without weights and features. With a ``kernel``, for two labels of each row, fewer
+        than 30 clusters or more than 32 classes the test is ``ClusterSKCETest``.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
         By default kernels are that of the family, ``default_kernel()`` of the predictions, and others: with the median
@@ -172,7 +175,13 @@ def calibration_test(
         if not (weights is features is None and lag == 1):
             raise TypeError("clusters: got some with weights, features or a lag, wanted none of these beside them")
         found = _clusters(clusters, predictions, targets, sample)
-        return ClusterSKCETest(found, kernel or FAMILY_KERNEL, n_resamples).on(sample, rng=rng, progress=progress)
+        are_many = found.n_clusters >= MANY and not found.are_crossed
+        in_clusters: CalibrationTest = (
+            OmnibusTest(None, n_resamples, clusters=found)
+            if kernel is None and are_many and are_linear(sample.predictions)
+            else ClusterSKCETest(found, kernel or FAMILY_KERNEL, n_resamples)
+        )
+        return in_clusters.on(sample, rng=rng, progress=progress)
     if weights is not None:
         weights = rows_of(weights, "weights", order_of(targets, predictions)).array("weights")
     n = len(Table.of(targets, "targets").values)

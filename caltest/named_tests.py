@@ -53,6 +53,8 @@ class OmnibusTest(CalibrationTest):
         Redraws B of the outcomes; the smallest possible p-value is 1 / (B + 1).
     weights, features
         As in ``calibration_test``, but weights are above 0.
+    clusters
+        As in ``estimators.Omnibus``: p-values are then not exact but those of ``ct.nulls.ClusterBootstrap``.
 
     Examples
     --------
@@ -69,8 +71,10 @@ class OmnibusTest(CalibrationTest):
         n_resamples: int = 999,
         weights: ArrayLike = None,
         features: Any = None,
+        clusters: ArrayLike = None,
     ) -> None:
-        super().__init__(estimators.Omnibus(kernel, weights, features), nulls.ConditionalMonteCarlo(n_resamples))
+        null = nulls.ConditionalMonteCarlo if clusters is None else nulls.ClusterBootstrap
+        super().__init__(estimators.Omnibus(kernel, weights, features, clusters), null(n_resamples))
 
 
 class LikelihoodRatioTest(CalibrationTest):

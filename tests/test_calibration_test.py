@@ -138,7 +138,8 @@ class TestClusters:
     @pytest.mark.parametrize("clusters", [PATIENT, (PATIENT, DAY)], ids=["one", "two"])
     def test_it_is_the_test_of_clusters(self, clusters):
         result = ct.calibration_test(self.P, self.Y, clusters=clusters, n_resamples=99, rng=1)
-        assert str(result) == str(ct.ClusterSKCETest(clusters, n_resamples=99)(self.P, self.Y, rng=1))
+        test = ct.ClusterSKCETest if isinstance(clusters, tuple) else ct.OmnibusTest
+        assert str(result) == str(test(clusters=clusters, n_resamples=99)(self.P, self.Y, rng=1))
         kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
         own = ct.calibration_test(self.P, self.Y, clusters=clusters, kernel=kernel, n_resamples=99, rng=1)
         assert own.pvalue == ct.ClusterSKCETest(clusters, kernel, 99)(self.P, self.Y, rng=1).pvalue
@@ -168,7 +169,7 @@ class TestClusters:
         time = np.random.default_rng(6).exponential(2.0, 120)
         law, seen = scipy.stats.expon(scale=np.full(120, 2.0)), np.minimum(time, 3.0)
         result = ct.calibration_test(law, ct.Censored(seen, time < 3.0), clusters=self.PATIENT, n_resamples=99, rng=1)
-        assert result.test == "ClusterSKCETest"
+        assert result.test == "OmnibusTest"
 
     @pytest.mark.parametrize(
         ("others", "error", "message"),

@@ -81,8 +81,8 @@ class Null(Settings, ABC, Generic[E]):
         if estimator.is_clustered and not self.allows_clusters:
             raise self._illegal(
                 estimator,
-                "an estimator of independent outcomes; clusters need ClusterBootstrap() for ClusterSKCE, EValueBound() "
-                "for ClusterLikelihoodRatio, or any test of what "
+                "an estimator of independent outcomes; clusters need ClusterBootstrap() for ClusterSKCE and Omnibus, "
+                "EValueBound() for ClusterLikelihoodRatio, or any test of what "
                 "one_per_cluster(predictions, targets, clusters) keeps",
             )
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import scipy
@@ -13,6 +14,8 @@ from caltest._basics.threads import threaded
 from caltest._loops.counting import add_counts
 from caltest._validation import switch
 from caltest.estimators import ECE, SKCE, ClusterSKCE, Estimator
+from caltest.estimators.combined.findings import are_pvalues_enough
+from caltest.estimators.combined.omnibus import Omnibus
 from caltest.estimators.combined.told import told
 from caltest.hstatistics.redraws.within_clusters import Clusters, within_pair_sums
 from caltest.hstatistics.sums.pairs import h_diagonal, weighted_sums
@@ -161,18 +164,26 @@ def _count(generator: np.random.Generator, counts: FloatArray) -> None:
 LEAST, FEW = 5, 10
 """Clusters that a test needs, and from which on it rejects 4 to 6 % of calibrated models at the 5 % level."""
 
+MANY = 30
+"""Clusters from which on signs tell how far the largest of many numbers goes: of 20 they reject up to 11 %."""
+
 RARE = 0.2
 """Share of clusters with an improbable outcome below which, if they are fewer than 10, outcomes are rare."""
 
 
 @dataclass(frozen=True)
-class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
-    """Null distribution of ``ClusterSKCE`` from independent random signs e of the clusters.
+class ClusterBootstrap(ResamplingNull[Any]):
+    """Null distribution of ``ClusterSKCE``, or of ``Omnibus`` in clusters, from independent random signs e of these.
 
     With ``H_cd = sum_{i in c, j in d} h_ij`` a draw is the sum of ``e_c e_d H_cd`` over all clusters c and d that
     differ, divided by the number of pairs; with all signs 1 it is the estimate. Signs keep the dependence of outcomes
     within clusters, whatever it is. What the draws lack of the variance that the estimate has given the predictions if
     outcomes within clusters are independent too is added to them, as in ``ArconesGineBootstrap``.
+
+    The numbers of ``Omnibus`` are functions of sums over the observations. What a cluster adds to a sum differs from
+    its mean given the predictions by ``D_c``, and a draw has ``sum_c e_c D_c`` in place of ``sum_c D_c``; numbers that
+    vary less than for independent outcomes are stretched to that variance, and the p-value is no smaller than that of
+    independent redraws. There are up to 200 signs, of groups of clusters where these are more.
 
     Where each observation has two labels, a and b, its sign is ``e_a + f_b`` for independent signs of both, and what no
     sign changes is subtracted: the sum of h over the pairs that share a, and over those that share b. The covariance of
@@ -187,7 +198,7 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
     Raises
     ------
     ValueError
-        In a test of fewer than 5 clusters, of either label where there are two.
+        In a test of fewer than 5 clusters, of either label where there are two, and of fewer than 30 for ``Omnibus``.
 
     Notes
     -----
@@ -223,12 +234,24 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
     citations = ("chandler2007", "korn1998")
 
     pvalue_kind = "resampling"
-    requires = ClusterSKCE
-    wanted = "ClusterSKCE(kernel, clusters)"
+    wanted = "ClusterSKCE(kernel, clusters) or Omnibus(clusters=...)"
     allows_clusters = True
 
-    def check_size(self, estimator: ClusterSKCE, n: int) -> None:
-        crossed = estimator.clusters.are_crossed
+    def check_estimator(self, estimator: Estimator) -> None:
+        """Raise unless the estimator is one of clusters."""
+        if not isinstance(estimator, (ClusterSKCE, Omnibus)) or not estimator.is_clustered:
+            raise self._illegal(estimator, self.wanted)
+
+    def statistic_name_of(self, estimator: Any) -> str:
+        return estimator.statistic_name if isinstance(estimator, Omnibus) else self.statistic_name
+
+    def check_size(self, estimator: ClusterSKCE | Omnibus, n: int) -> None:
+        crossed, number = estimator.clusters.are_crossed, estimator.clusters.n_clusters
+        if isinstance(estimator, Omnibus) and number < MANY:
+            raise ValueError(
+                f"clusters: got {number}, wanted at least {MANY} for Omnibus, which rejects too often with fewer; use "
+                "ClusterSKCETest(clusters)"
+            )
         if estimator.clusters.n_clusters < LEAST:
             raise ValueError(
                 f"clusters: got {estimator.clusters.n_clusters}, wanted at least {LEAST}: random signs of so few have "
@@ -251,21 +274,29 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
         variance = variance_between_clusters(kernel, clusters, sample.predictions, rng)
         return estimate, estimate, widened(draws, variance, rng)
 
-    def outcome(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
-        found = self._outcome(estimator, sample, rng)
-        return replace(found, **told(sample, found.pvalue, clusters=estimator.clusters))
-
-    def _outcome(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
-        found = super().outcome(estimator, sample, rng)
+    def outcome(self, estimator: ClusterSKCE | Omnibus, sample: Sample, rng: np.random.Generator) -> Outcome:
         few = _few_with_an_event(estimator.clusters, sample.predictions)
-        if few is None:
-            return found
-        together = ranked(found.estimate, found.statistic, self._draws_together(estimator, sample, rng.spawn(1)[0]))
-        note = (
-            f"rare outcomes: were those of a cluster to come together, {few[0]:.2g} of {few[1]} clusters would have "
-            "one on average; the p-value is the larger one of random signs and of redraws in which they do"
-        )
-        return replace(max(found, together, key=lambda one: one.pvalue), notes=(note,))
+        notes = () if few is None else (_note_on(*few),)
+        if isinstance(estimator, Omnibus):
+            found = self._of_omnibus(estimator, sample, rng, few is not None)
+        else:
+            found = super().outcome(estimator, sample, rng)
+            if few is not None:
+                draws = self._draws_together(estimator, sample, rng.spawn(1)[0])
+                found = max(found, ranked(found.estimate, found.statistic, draws), key=lambda one: one.pvalue)
+            found = replace(found, **told(sample, found.pvalue, clusters=estimator.clusters))
+        return replace(found, notes=notes).excluding(sample.exclusion)
+
+    def _of_omnibus(self, estimator: Omnibus, sample: Sample, rng: np.random.Generator, are_rare: bool) -> Outcome:
+        """The largest p-value of signs, of redraws, and where outcomes are rare of redraws that come together."""
+        estimate, some = estimator.in_clusters(sample, self.n_resamples, rng.spawn(1)[0], are_rare)
+
+        def outcome(values: FloatArray) -> Outcome:
+            statistics = estimator.combined(values)
+            return ranked(estimate, float(statistics[0]), statistics[1:])
+
+        found, values = max(((outcome(values), values) for values in some), key=lambda pair: pair[0].pvalue)
+        return found if are_pvalues_enough() else replace(found, **estimator.told(sample, values, found.pvalue))
 
     def _draws_together(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> FloatArray:
         """Estimates (B,) for redraws in which all outcomes of a cluster are functions of one uniform number."""
@@ -279,7 +310,7 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
         parts = ranges(self.n_resamples, max(1, OUTCOMES_AT_ONCE // len(sample)))
         return np.concatenate([redrawn(part.stop - part.start) for part in parts])
 
-    def notes(self, estimator: ClusterSKCE, n: int) -> tuple[str, ...]:
+    def notes(self, estimator: ClusterSKCE | Omnibus, n: int) -> tuple[str, ...]:
         if estimator.clusters.are_crossed:
             return ("two crossed clusters: the test is conservative, most so if outcomes are independent",)
         if estimator.clusters.n_clusters >= FEW:
@@ -292,6 +323,14 @@ class ClusterBootstrap(ResamplingNull[ClusterSKCE]):
 
     def describe(self) -> str:
         return f"multiplier bootstrap with a random sign for each cluster, {self.n_resamples} draws"
+
+
+def _note_on(expected: float, number: int) -> str:
+    """That outcomes are rare in so many clusters, and what follows."""
+    return (
+        f"rare outcomes: were those of a cluster to come together, {expected:.2g} of {number} clusters would have "
+        "one on average; the p-value is the larger one of random signs and of redraws in which they do"
+    )
 
 
 def _few_with_an_event(clusters: Clusters, predictions: Predictions) -> tuple[float, int] | None:

@@ -59,6 +59,13 @@ def triples(p):
     return np.arange(len(p)) // 3
 
 
+def omnibus_of_triples(p, rng):
+    """For 30 clusters or more."""
+    if len(p) < 90:
+        raise TypeError
+    return ct.OmnibusTest(n_resamples=FEW, clusters=triples(p))
+
+
 def sequential(p, y, rng):
     return ct.SequentialCalibrationTest().update(p, y)
 
@@ -116,6 +123,7 @@ TESTS = {
     "AsymptoticCMETest": Row(
         lambda p, rng: ct.AsymptoticCMETest(locations(p, rng)), "asymptotic: Hotelling's T²", "n J k + n J²"
     ),
+    "OmnibusTest(clusters=...)": Row(omnibus_of_triples, BOOTSTRAP, PAIRS, "clusters"),
     "ClusterSKCETest": Row(
         lambda p, rng: ct.ClusterSKCETest(triples(p), p.default_kernel(), FEW), BOOTSTRAP, PAIRS, "clusters"
     ),

@@ -122,6 +122,8 @@ class Cells:
 class CellSums(Sums):
     """Sums over the predictions of each cell."""
 
+    redrawn = {"counts": -1, "terms": -1}
+
     sizes: IntArray
     """Numbers of predictions, (C,)."""
     counts: FloatArray

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._basics.threads import threaded
-from caltest.estimators.combined.cells import KERNEL_CLASSES, KernelErrorsOfCells, few_classes
+from caltest.estimators.combined.cells import KERNEL_CLASSES, MOST_CLASSES, KernelErrorsOfCells, few_classes
 from caltest.estimators.combined.joint import ROWS, standardised
 from caltest.estimators.combined.many_classes import many_classes
 from caltest.estimators.combined.number_sums import (
@@ -231,6 +231,13 @@ def _are_in_cells(predictions: Predictions) -> bool:
     """Whether sums over chunks are those of classes without an order."""
     faults = predictions.take(slice(0, 1)).faults() if predictions.finite is not None else None
     return isinstance(faults, LabelFaults) and faults.are_sums
+
+
+def are_linear(predictions: Predictions) -> bool:
+    """Whether all numbers are functions of sums that are linear in what each target adds."""
+    law = predictions.finite
+    is_large = law is not None and law.n_classes > MOST_CLASSES and _are_in_cells(predictions)
+    return come_in_chunks(predictions) and not is_large
 
 
 def are_many_numbers(predictions: Predictions) -> bool:

@@ -179,6 +179,8 @@ class FaultSums(Summand):
 class RowSums(Sums):
     """Sums (B, W) over n observations, and those of the pairs i = j of the observed targets, for the first kernel."""
 
+    redrawn = {"sums": 0}
+
     n: int
     sums: FloatArray
     diagonal: float

@@ -19,11 +19,12 @@ from caltest._basics.threads import threaded
 from caltest._results.measures import Detectable
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, observation_weights, same_length
-from caltest.estimators.combined.cells import FewClasses
+from caltest.estimators.combined.cells import MOST_CLASSES, FewClasses
 from caltest.estimators.combined.components import (
     Column,
     Component,
     FaultsComponent,
+    are_linear,
     are_many_numbers,
     come_in_chunks,
     components_for,
@@ -39,10 +40,12 @@ from caltest.estimators.combined.features import (
     taken,
 )
 from caltest.estimators.combined.findings import LEVEL
+from caltest.estimators.combined.in_clusters import numbers_in_clusters, numbers_together
 from caltest.estimators.combined.joint import JointEstimator, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
 from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, law_of
 from caltest.estimators.combined.told import told
+from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, ClusterSKCE, as_clusters, check_clusters
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, check_weights, given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
 from caltest.estimators.kernel_errors.skce import SKCE
@@ -107,13 +110,16 @@ class Omnibus(JointEstimator):
         Product kernel of a distance of predictions; by default that of the family.
     weights, features
         As in ``calibration_test``, but weights are above 0.
+    clusters
+        (n,) labels, as in ``calibration_test``: for ``ClusterBootstrap`` in place of redraws, without weights and
+        features, and for families that can come in chunks: up to 32 classes, numbers, vectors, counts.
 
     Raises
     ------
     TypeError
-        For a kernel of another kind.
+        For a kernel of another kind, clusters beside weights or features, and at the call clusters of other families.
     ValueError
-        For weights that are not above 0; at the call for another number of predictions.
+        For weights that are not above 0, or crossed clusters; at the call for another number of predictions.
 
     Notes
     -----
@@ -158,6 +164,7 @@ class Omnibus(JointEstimator):
     kernel: ProductKernel | None = None
     weights: ArrayLike = field(default=None, repr=False, compare=False)
     features: Any = field(default=None, repr=False, compare=False)
+    clusters: Any = field(default=None, repr=False, compare=False)
     _compared: bytes = field(default=b"", init=False, repr=False)
     _components: tuple[Component, ...] = field(default=(), init=False, repr=False, compare=False)
     _many: OfRows[Any] | None = field(default=None, init=False, repr=False, compare=False)
@@ -174,6 +181,21 @@ class Omnibus(JointEstimator):
             weights = _normalised(observation_weights(self.weights))
             object.__setattr__(self, "weights", weights)
             object.__setattr__(self, "_compared", b"" if weights is None else weights.tobytes())
+        if self.clusters is not None:
+            clusters = as_clusters(self.clusters)
+            if clusters.are_crossed:
+                raise ValueError(
+                    "clusters: got two labels of each row, wanted one; for two use ClusterSKCETest(clusters)"
+                )
+            if self.features or self.weights is not None:
+                raise TypeError("clusters: got some with weights or features, wanted none of these beside them")
+            object.__setattr__(self, "clusters", clusters)
+            object.__setattr__(self, "_compared", clusters.partitions[0].codes.tobytes())
+
+    @property
+    def is_clustered(self) -> bool:  # type: ignore[override]
+        """Whether outcomes may depend on each other within clusters."""
+        return self.clusters is not None
 
     def check(self, predictions: Predictions) -> None:
         """Raise unless there are two observations, a weight for each if there are weights, and values of features."""
@@ -182,11 +204,20 @@ class Omnibus(JointEstimator):
             same_length(len(predictions), len(one.values), f"features[{one.name!r}]")
         if self.weights is not None:
             same_length(len(predictions), len(self.weights), "weights")
+        if self.clusters is not None:
+            same_length(len(predictions), len(self.clusters), "clusters")
+            if not are_linear(predictions):
+                raise TypeError(
+                    f"clusters: got some for {predictions.describe(len(predictions))}, wanted up to {MOST_CLASSES} "
+                    "classes, or others whose targets can be drawn row by row; use ClusterSKCETest(clusters)"
+                )
 
     def check_sample(self, sample: Sample) -> None:
         super().check_sample(sample)
         check_features(self.features, sample)
         check_weights(self.weights, sample)
+        if self.clusters is not None:
+            check_clusters(self.clusters, sample.targets)
 
     def cautions(self, sample: Sample) -> tuple[str, ...]:
         return cautions_on_features(self.features, sample)
@@ -202,6 +233,8 @@ class Omnibus(JointEstimator):
                 raise TypeError("features: got some with groups, wanted none; give the groups as a feature")
             some = None if self.weights is None else self.weights[rows]
             return replace(self, features=taken(self.features, rows), weights=some)
+        if self.clusters is not None:
+            return replace(self, clusters=self.clusters.take(rows))
         if self.weights is None:
             return self
         return replace(self, weights=self.weights[rows])._with(_components=self._components)
@@ -210,6 +243,8 @@ class Omnibus(JointEstimator):
         """Choose the components for the family, with the median bandwidth of the predictions."""
         if self._components:
             return self
+        if self.clusters is not None:
+            return self.resolve_for_chunks(predictions.evenly_spaced(MEDIAN_OF), rng)
         kernel = default_kernel(predictions)[0] if self.kernel is None else self.kernel.resolve(predictions)
         if self.features:
             components, _ = components_for(kernel, predictions, self.weights, rng, in_memory=True)
@@ -321,6 +356,27 @@ class Omnibus(JointEstimator):
             return None
         return self._many.drawn(law_of(predictions), observed, n_redraws, row_seed(rng))
 
+    def estimate(self, sample: Sample) -> float:
+        """The SKCE, of pairs between clusters if there are some."""
+        if self.clusters is None:
+            return super().estimate(sample)
+        assert self.kernel is not None
+        return ClusterSKCE(self.kernel, self.clusters).estimate(sample)
+
+    def in_clusters(
+        self, sample: Sample, n_resamples: int, rng: np.random.Generator, are_rare: bool
+    ) -> tuple[float, list[FloatArray]]:
+        """The estimate, and numbers (J, B + 1) with signs and redraws, and where outcomes are rare with bursts of them.
+
+        Signs are those of clusters; redraws are independent within clusters, and bursts all follow from one number.
+        """
+        partition = self.clusters.partitions[0]
+        numbers = numbers_in_clusters(self.of_rows, sample, partition, n_resamples, rng)
+        some = [numbers.signed, numbers.redrawn]
+        if are_rare:
+            some.append(numbers_together(self.of_rows, sample, partition, n_resamples, rng))
+        return numbers.between_groups() if len(sample) >= ALL_PAIRS else self.estimate(sample), some
+
     def combined(self, values: FloatArray) -> FloatArray:
         """Logarithm of a weighted sum of reciprocal tail probabilities of all columns, (B,)."""
         return sum_of_reciprocals(self._tails(values))
@@ -390,7 +446,7 @@ class Omnibus(JointEstimator):
         tails, last = self._tails(values), self._components[-1]
         bases = last.numbers.bases if isinstance(last, FeaturesComponent) else []
         found = {"components": by_component(tails, bases, sample), "features": by_feature(tails, bases)}
-        return found | told(sample, pvalue, self.weights)
+        return found | told(sample, pvalue, self.weights, self.clusters)
 
     def hypothesis(self, predictions: Predictions) -> str:
         hypothesis = predictions.hypothesis
@@ -401,6 +457,8 @@ class Omnibus(JointEstimator):
     @property
     def assumptions(self) -> str:
         """Weights must not be chosen by the targets."""
+        if self.clusters is not None:
+            return ASSUMPTIONS
         return super().assumptions if self.weights is None else f"{super().assumptions}; {ASSUMED}"
 
     def notes(self, n: int) -> tuple[str, ...]:

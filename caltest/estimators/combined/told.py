@@ -15,7 +15,7 @@ from caltest._basics.numerics import FloatArray
 from caltest.estimators.combined.findings import LEVEL, are_pvalues_enough, findings_of, named
 from caltest.estimators.combined.measures import measures_of, widened_by
 from caltest.estimators.combined.parts import most_kept
-from caltest.hstatistics.redraws.within_clusters import Clusters, Partition
+from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
 from caltest.predictions.faults.search import GRID, Candidate, candidates_of, in_order
 
@@ -40,8 +40,7 @@ def told(
     if n > most:
         some = sample.take(rows)
     if clusters is not None:
-        theirs = Clusters(tuple(Partition(one.codes[rows], one.n_parts) for one in clusters.partitions))
-        weights = np.full(n, 1.0 / design_effect(some, theirs))
+        weights = np.full(n, 1.0 / design_effect(some, clusters.take(rows)))
     findings = named(findings_of(some, None if weights is None else weights[rows]), pvalue)
     said = findings[0] if findings and pvalue <= LEVEL else None
     is_measured = weights is None or clusters is not None

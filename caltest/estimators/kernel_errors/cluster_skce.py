@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_apart, order_of, own_errstate
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, generator_apart, order_of, own_errstate
 from caltest._validation import same_length
 from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import label_columns, labels_of
@@ -98,6 +98,9 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
     def check_sample(self, sample: Sample) -> None:
         super().check_sample(sample)
         check_clusters(self.clusters, sample.targets)
+
+    def for_rows(self, rows: IntArray) -> Self:
+        return self._with(clusters=self.clusters.take(rows))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         n = len(predictions)

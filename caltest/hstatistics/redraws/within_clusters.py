@@ -85,6 +85,11 @@ class Clusters:
         n = len(self)
         return n * (n - 1) // 2 - sum(sign * one.n_pairs for one, sign in self.terms)
 
+    def take(self, rows: IntArray) -> "Clusters":
+        """Those of some of the observations."""
+        found = (np.unique(one.codes[rows], return_inverse=True) for one in self.partitions)
+        return Clusters(tuple(Partition(codes, labels.size) for labels, codes in found))
+
     def independent_rows(self, order: IntArray) -> IntArray:
         """Rows that share no cluster, ascending: of all rows in this order each one that shares none with those before.
 

@@ -9,10 +9,10 @@ targets otherwise. Then, with the matrix ``M = sum_i phi_i psi_i'``::
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property, partial, reduce
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -49,6 +49,9 @@ SUMS = 2**22
 @dataclass(frozen=True, eq=False)
 class Sums:
     """Sums over observations, to which those of others are added field by field."""
+
+    redrawn: ClassVar[Mapping[str, int]] = {}
+    """Fields that are linear in what each observed or redrawn target adds, with the axis of these."""
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
