@@ -1,7 +1,7 @@
 """Predicted distributions of counts: every expectation is a sum over a window of counts."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from math import log, pi, prod
 from typing import TYPE_CHECKING, Any, Self
@@ -54,7 +54,7 @@ class CountPredictions(Predictions):
     """Distributions of whole numbers from 0 on, by their parameters.
 
     A family is its ``family`` name, a constructor that fills ``_parameters``, ``mean``, ``variance``, ``sample``,
-    ``cdf``, ``log_probabilities``, ``_tail_exponent`` and ``parameter_vectors``; ``_recursion`` makes it faster.
+    ``cdf``, ``_log_factor``, ``_tail_exponent`` and ``parameter_vectors``; ``_recursion`` makes it faster.
 
     With the probabilities p(u) of the counts u = 0, 1, ..., as in appendix G of Widmann et al. 2021::
 
@@ -91,12 +91,22 @@ class CountPredictions(Predictions):
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
 
-    @abstractmethod
     def log_probabilities(self, counts: FloatArray) -> FloatArray:
         """Logarithms of the probabilities of increasing counts (m,), (..., n, m); -inf for impossible ones.
 
         Or of a count of each prediction, (n, 1): (n, 1).
         """
+        logs = -self._tail_exponent(counts)
+        if counts.ndim > 1:
+            logs += np.where(counts > 0.0, self._log_factor(np.maximum(counts, 1.0)), 0.0)
+            return logs
+        positive = slice(1 if counts[0] == 0.0 else 0, None)
+        logs[..., positive] += self._log_factor(counts[positive])
+        return logs
+
+    @abstractmethod
+    def _log_factor(self, counts: FloatArray) -> FloatArray:
+        """What minus the tail exponent lacks to ``log p(u)``, for counts u >= 1."""
 
     @abstractmethod
     def _tail_exponent(self, counts: FloatArray) -> FloatArray:
@@ -458,20 +468,6 @@ def _bisected(is_far: Any, near: FloatArray, far: FloatArray) -> FloatArray:
         beyond = is_far(middle)
         near, far = np.where(beyond, near, middle), np.where(beyond, middle, far)
     return far
-
-
-def logs_from_tail(exponents: FloatArray, counts: FloatArray, log_factor: Callable[..., FloatArray]) -> FloatArray:
-    """``log p(u)`` as minus the exponents of Chernoff's bound plus, for u >= 1, a factor.
-
-    For increasing counts (m,), or one of each prediction, (n, 1).
-    """
-    logs = -exponents
-    if counts.ndim > 1:
-        logs += np.where(counts > 0.0, log_factor(np.maximum(counts, 1.0)), 0.0)
-        return logs
-    positive = slice(1 if counts[0] == 0.0 else 0, None)
-    logs[..., positive] += log_factor(counts[positive])
-    return logs
 
 
 HALF_LOG_2_PI = 0.5 * log(2.0 * pi)

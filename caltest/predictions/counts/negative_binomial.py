@@ -8,7 +8,7 @@ import scipy
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, in_one_order, index_of
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows, same_length
 from caltest.predictions.base import Parameter
-from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, logs_from_tail, stirling_error
+from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, stirling_error
 
 
 class NegativeBinomial(CountPredictions):
@@ -156,9 +156,6 @@ class NegativeBinomial(CountPredictions):
             change -= size * np.log1p(difference / (size + low))
             change = np.where(counts < mean, -change, change)
             return np.where(counts == 0.0, size * np.log1p(mean / size), change)
-
-    def log_probabilities(self, counts: FloatArray) -> FloatArray:
-        return logs_from_tail(self._tail_exponent(counts), counts, self._log_factor)
 
     def _log_factor(self, counts: FloatArray) -> FloatArray:
         """``log(Gamma(u + s) / (Gamma(s) u!)) + u log(u / s) - (u + s) log((u + s) / s)``, which has no mean in it."""

@@ -8,7 +8,7 @@ import scipy
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows
 from caltest.predictions.base import Parameter
-from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, logs_from_tail, stirling_error
+from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, stirling_error
 from caltest.predictions.counts.negative_binomial import NegativeBinomial
 
 
@@ -100,9 +100,6 @@ class Poisson(CountPredictions):
             change = counts * np.log1p(difference / np.minimum(counts, rate)) - difference
         change = np.where(counts < rate, -change, change)
         return np.where(counts == 0.0, rate, change)
-
-    def log_probabilities(self, counts: FloatArray) -> FloatArray:
-        return logs_from_tail(self._tail_exponent(counts), counts, self._log_factor)
 
     def _log_factor(self, counts: FloatArray) -> FloatArray:
         """``-log(u! (e / u)**u)``."""
