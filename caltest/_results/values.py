@@ -239,7 +239,7 @@ class Stored(TabularResult, OwnErrstate, ABC):
         from caltest import __version__
 
         header = {"result": type(self).__name__, "schema": SCHEMA, "caltest": __version__}
-        return header | {name: plain(getattr(self, name)) for name in (*self._stored(), *self.derived)}
+        return header | {name: plain(getattr(self, name)) for name in (*stored_fields(self), *self.derived)}
 
     @classmethod
     def from_dict(cls, entries: Mapping[str, Any]) -> Self:
@@ -258,17 +258,12 @@ class Stored(TabularResult, OwnErrstate, ABC):
                 f"entries: got schema {entries.get('schema')!r} of caltest {entries.get('caltest')}, wanted {SCHEMA}; "
                 "read it with that version of caltest"
             )
-        missing = [field for field in cls._stored() if field not in entries]
+        missing = [field for field in stored_fields(cls) if field not in entries]
         if missing:
             raise ValueError(f"entries: got no {', '.join(missing)}, wanted all that {name}.to_dict() gives")
         hints = get_type_hints(cls)
-        found = {field: cls._restored(field, hints[field], entries[field]) for field in cls._stored()}
+        found = {field: cls._restored(field, hints[field], entries[field]) for field in stored_fields(cls)}
         return cls(**found, **dict.fromkeys(cls.not_stored))
-
-    @classmethod
-    def _stored(cls) -> list[str]:
-        assert is_dataclass(cls)
-        return stored_fields(cls)
 
     @classmethod
     def _restored(cls, name: str, hint: Any, value: Any) -> Any:
