@@ -219,7 +219,7 @@ class Betting(CalledWithData, ABC, Generic[Result]):
         else:
             state.kind.check_compatible(sample.predictions, "predictions")
         evidence, bounds = [], []
-        for part in ranges(len(sample), max(1, AT_ONCE // state.weights.size)):
+        for part in ranges(len(sample), AT_ONCE // state.weights.size):
             played, bound, state = state.played(sample.take(part))
             evidence.append(played)
             bounds.append(bound)

@@ -120,7 +120,7 @@ def _log_likelihoods(sample: Sample) -> FloatArray | None:
     odds = sample.take(slice(0, 1)).predictions.law.odds()
     if odds is None:
         return None
-    n, size = len(sample), max(1, AT_ONCE // odds.weights.size)
+    n, size = len(sample), AT_ONCE // odds.weights.size
     largest, later = np.empty(n), np.zeros((odds.weights.size, 1))
     for part in reversed(list(ranges(n, size))):
         some = sample.take(part)

@@ -244,7 +244,7 @@ class GroupSums:
         large = weighted(z.copy())
         largest = np.where(matrix @ impossible > 0.0, IMPOSSIBLE, large.max(axis=0))
         work = float(n_resamples * matrix.nnz * len(z))
-        at_once = min(AT_ONCE, max(1, NUMBERS // max(groups.n, len(z) * len(groups))))
+        at_once = min(AT_ONCE, NUMBERS // max(groups.n, len(z) * len(groups)))
         pvalues = adjusted_by_redraws(largest, redrawn, n_resamples, seed, "groups", work, at_once)
         means = (matrix @ self.parts[0].score(outcomes))[:, 0] / sizes
         scores = z[large.argmax(axis=0), np.arange(len(groups))]

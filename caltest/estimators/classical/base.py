@@ -53,7 +53,7 @@ class BinaryStatistic(RedrawnEstimator):
 
 def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatArray:
     """Values (B,) of a function of targets (B, n), some rows at a time."""
-    parts = list(ranges(targets.shape[0], max(1, AT_ONCE // targets.shape[1])))
+    parts = list(ranges(targets.shape[0], AT_ONCE // targets.shape[1]))
     work = NANOSECONDS * targets.size
     values = threaded(lambda rows: function(targets[rows]), parts, len(parts), "statistics", work=work)
     return np.concatenate([np.empty(0), *values])

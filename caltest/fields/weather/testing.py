@@ -48,7 +48,7 @@ class Exchanged(NamedTuple):
     @classmethod
     def of(cls, table: Table, dates: IntArray, choices: Array, width: int) -> Self:
         """From the table and redrawn places (T, B) of the outcomes of all dates; ``width`` is (m + 1) q."""
-        some = (dates[part] for part in ranges(len(dates), max(1, AT_ONCE // width)))
+        some = (dates[part] for part in ranges(len(dates), AT_ONCE // width))
         parts = [_sums(table(one), choices[one]) for one in some]
         return cls(*(np.asarray(sum(sums)) for sums in zip(*parts, strict=True)))
 
@@ -96,7 +96,7 @@ class Ranks(NamedTuple):
         """Of pools (T, S, m + 1), equal values in random order unless there is no generator."""
         n_dates, n_stations, size = pools.shape
         low, high = np.empty((2, *pools.shape), dtype=np.intp)
-        for part in ranges(n_dates, max(1, AT_ONCE // (n_stations * size * size))):
+        for part in ranges(n_dates, AT_ONCE // (n_stations * size * size)):
             rows = pools[part, :, :, None], pools[part, :, None, :]
             low[part] = (rows[1] < rows[0]).sum(axis=3)
             high[part] = (rows[1] <= rows[0]).sum(axis=3) - 1
