@@ -6,7 +6,7 @@ from typing import Any
 
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent, shares_of
-from caltest._results.report import LISTED, at_level, first_of, format_pvalue, pvalues_of
+from caltest._results.report import LISTED, at_level, first_of, format_pvalue, others_of, pvalues_of
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of, named_row
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
@@ -135,7 +135,6 @@ class MultiLabelTestResult(CalibrationTestResult):
         """The report that ``print`` shows, with verdict and reason at a level."""
         level = fraction("alpha", alpha)
         shown = max(LISTED, len(self.rejected(level)))
-        rest = len(self.labels) - shown
         parts = {
             "Hypothesis": f"the probabilities of every label are calibrated: {self.hypothesis}",
             "Predictions": self.predictions,
@@ -149,7 +148,7 @@ class MultiLabelTestResult(CalibrationTestResult):
             {"Verdict": self.verdict(level), "Why": self.why(level)} | pvalues_of(self),
             [""],
             Grid(self._table(shown)),
-            [f"  and {rest} other{'s' if rest > 1 else ''} with larger p-values"] if rest > 0 else [],
+            others_of(self.labels, shown),
             [""],
             parts,
             notes=self.notes,

@@ -282,8 +282,7 @@ def _table_of_features(features: Sequence[Any]) -> list[Part]:
     """A line for each feature."""
     rows = [["feature", "adjusted p-value", "adjusted, without it"]]
     rows += [[one.name, format_pvalue(one.pvalue), format_pvalue(one.without)] for one in features[:SHOWN]]
-    rest = len(features) - SHOWN
-    return [[""], Grid(rows), [f"  and {rest} other{'s' if rest > 1 else ''} with larger p-values"] if rest > 0 else []]
+    return [[""], Grid(rows), others_of(features, SHOWN)]
 
 
 def _table_of(components: Sequence[Any], of_all: bool) -> list[Part]:
@@ -293,6 +292,10 @@ def _table_of(components: Sequence[Any], of_all: bool) -> list[Part]:
     if any(one.adjusted is not None for one in components[:SHOWN]):
         adjusted = ("" if one.adjusted is None else format_pvalue(one.adjusted) for one in components[:SHOWN])
         rows = [[*row, more] for row, more in zip(rows, ("adjusted", *adjusted), strict=True)]
-    rest = len(components) - SHOWN
-    others = f"  and {rest} other{'s' if rest > 1 else ''} with larger p-values"
-    return [[""], Grid(rows), [others] if rest > 0 else []]
+    return [[""], Grid(rows), others_of(components, SHOWN)]
+
+
+def others_of(rows: Sequence[Any], shown: int) -> list[str]:
+    """The line below a table of the first rows that says how many others there are."""
+    rest = len(rows) - shown
+    return [f"  and {rest} other{'s' if rest > 1 else ''} with larger p-values"] if rest > 0 else []
