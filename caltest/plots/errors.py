@@ -114,11 +114,9 @@ def windows(
         In the order of time: of two or more classes, or of numbers with a mean.
     n_windows
         Windows of about equal size, at most as many as rows.
-    n_resamples
-        Number of redraws of the targets.
     confidence_level
         Of the band.
-    rng, ax, label, color
+    n_resamples, rng, ax, label, color
         As in ``reliability_diagram``.
 
     Raises

@@ -36,10 +36,8 @@ def murphy_diagram(
 
     Parameters
     ----------
-    predictions, targets, classes, rng, ax, label, color
+    predictions, targets, classes, n_resamples, rng, ax, label, color
         As in ``reliability_diagram``; of several classes the top label is looked at.
-    n_resamples
-        Number of redraws of the outcomes.
     confidence_level
         Probability, at least, that the whole curve of calibrated predictions is in the band.
 

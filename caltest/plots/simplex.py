@@ -42,9 +42,7 @@ def simplex_map(
     ----------
     predictions
         (n, 3) probabilities or ``Categorical``.
-    targets
-        (n,) array-like of outcomes.
-    classes, n_resamples, result, rng, ax
+    targets, classes, n_resamples, result, rng, ax
         As in ``reliability_diagram``.
     binning
         Default: ``UniformBinning(5)``.

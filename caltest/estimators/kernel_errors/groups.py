@@ -126,8 +126,8 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
     kernel
         Product of a kernel of predictions and a kernel of targets.
     groups
-        (n,) labels; or booleans (n, G) that say who belongs to which group, or a mapping from names to booleans (n,),
-        for groups that may overlap, with the number of groups that two observations share in place of ``[g = g']``.
+        As in ``GroupCalibrationTest``; for overlapping ones the number that two observations share replaces
+        ``[g = g']``.
 
     Raises
     ------

@@ -45,11 +45,8 @@ def d_calibration(
 
     Parameters
     ----------
-    predictions
-        n continuous predictions or ``SurvivalCurve`` ones, or (n,) predicted probabilities ``F_i(time_i)`` of an event
-        up to the time of the row.
-    targets
-        n censored times.
+    predictions, targets
+        As in ``censored_pit_values``.
     limits
         (n,) times at which rows were or would have been censored, such as the end of the study, if they are known for
         all, and not only where they came first. The exact p-value is then that of the published statistic.
