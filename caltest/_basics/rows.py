@@ -14,6 +14,9 @@ from caltest._basics.numerics import Array, IntArray
 CHUNK = 2**16
 """Rows that are read at once."""
 
+LINES = 200
+"""Lines that are read together to find the separator."""
+
 NO_LINES = np.empty(0, dtype=np.intp)
 
 NONE = "\x1f"
@@ -126,15 +129,16 @@ def numbers(name: str, cells: Cells, lines: list[int]) -> Array:
 def rows_of_text(
     name: str, text: TextIOWrapper, convert: Convert, begin: Callable[[list[str]], None], numbers_at_once: int | None
 ) -> Iterator[Rows]:
-    beginning = list(islice(text, 200))
-    comments = next((i for i, line in enumerate(beginning) if line.strip() and line[0] != "#"), len(beginning))
-    first = beginning[comments:]
-    if not first:
+    comments: list[str] = []
+    while (line := text.readline()) and (line[0] == "#" or not line.strip()):
+        comments.append(line)
+    if not line:
         raise ValueError(f"{name}: got an empty file, or comments only, wanted a row for each observation")
+    first = [line, *islice(text, LINES)]
     separator = _separator(first)
-    rows = _records(chain(first, text), separator, comments)
+    rows = _records(chain(first, text), separator, len(comments))
     head_line, head = next(rows)
-    names = _names_of_comments(beginning[:comments], separator, len(head))
+    names = _names_of_comments(comments, separator, len(head))
     if names is not None and all(map(is_number, head)):
         rows, head_line, head = chain([(head_line, head)], rows), head_line, []
     begin(head or names or [])

@@ -343,6 +343,11 @@ def test_files_are_read_by_chunks(run, monkeypatch):
     assert "line 21: got 'x' in column 2" in err
 
 
+def test_any_number_of_comments_comes_first(run):
+    status, out, err = run([*300 * ["# seen", ""], *ROWS], [*rows_of_files.LINES * ["#"], *LABELS])
+    assert (status, err, json.loads(out)["pvalue"]) == (0, "", expected())
+
+
 # Missing outcomes.
 
 
