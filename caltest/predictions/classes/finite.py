@@ -100,7 +100,7 @@ class FinitePredictions(Predictions):
 
     @property
     def default_median_of(self) -> int:
-        return min(super().default_median_of, *(n for k, n in MEDIANS_OF_MANY if self.n_classes > k), 10**9)
+        return min([super().default_median_of, *(n for k, n in MEDIANS_OF_MANY if self.n_classes > k)])
 
     @property
     def bases(self) -> IntArray:
