@@ -35,7 +35,7 @@ SPEED = re.compile(
 """Lines that decide what is done at once, in which of two equal ways, how much is shown, and when iterations end."""
 WORK = re.compile(
     r"(ed|en|pt|ade) together|at once|at a time|side by side|the cache|compiled loop|Bytes|MB\b|"
-    r"takes over|all digits|iterations"
+    r"takes over|all digits|iterations|it is faster"
 )
 """Docstrings of constants of the same kind."""
 
@@ -73,8 +73,8 @@ class Change(NamedTuple):
         return f"{self.path}:{self.line}:{self.column}: {self.old} -> {self.new}"
 
 
-def replacements(node, parents):
-    """Code that may stand for a node, of another meaning."""
+def replacements(node, parents, work):
+    """Code that may stand for a node, of another meaning; constants of ``work`` choose between two equal ways."""
     if isinstance(node, ast.BinOp) and type(node.op) in PAIRS and not is_text(node):
         yield ast.BinOp(node.left, PAIRS[type(node.op)](), node.right)
         if isinstance(node.op, (ast.Add, ast.Sub)):
@@ -82,6 +82,8 @@ def replacements(node, parents):
     elif isinstance(node, ast.Compare) and type(node.ops[0]) in PAIRS:
         of_data = isinstance(parents[0], ast.Call) and DATA.search(ast.unparse(parents[0].func))
         if not of_data and ROUNDING.search(ast.unparse(node)):
+            return
+        if is_named(node.left, work) or is_named(node.comparators[0], work):
             return
         yield ast.Compare(node.left, [PAIRS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -112,13 +114,15 @@ def is_text(node):
     return any(isinstance(one, ast.JoinedStr) or isinstance(getattr(one, "value", None), str) for one in ast.walk(node))
 
 
-def candidates(node, source, path, parents=(None,)):
+def candidates(node, source, path, work=frozenset(), parents=(None,)):
     """All changes below a node, save in annotations, messages and texts."""
     if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert)):
         return
     if isinstance(node, ast.FunctionDef) and SIZES.fullmatch(node.name):
         return
     if isinstance(node, ast.Assign) and WORK.search(text_after(node, parents[0])):
+        return
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv) and is_named(node.left, work):
         return
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("warn", "Error", "cite", "sentence")):
         return
@@ -127,7 +131,7 @@ def candidates(node, source, path, parents=(None,)):
         line = source.splitlines()[node.lineno - 1]
         if not SPEED.search(line):
             at, old = (path, node.lineno, node.col_offset, start, end), source[start:end]
-            texts = [] if "plots" in path and isinstance(node, ast.Constant) else replacements(node, parents)
+            texts = [] if "plots" in path and isinstance(node, ast.Constant) else replacements(node, parents, work)
             for new in texts:
                 yield Change(*at, old, f"({ast.unparse(new)})")
             if isinstance(node, ast.Return) and returns_numbers(parents) and not NOTHING.match(old):
@@ -136,7 +140,17 @@ def candidates(node, source, path, parents=(None,)):
         if field not in ("annotation", "returns", "decorator_list", "slice"):
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    yield from candidates(child, source, path, (node, *parents))
+                    yield from candidates(child, source, path, work, (node, *parents))
+
+
+def constants_of_work(tree):
+    """Names of constants of a file whose docstrings say how much is done at once, or in which of two equal ways."""
+    nodes = [node for node in tree.body if isinstance(node, ast.Assign) and WORK.search(text_after(node, tree))]
+    return {name.id for node in nodes for name in ast.walk(node) if isinstance(name, ast.Name)}
+
+
+def is_named(node, names):
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def text_after(node, parent):
@@ -165,8 +179,8 @@ def drawn(number, seed, wanted):
         if not SKIPPED.search(name) and (not wanted or home in wanted):
             source = path.read_text()
             if can_be_imported(tree := ast.parse(source)):
-                changes = [one for one in candidates(tree, source, name) if one.old != one.new]
-                folders.setdefault(home, []).extend(changes)
+                changes = candidates(tree, source, name, constants_of_work(tree))
+                folders.setdefault(home, []).extend(one for one in changes if one.old != one.new)
     for home, changes in folders.items():
         random.Random(f"{seed} {home}").shuffle(changes)
     chosen, waiting = [], [one for one in folders.values() if one]
