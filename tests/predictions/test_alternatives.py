@@ -45,6 +45,20 @@ def test_ratios_of_classes_are_ratios_of_probabilities():
         assert ratio == pytest.approx(np.log(law[np.arange(3), y] / P[np.arange(3), y]).sum(), rel=1e-11, abs=1e-13)
 
 
+def test_laws_of_classes():
+    """Other temperatures, shares of random labels, and shares of each label."""
+    powers = [P[0] ** (1.0 / t) for t in (1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0)]
+    mixed = [
+        (1.0 - share) * P[0] + share * one
+        for ones in ([np.full(3, 1 / 3)], np.eye(3))
+        for share in (0.02, 0.05, 0.1, 0.2, 0.4)
+        for one in ones
+    ]
+    alternatives = ct.Categorical(P).alternatives()
+    found = [alternatives._law(member)[0] for member in range(alternatives.weights.size)]
+    assert np.array(found) == pytest.approx(np.array([*(one / one.sum() for one in powers), *mixed]), rel=1e-13)
+
+
 @pytest.mark.parametrize(
     "predictions",
     [
@@ -80,6 +94,15 @@ def test_ratios_of_numbers_are_ratios_of_densities(predictions):
             assert scores.mean() == pytest.approx(shift[0], abs=4.5 * scale / np.sqrt(12000))
             assert scores.std() == pytest.approx(scale, rel=0.04)
     assert alternatives.weights.sum() == pytest.approx(1.0, rel=1e-14)
+
+
+def test_shifts_and_scales_of_numbers():
+    """In standard deviations, of errors z of 1: ``z shift - shift**2 / 2``, and the logarithm of densities."""
+    shifts = np.array([sign * shift for shift in (0.05, 0.1, 0.2, 0.4, 0.8, 1.6) for sign in (1.0, -1.0)])
+    scales = np.array([1 / 3, 1 / 2, 2 / 3, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0])
+    ratios = ct.Normal([2.0], [3.0]).alternatives().log_ratios(np.array([[5.0]]))[:, 0]
+    expected = [*(shifts - shifts**2 / 2.0), *(stats.norm.logpdf(1.0, 0.0, scales) - stats.norm.logpdf(1.0))]
+    assert ratios == pytest.approx(np.array(expected), rel=1e-12)
 
 
 def test_mean_of_the_ratio_of_numbers_is_one():

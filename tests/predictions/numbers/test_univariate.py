@@ -227,6 +227,16 @@ BAD = {
 }
 
 
+def test_temperatures_leave_degrees_of_freedom():
+    hot = ct.StudentT([4.0, 1.5], 0.0, 1.0).at_temperature(2.0)
+    assert hot.df == pytest.approx([1.5, 0.25])
+    assert hot.scale == pytest.approx(np.sqrt([4.0 / 1.5, 6.0]))
+    with pytest.raises(ValueError, match=r"temperature: got 3, wanted less than df \+ 1 = 2.5 at row 1: the density"):
+        ct.StudentT([4.0, 1.5, 1.0], 0.0, 1.0).at_temperature(3.0)
+    with pytest.raises(ValueError, match=r"got 5, wanted less than df \+ 1 = 5 at row 0"):
+        ct.StudentT(4.0, [0.0, 1.0], 1.0).at_temperature(5.0)
+
+
 def test_temperatures_may_make_scales_1_and_keep_scales_0():
     assert ct.Normal([0.0], [2.0]).at_temperature(0.25).scale.tolist() == [1.0]
     assert ct.Normal([0.0, 1.0], [0.0, 1.0]).at_temperature(4.0).scale.tolist() == [0.0, 2.0]
