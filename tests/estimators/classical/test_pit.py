@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import digamma
 
 import caltest as ct
 from caltest._basics.numerics import generator_apart
@@ -34,6 +35,21 @@ def test_definition(statistic):
     assert ct.estimators.PIT(statistic).estimates(NORMAL, redraws) == pytest.approx(expected, rel=1e-9)
     assert ct.estimators.PIT(statistic)(NORMAL, Y) == pytest.approx(by_hand(U, statistic), rel=1e-10)
     assert ct.estimators.PIT(statistic)(*ct.pit_values(NORMAL, Y)) == pytest.approx(by_hand(U, statistic), rel=1e-10)
+
+
+@pytest.mark.parametrize("n", [2, 5, 40])
+def test_effect_sizes_are_distances_beyond_their_means(n):
+    """Means are sums over order statistics, whose law is a beta law; that of the largest one is known to 1.1 %."""
+    laws, i = stats.beta(range(1, n + 1), range(n, 0, -1)), np.arange(1, n + 1)
+    squares = laws.var() + (laws.mean() - (i - 0.5) / n) ** 2
+    logs = digamma(i) - digamma(n + 1)
+    means = {"CvM": 1 / (12 * n) + squares.sum(), "AD": -n - ((2 * i - 1) / n * 2.0 * logs).sum()}
+    predictions = ct.Normal(np.zeros(n), 1.0)
+    for statistic, mean in means.items():
+        found = ct.estimators.PIT(statistic).effect_size(mean + 0.09 * n, predictions, None)
+        assert found.value == pytest.approx(0.3, rel=1e-12)
+    largest = ct.estimators.PIT("KS").effect_size(0.0, predictions, None)
+    assert -largest.value == pytest.approx(stats.kstwo(n).mean(), rel=0.011)
 
 
 def mirrored(index, base):
