@@ -101,9 +101,7 @@ def refuse_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array, calle
 def _outcomes_said_by(values: Array, outcomes: Array) -> str | None:
     """How a column is the outcomes, if it is and hardly by chance."""
     kinds, codes, counts = np.unique(outcomes, return_inverse=True, return_counts=True)
-    log_factorial = scipy.special.gammaln
-    # Of how many orders of these outcomes they are one, and of how many divisions of the rows into such parts.
-    orders = log_factorial(outcomes.size + 1.0) - log_factorial(counts + 1.0).sum()
+    orders = _log_orders(counts)
     if orders < log(BY_CHANCE):
         return None
     if np.array_equal(values, outcomes):
@@ -114,8 +112,14 @@ def _outcomes_said_by(values: Array, outcomes: Array) -> str | None:
     names, own = np.unique(text, return_inverse=True)
     if names.size != kinds.size or np.unique(own * kinds.size + codes).size != kinds.size:
         return None
-    parts = orders - log_factorial(np.bincount(counts) + 1.0).sum()
+    # Of how many divisions of the rows into such parts they are one.
+    parts = orders - scipy.special.gammaln(np.bincount(counts) + 1.0).sum()
     return " by other names, as each value has one outcome" if parts >= log(BY_CHANCE) else None
+
+
+def _log_orders(counts: IntArray) -> float:
+    """The logarithm of the number of orders of outcomes of which so many are equal."""
+    return float(scipy.special.gammaln(counts.sum() + 1.0) - scipy.special.gammaln(counts + 1.0).sum())
 
 
 def notes_on_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array) -> tuple[str, ...]:
@@ -123,7 +127,7 @@ def notes_on_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array) -> 
     if outcomes.ndim != 1:
         return ()
     kinds, codes, counts = np.unique(outcomes, return_inverse=True, return_counts=True)
-    orders = scipy.special.gammaln(outcomes.size + 1.0) - scipy.special.gammaln(counts + 1.0).sum()
+    orders = _log_orders(counts)
     told = []
     for name, values in columns:
         numbers = numbers_in(values, missing_in(name, values))

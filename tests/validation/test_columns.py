@@ -1,4 +1,6 @@
+from contextlib import nullcontext
 from datetime import date, datetime, timedelta, timezone
+from math import factorial
 
 import numpy as np
 import pandas as pd
@@ -224,6 +226,19 @@ def test_columns_that_tell_the_outcomes_are_asked_about():
     assert notes_on_outcomes([("same order", np.arange(4.0))], np.array([0, 0, 1, 1])) == ()
     assert notes_on_outcomes([("cube", rng.normal(size=50) ** 3)], rng.normal(size=50)) == ()
     assert notes_on_outcomes(told.items(), np.zeros((200, 2))) == ()
+
+
+@pytest.mark.parametrize("counts", [(11, 11), (11, 12), (12, 12), (12, 13), (5, 5, 5), (4, 5, 6), (5, 5, 6), (6, 6, 6)])
+def test_what_is_hardly_chance_has_a_million_equally_likely_orders(counts):
+    """Those of the outcomes; divided by those of equal counts for names; by all outcomes of each part if it tells."""
+    outcomes = np.repeat(range(len(counts)), counts)
+    orders = factorial(outcomes.size) / np.prod([factorial(one) for one in counts])
+    of_names = orders / np.prod([factorial(counts.count(one)) for one in set(counts)])
+    names = np.array(["a", "b", "c"])[outcomes]
+    for values, number in ((outcomes, orders), (names, of_names)):
+        with pytest.raises(ValueError, match="got the targets") if number >= 1e6 else nullcontext():
+            columns_for({"x": values}, None, outcomes.size, outcomes)
+    assert len(notes_on_outcomes([("x", names)], outcomes)) == (orders / len(counts) ** len(counts) >= 1e6)
 
 
 def test_rows_that_are_no_numbers():
