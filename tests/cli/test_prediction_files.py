@@ -403,6 +403,21 @@ def test_first_lines_that_can_be_headers(cells, readings):
     assert prediction_files._can_be_header(rows, family="") == readings
 
 
+@pytest.mark.parametrize(
+    ("cells", "possible"), [(["0"], ["0"]), (["1"], ["1"]), (["0", "1"], ["1"]), (["1", "0"], ["0"])]
+)
+def test_a_certain_prediction_in_a_first_line_excludes_other_outcomes(cells, possible):
+    given = prediction_files.Rows("p.csv", cells, None, np.zeros((2, len(cells))), np.empty(0))
+    observed = [dataclasses.replace(given, path="y.csv", head=[outcome], values=np.zeros((2, 1))) for outcome in ("0", "1", "yes")]
+    excluded = [one.head[0] for one in observed if prediction_files._is_excluded(given, one)]
+    assert excluded == [one for one in ("0", "1") if one not in possible]
+    if "0" in excluded:
+        with pytest.raises(ValueError, match="line 1: got '.*', which can be a header or a certain prediction, of what"):
+            prediction_files.headers(given, observed[0], "")
+    else:
+        assert prediction_files.headers(given, observed[0], "") == (False, False)
+
+
 @table("use", USES)
 def test_names_of_classes_are_looked_up(use):
     expected = use(P, Y)
