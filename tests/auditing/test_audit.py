@@ -11,7 +11,7 @@ from printed import unfolded
 
 import caltest as ct
 from caltest.auditing.audit import _decision, _in_order
-from caltest.auditing.fields import _members
+from caltest.auditing.fields import _members, of_survival
 from caltest.auditing.sections import SECTIONS, Section, more_rows, rows_needed
 
 DIGITS = ct.datasets.load_digits_predictions()
@@ -455,6 +455,16 @@ def test_members_without_the_outcome(shape):
     sample = SimpleNamespace(predictions=ct.Ensemble(members), targets=members[np.arange(5), place])
     wanted = np.stack([np.delete(row, at, axis=0) for row, at in zip(members, place, strict=True)])
     np.testing.assert_array_equal(_members(SimpleNamespace(sample=sample)), wanted)
+
+
+@pytest.mark.parametrize(("events", "groups"), [(0, 2), (59, 2), (60, 3), (199, 9), (220, 10)])
+def test_groups_of_risks_have_20_events_or_more(events, groups, monkeypatch):
+    asked = []
+    monkeypatch.setattr(ct.fields, "one_calibration", lambda *_, n_groups: asked.append(n_groups) or 1 / 0)
+    times = ct.Censored(np.arange(1.0, 221.0), np.arange(220) < events)
+    with pytest.raises(ZeroDivisionError):
+        of_survival(SimpleNamespace(survival=(SimpleNamespace(longest=9.0), times), settings={}), None)
+    assert asked == [groups]
 
 
 def test_censored_times():

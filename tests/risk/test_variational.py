@@ -87,6 +87,28 @@ def test_ridge_regression_held_out_is_that_of_dense_kernels():
     assert _by_ridge(data, rest, held) == pytest.approx(exact, abs=1e-4)
 
 
+@pytest.mark.parametrize("faults", [1, 6])
+def test_the_best_ridge_regression_predicts_each_row_best_from_all_others(faults):
+    """By one regression without the row for each kernel, regularisation and row."""
+    rng = np.random.default_rng(4)
+    p = rng.uniform(size=40)
+    y = (rng.random(40) < (np.sin(faults * np.pi * p) > 0.0)).astype(int)
+    data = CalibrationData.of(as_sample(p, y))
+    losses = {}
+    for gamma in (1.0, 4.0, 16.0):
+        kernel = gaussian_kernel(data.points, data.points, gamma)
+        for place, ridge in enumerate(10.0 ** -np.arange(-1, 8)):
+            errors = []
+            for i in range(40):
+                rest = np.arange(40) != i
+                weights = np.linalg.solve(kernel[np.ix_(rest, rest)] + ridge * 40 * np.eye(39), data.deviations[rest])
+                errors.append(data.deviations[i] - kernel[i, rest] @ weights)
+            losses[gamma, place] = np.square(errors).sum(axis=1).mean()
+    spectrum, _, shrunk, place = best_smoother(data, 400)
+    assert (spectrum.gamma, place) == min(losses, key=losses.get)
+    assert len(shrunk) == 9
+
+
 def test_bad_input():
     p, y = squared(30, 1)
     with pytest.raises(ValueError, match=r"order: got 0\.5, wanted at least 1"):

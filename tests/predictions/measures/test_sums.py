@@ -151,6 +151,15 @@ def test_waves_make_a_gaussian_function(spread):
     assert again == pytest.approx(sums, abs=1e-13)
 
 
+@pytest.mark.parametrize("far", [2.0**30, -(2.0**30)])
+def test_waves_lose_no_digits_far_from_0(far):
+    columns = far + np.arange(50.0).reshape(1, 50, 1, 1) / 4.0
+    rows = columns[:, :1]
+    waves, one = gaussian_waves(1.0, 1e4, rows, columns), np.ones(1)
+    sums = measure_sums.sums_of_waves(waves, Measures(rows, one), Measures(columns, one))[0, 0]
+    assert sums == pytest.approx(np.exp(-0.5 * (np.arange(50.0) / 4.0) ** 2), abs=3e-15)
+
+
 def test_more_waves_than_are_allowed_are_not_made():
     assert gaussian_waves(1.0, 1e6, np.array([0.0, 1e9])) is None
 
