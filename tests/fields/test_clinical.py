@@ -129,6 +129,26 @@ def test_the_interval_of_c_holds_with_few_events(replications):
     assert holds >= stats.binom.ppf(1e-3, number, 0.95)
 
 
+def test_splines_of_one_or_two_predictions_are_frequencies():
+    p = np.repeat([0.2, 0.6], 10)
+    y = np.tile(np.arange(10), 2) < np.repeat([3, 8], 10)
+    middle = special.expit(special.logit([[0.2, 0.6], [0.3, 0.8]]).mean(axis=1))
+    values, line = SplineCurve.of(p, np.array([0.2, middle[0], 0.6]))(p, y[None].astype(float))
+    assert values[0] == pytest.approx(np.repeat([0.3, 0.8], 10), rel=1e-6)
+    assert line[0] == pytest.approx([0.3, middle[1], 0.8], rel=1e-6)
+    alike = np.full(20, 0.4)
+    values, line = SplineCurve.of(alike, np.array([0.1, 0.9]))(alike, y[None].astype(float))
+    assert [*values[0], *line[0]] == pytest.approx(22 * [0.55], rel=1e-6)
+
+
+@pytest.mark.parametrize(("expected", "knots"), [(12.0, 3), (49.9, 3), (50.1, 4), (99.9, 4), (100.1, 5), (300.0, 5)])
+def test_knots_of_splines_become_more_with_the_rarer_outcome(expected, knots):
+    p = np.linspace(0.01, 0.05, 1501)
+    p *= expected / p.sum()
+    for some in (p, 1.0 - p):
+        assert SplineCurve.of(some, np.array([0.5])).design.shape[1] == knots
+
+
 def test_errors_of_curves_have_intervals_where_enough_was_expected():
     """Events beyond what was expected are seen by chance only, if predictions are right."""
     rng = np.random.default_rng(2)

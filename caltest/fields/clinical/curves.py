@@ -93,7 +93,7 @@ class SplineCurve:
         number = next((k for k, least in EVENTS.items() if expected >= least), 3)
         knots = np.unique(np.quantile(x, QUANTILES[number])) if x.size else np.empty(0)
         knots = knots if knots.size > 2 else np.empty(0)
-        columns = 1 if np.unique(x).size < 2 else None
+        columns = np.unique(x).size
         return cls(kept, spline_basis(x, knots)[:, :columns], spline_basis(at, knots)[:, :columns])
 
     def __call__(self, p: FloatArray, outcomes: Array) -> tuple[FloatArray, FloatArray]:
