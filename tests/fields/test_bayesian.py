@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.fields.bayesian import loo_pit, simulation_based_calibration
-from caltest.fields.bayesian.calibration import RankLaw, ranks_of
+from caltest.fields.bayesian import calibration, loo_pit, simulation_based_calibration
+from caltest.fields.bayesian.calibration import RankLaw, _words, normal_scores, ranks_of
 from caltest.fields.bayesian.draws import _autocorrelation_time, posteriors_of
 
 
@@ -71,7 +71,9 @@ def test_right_margins_with_a_wrong_correlation():
         (1.0, 0.7, "draws too high"),
         (1.0, -0.7, "draws too low"),
         (1.0, 2.5, "draws too high"),
+        (1.0, -2.5, "draws too low"),
         (0.5, 0.3, "posteriors too narrow, draws too high"),
+        (0.5, -0.4, "posteriors too narrow, draws too low"),
     ],
 )
 def test_words(scale, shift, words):
@@ -82,6 +84,21 @@ def test_words(scale, shift, words):
     assert [one.name for one in result.rejected()] == ["parameter 1"]
     assert result.rows[1].finding == words
     assert result.verdict() == f"posteriors are wrong at the 5 % level (parameter 1: {words})"
+
+
+def test_ranks_without_bias_and_spread_are_uneven_in_another_way():
+    assert _words(np.repeat([21, 79], 40), 100) == "uneven in another way"
+    assert _words(np.full(80, 50), 100) == "posteriors too wide"
+
+
+@pytest.mark.parametrize(("m", "places"), [(3, [0, 1, 2]), (20, range(20)), (50, range(2, 50, 5))])
+def test_the_joint_test_takes_draws_at_equal_distances(m, places, monkeypatch):
+    monkeypatch.setattr(calibration, "KEPT", 20 if m <= 20 else 10)
+    pools = np.random.default_rng(2).normal(size=(12, m + 1, 2))
+    scores = normal_scores(pools)
+    kept = ct.Ensemble(scores[:, list(places)])
+    expected = ct.MonteCarloTest(ct.SKCE(kept.default_kernel()), n_resamples=99)(kept, scores[:, -1], rng=1)
+    assert calibration._joint(pools, 99, 1) == expected.pvalue
 
 
 def test_ranks_are_rejected_only_if_the_posteriors_are():
