@@ -161,3 +161,18 @@ def test_figures_made_here_have_no_type_3_whatever_saves_them(form):
         assert b"/Type3" not in file.getvalue()
     plt.close("all")
     assert dict(plt.rcParams) == before
+
+
+@pytest.mark.parametrize(
+    ("values", "limits"),
+    [
+        ([[0.2, 0.3], [0.25, 0.4]], (0.19, 0.41)),
+        ([[0.01, 0.21]], (0.0, 0.22)),
+        ([[0.6], [0.99]], (0.5805, 1.0)),
+        ([[0.2, 0.2]], (0.19, 0.21)),
+        ([[0.25, 0.75]], (0.225, 0.775)),
+        ([[0.2, 0.71]], (0.0, 1.0)),
+    ],
+)
+def test_limits_are_a_part_that_is_at_most_half(values, limits):
+    assert _axes.limits_of([np.array(one) for one in values]) == pytest.approx(limits, rel=1e-12)

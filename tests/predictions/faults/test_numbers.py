@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
+from caltest.estimators.combined.components import RowsOfFaults
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.numbers import _location_and_variance
@@ -24,6 +25,24 @@ def rows_of(faults, name, targets):
 
 def cosine(values, j):
     return np.sqrt(2.0) * np.cos(np.pi * j * (stats.rankdata(values) - 0.5) / values.size)
+
+
+def test_shares_are_those_of_the_weights():
+    some, weights = TARGETS[0] > MEAN, np.arange(1.0, N + 1.0)
+    for given in (None, weights, 3.0 * weights):
+        share = ct.Normal(MEAN, SD).faults(given).seen(TARGETS[:1]).share_of(some)
+        assert share == pytest.approx(np.average(some, weights=given), rel=1e-14)
+
+
+def test_rows_of_faults_do_not_depend_on_how_many_are_computed_together(monkeypatch):
+    predictions = ct.Normal(MEAN, SD)
+    faults, weights = predictions.faults(), np.arange(1.0, N + 1.0)
+    rows = RowsOfFaults(predictions, None, faults)
+    expected = rows(predictions, TARGETS, None)
+    of_others = RowsOfFaults(predictions, weights, predictions.faults(weights))(predictions, TARGETS, weights)
+    monkeypatch.setattr(type(faults), "at_once", 3 * N)
+    assert rows(predictions, TARGETS, None) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert rows(predictions, TARGETS, weights) == pytest.approx(of_others, rel=1e-12, abs=1e-12)
 
 
 def test_rows_of_numbers():
