@@ -343,6 +343,14 @@ def test_files_are_read_by_chunks(run, monkeypatch):
     assert "line 21: got 'x' in column 2" in err
 
 
+def test_parts_of_text_know_their_rows_and_lines():
+    text = io.TextIOWrapper(io.BytesIO(b"# seen\na,b\n" + 8 * b"1,2\n"))
+    parts = list(rows_of_files.rows_of_text("p", text, rows_of_files.numbers, lambda _: None, 6))
+    assert [part.rows.tolist() for part in parts] == [[0, 1, 2], [3, 4, 5], [6, 7]]
+    assert [part.lines.tolist() for part in parts] == [[3, 4, 5], [6, 7, 8], [9, 10]]
+    assert [part.head for part in parts] == [["a", "b"], None, None]
+
+
 def test_any_number_of_comments_comes_first(run):
     status, out, err = run([*300 * ["# seen", ""], *ROWS], [*rows_of_files.LINES * ["#"], *LABELS])
     assert (status, err, json.loads(out)["pvalue"]) == (0, "", expected())
