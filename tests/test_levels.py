@@ -1,6 +1,7 @@
 """What results say at a level: p-values that equal it reject, and those above do not."""
 
 from dataclasses import fields, is_dataclass, replace
+from inspect import getmembers, isfunction, signature
 from math import nextafter
 
 import numpy as np
@@ -90,3 +91,16 @@ def test_pvalues_of_degenerate_data_are_probabilities(name, data):
     found = list(pvalues(RESULTS[name](*data)))
     assert found
     assert all(0.0 <= p <= 1.0 for p in found)
+
+
+def test_all_results_have_the_same_levels_by_default():
+    results = {name: one for name, one in vars(ct.results).items() if isinstance(one, type)}
+    found = {
+        f"{name}.{method}({one.name})": one.default
+        for name, result in results.items()
+        for method, function in getmembers(result, isfunction)
+        for one in signature(function).parameters.values()
+        if one.name in ("alpha", "confidence_level") and one.default not in (None, one.empty)
+    }
+    assert "GroupCalibrationTestResult.summary(alpha)" in found
+    assert {name: one for name, one in found.items() if one != (0.05 if "(alpha)" in name else 0.95)} == {}
