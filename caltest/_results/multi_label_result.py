@@ -56,7 +56,7 @@ class LabelResult:
         return f"label {self.name}: claimed {claimed}, observed {observed} of {self.n}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class MultiLabelTestResult(CalibrationTestResult):
     """What ``calibration_test`` found for several labels: the result of all, and one for each.
 
@@ -85,8 +85,8 @@ class MultiLabelTestResult(CalibrationTestResult):
     label indoors: claimed 25.2 %, observed 45.6 % of 500
     """
 
-    labels: tuple[LabelResult, ...] = ()
-    smallest: float = 0.0
+    labels: tuple[LabelResult, ...]
+    smallest: float
 
     def __getitem__(self, name: str) -> LabelResult:
         """The label of a name; ``KeyError`` if there is none."""
