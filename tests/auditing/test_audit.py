@@ -304,8 +304,8 @@ def test_an_error_that_came_late_is_found_in_the_last_quarter():
 @pytest.mark.usefixtures("few_sections")
 def test_a_model_that_is_wrong_for_a_small_group_is_not_to_be_used():
     """The error of all rows is too small to be found, and that of 1 % of them is large."""
-    p, y = calibrated(30_000, 5)
-    groups = np.where(np.arange(y.size) < 300, "rare", "usual")
+    p, y = calibrated(15_000, 5)
+    groups = np.where(np.arange(y.size) < 150, "rare", "usual")
     y = np.where((groups == "rare") & (np.arange(y.size) % 3 == 0), 1, y)
     alone, told = (ct.audit(p, y, groups=one, n_resamples=39, rng=1) for one in (None, groups))
     assert alone.models[0].decision == "use as it is"
@@ -597,6 +597,7 @@ def test_groups_that_are_none_stop_no_other_section(groups, why):
     assert not model.sections["size"].failed
 
 
+@pytest.mark.usefixtures("few_sections")
 @pytest.mark.parametrize("missing", [None, np.nan, " "])
 def test_rows_without_a_group_leave_the_decision_to_the_others(missing):
     """They are a group of their own, and those that are too small are named."""
@@ -660,6 +661,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.usefixtures("few_sections")
 @pytest.mark.parametrize(("p", "y"), FAMILIES.values(), ids=FAMILIES)
 def test_the_test_of_an_audit_is_that_of_its_data(p, y):
     wanted = ct.calibration_test(p, y, n_resamples=19, rng=1)
