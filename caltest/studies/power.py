@@ -210,14 +210,14 @@ def power(
     >>> from functools import partial
     >>> test = partial(ct.calibration_test, n_resamples=99)
     >>> overconfident = ct.generators.class_model("OC", n_classes=3)
-    >>> print(ct.power(test, overconfident, 50, n_simulations=100, rng=1))
+    >>> print(ct.power(test, overconfident, 50, n_simulations=50, rng=1))
     Power by simulation
     -------------------
     Test           calibration_test(n_resamples=99)
     Data           predictions of Dir(0.1), 3 classes; targets from p^0.6, n = 50
-    Simulations    100
+    Simulations    50
     <BLANKLINE>
-    Power, 5 %     0.470 [0.369, 0.572] (95 %, exact binomial)
+    Power, 5 %     0.420 [0.282, 0.568] (95 %, exact binomial)
     <BLANKLINE>
     Reproduce      rng=1
     """

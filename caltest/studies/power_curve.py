@@ -214,10 +214,10 @@ def power_curve(
     ...     "ECE": ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19),
     ... }
     >>> model = ct.generators.class_model("M3", 3)
-    >>> curve = ct.power_curve(tests, [model.with_strength(s) for s in (0.0, 0.5)], 30, n_simulations=50, rng=1)
+    >>> curve = ct.power_curve(tests, [model.with_strength(s) for s in (0.0, 0.5)], 30, n_simulations=25, rng=1)
     >>> curve.rates()[:, :, 0]
-    array([[0.06, 1.  ],
-           [0.02, 0.94]])
+    array([[0.12, 1.  ],
+           [0.04, 0.96]])
     """
     named = dict(tests) if isinstance(tests, Mapping) else {"test": tests}
     models = list(generators) if isinstance(generators, (list, tuple)) else [generators]

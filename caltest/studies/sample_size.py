@@ -42,8 +42,8 @@ class SampleSize(Stored):
     --------
     >>> import caltest as ct
     >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
-    >>> ct.sample_size(test, ct.generators.class_model("OC", 3), n_simulations=50, rng=1)
-    <SampleSize n = 241 for power 0.8>
+    >>> ct.sample_size(test, ct.generators.class_model("M3", 3), n_simulations=50, rng=1)
+    <SampleSize n = 8 for power 0.8>
     """
 
     test: str
