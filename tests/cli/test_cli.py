@@ -295,7 +295,9 @@ def test_missing_file(capsys):
 
 def test_demo_tells_the_models_apart(capsys):
     assert main(["demo"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 100
+    said = " ".join(printed.split())
     assert "naive Bayes not calibrated (p = 0, an impossible outcome): 24 outcomes occurred to which" in said
     assert "random forest not calibrated (p = 0.002): predictions are underconfident" in said
     assert "neural network not calibrated (p = 0.01): perhaps: predictions are overconfident" in said

@@ -88,21 +88,15 @@ COMMANDS = {
     "pairs": "compare forest.csv warm.csv y.csv --pairs",
     "recalibrate": "recalibrate forest.csv y.csv",
     "power": "power forest.csv --strength 0.1 --simulations 3 --n 100",
-    "demo": "demo",
 }
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_print_lines_of_at_most_100_letters_and_the_same_keys(name, files, capsys, monkeypatch):
     monkeypatch.chdir(files)
-    arguments = [*COMMANDS[name].split(), "--seed", "1"]
-    if name != "demo":
-        arguments += ["--n-resamples", "19"]
+    arguments = [*COMMANDS[name].split(), "--seed", "1", "--n-resamples", "19"]
     assert main(arguments) == 0
-    text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 100
-    if name == "demo":
-        return
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
     assert main([*arguments, "--json"]) == 0
     entries = json.loads(capsys.readouterr().out)
     assert {"result", "schema", "caltest", "seed", "alpha", "verdict"} <= set(entries)
