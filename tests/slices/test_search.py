@@ -188,16 +188,16 @@ def test_false_alarms(law, n, d, depth, bins, replications):
 
 @pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
-def test_a_tenth_of_the_rows_that_is_off_by_10_points_is_found():
-    """In 89 % of 300 data sets with 999 redraws and 250 slices; here in more than 70 % of 40."""
-    found = 0
-    for seed in range(40):
+def test_a_tenth_of_the_rows_that_is_off_by_10_points_is_found(replications):
+    """In 89 % of 300 data sets with 999 redraws and 250 slices; here in more than 70 %."""
+    found, sets = 0, replications(24, 40)
+    for seed in range(sets):
         rng, features, p = made(5000, 3, seed=[seed, 9])
         features["c"] = rng.integers(0, 10, 5000).astype(str)
         y = rng.random(5000) < p + 0.1 * (features["c"] == "3")
         some = ct.find_slices(p, y, features, n_resamples=99, rng=seed).rejected()
         found += any(one.name == "c = 3" for one in some)
-    assert found > 28
+    assert found > 0.7 * sets
 
 
 @pytest.mark.full

@@ -115,17 +115,17 @@ def test_groups_with_few_events_and_with_certain_risks_have_what_exists():
     assert certain.pvalue == 1.0
 
 
-def test_intervals_of_all_groups_hold_together():
-    rng, holds = np.random.default_rng(5), 0
+def test_intervals_of_all_groups_hold_together(replications):
+    rng, holds, sets = np.random.default_rng(5), 0, replications(100, 200)
     centre = np.repeat(np.arange(5), [10, 30, 50, 100, 200])
-    for _ in range(200):
+    for _ in range(sets):
         p = rng.beta(1.0, 19.0, 390)
         truth = special.expit(special.logit(p) + 0.5)
         found = clinical.validate_by_group(p, rng.random(390) < truth, centre)
         right = [truth[centre == g].sum() / p[centre == g].sum() for g in range(5)]
         inside = [not one.ratio.excludes(value) for one, value in zip(found.rows, right, strict=True)]
         holds += all(inside) and not any(one.in_the_large.excludes(0.5) for one in found.rows)
-    assert holds >= stats.binom.ppf(0.001, 200, 0.95)
+    assert holds >= stats.binom.ppf(0.001, sets, 0.95)
 
 
 def test_groups_may_overlap_and_labels_may_be_missing():
