@@ -4,6 +4,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from numpydoc import docscrape_sphinx
+
 import caltest
 
 HERE = Path(__file__).parent
@@ -45,6 +47,10 @@ html_sidebars = {path.stem: [] for path in HERE.glob("*.md") if path.stem not in
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
+
+# numpydoc makes an environment for each docstring, which compiles its template anew; here all have the first one.
+environments, Environment = {}, docscrape_sphinx.SandboxedEnvironment
+docscrape_sphinx.SandboxedEnvironment = lambda loader: environments.setdefault("first", Environment(loader=loader))
 
 bibtex_bibfiles = ["../caltest/_results/citations.bib"]
 bibtex_reference_style = "author_year"
