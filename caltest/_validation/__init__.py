@@ -23,6 +23,7 @@ from caltest._validation.probabilities import (
     SUM_TOLERANCE as SUM_TOLERANCE,
     label_probabilities as label_probabilities,
     mixture_weights as mixture_weights,
+    not_a_pair as not_a_pair,
     not_numbers as not_numbers,
     not_swapped as not_swapped,
     probability_matrix as probability_matrix,

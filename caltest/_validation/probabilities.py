@@ -189,6 +189,15 @@ def not_swapped(predictions: Array, targets: Array) -> None:
         )
 
 
+def not_a_pair(targets: Array, n: int, name: str = "targets") -> None:
+    """Raise ``ValueError`` if refused targets are a pair of n times and n events, as rows or as columns."""
+    pair = targets.T if targets.shape == (n, 2) else targets
+    if pair.shape != (2, n) or pair.dtype.kind not in "biuf":
+        return
+    if sum(bool(np.isin(one, (0, 1)).all()) for one in pair) == 1:
+        raise ValueError(f"{name}: got an array of times and one of events, wanted ct.Censored(time, event)")
+
+
 def not_numbers(predictions: Array, targets: Array, name: str = "targets") -> None:
     """Raise ``ValueError`` if targets are numbers that are no labels, and plain arrays of predictions are numbers too.
 

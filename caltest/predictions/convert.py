@@ -21,7 +21,7 @@ from caltest._basics.numerics import (
 )
 from caltest._basics.threads import progress_bars
 from caltest._results.report import EXCLUDED
-from caltest._validation import not_numbers, not_swapped, switch
+from caltest._validation import not_a_pair, not_numbers, not_swapped, switch
 from caltest._validation.labels import classes_of, require_order_of
 from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
@@ -269,6 +269,7 @@ def as_sample(
         converted = as_predictions(predictions, classes, copy=copy)
         checked = converted.check_targets(outcomes, names[1])
     except ValueError:
+        not_a_pair(outcomes, len(predictions.values if isinstance(predictions, Table) else predictions), names[1])
         if classes is None and isinstance(predictions, Table):
             not_numbers(predictions.values, outcomes, names[1])
         raise

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from printed import unfolded
 from scipy import stats
@@ -167,3 +168,16 @@ def test_rounded_times_are_said():
 def test_competing_events_are_refused():
     with pytest.raises(ValueError, match="competing risks are not covered"):
         Censored([1.0, 2.0, 3.0], [1, 2, 0])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("joined", [tuple, np.array, np.column_stack, lambda pair: list(map(pd.Series, pair))])
+def test_a_bare_pair_of_times_and_events_is_named(swapped, joined):
+    pair = [np.arange(1.0, 7.0), np.arange(6) % 2 == 0]
+    targets = joined(pair[::-1] if swapped else pair)
+    for predictions in (ct.Gamma(np.ones(6), 1.0), np.full(6, 0.3)):
+        for call in (ct.calibration_test, ct.audit, ct.score_decomposition):
+            with pytest.raises(ValueError, match=r"an array of times and one of events, wanted ct.Censored\(time"):
+                call(predictions, targets)
+    with pytest.raises(ValueError, match="targets: got shape"):
+        ct.calibration_test(ct.Gamma(np.ones(6), 1.0), np.ones((2, 6)))
