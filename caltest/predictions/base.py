@@ -565,6 +565,11 @@ class Predictions(Labelled, OwnErrstate, ABC):
         kind = VectorFaults if mean.ndim == 2 and mean.shape[1] > 1 else NumberFaults
         return kind(self, weights, among)
 
+    def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":
+        """Those that are looked for in targets (n,) or (n, d), to name them, and what they see of these."""
+        faults = self.faults(weights)
+        return None if faults is None else (faults, faults.seen(targets[None]))
+
     def claims(self, targets: Array) -> Checks:
         """What the predictions say of outcomes that everyone can check, and what happened; nothing of residuals."""
         return of_numbers(self, targets) if self.law is self and self.is_continuous else ([], [])

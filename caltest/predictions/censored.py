@@ -166,7 +166,7 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     laws, low, high = ranges_of(predictions, targets)
     notes = notes_on_times(laws, targets, low, high)
     u = low + (high - low) * generator_of(rng).random(len(low))
-    law, hypothesis = StandardUniform((len(u),)), "F(Y) is uniform given P_X"
+    law, hypothesis = StandardUniform((len(u),), (low, high)), "F(Y) is uniform given P_X"
     if laws is None:
         # F(time) is known with the time only, so it is nothing to condition on.
         laws, hypothesis = as_predictions(np.full(len(u), 0.5)), "F(Y) is uniform"

@@ -1,7 +1,7 @@
 """Targets in units of what was predicted for them: standardised residuals and probability integral transforms."""
 
 from math import pi, sqrt
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy
@@ -20,6 +20,10 @@ from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, Metric
 from caltest.kernels.base import Exponential
 from caltest.predictions.base import Drawer, Predictions, require_family
 from caltest.predictions.convert import as_sample
+from caltest.predictions.standard_scores import FARTHEST
+
+if TYPE_CHECKING:
+    from caltest.predictions.faults.fault import Faults
 
 PANELS, NODES = 24, 14
 """Panels of the quadrature rule, each half as wide as the one before, and nodes in each of them."""
@@ -47,11 +51,28 @@ class StandardUniform(Predictions):
     family = "uniform"
     known_metrics = "none: all uniform distributions are equal"
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self._parameters = (np.empty(shape, dtype=np.bool_),)
+    def __init__(self, shape: tuple[int, ...], ends: tuple[FloatArray, FloatArray] | None = None) -> None:
+        """With ends (n,) between which targets are known to be that were drawn there."""
+        self._parameters = (np.empty(shape, dtype=np.bool_),) if ends is None else ends
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         return generator_of(rng).random(self.shape if size is None else (size, *self.shape))
+
+    def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":
+        """In intervals, if some targets are known up to these."""
+        k = len(self) if len(self._parameters) == 1 else int(np.count_nonzero(np.equal(*self._parameters)))
+        if k == len(self):
+            return super().faults_seen(targets, weights)
+        from caltest.predictions.faults.intervals import IntervalScores
+        from caltest.predictions.faults.numbers import NumberFaults
+
+        low, high = (scipy.special.ndtri(one) for one in self._parameters)
+        order = np.argsort(low < high, kind="stable")
+        known = scipy.special.ndtri(np.clip(targets[order[:k]], FARTHEST, 1.0 - FARTHEST))
+        all_weights = np.ones(len(self)) if weights is None else weights
+        low, high = (one[order[k:]] for one in (low, high))
+        seen = IntervalScores.of(self, known, low, high, all_weights[order])
+        return NumberFaults(StandardUniform(seen.residuals.shape), seen.given_weights), seen
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         values = real_targets(targets, len(self), name)
@@ -223,6 +244,9 @@ class Residuals(Predictions):
         scale = self.law.target_scale()
         first, *others = (GaussianKernel(bandwidth=width * scale) for width in self._widths)
         return ProductKernel(self.predictions.default_kernel().prediction_kernel, sum(others, start=first))
+
+    def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":
+        return self.law.faults_seen(targets, weights)
 
     def describe(self, n: int | None = None) -> str:
         return f"Residuals of {self.predictions.describe(n)}"

@@ -64,10 +64,10 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
     The gain is ``l(t) - log(max(n, 100)) / 2 - log(m) - log(K)`` with the log likelihood ratio l at its maximum, m
     siblings of the fault and K kinds of faults of the family. None where only p-values are asked for.
     """
-    faults = None if are_pvalues_enough() else sample.predictions.faults(weights)
-    if faults is None:
+    looked_for = None if are_pvalues_enough() else sample.predictions.faults_seen(np.asarray(sample.targets), weights)
+    if looked_for is None:
         return ()
-    seen = faults.seen(np.asarray(sample.targets)[None])
+    faults, seen = looked_for
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         likely = candidates_of(faults, seen)
         if not likely:

@@ -37,6 +37,9 @@ LEAST_RECIPROCAL = 1e-4
 OUTLIER_SCALE = 5.0
 """Standard deviation of the outliers, in units of that predicted."""
 
+LEAST_KNOWN = 0.02
+"""Share of known scores below which shifts are not looked for any farther."""
+
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 
@@ -76,7 +79,7 @@ class Skew(Fault[Scores]):
     range = (-2.0, 2.0)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        return float(seen.weights @ sinh_arcsinh(seen.residuals, t, 1.0))
+        return seen.total(sinh_arcsinh(seen.residuals, t, 1.0))
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         return np.asarray(np.sinh(_arcsinh_of_normal(seen.residuals, t, 1.0)))
@@ -108,7 +111,7 @@ class HeavyTails(Fault[Scores]):
         df = 1.0 / t
         constant = lgamma((df + 1.0) / 2.0) - lgamma(df / 2.0) - 0.5 * log(pi * (df - 2.0)) + 0.5 * log(2.0 * pi)
         logs = constant - 0.5 * (df + 1.0) * np.log1p(seen.squares / (df - 2.0)) + 0.5 * seen.squares
-        return float(seen.weights @ logs)
+        return seen.total(logs)
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         df = 1.0 / max(t, LEAST_RECIPROCAL)
@@ -139,7 +142,7 @@ class LightTails(Fault[Scores]):
     range = (0.0, 2.0)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        return float(seen.weights @ sinh_arcsinh(seen.residuals, 0.0, exp(t)))
+        return seen.total(sinh_arcsinh(seen.residuals, 0.0, exp(t)))
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         return np.asarray(np.sinh(_arcsinh_of_normal(seen.residuals, 0.0, exp(t))))
@@ -160,7 +163,7 @@ class Outliers(Fault[Scores]):
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         far = 0.5 * seen.squares * (1.0 - OUTLIER_SCALE**-2) - log(OUTLIER_SCALE)
-        return float(seen.weights @ np.logaddexp(log(1.0 - t), far + log(t))) if t > 0.0 else 0.0
+        return seen.total(np.logaddexp(log(1.0 - t), far + log(t))) if t > 0.0 else 0.0
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         ndtr = scipy.special.ndtr
@@ -183,7 +186,7 @@ class Factor(Fault[Scores]):
             return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = seen.law.log_density(seen.targets[0] * exp(-t)) - t - seen.law.log_density(seen.targets[0])
-        return float(seen.weights @ np.where(np.isnan(logs), -np.inf, logs))
+        return seen.total(np.where(np.isnan(logs), -np.inf, logs))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         return f"outcomes are {self.sized(seen, sibling, fit)} times as large as predicted"
@@ -284,16 +287,17 @@ class Shift(OfResiduals):
     kind = "shift"
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
-        """Around the mean of the residuals."""
+        """Around the mean of the residuals, which is too close to 0 by the share of those that are not known."""
         signs = self.patterns[sibling].signs
         w = seen.weights * signs
         total = max(float(w @ signs), 1e-300)
         most, reach = float(w @ self.own(seen, sibling)[0]) / total, 10.0 / sqrt(total)
+        most /= max(seen.known_share, LEAST_KNOWN)
         return min(most, 0.0) - reach, max(most, 0.0) + reach
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         own = self.own(seen, sibling)[0]
-        return float(seen.weights @ (seen.log_kernel(self.moved(own, sibling, t)) - seen.log_kernel(own)))
+        return seen.total(seen.log_kernel(self.moved(own, sibling, t)) - seen.log_kernel(own))
 
     def moved(self, residuals: FloatArray, sibling: int, t: float) -> FloatArray:
         return residuals - t * self.patterns[sibling].signs
@@ -351,7 +355,7 @@ class Scale(OfResiduals):
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         own, logs = self.own(seen, sibling), t * self.patterns[sibling].signs
         terms = seen.log_kernel(self.moved(own, sibling, t)) - seen.log_kernel(own) - logs
-        return float(seen.weights @ terms.sum(axis=0))
+        return seen.total(terms.sum(axis=0))
 
     def moved(self, residuals: FloatArray, sibling: int, t: float) -> FloatArray:
         return np.asarray(residuals * np.exp(-t * self.patterns[sibling].signs))

@@ -76,6 +76,15 @@ class Scores:
         residuals = self.z[0] if self._m is None else self.law.pool_residuals(self.targets[0])
         return residuals.reshape(self.z[0].shape)
 
+    def total(self, logs: FloatArray) -> float:
+        """The log likelihood ratio of all observations from those (n,) of each."""
+        return float(self.weights @ logs)
+
+    @property
+    def known_share(self) -> float:
+        """Of the weight that is of residuals that are known, and not only to be in an interval."""
+        return 1.0
+
     def after(self, residuals: FloatArray) -> "Scores":
         """The same with other residuals of the first targets."""
         return Scores(self.law, self.targets, self.weights, corrected=residuals)
@@ -85,7 +94,7 @@ class Scores:
         """Their squares."""
         return np.square(self.residuals)
 
-    def shifted_back(self, signs: FloatArray, location: FloatArray) -> FloatArray:
+    def shifted_back(self, signs: FloatArray, location: FloatArray) -> FloatArray | None:
         """Residuals of numbers if outcomes were lower by one amount times some signs (n,), so that their mean is 0.
 
         Locations (n,) of the predictions say how large the amount can be.

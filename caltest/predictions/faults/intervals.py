@@ -1,0 +1,65 @@
+"""What faults see of scores that are only known to be in intervals, as those of censored times are."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import scipy
+
+from caltest._basics.numerics import FloatArray
+from caltest.predictions.base import Predictions
+from caltest.predictions.faults.scores import Scores
+
+PLACES, SHARES = np.polynomial.legendre.leggauss(24)
+"""Of nodes in an interval, between -1 and 1, with weights that sum to 2."""
+
+FARTHEST = 8.0
+"""Scores beyond which an interval is not followed."""
+
+
+@dataclass
+class IntervalScores(Scores):
+    """Residuals that are known (k,), then nodes in the intervals of c others, then their lower and their upper ends.
+
+    The likelihood ratio of a fault is that of an interval: the mean of the ratio of densities over the normal law
+    within it. Scores that were drawn there would look as predicted, whatever the fault.
+    """
+
+    n_known: int = 0
+    own_weights: FloatArray | None = None
+    """Of the n observations, the known ones first."""
+    log_shares: FloatArray | None = None
+    """Logarithms of the shares of nodes (c, K) in their interval."""
+
+    @classmethod
+    def of(cls, law: Predictions, known: FloatArray, low: FloatArray, high: FloatArray, weights: FloatArray) -> Self:
+        """From known scores (k,), ends (c,) of others, and weights (k + c,)."""
+        low = np.clip(low, -FARTHEST, FARTHEST - 1.0)
+        high = np.clip(high, low + 1e-6, FARTHEST)
+        half = (high - low)[:, None] / 2.0
+        nodes = low[:, None] + half * (1.0 + PLACES)
+        logs = np.log(SHARES) - 0.5 * np.square(nodes)
+        logs -= scipy.special.logsumexp(logs, axis=1, keepdims=True)
+        shares = weights[known.size :, None] * np.exp(logs)
+        expanded = np.concatenate([weights[: known.size], shares.ravel(), np.zeros(2 * low.size)])
+        residuals = np.concatenate([known, nodes.ravel(), low, high])
+        return cls(law, residuals[None], expanded, None, residuals, known.size, weights, logs)
+
+    def after(self, residuals: FloatArray) -> Self:
+        assert self.own_weights is not None
+        low, high = residuals[residuals.size - 2 * (self.own_weights.size - self.n_known) :].reshape(2, -1)
+        return type(self).of(self.law, residuals[: self.n_known], low, high, self.own_weights)
+
+    def total(self, logs: FloatArray) -> float:
+        assert self.own_weights is not None and self.log_shares is not None
+        k, shares = self.n_known, self.log_shares
+        within = scipy.special.logsumexp(logs[k : k + shares.size].reshape(shares.shape) + shares, axis=1)
+        return float(self.own_weights @ np.concatenate([logs[:k], within]))
+
+    @property
+    def known_share(self) -> float:
+        assert self.own_weights is not None
+        return float(self.own_weights[: self.n_known].sum() / self.own_weights.sum())
+
+    def shifted_back(self, signs: FloatArray, location: FloatArray) -> None:
+        """None: the units of the targets are not known of scores."""

@@ -1,0 +1,87 @@
+"""Faults of scores in intervals: sizes by the likelihood of censored normal scores, whatever was drawn for them."""
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import caltest as ct
+from caltest.estimators.combined.findings import findings_of
+from caltest.fields import censored_pit_values
+from caltest.predictions.convert import as_sample
+
+
+def made(n, sd=0.3, shift=0.0, scale=1.0, seed=1):
+    """Log-normal times with errors that are shifted, and scaled, in units of their standard deviation."""
+    rng = np.random.default_rng(seed)
+    x = 0.5 * rng.normal(size=n)
+    time, end = np.exp(x + sd * (shift + scale * rng.normal(size=n))), rng.exponential(1.5, n)
+    return ct.LogNormal(x, sd), ct.Censored(np.minimum(time, end), time <= end)
+
+
+def found(predictions, targets, seed=1):
+    return findings_of(as_sample(*censored_pit_values(predictions, targets, rng=seed)))
+
+
+def by_hand(predictions, targets, kind):
+    """The size of largest likelihood, by densities of events and tails of others."""
+    z = stats.norm.ppf(predictions.cdf(np.asarray(targets.time)))
+
+    def loss(t):
+        law = stats.norm(t, 1.0) if kind == "shift" else stats.norm(0.0, t)
+        return -np.where(targets.event, law.logpdf(z), law.logsf(z)).sum()
+
+    return optimize.minimize_scalar(loss, bounds=(-6.0, 3.0) if kind == "shift" else (0.3, 5.0), method="bounded").x
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"), [("shift", {"shift": -1.3}), ("shift", {"shift": 0.8}), ("scale", {"scale": 1.6})]
+)
+def test_sizes_are_those_of_the_censored_likelihood(kind, wrong):
+    predictions, targets = made(400, seed=3, **wrong)
+    assert targets.n_censored > 120
+    first = found(predictions, targets)[0]
+    assert first.kind == kind
+    assert first.estimate == pytest.approx(by_hand(predictions, targets, kind), abs=2e-3)
+    assert not first.interval.excludes(*wrong.values())
+    assert first.second is None
+
+
+@pytest.mark.parametrize("sd", [0.15, 0.3])
+def test_times_that_are_too_long_are_a_shift_whatever_is_drawn(sd):
+    """Draws for nine in ten rows as if predicted would be right, and the others outliers."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=200)
+    time, end = np.exp(0.5 * x + sd * rng.normal(size=200)), rng.exponential(0.3, 200)
+    targets = ct.Censored(np.minimum(time, end), time <= end)
+    assert targets.n_censored > 160
+    for seed in range(3):
+        first = found(ct.LogNormal(0.5 * x + np.log(1.5), sd), targets, seed)[0]
+        assert first.kind == "shift"
+        assert not first.interval.excludes(-np.log(1.5) / sd)
+
+
+def test_a_second_fault_is_looked_for_after_the_first():
+    predictions, targets = made(3000, shift=-1.0, scale=1.5)
+    first = found(predictions, targets)[0]
+    kinds = {first.kind: first, first.second.kind: first.second}
+    assert set(kinds) == {"shift", "scale"}
+    assert kinds["scale"].estimate == pytest.approx(1.5, abs=0.1)
+
+
+def test_only_censored_rows_and_known_ones_have_findings_or_none():
+    predictions = ct.LogNormal(np.zeros(60), 0.1)
+    late = ct.Censored(np.full(60, 3.0), np.zeros(60))
+    assert found(predictions, late)[0].kind == "shift"
+    calm, targets = made(200)
+    assert found(calm, targets)[0].gain <= 0.0
+    events = ct.Censored(targets.time, np.ones(200))
+    assert found(calm, events)[0].estimate == pytest.approx(
+        findings_of(as_sample(*ct.pit_values(calm, np.asarray(events.time))))[0].estimate
+    )
+
+
+@pytest.mark.statistical
+def test_intervals_hold_where_half_is_censored(replications):
+    number = replications(30, 400)
+    holds = sum(not found(*made(200, shift=-0.8, seed=seed), seed)[0].interval.excludes(-0.8) for seed in range(number))
+    assert holds >= stats.binom.ppf(1e-3, number, 0.93)
