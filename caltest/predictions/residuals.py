@@ -20,7 +20,6 @@ from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, Metric
 from caltest.kernels.base import Exponential
 from caltest.predictions.base import Drawer, Predictions, require_family
 from caltest.predictions.convert import as_sample
-from caltest.predictions.standard_scores import FARTHEST
 
 if TYPE_CHECKING:
     from caltest.predictions.faults.fault import Faults
@@ -60,19 +59,11 @@ class StandardUniform(Predictions):
 
     def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":
         """In intervals, if some targets are known up to these."""
-        k = len(self) if len(self._parameters) == 1 else int(np.count_nonzero(np.equal(*self._parameters)))
-        if k == len(self):
+        if len(self._parameters) == 1 or np.equal(*self._parameters).all():
             return super().faults_seen(targets, weights)
-        from caltest.predictions.faults.intervals import IntervalScores
-        from caltest.predictions.faults.numbers import NumberFaults
+        from caltest.predictions.faults.intervals import faults_in_intervals
 
-        low, high = (scipy.special.ndtri(one) for one in self._parameters)
-        order = np.argsort(low < high, kind="stable")
-        known = scipy.special.ndtri(np.clip(targets[order[:k]], FARTHEST, 1.0 - FARTHEST))
-        all_weights = np.ones(len(self)) if weights is None else weights
-        low, high = (one[order[k:]] for one in (low, high))
-        seen = IntervalScores.of(self, known, low, high, all_weights[order])
-        return NumberFaults(StandardUniform(seen.residuals.shape), seen.given_weights), seen
+        return faults_in_intervals(self, targets, self._parameters, np.ones(len(self)) if weights is None else weights)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         values = real_targets(targets, len(self), name)

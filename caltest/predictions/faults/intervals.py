@@ -8,13 +8,34 @@ import scipy
 
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.base import Predictions
+from caltest.predictions.faults.numbers import NumberFaults
 from caltest.predictions.faults.scores import Scores
+from caltest.predictions.standard_scores import FARTHEST as LEAST
 
 PLACES, SHARES = np.polynomial.legendre.leggauss(24)
 """Of nodes in an interval, between -1 and 1, with weights that sum to 2."""
 
 FARTHEST = 8.0
 """Scores beyond which an interval is not followed."""
+
+
+ALIKE = 0.02
+"""Ends of intervals that differ by less are taken together, as their mean: a likelihood hardly sees that."""
+
+
+def faults_in_intervals(
+    law: Predictions, levels: FloatArray, ends: tuple[FloatArray, FloatArray], weights: FloatArray
+) -> tuple[NumberFaults, "IntervalScores"]:
+    """Faults of levels (n,), some of which are only known to be between their ends (n,), and what they see."""
+    is_known = ends[0] >= ends[1]
+    known = scipy.special.ndtri(np.clip(levels[is_known], LEAST, 1.0 - LEAST))
+    both = np.clip(scipy.special.ndtri(np.stack(ends)[:, ~is_known]), -FARTHEST, FARTHEST)
+    _, groups = np.unique(np.round(both / ALIKE), axis=1, return_inverse=True)
+    groups, of_rows = groups.ravel(), weights[~is_known]
+    totals = np.bincount(groups, of_rows)
+    low, high = (np.bincount(groups, of_rows * one) / totals for one in both)
+    seen = IntervalScores.of(law, known, low, high, np.concatenate([weights[is_known], totals]))
+    return NumberFaults(law.take(np.zeros(seen.residuals.size, dtype=np.intp)), seen.given_weights), seen
 
 
 @dataclass
@@ -51,7 +72,8 @@ class IntervalScores(Scores):
         return type(self).of(self.law, residuals[: self.n_known], low, high, self.own_weights)
 
     def total(self, logs: FloatArray) -> float:
-        assert self.own_weights is not None and self.log_shares is not None
+        assert self.own_weights is not None
+        assert self.log_shares is not None
         k, shares = self.n_known, self.log_shares
         within = scipy.special.logsumexp(logs[k : k + shares.size].reshape(shares.shape) + shares, axis=1)
         return float(self.own_weights @ np.concatenate([logs[:k], within]))
