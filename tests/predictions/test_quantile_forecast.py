@@ -8,9 +8,11 @@ from scipy import stats
 from slow import h_matrix_finite, mean_upper
 
 import caltest as ct
+from caltest.estimators.combined.findings import findings_of
 from caltest.hstatistics import tiles as htiles
 from caltest.hstatistics.sums import binary_line as hlines, pairs as hpairs
 from caltest.predictions import Sample
+from caltest.predictions.convert import as_sample
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.9])
 N = 15
@@ -275,3 +277,28 @@ def test_copies_and_shapes():
     assert repr(ct.QuantileForecast([0.5], [[1.0]])) == "<QuantileForecast, n = 1, 1 level>"
     joined = forecast.take(slice(0, 5)).followed_by(forecast.take(slice(5, N)))
     assert np.array_equal(joined.values, VALUES)
+
+
+@pytest.mark.parametrize(
+    ("levels", "chances", "place", "covered"),
+    [
+        ([0.1, 0.5, 0.8], [0.13, 0.46, 0.16, 0.25], "the interval from 50 % to 80 %", 0.16),
+        ([0.1, 0.5, 0.8], [0.05, 0.5, 0.4, 0.05], "the interval from 10 % to 80 %", 0.9),
+        ([0.05, 0.9], [0.15, 0.6, 0.25], "the interval from 5 % to 90 %", 0.6),
+        ([0.1, 0.5, 0.9], [0.2, 0.25, 0.35, 0.2], "the interval from 10 % to 90 %", 0.6),
+    ],
+)
+def test_coverage_between_any_two_levels_is_looked_for(levels, chances, place, covered):
+    """Of levels that do not mirror each other, too."""
+    rng = np.random.default_rng(1)
+    middle = rng.normal(size=800)
+    quantiles = middle[:, None] + stats.norm.ppf(levels)
+    ends = np.column_stack([quantiles[:, 0] - 1.0, quantiles, quantiles[:, -1] + 1.0])
+    j = rng.choice(len(chances), 800, p=chances)
+    y = (ends[np.arange(800), j] + ends[np.arange(800), j + 1]) / 2.0
+    found = findings_of(as_sample(ct.QuantileForecast(levels, quantiles), y))
+    one = next(one for one in found if one.kind == "coverage")
+    assert one.place == place
+    inside = np.isin(j, range(1, len(chances) - 1) if "50" not in place else [2]).mean()
+    assert one.estimate == pytest.approx(inside, abs=1e-3)
+    assert not one.interval.excludes(covered)

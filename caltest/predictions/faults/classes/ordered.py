@@ -235,7 +235,7 @@ class QuantileFaults(LabelFaults):
         latent, levels = Latent(view, _middles_and_widths(law), among), law.levels
         self.kinds = (*latent.kinds, OneSide(latent))
         if not self.is_corrected:  # Quantiles that are corrected have other levels, which differ between predictions.
-            self.kinds += (Level(levels), *([Coverage(levels)] if central_pairs(levels) else []))
+            self.kinds += (Level(levels), *([Coverage(levels)] if levels.size > 1 else []))
         self.compared = (totals(view), *latent.compared)
 
 
@@ -295,13 +295,13 @@ class Level(Fault[Labels]):
 
 
 class Coverage(Fault[Labels]):
-    """``Q ~ P exp(t)`` between two quantiles around the median."""
+    """``Q ~ P exp(t)`` between two quantiles: of the levels l and 1 - l, or any two if not all have such another."""
 
     kind = "coverage"
     range = (-8.0, 8.0)
 
     def __init__(self, levels: FloatArray) -> None:
-        self._levels, self._pairs = levels, central_pairs(levels)
+        self._levels, self._pairs = levels, _pairs_of(levels)
         self.n_siblings = len(self._pairs)
 
     def _nominal(self, sibling: int) -> float:
@@ -310,9 +310,8 @@ class Coverage(Fault[Labels]):
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         low, high = self._pairs[sibling]
-        w = seen.view.weights
-        inside = float(w @ ((seen.first > low) & (seen.first <= high)))
-        return float(t * inside - w.sum() * np.log1p(self._nominal(sibling) * np.expm1(t)))
+        inside, whole = float(seen.counts[low + 1 : high + 1].sum()), float(seen.counts.sum())
+        return float(t * inside - whole * np.log1p(self._nominal(sibling) * np.expm1(t)))
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         nominal = self._nominal(sibling)
@@ -328,7 +327,9 @@ class Coverage(Fault[Labels]):
         return f"{self.place(sibling)} is too {wrong}: it covers {covered} instead of {nominal}"
 
 
-def central_pairs(levels: FloatArray) -> list[tuple[int, int]]:
-    """Levels l and 1 - l, by their places."""
+def _pairs_of(levels: FloatArray) -> list[tuple[int, int]]:
+    """Places of two levels: of l and 1 - l if levels mirror each other, else of any."""
     n = levels.size
-    return [(j, n - 1 - j) for j in range(n // 2) if abs(levels[j] + levels[n - 1 - j] - 1.0) < 1e-9]
+    if np.allclose(levels, 1.0 - levels[::-1], rtol=0.0, atol=1e-9):
+        return [(j, n - 1 - j) for j in range(n // 2)]
+    return [(low, high) for low in range(n) for high in range(low + 1, n)]
