@@ -13,7 +13,6 @@ from caltest._results.report import format_pvalue
 from caltest.auditing.pictures import drawn
 from caltest.auditing.sections import LEVEL, Data, Make, Section
 from caltest.estimators.classical.base import probability_of_event
-from caltest.predictions import Ensemble
 
 
 def of_clinic(data: Data, result: CalibrationTestResult) -> Section:
@@ -67,8 +66,11 @@ def of_posteriors(data: Data, result: CalibrationTestResult) -> Section:
     """Ranks of the true parameters among draws from their posteriors."""
     from caltest.fields import bayesian
 
-    draws, truths = Ensemble(_members(data)), np.asarray(data.sample.targets)
-    found = bayesian.simulation_based_calibration(draws, truths, **data.settings)
+    # Pools are sorted, so that some of their members are not like all, and say nothing of chains.
+    members, truths = _members(data), np.asarray(data.sample.targets)
+    order = np.random.default_rng([data.seed, 1]).random(members.shape[:2]).argsort(axis=1)
+    draws = np.take_along_axis(members, order.reshape(*order.shape, *[1] * (members.ndim - 2)), axis=1)
+    found = bayesian.simulation_based_calibration(draws, truths, thin=1, **data.settings)
     words = "ranks of the true parameters among the draws, with the band of exact posteriors"
     return _of_result(found, "the ranks of the parameters", words)
 

@@ -440,6 +440,9 @@ def test_sections_of_a_field(monkeypatch):
             section.rejected
             == {"weather": "by the rank histogram", "bayesian": "by the ranks of the parameters"}[field]
         )
+    right = ct.audit(ct.Ensemble(rng.normal(size=(100, 99, 2))), rng.normal(size=(100, 2)), field="bayesian", rng=1)
+    section = right.models[0].sections["bayesian"]
+    assert (section.failed, section.rejected) == (False, "")  # Draws of sorted pools would be too low.
     assert (
         ct.audit(np.full(9, 0.5), np.arange(9) % 2, field="weather", n_resamples=9).models[0].sections["weather"].failed
     )

@@ -262,6 +262,8 @@ def test_draws_in_an_ensemble_are_not_called_autocorrelated_because_it_sorts_the
     found = simulation_based_calibration(ct.Ensemble(draws), truths, rng=1)
     assert (found.thin, found.notes) == (1, ())
     assert found.pvalue <= 0.01
+    with pytest.raises(ValueError, match="got those of 'parameter 0' sorted in every simulation, wanted them as they"):
+        simulation_based_calibration(np.sort(draws, axis=1), truths, rng=1)
     vectors = rng.normal(size=(30, 9, 2))
     one, other = (simulation_based_calibration(some, vectors[:, 0], rng=1) for some in (vectors, ct.Ensemble(vectors)))
     assert one.pvalue == other.pvalue

@@ -12,6 +12,9 @@ from caltest._validation import finite_array
 CLEAR, LAGS = 5.0, 200
 """Standard errors by which the first autocorrelation counts as positive, and lags that are looked at."""
 
+MANY = 20
+"""Steps between different draws that do not all rise by chance."""
+
 
 @dataclass(frozen=True)
 class Posteriors:
@@ -35,6 +38,12 @@ class Posteriors:
                 raise ValueError(
                     f"draws: all draws and truths of {name!r} are {self.truths[0, j]:g}, which cannot be tested; "
                     "leave this parameter out"
+                )
+            steps = np.diff(self.draws[..., j], axis=2)
+            if np.count_nonzero(steps) >= MANY and ((steps >= 0.0).all() or (steps <= 0.0).all()):
+                raise ValueError(
+                    f"draws: got those of {name!r} sorted in every simulation, wanted them as they were drawn, or "
+                    "shuffled"
                 )
 
     def thinned(self, step: int) -> Self:

@@ -255,6 +255,8 @@ def validate_by_group(
 
 def _slope(risks: FloatArray, outcomes: Array, each: float, level: float) -> tuple[ConfidenceInterval | None, str]:
     """With its interval at the level of all groups together, or why there is none."""
+    if outcomes.min() == outcomes.max():
+        return None, "events alone" if outcomes[0] else "no events"
     try:
         found = cox_calibration(risks, outcomes, confidence_level=each)
     except ValueError as reason:

@@ -28,6 +28,7 @@ from caltest.fields.clinical.validation_result import CalibrationCurve, Clinical
 from caltest.named_tests import OmnibusTest
 from caltest.predictions import Bernoulli
 from caltest.predictions.convert import as_sample
+from caltest.predictions.faults.fault import count
 
 FEW = 10
 """Events, and cases without, below which DeLong's variance is too small: his intervals hold in 70 % with 2 events."""
@@ -331,7 +332,8 @@ def too_few(p: FloatArray, y: Array) -> str:
     if min(events, n - events, expected, n - expected) >= FEWEST_EVENTS:
         return ""
     between = "" if n == y.size else ", of risks between 0 and 1"
-    found = f"{events} with the event and {n - events} without{between}, {expected:.2g} and {n - expected:.5g} expected"
+    found = f"{events} with the event and {n - events} without{between}"
+    found += f", {count(expected)} and {count(n - expected)} expected"
     return f"{found}; wanted at least {FEWEST_EVENTS} of each"
 
 
