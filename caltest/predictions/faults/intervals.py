@@ -66,8 +66,10 @@ class IntervalScores(Scores):
         residuals = np.concatenate([known, nodes.ravel(), low, high])
         return cls(law, residuals[None], expanded, None, residuals, known.size, weights, logs)
 
-    def after(self, residuals: FloatArray) -> Self:
+    def after(self, correction: FloatArray | Scores) -> Self:
         assert self.own_weights is not None
+        assert not isinstance(correction, Scores)
+        residuals = correction
         low, high = residuals[residuals.size - 2 * (self.own_weights.size - self.n_known) :].reshape(2, -1)
         return type(self).of(self.law, residuals[: self.n_known], low, high, self.own_weights)
 

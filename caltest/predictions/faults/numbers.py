@@ -234,7 +234,7 @@ class NumberFaults(Faults):
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights, self._spread)
 
-    def after(self, seen: Scores, correction: FloatArray) -> tuple[Faults, Scores]:
+    def after(self, seen: Scores, correction: FloatArray | Scores) -> tuple[Faults, Scores]:
         return self, seen.after(correction)
 
 
@@ -247,8 +247,8 @@ def _location_and_variance(predictions: Predictions) -> tuple[FloatArray, FloatA
     return mean.reshape(len(predictions)), variance
 
 
-class OfResiduals(OfPatterns[Scores]):
-    """A fault of the residuals of all coordinates, or each sibling of those of its own."""
+class OfErrors(OfPatterns[Scores]):
+    """A fault of the errors of all coordinates, or each sibling of those of its own."""
 
     range = (-inf, inf)
 
@@ -257,18 +257,18 @@ class OfResiduals(OfPatterns[Scores]):
         self._by_coordinate = by_coordinate
 
     def own(self, seen: Scores, sibling: int) -> FloatArray:
-        """The residuals that it changes, (c, n)."""
-        lines = np.atleast_2d(seen.residuals.T)
+        """The errors that it changes, (c, n)."""
+        lines = np.atleast_2d(seen.errors.T)
         return lines[[sibling]] if self._by_coordinate else lines
 
     @abstractmethod
-    def moved(self, residuals: FloatArray, sibling: int, t: float) -> FloatArray:
-        """What has the law of the residuals (c, n) if these have the fault."""
+    def moved(self, errors: FloatArray, sibling: int, t: float) -> FloatArray:
+        """What has the law of the errors (c, n) if these have the fault."""
 
-    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | None:
-        lines = np.array(np.atleast_2d(seen.residuals.T))
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | Scores | None:
+        lines = np.array(np.atleast_2d(seen.errors.T))
         lines[[sibling] if self._by_coordinate else slice(None)] = self.moved(self.own(seen, sibling), sibling, t)
-        return lines.T.reshape(seen.residuals.shape)
+        return seen.with_errors(lines.T.reshape(seen.errors.shape))
 
     def apart(self, seen: Scores, sibling: int, other: int) -> bool:
         return self._by_coordinate
@@ -281,13 +281,13 @@ class OfResiduals(OfPatterns[Scores]):
         return np.where(squares > 0.0, np.abs(np.log(np.maximum(squares, 1e-300))), -inf)
 
 
-class Shift(OfResiduals):
-    """``z ~ N(t s, 1)`` with the signs s of a pattern: outcomes that are too high or too low."""
+class Shift(OfErrors):
+    """Errors e of which ``e - t s`` has the predicted law, with the signs s of a pattern: too high or too low."""
 
     kind = "shift"
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
-        """Around the mean of the residuals, which is too close to 0 by the share of those that are not known."""
+        """Around the mean of the errors, which is too close to 0 by the share of those that are not known."""
         signs = self.patterns[sibling].signs
         w = seen.weights * signs
         total = max(float(w @ signs), 1e-300)
@@ -299,8 +299,8 @@ class Shift(OfResiduals):
         own = self.own(seen, sibling)[0]
         return seen.total(seen.log_kernel(self.moved(own, sibling, t)) - seen.log_kernel(own))
 
-    def moved(self, residuals: FloatArray, sibling: int, t: float) -> FloatArray:
-        return residuals - t * self.patterns[sibling].signs
+    def moved(self, errors: FloatArray, sibling: int, t: float) -> FloatArray:
+        return errors - t * self.patterns[sibling].signs
 
     def corrected_otherwise(self, seen: Scores, sibling: int) -> FloatArray | None:
         """For a shift in the units of the targets, of which predicted standard deviations are different shares."""
@@ -308,7 +308,7 @@ class Shift(OfResiduals):
             return None
         return seen.shifted_back(self.patterns[sibling].signs, _location_and_variance(seen.law)[0])
 
-    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | None:
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | Scores | None:
         """None for vectors whose standard deviations differ, for the same reason."""
         if seen.residuals.ndim > 1 and np.ptp(variances := seen.law.moments()[1]) > 1e-9 * variances.max():
             return None
@@ -337,8 +337,8 @@ class Slope(Shift):
         return f"outcomes are too {high} where predicted means are largest, {ends}"
 
 
-class Scale(OfResiduals):
-    """``z ~ N(0, exp(2 t s))`` with the signs s of a pattern: errors that are too large or too small."""
+class Scale(OfErrors):
+    """Errors e of which ``exp(-t s) e`` has the predicted law, with the signs s of a pattern: too large or small."""
 
     kind = "scale"
 
@@ -357,8 +357,8 @@ class Scale(OfResiduals):
         terms = seen.log_kernel(self.moved(own, sibling, t)) - seen.log_kernel(own) - logs
         return seen.total(terms.sum(axis=0))
 
-    def moved(self, residuals: FloatArray, sibling: int, t: float) -> FloatArray:
-        return np.asarray(residuals * np.exp(-t * self.patterns[sibling].signs))
+    def moved(self, errors: FloatArray, sibling: int, t: float) -> FloatArray:
+        return np.asarray(errors * np.exp(-t * self.patterns[sibling].signs))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
         return seen.ratio(t * self.patterns[sibling].sign)
@@ -383,7 +383,7 @@ class ShiftWave(Shift):
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         def size(some: BoolArray) -> str:
             w = seen.weights[some]
-            mean, error = float(w @ seen.residuals[some]) / w.sum(), sqrt(float(w @ w)) / w.sum()
+            mean, error = float(w @ seen.errors[some]) / w.sum(), sqrt(float(w @ w)) / w.sum()
             return f"{'+' if mean > 0.0 else ''}{about(seen.unit * mean)}" if abs(mean) > 2.0 * error else ""
 
         places = self.patterns[sibling].in_places(size, "", "predicted standard deviations")
@@ -402,7 +402,8 @@ class ScaleWave(Scale):
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         def size(some: BoolArray) -> str:
             w = seen.weights[some]
-            square, error = float(w @ seen.squares[some]) / w.sum(), sqrt(2.0 * float(w @ w)) / w.sum()
+            square = float(w @ np.square(seen.errors[some])) / w.sum()
+            error = sqrt(2.0 * float(w @ w)) / w.sum()
             return about(sqrt(square)) if abs(square - 1.0) > 2.0 * error else ""
 
         places = self.patterns[sibling].in_places(size, "errors are ", "times as large as predicted")

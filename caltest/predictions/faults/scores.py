@@ -14,6 +14,9 @@ from caltest.predictions.standard_scores import scores_of
 CLIPPED = 6.0
 """Scores of targets are at most this large in rows, so that a few redraws know their spread."""
 
+FAR = 30.0
+"""Standard deviations from the mean up to which a density is positive that is so everywhere."""
+
 HALVINGS = 30
 """Of the range of a shift in the units of the targets."""
 
@@ -85,9 +88,45 @@ class Scores:
         """Of the weight that is of residuals that are known, and not only to be in an interval."""
         return 1.0
 
-    def after(self, residuals: FloatArray) -> "Scores":
-        """The same with other residuals of the first targets."""
-        return Scores(self.law, self.targets, self.weights, corrected=residuals)
+    @cached_property
+    def _units(self) -> tuple[FloatArray, FloatArray] | None:
+        """Means and standard deviations (n,) of laws that can be moved and stretched without an end of their support.
+
+        Or what these are of normal laws with the same quantiles at 16, 50 and 84 %, if moments are infinite. None where
+        standard scores are such errors, and where only scores are known.
+        """
+        law = self.law
+        if self.corrected is not None or law.normal is not None or not law.is_continuous:
+            return None
+        try:
+            mean, deviation = law.moments()[0], np.sqrt(law.moments()[1])
+        except TypeError:
+            low, mean, high = law.quantile(scipy.special.ndtr([[-1.0], [0.0], [1.0]]))
+            deviation = 0.5 * (high - low)
+        with np.errstate(all="ignore"):
+            ends = [law.log_density(mean + far * deviation) for far in (-FAR, FAR)]
+        return (mean, deviation) if np.isfinite([*ends, deviation]).all() and (deviation > 0.0).all() else None
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """Those of the first targets, (n,) or (n, d)."""
+        if self._units is None:
+            return self.residuals
+        mean, deviation = self._units
+        return np.asarray((self.targets[0].reshape(-1) - mean) / deviation)
+
+    def with_errors(self, errors: FloatArray) -> "FloatArray | Scores":
+        """What is seen of first targets with other errors: residuals, or scores where targets are known for them."""
+        if self._units is None:
+            return errors
+        mean, deviation = self._units
+        return Scores(self.law, (mean + deviation * errors)[None], self.given_weights, self.spread)
+
+    def after(self, correction: "FloatArray | Scores") -> "Scores":
+        """The same with other residuals of the first targets, or other targets."""
+        if isinstance(correction, Scores):
+            return correction
+        return Scores(self.law, self.targets, self.weights, corrected=correction)
 
     @cached_property
     def squares(self) -> FloatArray:
@@ -133,9 +172,12 @@ class Scores:
         # The variance of the mean of the members is a part of that of the residuals.
         return sqrt(max(0.0, (1.0 + 1.0 / self._m) * exp(2.0 * log_scale) - 1.0 / self._m))
 
-    def log_kernel(self, residuals: FloatArray) -> FloatArray:
+    def log_kernel(self, errors: FloatArray) -> FloatArray:
         """Logarithm of their density if calibrated, but for a constant."""
-        squares = np.square(residuals)
+        if self._units is not None:
+            mean, deviation = self._units
+            return self.law.log_density(mean + deviation * errors)
+        squares = np.square(errors)
         if self._m is None:
             return np.asarray(-0.5 * squares)
         return np.asarray(-0.5 * self._m * np.log1p(squares / (self._m - 1.0)))

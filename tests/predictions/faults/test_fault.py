@@ -101,10 +101,26 @@ def test_ratios_of_numbers_have_mean_one(name, replications):
                     logs = []
                     for score in z:
                         seen.__dict__["residuals"] = np.full(40, score)
-                        seen.__dict__.pop("squares", None)
+                        for name_of_residuals in ("squares", "errors"):
+                            seen.__dict__.pop(name_of_residuals, None)
                         logs.append(fault.log_ratio(seen, sibling, t))
                     density = stats.norm.pdf(z) * np.exp(np.minimum(logs, 700.0))
                     assert 14.0 * (weights @ density) == pytest.approx(1.0, abs=3e-3), (fault.kind, sibling, t)
+
+
+@pytest.mark.parametrize("kind", ["shift", "local shift", "scale", "local scale", "wave of scales"])
+def test_ratios_of_laws_of_other_shapes_have_mean_one(kind):
+    """By quadrature over the outcomes themselves, between the tails of the law."""
+    law = ct.Mixture([ct.Normal(RNG.normal(size=40), 0.7), ct.Normal(RNG.normal(size=40) + 3.0, 1.5)], [0.7, 0.3])
+    faults = weighted_only(law, 3)
+    (fault,) = [one for one in faults.kinds if one.kind == kind]
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    for sibling in range(fault.n_siblings):
+        for t in (-0.4, 0.3):
+            values = [np.full(40, 1.5 + 30.0 * node) for node in nodes]
+            ratios = [fault.log_ratio(faults.seen(y[None]), sibling, t) for y in values]
+            density = [law.log_density(y)[3] for y in values]
+            assert 30.0 * (weights @ np.exp(np.add(ratios, density))) == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", [*FINITE, *COUNTS, *NUMBERS])

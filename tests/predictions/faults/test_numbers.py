@@ -119,6 +119,41 @@ def test_sizes_and_intervals_of_a_normal_shift():
     assert first.gain == pytest.approx(gain - np.log(6.0), abs=1e-3)
 
 
+CENTRE, NOISE = np.random.default_rng(9).normal(size=(2, 2000))
+SIGNS = np.where(np.random.default_rng(10).random(2000) < 0.5, -1.0, 1.0)
+SHAPES = {
+    "Student's t": (ct.StudentT(4.0, CENTRE, 1.0), np.random.default_rng(1).standard_t(4.0, 2000)),
+    "no variance": (ct.StudentT(1.5, CENTRE, 1.0), np.random.default_rng(1).standard_t(1.5, 2000)),
+    "Laplace": (ct.Laplace(CENTRE, 1.0), np.random.default_rng(1).laplace(size=2000)),
+    "logistic": (ct.Continuous(stats.logistic(CENTRE)), np.random.default_rng(1).logistic(size=2000)),
+    "two humps": (ct.Mixture([ct.Normal(CENTRE - 3.0, 0.5), ct.Normal(CENTRE + 3.0, 0.5)]), 3.0 * SIGNS + 0.5 * NOISE),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sizes_are_those_of_the_errors_for_laws_of_every_shape(shape):
+    """Not those of normal scores, of which the same errors are another number."""
+    law, errors = SHAPES[shape]
+    first = findings_of(as_sample(law, CENTRE + 1.4 * errors))[0]
+    assert (first.kind, first.second) == ("scale", None)
+    assert first.interval.low < 1.4 < first.interval.high
+    deviation = 1.25 if shape == "no variance" else float(np.sqrt(law.moments()[1][0]))
+    moved = findings_of(as_sample(law, CENTRE + 0.3 * deviation + errors))[0]
+    assert moved.kind == "shift"
+    if shape != "no variance":
+        assert moved.interval.low < 0.3 < moved.interval.high
+
+
+def test_a_second_fault_of_other_shapes_has_its_size_too():
+    law, errors = SHAPES["Student's t"]
+    deviation = float(np.sqrt(law.moments()[1][0]))
+    first = findings_of(as_sample(law, CENTRE + 0.5 * deviation + 1.5 * errors))[0]
+    sizes = {one.kind: one.interval for one in (first, first.second)}
+    # Errors are first stretched and then moved, or first moved and then stretched.
+    assert sizes["scale"].low < 1.5 < sizes["scale"].high
+    assert sizes["shift"].low < 0.5 / (1.0 if first.kind == "shift" else 1.5) < sizes["shift"].high
+
+
 def test_predictions_without_spread_that_are_right_say_nothing():
     sd = np.where(np.arange(60) < 30, 0.0, 1.0)
     z = RNG.normal(size=60)
