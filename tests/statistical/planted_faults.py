@@ -104,6 +104,17 @@ def latent(shift=0.0, scale=1.0):
     return make
 
 
+def sloped(factor):
+    """Rare events, of which the log odds should be so many times as far from their mean."""
+
+    def make(rng, n):
+        p = stats.logistic.cdf(1.2 * rng.normal(size=n) - 2.0)
+        q = with_slope(np.stack([1.0 - p, p], axis=1), 1, factor)[:, 1]
+        return ct.Bernoulli(p), (rng.random(n) < q).astype(int)
+
+    return make
+
+
 def of_quantiles(change):
     def make(rng, n):
         middle = rng.normal(size=n)
@@ -264,6 +275,8 @@ PLANTED = [
         None,
         "too low",
     ),
+    Planted("claims", "rare, log odds half as far apart", sloped(0.5), "slope", "", 0.5, "too extreme"),
+    Planted("claims", "rare, log odds the other way round", sloped(-1.0), "slope", "", -1.0, "the wrong way round"),
     Planted("claims", "a wave", of_claims(lambda p: with_odds(p, 0.8 * np.cos(4.0 * np.pi * p))), "wave"),
     Planted("claims", "25 % random", of_claims(lambda p: 0.75 * p + 0.125), "random labels", "", 0.25),
     Planted("ordered", "30 % one class up", stepped, "step", "higher", 0.3, "one class higher"),

@@ -13,6 +13,7 @@ from caltest._results.values import PERHAPS, Finding
 from caltest.predictions import Sample
 from caltest.predictions.faults.search import (
     apart_from,
+    are_alike,
     best_pair,
     candidates_of,
     finding_of,
@@ -104,7 +105,7 @@ def _gain(finding: Finding) -> float:
 
 def _are_one(finding: Finding, other: Finding) -> bool:
     """Whether two findings are of one kind, or one of all rows and the other of the only class that is predicted."""
-    if _root(finding.kind) == _root(other.kind):
+    if _root(finding.kind) == _root(other.kind) or are_alike(finding, other):
         return True
     names, size, other_size = sorted([finding.kind, other.kind], key=len), finding.estimate, other.estimate
     if size is None or other_size is None or not names[1].startswith(names[0]):

@@ -51,6 +51,19 @@ class Candidate:
     neighbours: tuple[float, float]
     ends: tuple[float, float]
 
+    @property
+    def kind(self) -> str:
+        return self.fault.kind
+
+    @property
+    def place(self) -> str:
+        return self.fault.place(self.sibling)
+
+
+def are_alike(one: Candidate | Finding, other: Candidate | Finding) -> bool:
+    """Whether claims are too extreme around even odds and around their mean, which a change of all odds tells apart."""
+    return {one.kind, other.kind} == {"temperature", "slope"} and not (one.place or other.place)
+
 
 def candidates_of(faults: Faults, seen: Any) -> list[Candidate]:
     """Every kind of fault in its most promising places, with the largest gain first."""
@@ -197,7 +210,9 @@ def _pair(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) 
         (
             refined(one, after[1])
             for one in others
-            if one.gain > others[0].gain - REACH and (one.fault.kind, one.sibling) != (first.fault.kind, first.sibling)
+            if one.gain > others[0].gain - REACH
+            and (one.kind, one.sibling) != (first.kind, first.sibling)
+            and not are_alike(one, first)
         ),
         key=lambda one: one.gain,
         default=None,

@@ -9,7 +9,7 @@ import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
-from caltest.predictions.faults.classes.several import Frequency, Random, Temperature
+from caltest.predictions.faults.classes.several import Frequency, Random, Slope, Temperature
 from caltest.predictions.faults.fault import Fit, Rows, about, cosines, half_periods, percents, ranks
 
 N_COSINES = 6
@@ -20,6 +20,9 @@ WIDTHS = (1 / 2, 1 / 3, 1 / 4, 1 / 6, 1 / 8, 1 / 12)
 
 LEAST_IN_WINDOW = 10
 """Predictions in a window."""
+
+SLOPE_CHOICES = 8
+"""So that a slope is named where it explains outcomes clearly better than a temperature, which more people know."""
 
 WINDOW_CHOICES = 20
 """About as many windows as there are without those that overlap."""
@@ -96,7 +99,7 @@ def claim_in_words(claim: float) -> str:
 
 
 class BinaryFaults(LabelFaults):
-    """Confidence, random labels, claims that are too high or too low, everywhere, in a window, or in waves."""
+    """Confidence, random labels, claims too high, low, extreme or even, everywhere, in a window, or in waves."""
 
     are_sums = True
 
@@ -111,6 +114,7 @@ class BinaryFaults(LabelFaults):
             Random(view),
             Window(view, len(view.windows)),
             Wave(view, N_COSINES - 1),
+            SlopeOfClaims(view),
         )
         self.compared = (
             Rows("claims", 1 + N_COSINES, view.sums_of_claims, 2.0),
@@ -140,6 +144,28 @@ class Claims(Frequency):
         side = "low" if came > claimed else "high"
         odds = f"odds times {self.sized(seen, sibling, fit)}"
         return f"{self.counted(seen, 1)}: claims are too {side} by {about(abs(came - claimed))} on average ({odds})"
+
+
+class SlopeOfClaims(Slope):
+    """Log odds that are 1 + t times as far from their mean, which for rare events is not that of even odds."""
+
+    view: BinaryView
+    n_choices = SLOPE_CHOICES
+
+    def promising(self, seen: Labels) -> FloatArray:
+        return np.zeros(1)
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        return self.view.log_ratio(seen, t * self._log_odds(1))
+
+    def law(self, sibling: int, t: float) -> FloatArray:
+        return self.view.with_log_odds(t * self._log_odds(1))
+
+    def place(self, sibling: int) -> str:
+        return ""
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        return f"claims are {self._stretched(seen, 1, fit)}"
 
 
 class Window(ClassFault):

@@ -5,6 +5,7 @@ from math import exp
 from operator import attrgetter
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.faults.classes.labels import (
@@ -213,19 +214,24 @@ class Slope(OfEachClass):
     """``Q_c ~ p_c exp(t x)`` with the log odds x of p_c around their mean: odds that are too extreme or too even."""
 
     kind = "slope"
-    range = (-1.5, 5.0)
+    range = (-3.0, 5.0)
 
-    def __init__(self, view: ClassView, n_siblings: int) -> None:
+    def __init__(self, view: ClassView, n_siblings: int = 1) -> None:
         super().__init__(view, n_siblings)
-        self._odds: dict[int, FloatArray] = {}
+        self._odds: dict[int, tuple[FloatArray, float]] = {}
 
-    def _log_odds(self, c: int) -> FloatArray:
+    def _around(self, c: int) -> tuple[FloatArray, float]:
+        """The log odds of a class around their mean, and the mean."""
         if c not in self._odds:
             p = np.clip(self.view.column(c), 1e-12, 1.0 - 1e-12)
             x = np.log(p) - np.log1p(-p)
             v = self.view.weights * p * (1.0 - p)
-            self._odds[c] = x - (v @ x) / v.sum()
+            mean = float(v @ x) / float(v.sum())
+            self._odds[c] = x - mean, mean
         return self._odds[c]
+
+    def _log_odds(self, c: int) -> FloatArray:
+        return self._around(c)[0]
 
     def promising(self, seen: Labels) -> FloatArray:
         view = self.view
@@ -249,8 +255,10 @@ class Slope(OfEachClass):
         return 1.0 + t
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        wrong = "too even" if fit.t > 0.0 else "too extreme"
-        factor = self.sized(seen, sibling, fit)
-        return (
-            f"probabilities of {self.view.named(sibling)} are {wrong}: their log odds should be multiplied by {factor}"
-        )
+        return f"probabilities of {self.view.named(sibling)} are {self._stretched(seen, sibling, fit)}"
+
+    def _stretched(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        """How far the log odds of a class should be from their mean, at which nothing changes."""
+        factor, centre = self.sized(seen, sibling, fit), percent(scipy.special.expit(self._around(sibling)[1]))
+        wrong = "the wrong way round" if fit.t < -1.0 else "too even" if fit.t > 0.0 else "too extreme"
+        return f"{wrong}: their log odds should be {factor} times as far from those of {centre}"

@@ -34,3 +34,37 @@ def test_windows_are_compared_by_squared_standardised_sums_of_errors():
         error = (view.weights * (first - claims))[inside].sum()
         variance = (view.weights**2 * claims * (1.0 - claims))[inside].sum()
         assert value == (pytest.approx(error**2 / variance) if inside.any() else -np.inf)
+
+
+def test_slopes_are_around_the_mean_of_the_log_odds():
+    """At the centre that is printed the corrected claim is the claim."""
+    p = np.random.default_rng(1).beta(1.0, 8.0, 400)
+    (slope,) = [one for one in ct.Bernoulli(p).faults().kinds if one.kind == "slope"]
+    x, v = np.log(p / (1.0 - p)), p * (1.0 - p)
+    centre = (v @ x) / v.sum()
+    corrected = slope.law(0, -0.5)
+    assert np.log(corrected[:, 1] / corrected[:, 0]) == pytest.approx(centre + 0.5 * (x - centre), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [(0.5, "claims are too extreme: their log odds should be 0."), (-1.0, "claims are the wrong way round: their")],
+)
+def test_claims_of_rare_events_that_are_too_extreme_are_said_to_be(factor, words):
+    rng = np.random.default_rng(2)
+    x = 1.5 * rng.normal(size=2000) - 3.0
+    p = 1.0 / (1.0 + np.exp(-x))
+    centre = np.average(x, weights=p * (1.0 - p))
+    q = 1.0 / (1.0 + np.exp(-centre - factor * (x - centre)))
+    finding = ct.calibration_test(ct.Bernoulli(p), rng.random(2000) < q, n_resamples=99, rng=1).finding
+    assert finding.words.startswith(words)
+    assert finding.interval.low < factor < finding.interval.high
+
+
+def test_claims_around_even_odds_have_a_temperature():
+    rng = np.random.default_rng(3)
+    x = 2.0 * rng.normal(size=1000)
+    p, q = 1.0 / (1.0 + np.exp([-x, -x / 1.7]))
+    finding = ct.calibration_test(ct.Bernoulli(p), rng.random(1000) < q, n_resamples=99, rng=1).finding
+    assert finding.words.startswith("predictions are overconfident")
+    assert "log odds" not in finding.words
