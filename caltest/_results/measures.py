@@ -55,7 +55,7 @@ class Measure:
         claimed, observed, _ = cells_of(self)
         off = ""
         if self.gap is not None:
-            off = f", {points(self.gap.low)} to {points(self.gap.high)} points off on average"
+            off = f", {ends_of(self.gap)} points off on average"
         if self.gap is not None and self.margin is not None:
             off += f" (more than {amount(self.margin)} matters)"
         return f"<{self.name}: claimed {claimed}{observed and f', observed {observed}'}{off}>"
@@ -131,18 +131,26 @@ def widest(measures: Sequence[Measure]) -> str | None:
     if not gaps:
         return None
     gap, margin, event = _telling(gaps)
-    low, high = points(gap.low), points(gap.high)
     return (
-        f"probabilities of {event} are {low} to {high} percentage points off on average "
+        f"probabilities of {event} are {ends_of(gap)} percentage points off on average "
         f"(more than {amount(margin)} matters)"
     )
 
 
-def points(share: float) -> str:
-    """Percentage points, of two digits below 10."""
+def points(share: float, more: int = 0) -> str:
+    """Percentage points, of two digits below 10, or of some more."""
     if share >= 0.0995:
-        return f"{100.0 * share:.0f}"
-    return np.format_float_positional(100.0 * share, 2, fractional=False, trim="-")
+        return f"{100.0 * share:.{more}f}"
+    return np.format_float_positional(100.0 * share, 2 + more, fractional=False, trim="-")
+
+
+def ends_of(gap: ConfidenceInterval) -> str:
+    """An interval in percentage points, of as many digits as it takes to tell its ends apart."""
+    for more in range(4):
+        ends = points(gap.low, more), points(gap.high, more)
+        if ends[0] != ends[1] or gap.low == gap.high:
+            break
+    return " to ".join(ends)
 
 
 def amount(margin: float, unit: str = "") -> str:

@@ -49,6 +49,11 @@ def redraws(number: int | None) -> str:
     return f"{number} redraw{'s' if number != 1 else ''}"
 
 
+def observations(number: int) -> str:
+    """A number of observations in words."""
+    return f"{number} observation{'s' if number != 1 else ''}"
+
+
 def in_brackets(pvalue: float, n_resamples: int | None, *more: str) -> str:
     """What to say after a p-value: whether it is the smallest one possible, and what else there is."""
     smallest = (f"the smallest possible with {redraws(n_resamples)}",) if is_smallest(pvalue, n_resamples) else ()

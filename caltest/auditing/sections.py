@@ -13,12 +13,12 @@ import scipy
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import matters, points
-from caltest._results.report import format_pvalue, listed, power_phrase, pvalue_phrase
+from caltest._results.measures import ends_of, matters, points
+from caltest._results.report import format_pvalue, listed, observations, power_phrase, pvalue_phrase
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import Picture, drawn, pictures_of
 from caltest.estimators.combined.measures import measures_of
-from caltest.predictions import Predictions, Sample
+from caltest.predictions import Predictions, QuantileForecast, Sample
 from caltest.predictions.censored import Censored
 from caltest.predictions.classes.finite import at_labels, outcome_scores
 
@@ -174,7 +174,7 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
     rows: list[tuple[str, ...]] = [("", "claimed", "observed", "95 % interval", "points apart", "margin")]
     lines = result.table()[1:] if result.measures else []
     for one, (name, *cells) in zip(result.measures, lines, strict=True):
-        gap = "" if one.gap is None else f"{points(one.gap.low)} to {points(one.gap.high)}"
+        gap = "" if one.gap is None else ends_of(one.gap)
         rows.append((name, *cells, gap, "" if one.margin is None else points(one.margin)))
     answers = {
         True: "The error is large enough to matter.",
@@ -303,13 +303,13 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         "Evidence against calibration never reached the threshold of 20, which calibrated predictions reach at some "
         "time with a probability of at most 5 %."
         if first is None
-        else f"The alarm at the 5 % level was after {first} of {found.n} observations, in the order of time."
+        else f"The alarm at the 5 % level was after {first} of {observations(found.n)}, in the order of time."
     )
     serial = serial_correlation(ordered, 1)
     if serial is not None:
         answer += f" Apart from that, {serial.words}."
     rows: tuple[tuple[str, ...], ...] = ()
-    alarm = f"in the order of time, after {first} of {found.n} observations"
+    alarm = f"in the order of time, after {first} of {observations(found.n)}"
     where = "" if first is None or result.pvalue <= LEVEL else alarm
     if result.pvalue <= LEVEL and len(ordered) >= len(QUARTERS) * FEWEST:
         parts = tuple(np.sort(part) for part in np.array_split(data.order, len(QUARTERS)))
@@ -335,13 +335,20 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
             "decision names, or add the shift to all of them, and test that on other rows; or fit distributions whose "
             "means and spreads are regressed on those of the members"
         )
+    if isinstance(data.sample.predictions, QuantileForecast):
+        raise ValueError(
+            "there is no map of quantile forecasts; multiply distances of quantiles from the median by the factor that "
+            "the decision names, or add the shift to all of them, and test that on other rows"
+        )
     if data.survival is not None:
         raise ValueError("there is no map of predicted times that are censored; refit the model to newer data")
     other = "caltest.recalibration.fit_best compares them"
     methods: list[tuple[Calibrator, str]]
     if law is None:
         methods = [(recalibration.FamilyTemperatureScaling(), "temperature scaling of the distributions")]
-        other = "caltest.recalibration.QuantileRecalibration corrects shifts too"
+        # Of counts and vectors it is not.
+        continuous = data.sample.predictions.is_continuous
+        other = "caltest.recalibration.QuantileRecalibration corrects shifts too" if continuous else ""
     elif law.to_array().ndim == 1:
         methods = [(recalibration.BetaCalibration(), "beta calibration")]
     else:
@@ -367,7 +374,8 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     helps = gain > 0.0 and any(float(one.mean()) > _error(one) for one in gains)
     is_left = helps and found.after.pvalue <= LEVEL
     if is_left:
-        answer += f" What is left needs another map ({other}) or another model."
+        another = f"another map ({other}) or " if other else ""
+        answer += f" What is left needs {another}another model."
     how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on rows kept for it"
     facts = {"How": how} if helps else {}
     others = [f"{name}, {pvalue_phrase(one.after.pvalue)} after it" for _, _, one, name in tried if one is not found]

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
+from caltest._results.report import observations
 from caltest._results.tables import Grid, Page, Part, Table
 from caltest._results.values import Stored
 from caltest._validation import whole_number
@@ -44,7 +45,7 @@ class Alarm:
 
     def __str__(self) -> str:
         since = "" if self.change is None else f", wrong since {self.change.words}"
-        return f"after {self.after} observations{since}"
+        return f"after {observations(self.after)}{since}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +96,7 @@ class MonitorResult(Stored):
         found = _counted(self.alarms) if self.alarms else "no alarm"
         most = self.n / self.average_run_length
         usual = f"{most:.0f}" if most >= 9.5 else f"{most:.2g}"
-        return f"{found} in {self.n} observations; calibrated predictions raise at most {usual} on average"
+        return f"{found} in {observations(self.n)}; calibrated predictions raise at most {usual} on average"
 
     def row_entries(self) -> list[dict[str, Any]]:
         """For each alarm after how many observations it was raised, and since when predictions were wrong."""
@@ -137,7 +138,7 @@ class MonitorResult(Stored):
         return Page("CalibrationMonitor", found, *table, [""], what, notes=self.notes)
 
     def __repr__(self) -> str:
-        return f"<CalibrationMonitor: {_counted(self.alarms)} in {self.n} observations>"
+        return f"<CalibrationMonitor: {_counted(self.alarms)} in {observations(self.n)}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +271,7 @@ class CalibrationMonitor(Betting[MonitorResult]):
             lag = "" if self.lag == 1 else f", lag={self.lag}"
             of = f"{self.average_run_length}, strategy={self.strategy!r}, kernel={self.kernel!r}{lag}"
             return f"CalibrationMonitor({of})"
-        return f"<CalibrationMonitor: {_counted(self.alarms)} in {self.n} observations>"
+        return f"<CalibrationMonitor: {_counted(self.alarms)} in {observations(self.n)}>"
 
     @property
     def history(self) -> FloatArray:

@@ -297,7 +297,7 @@ def test_an_error_that_came_late_is_found_in_the_last_quarter():
     assert [row[:2] for row in late.rows[1:]] == [
         (f"{one} quarter", "300") for one in ("first", "second", "third", "last")
     ]
-    assert "random" in late.rows[4][4]
+    assert "claims are the wrong way round" in late.rows[4][4]
     assert ct.audit(p, y, time=days, n_resamples=39, rng=1).models[0].sections["time"].rows == ()
 
 
@@ -640,6 +640,26 @@ def test_rows_needed_are_those_of_a_test_of_a_mean():
     assert rows_needed(1000, 0.5, 0.05, 0.8) == pytest.approx(1000 * (2.4865 / 1.6449) ** 2, rel=1e-3)
     assert rows_needed(1000, 0.0, 0.05, 0.8) is None
     assert rows_needed(1000, 0.01, 0.05, 0.8) is None
+
+
+def test_quantile_forecasts_have_advice_in_the_place_of_a_map():
+    rng = np.random.default_rng(1)
+    middle = rng.normal(size=200)
+    forecasts = ct.QuantileForecast([0.1, 0.5, 0.9], middle[:, None] + np.array([-1.28, 0.0, 1.28]))
+    model = ct.audit(forecasts, middle + 2.0 * rng.normal(size=200), n_resamples=39, rng=1).models[0]
+    assert "there is no map of quantile forecasts; multiply distances" in model.sections["recalibration"].answer
+
+
+@pytest.mark.parametrize("family", ["counts", "vectors"])
+def test_no_map_is_named_that_does_not_take_the_predictions(family):
+    rng = np.random.default_rng(1)
+    if family == "counts":
+        rates = rng.uniform(1.0, 20.0, 600)
+        data = ct.Poisson(rates), np.where(rng.random(600) < 0.25, 0, rng.poisson(rates))
+    else:
+        data = ct.MvNormal(np.zeros((600, 2)), np.ones((600, 2))), [1.0, 3.0] * rng.normal(size=(600, 2))
+    section = ct.audit(*data, n_resamples=39, rng=1).models[0].sections["recalibration"]
+    assert section.answer.endswith("What is left needs another model.")
 
 
 def test_units_of_ensembles_are_asked_about():

@@ -1,5 +1,13 @@
-from caltest._results.measures import Measure, matters, practical, widest
+from caltest._results.measures import Measure, ends_of, matters, practical, widest
 from caltest._results.values import ConfidenceInterval
+
+
+def test_ends_of_intervals_are_told_apart():
+    def said(low, high):
+        return ends_of(ConfidenceInterval(low, high, 0.95, ""))
+
+    assert said(0.7991, 0.802) == "79.9 to 80.2"
+    assert (said(0.012, 0.014), said(0.01201, 0.01204), said(0.5, 0.5)) == ("1.2 to 1.4", "1.201 to 1.204", "50 to 50")
 
 
 def test_the_widest_gap_is_that_of_most_margins():

@@ -271,3 +271,8 @@ def test_a_lag_longer_than_the_series_is_a_bet_for_each_row():
 def test_a_lag_is_printed_unless_it_is_one():
     assert repr(ct.SequentialCalibrationTest(lag=2)) == repr(ct.SequentialCalibrationTest())[:-1] + ", lag=2)"
     assert "lag" not in repr(ct.SequentialCalibrationTest(lag=1))
+
+
+def test_one_observation_is_one():
+    result = ct.SequentialCalibrationTest().update(ct.Bernoulli([0.3]), [0]).result()
+    assert "after 1 observation\n" in result.summary()
