@@ -89,7 +89,7 @@ def run(p=P, y=Y, **options):
 BAD_MATRICES = {
     "nan": (put(P, np.nan), "got nan at row 1, column 1 ... wanted finite numbers"),
     "inf": (put(P, np.inf), "got inf at row 1, column 1 ... wanted finite numbers"),
-    "None": (put(P, None), "got a missing value at position 4 ... drop those rows"),
+    "None": (put(P, None), "got a missing value at row 1, column 1 ... drop those rows"),
     "negative": (put(P, -0.1), "got -0.1 at row 1, column 1, wanted probabilities of at least 0"),
     "rounding error": (np.array([[0.5, 0.5, -1e-17]] * N), "got -1e-17 at row 0 ... clip it at 0"),
     "negative, sum 1": (np.array([[1.1, -0.1, 0.0]] * N), "got -0.1 at row 0, column 1 ... at least 0"),

@@ -449,9 +449,11 @@ def _from_objects(array: Array, name: str) -> Array:
         return array.astype(float)
     missing = next((i for i, value in enumerate(flat) if is_missing(value)), None)
     if missing is not None:
+        at = [int(i) for i in np.unravel_index(missing, array.shape)]
+        place = f"row {at[0]}, column {at[1]}" if len(at) == 2 else f"position {', '.join(map(str, at))}"
         raise ValueError(
-            f"{name}: got a missing value at position {missing}, wanted complete data; drop those rows, if whether a "
-            "value is missing does not depend on the outcome"
+            f"{name}: got a missing value at {place}, wanted complete data; drop those rows, if whether a value is "
+            "missing does not depend on the outcome"
         )
     if all(isinstance(value, str) for value in flat):
         return array.astype(str)

@@ -83,7 +83,7 @@ def of_classes(law: "FinitePredictions", targets: Array) -> Checks:
         squares[rows] = np.square(p).sum(axis=1)
     p_y = np.exp(law.log_density(targets))
     with np.errstate(divide="ignore"):
-        log_score = float(-np.log(p_y).mean())
+        log_score = float(-np.log(p_y).mean()) + 0.0
     brier = factor * float((1.0 - 2.0 * p_y + squares).mean())
     name = law.outcome_in_words(1) if binary else "accuracy"
     event = name if binary and law.notion != "top label" else "the most probable class"

@@ -45,8 +45,11 @@ BAD_MEMBERS = {
     "ragged objects": (np.array([[1.0, 2.0], [3.0]], dtype=object), f"members: got rows of different lengths{RAGGED}"),
     "ragged series": (pd.Series([[1.0, 2.0], [3.0]]), f"members: got rows of different lengths{RAGGED}"),
     "padded with nan": ([[1.0, 2.0], [3.0, np.nan]], f"members: got nan at row 1, column 1{RAGGED}"),
-    "padded with None": ([[1.0, 2.0], [3.0, None]], f"members: got a missing value at position 3{RAGGED}"),
-    "missing": (put(MEMBERS.astype(object), None), "members: got a missing value at position 20, wanted complete data"),
+    "padded with None": ([[1.0, 2.0], [3.0, None]], f"members: got a missing value at row 1, column 1{RAGGED}"),
+    "missing": (
+        put(MEMBERS.astype(object), None),
+        "members: got a missing value at row 3, column 2, wanted complete data",
+    ),
 }
 
 
