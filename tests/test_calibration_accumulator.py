@@ -233,6 +233,18 @@ def test_a_pickled_accumulator_goes_on(make):
     assert number(pickle.loads(pickle.dumps(straight))) == number(straight)
 
 
+@pytest.mark.parametrize("family", [ct.Categorical, ct.Ordinal, lambda p: ct.Bernoulli(p[:, 0])])
+def test_a_pickled_accumulator_of_the_default_test_goes_on(family):
+    """As it goes from one process to another."""
+    p, first = family(P), slice(0, 40)
+    y = Y if p.finite.n_classes > 2 else Y == 0
+    started = ct.OmnibusTest(n_resamples=19).accumulator(predictions=p, rng=1).update(p.take(first), y[first])
+    copied = pickle.loads(pickle.dumps(started))
+    results = [one.update(p.take(slice(40, N)), y[40:]).result() for one in (started, copied)]
+    assert results[0].pvalue == results[1].pvalue
+    assert results[0].components == results[1].components
+
+
 @each_accumulator
 def test_arrays_can_be_used_again(make):
     """Observations that wait for a block are copied."""
