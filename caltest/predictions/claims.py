@@ -10,6 +10,7 @@ import scipy
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, generator_of, ranges
 from caltest._results.measures import amount
 from caltest.predictions.faults.fault import ranks
+from caltest.predictions.standard_scores import own_units
 
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions
@@ -287,7 +288,9 @@ SHIFTED = f"outcomes {DEVIATION:g} predicted standard deviations too high"
 
 
 def shifted(law: "Predictions", rng: Any, size: int) -> tuple[str, Array]:
-    """Outcomes of numbers or vectors that are too high, on the scale of normal scores."""
+    """Outcomes of numbers or vectors that are too high, on the scale of normal scores where outcomes have an end."""
+    if (units := own_units(law)) is not None:
+        return SHIFTED, law.redraw(rng, size) + DEVIATION * units[1]
     mean = law.moments()[0] if not law.is_continuous else np.empty(len(law))
     scores = generator_of(rng).normal(DEVIATION, 1.0, (size, *mean.shape))
     return SHIFTED, law.of_standard_scores(scores)

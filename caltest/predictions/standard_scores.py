@@ -4,6 +4,7 @@ from threading import local
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, FloatArray
 
@@ -18,6 +19,9 @@ FARTHEST = 1.2e-16
 
 UPPER = 1e-3
 """Upper tail probabilities that are computed as such."""
+
+FAR = 30.0
+"""Standard deviations from the mean up to which a density is positive that is so everywhere."""
 
 SMALLEST = 5e-324
 """Tail probabilities of 0 are taken as this, the score of which is 38."""
@@ -35,6 +39,24 @@ def mean_square(scores: FloatArray, weights: FloatArray | None = None) -> FloatA
     if weights is None:
         return np.asarray(squares.reshape(scores.shape[0], -1).mean(axis=1))
     return np.asarray(squares.reshape(*scores.shape[:2], -1).mean(axis=2) @ (weights / weights.sum()))
+
+
+def own_units(law: "Predictions") -> tuple[FloatArray, FloatArray] | None:
+    """Means and standard deviations (n,) of laws that can be moved and stretched without an end of their support.
+
+    Or what these are of normal laws with the same quantiles at 16, 50 and 84 %, if moments are infinite. None for
+    normal laws, whose standard scores are in these units, laws with an end, and those that are not continuous.
+    """
+    if law.normal is not None or not law.is_continuous:
+        return None
+    try:
+        mean, deviation = law.moments()[0], np.sqrt(law.moments()[1])
+    except TypeError:
+        low, mean, high = law.quantile(scipy.special.ndtr([[-1.0], [0.0], [1.0]]))
+        deviation = 0.5 * (high - low)
+    with np.errstate(all="ignore"):
+        ends = [law.log_density(mean + far * deviation) for far in (-FAR, FAR)]
+    return (mean, deviation) if np.isfinite([*ends, deviation]).all() and (deviation > 0.0).all() else None
 
 
 _latest = local()

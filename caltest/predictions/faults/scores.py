@@ -9,13 +9,10 @@ import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.standard_scores import scores_of
+from caltest.predictions.standard_scores import own_units, scores_of
 
 CLIPPED = 6.0
 """Scores of targets are at most this large in rows, so that a few redraws know their spread."""
-
-FAR = 30.0
-"""Standard deviations from the mean up to which a density is positive that is so everywhere."""
 
 HALVINGS = 30
 """Of the range of a shift in the units of the targets."""
@@ -90,22 +87,8 @@ class Scores:
 
     @cached_property
     def _units(self) -> tuple[FloatArray, FloatArray] | None:
-        """Means and standard deviations (n,) of laws that can be moved and stretched without an end of their support.
-
-        Or what these are of normal laws with the same quantiles at 16, 50 and 84 %, if moments are infinite. None where
-        standard scores are such errors, and where only scores are known.
-        """
-        law = self.law
-        if self.corrected is not None or law.normal is not None or not law.is_continuous:
-            return None
-        try:
-            mean, deviation = law.moments()[0], np.sqrt(law.moments()[1])
-        except TypeError:
-            low, mean, high = law.quantile(scipy.special.ndtr([[-1.0], [0.0], [1.0]]))
-            deviation = 0.5 * (high - low)
-        with np.errstate(all="ignore"):
-            ends = [law.log_density(mean + far * deviation) for far in (-FAR, FAR)]
-        return (mean, deviation) if np.isfinite([*ends, deviation]).all() and (deviation > 0.0).all() else None
+        """None where standard scores are errors in these units, and where only scores are known."""
+        return None if self.corrected is not None else own_units(self.law)
 
     @cached_property
     def errors(self) -> FloatArray:
