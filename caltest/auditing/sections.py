@@ -18,7 +18,7 @@ from caltest._results.report import format_pvalue, listed, observations, power_p
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import Picture, drawn, pictures_of
 from caltest.estimators.combined.measures import measures_of
-from caltest.predictions import Predictions, QuantileForecast, Sample
+from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored
 from caltest.predictions.classes.finite import at_labels, outcome_scores
 
@@ -335,7 +335,7 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
             "decision names, or add the shift to all of them, and test that on other rows; or fit distributions whose "
             "means and spreads are regressed on those of the members"
         )
-    if isinstance(data.sample.predictions, QuantileForecast):
+    if hasattr(data.sample.predictions, "levels"):
         raise ValueError(
             "there is no map of quantile forecasts; multiply distances of quantiles from the median by the factor that "
             "the decision names, or add the shift to all of them, and test that on other rows"

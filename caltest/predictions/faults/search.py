@@ -53,10 +53,12 @@ class Candidate:
 
     @property
     def kind(self) -> str:
+        """That of the fault."""
         return self.fault.kind
 
     @property
     def place(self) -> str:
+        """That of the sibling, in words."""
         return self.fault.place(self.sibling)
 
 
