@@ -335,7 +335,7 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
             "decision names, or add the shift to all of them, and test that on other rows; or fit distributions whose "
             "means and spreads are regressed on those of the members"
         )
-    if hasattr(data.sample.predictions, "levels"):
+    if data.sample.predictions.levels is not None:
         raise ValueError(
             "there is no map of quantile forecasts; multiply distances of quantiles from the median by the factor that "
             "the decision names, or add the shift to all of them, and test that on other rows"
