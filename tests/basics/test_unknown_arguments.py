@@ -1,0 +1,64 @@
+"""Errors for arguments that a call does not take say what it takes, and what takes them."""
+
+import re
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest._basics.numerics import own_errstate
+
+P, Y = np.linspace(0.1, 0.9, 20), np.arange(20) % 2
+
+CALLS = {
+    "a function": (
+        lambda: ct.calibration_test(P, Y, groups=Y),
+        "calibration_test: got an argument 'groups', which belongs to ct.audit(), ct.calibration_by_group(); "
+        "wanted predictions, targets, clusters, kernel",
+    ),
+    "a method of the result": (
+        lambda: ct.calibration_test(P, Y, alpha=0.1),
+        "calibration_test: got an argument 'alpha', which belongs to result.verdict(), ",
+    ),
+    "a name of another package": (lambda: ct.noise_floor(P, ct.ECE(), seed=1), "noise_floor: got an argument 'seed'; "),
+    "no data under their names here": (
+        lambda: ct.top_label(y_prob=P, y_true=Y),
+        "top_label: got an argument 'y_prob'; wanted predictions, targets, classes",
+    ),
+    "a test that is called": (
+        lambda: ct.MonteCarloTest(ct.ECE())(P, Y, seed=1),
+        "MonteCarloTest: got an argument 'seed'; wanted predictions, targets, classes, features, rng, progress",
+    ),
+    "a setting of a test": (
+        lambda: ct.MonteCarloTest(ct.ECE(), margin=1),
+        "MonteCarloTest: got an argument 'margin', which belongs to ct.assert_calibrated(); wanted estimator, ",
+    ),
+    "a setting of an estimator": (
+        lambda: ct.ECE(bins=10),
+        "ECE: got an argument 'bins'; wanted binning, metric, order",
+    ),
+    "a parameter of a family": (lambda: ct.Normal(P, sd=1.0), "Normal: got an argument 'sd'; wanted mean, scale"),
+    "a method": (
+        lambda: ct.recalibration.TemperatureScaling().fit(P, Y, seed=1),
+        "fit: got an argument 'seed'; wanted predictions, targets, classes",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_error_says_what_is_wanted(name):
+    call, message = CALLS[name]
+    with pytest.raises(TypeError, match=re.escape(message)):
+        call()
+
+
+def test_other_errors_of_type_are_as_they_are():
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'targets'"):
+        ct.calibration_test(P)
+
+    @own_errstate
+    def one(number, **more):
+        return number + more["other"]
+
+    with pytest.raises(TypeError, match="unsupported operand"):
+        one(1, other="2")
