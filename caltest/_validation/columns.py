@@ -1,7 +1,7 @@
 """Columns of features as bins and categories, with words for each."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import pairwise
@@ -270,9 +270,8 @@ class Coding:
         name = self.name
         if self.edges is None:
             return *(f"{name} = {kind}" for kind in self.kinds), f"{name} = another value", f"{name} missing"
-        shown = [f"{one:.6g}" for one in self.edges]
-        if self.are_times:
-            shown = dates_in_words(str(np.datetime64(int(one), "s")) for one in self.edges)
+        times = (str(np.datetime64(int(one), "s")) for one in self.edges)
+        shown = dates_in_words(times) if self.are_times else _in_few_digits(self.edges)
         if not shown:
             return f"{name} known", f"{name} missing"
         between = (f"{name} in [{low}, {high})" for low, high in pairwise(shown))
@@ -297,6 +296,17 @@ class Coding:
             places |= {str(float(kind)): place for kind, place in places.items() if _is_number(kind)}
             values = numbers
         return np.where(missing, last, [places.get(str(one), last - 1) for one in values.tolist()])
+
+
+def _in_few_digits(numbers: Sequence[float]) -> list[str]:
+    """Different numbers in the fewest digits, three or more, that tell them apart; whole ones and parts before the
+    point in six.
+    """
+    for digits in range(3, 18):
+        shown = [f"{one:.{max(digits, min(6, len(str(int(abs(one))))))}g}" for one in numbers]
+        if len(set(shown)) == len(shown):
+            break
+    return shown
 
 
 def _is_number(text: str) -> bool:

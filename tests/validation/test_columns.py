@@ -247,3 +247,17 @@ def test_rows_that_are_no_numbers():
     columns, notes = columns_of([(float(i), "ab"[i % 2]) for i in range(40)], None, 40, 4)
     assert [len(one.words) for one in columns] == [4, 2]
     assert notes == ()
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((-0.409947, 0.397879), ("x < -0.41", "x in [-0.41, 0.398)", "x >= 0.398")),
+        ((0.791656, 0.791706), ("x < 0.79166", "x in [0.79166, 0.79171)", "x >= 0.79171")),
+        ((2015.0, 2019.5), ("x < 2015", "x in [2015, 2020)", "x >= 2020")),
+        ((123456.7,), ("x < 123457", "x >= 123457")),
+        ((1e-300, 1e300), ("x < 1e-300", "x in [1e-300, 1e+300)", "x >= 1e+300")),
+    ],
+)
+def test_ends_of_bins_have_the_fewest_digits_that_tell_them_apart(ends, words):
+    assert Coding("x", ends).words == (*words, "x missing")
