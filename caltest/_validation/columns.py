@@ -299,9 +299,7 @@ class Coding:
 
 
 def _in_few_digits(numbers: Sequence[float]) -> list[str]:
-    """Different numbers in the fewest digits, three or more, that tell them apart; whole ones and parts before the
-    point in six.
-    """
+    """Numbers in the fewest digits, three or more, that tell them apart; up to six before the point."""
     for digits in range(3, 18):
         shown = [f"{one:.{max(digits, min(6, len(str(int(abs(one))))))}g}" for one in numbers]
         if len(set(shown)) == len(shown):

@@ -29,25 +29,25 @@ def add_to(commands: Any) -> None:
         "one report: is it calibrated, how wrong is it, for whom, what to do",
         (
             "network.csv labels.csv --output audit.html",
-            "risks.csv --outcome-column died --columns risk --groups site --output audit.xml --fail-on matters",
+            "risks.csv --outcome-column died --groups site --fail-on matters",
             "curves.csv --outcome-column months --event-column died",
         ),
-        "Test, measure and explain the calibration of a model, for whoever has to decide about it.",
+        "Test, measure and explain the calibration of a model, for whoever has to\ndecide about it.",
     )
     add(parser, "predictions")
     add(parser, "outcomes", nargs="?")
     add(parser, "--outcome-column", "--columns")
     outputs = "report to write: .html (needs caltest[report]), .json, .xml (JUnit) or .txt"
     parser.add_argument("--output", type=Path, metavar="FILE", help=outputs)
-    features = "CSV with a header, or names of columns in PREDICTIONS: a,b; columns that make groups"
+    features = "CSV with a header, or names of columns in PREDICTIONS, a,b, in which errors are searched"
     parser.add_argument("--features", type=Path, metavar="FILE", help=features)
     parser.add_argument("--groups", metavar="NAME", help="column of FILE or PREDICTIONS: test each group")
     parser.add_argument("--time", metavar="NAME", help="the same: rows are ordered by it")
-    clusters = "the same, or two of them, a,b: rows that share a cluster are dependent"
+    clusters = "the same, or two, a,b: rows of one cluster depend on each other"
     parser.add_argument("--clusters", metavar="NAME", type=names_of, help=clusters)
     events = (
-        "the same, of survival: 1 where the outcome is the time of the event, 0 where it is censored; predictions are "
-        "curves, a column of probabilities of no event up to the time in its name, unless --normal or --members"
+        "for survival times: 1 where the outcome is the time of the event, 0 where it is censored; predictions are curves, "
+        "a column of P(no event) up to the time in its name, unless --normal or --members"
     )
     parser.add_argument("--event-column", metavar="NAME", help=events)
     parser.add_argument("--field", metavar="NAME", help=f"adds what a field expects: {' | '.join(FIELDS)}")

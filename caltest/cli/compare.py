@@ -19,10 +19,11 @@ def add_to(commands: Any) -> None:
         run,
         "compare",
         "compare models with the same outcomes",
-        ("network.csv forest.csv labels.csv", "risks.csv --outcome-column died --columns old,new --pairs --seed 1"),
-        "Compare the calibration of several models: estimates, intervals, p-values adjusted for their number.",
+        ("network.csv forest.csv labels.csv", "risks.csv --outcome-column died --columns old,new --pairs"),
+        "Compare the calibration of several models: estimates, intervals, and p-values\n"
+        "that are adjusted for the number of models.",
     )
-    models = "files of predictions and, last, OUTCOMES; or one, with a column for each model of binary outcomes"
+    models = "files of predictions, and last of outcomes; or one file with a column for each model of binary outcomes"
     add(parser, "predictions", nargs="+", help=models)
     add(parser, "--outcome-column", "--columns")
     parser.add_argument("--pairs", action="store_true", help="test which models differ from each other instead")

@@ -67,7 +67,10 @@ def _parser() -> argparse.ArgumentParser:
     import caltest
 
     parser = argparse.ArgumentParser(
-        prog="caltest", description="Test whether predicted probabilities are calibrated.", epilog=STATUSES
+        prog="caltest",
+        description="Test whether predicted probabilities are calibrated.",
+        epilog=STATUSES,
+        formatter_class=options.Narrow,
     )
     parser.add_argument("--version", action="version", version=f"caltest {caltest.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -34,10 +34,9 @@ def _exact(estimator: Estimator) -> TestMaker:
 
 
 TESTS = {
-    "omnibus": NamedTest("kernel errors, scores and likelihood ratios together, exact (default)", ct.OmnibusTest),
+    "omnibus": NamedTest("kernel errors, scores, likelihood ratios, exact (default)", ct.OmnibusTest),
     "likelihood-ratio": NamedTest(
-        "likelihood ratio of common errors, importance sampling; for tiny p-values",
-        lambda _, **how: ct.LikelihoodRatioTest(**how),
+        "likelihood ratio of common errors, exact; for tiny p-values", lambda _, **how: ct.LikelihoodRatioTest(**how)
     ),
     "skce": NamedTest(
         "kernel error, exact Monte Carlo", lambda kernel, **how: ct.MonteCarloTest(ct.SKCE(kernel), **how)
@@ -53,31 +52,22 @@ TESTS = {
     ),
     "mmce": NamedTest("kernel error of the top label, exact Monte Carlo", _exact(ct.MMCE())),
     "ece": NamedTest(
-        "binned error of the whole simplex, 10 bins a class, exact Monte Carlo",
-        _exact(ct.ECE(ct.binning.UniformBinning(10))),
+        "ECE of all classes, 10 bins a class, exact Monte Carlo", _exact(ct.ECE(ct.binning.UniformBinning(10)))
     ),
-    "ece-top-label": NamedTest("binned error of the top label, 15 bins, exact Monte Carlo", _exact(ct.ECE()), True),
+    "ece-top-label": NamedTest("ECE of the top label, 15 bins, exact Monte Carlo", _exact(ct.ECE()), True),
     "ece-consistency": NamedTest(
-        "binned error of the whole simplex, consistency resampling (to reproduce papers)",
+        "as ece, by consistency resampling; to reproduce papers",
         lambda _, **how: ct.ConsistencyTest(ct.ECE(ct.binning.UniformBinning(10)), **how),
     ),
     "hosmer-lemeshow": NamedTest(
         "Hosmer-Lemeshow of the top label, exact Monte Carlo", _exact(ct.estimators.HosmerLemeshow()), True
     ),
     "spiegelhalter": NamedTest(
-        "Brier score of the top label against its expectation, exact Monte Carlo",
-        _exact(ct.estimators.ExcessBrierScore()),
-        True,
+        "Brier score of the top label, exact Monte Carlo", _exact(ct.estimators.ExcessBrierScore()), True
     ),
-    "cox": NamedTest(
-        "intercept and slope of the top label's log-odds, exact Monte Carlo",
-        _exact(ct.estimators.CoxCalibration()),
-        True,
-    ),
+    "cox": NamedTest("log-odds of the top label, exact Monte Carlo", _exact(ct.estimators.CoxCalibration()), True),
     "ecce": NamedTest("cumulative differences of the top label, exact Monte Carlo", _exact(ct.estimators.ECCE()), True),
-    "pit": NamedTest(
-        "integral transforms of numbers (--normal), Kolmogorov-Smirnov, exact", lambda _: ct.PITTest(), redraws=False
-    ),
+    "pit": NamedTest("F(y) of numbers (--normal), Kolmogorov-Smirnov, exact", lambda _: ct.PITTest(), redraws=False),
 }
 
 

@@ -51,13 +51,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": Path,
         "help": "a file, - for stdin: a column per class, or one, the probability of class 1",
     },
-    "outcomes": {"type": Path, "help": "a file, - for stdin, one column: labels 0..k-1, or names as in the header"},
-    "--outcome-column": {"metavar": "NAME", "help": "column of PREDICTIONS with the outcomes, for OUTCOMES"},
+    "outcomes": {"type": Path, "help": "a file, - for stdin: labels 0..k-1, or names in the header"},
+    "--outcome-column": {"metavar": "NAME", "help": "column of PREDICTIONS, in place of OUTCOMES"},
     "--columns": {
         "type": names_of,
         "default": [],
         "metavar": "NAMES",
-        "help": "columns of predictions: a,b,c (default: all that are not named elsewhere)",
+        "help": "columns of predictions: a,b (default: all not named elsewhere)",
     },
     "--test": {"choices": TESTS, "default": "omnibus", "metavar": "NAME", "help": "one of those below"},
     "--n-resamples": {"type": whole, "metavar": "B", "default": 999, "help": "redraws of each test (default: 999)"},
@@ -65,7 +65,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "choices": get_args(Missing),
         "default": "refuse",
         "metavar": "M",
-        "help": "refuse (default) | drop missing outcomes, if they are like the others",
+        "help": "refuse (default) | drop missing outcomes",
     },
     "--normal": {
         "action": "store_const",
@@ -88,7 +88,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "choices": ("never", "reject", "matters"),
         "default": "never",
         "metavar": "F",
-        "help": "exit with 1: never (default) | reject | matters: if rejected, and not too small to matter",
+        "help": "exit with 1 if calibration is rejected: never (default) | reject | matters: unless the error is too "
+        "small to matter",
     },
     "--fail-on-reject": {"action": "store_const", "const": "reject", "dest": "fail_on", "help": argparse.SUPPRESS},
     "--json": {"action": "store_const", "const": "json", "dest": "format", "help": argparse.SUPPRESS},
@@ -141,11 +142,11 @@ def show(given: argparse.Namespace, result: Any, table: Table | None = None, **m
     return int(fail_on != "never" and bool(entries["rejected"]) and not is_small)
 
 
-class Wide(argparse.RawDescriptionHelpFormatter):
-    """Help in lines of at most 110 characters."""
+class Narrow(argparse.RawDescriptionHelpFormatter):
+    """Help in lines of at most 80 characters."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=28, width=110)
+        super().__init__(prog, max_help_position=26, width=80)
 
 
 def outcomes_of(options: argparse.Namespace) -> Path | str:
@@ -168,6 +169,6 @@ def command(
     """A parser of a command, whose help begins with examples, and what it runs."""
     shown = "".join(f"  caltest {name} {example}".rstrip() + "\n" for example in examples)
     text = f"examples:\n{shown}\n{description}"
-    parser = commands.add_parser(name, help=summary, description=text, epilog=epilog, formatter_class=Wide)
+    parser = commands.add_parser(name, help=summary, description=text, epilog=epilog, formatter_class=Narrow)
     parser.set_defaults(run=run, error=parser.error)
     return parser

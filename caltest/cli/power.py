@@ -37,8 +37,8 @@ def add_to(commands: Any) -> None:
         run,
         "power",
         "what a test would find in predictions like these",
-        ("network.csv --strength 0.1", "network.csv --deviation label-noise --strength 0.1 --n 500 --seed 1"),
-        "Simulate how often a test rejects, if outcomes deviate from the predictions in a given way.",
+        ("network.csv --strength 0.1", "network.csv --deviation label-noise --strength 0.1 --n 500"),
+        "Simulate how often a test rejects if outcomes deviate from the predictions in\na given way.",
         f"deviations:\n{deviations}\n\ntests:\n{names_help()}",
     )
     add(parser, "predictions")

@@ -32,15 +32,15 @@ def add_to(commands: Any) -> None:
         run,
         "recalibrate",
         "repair predictions and show what that changes",
-        ("network.csv labels.csv", "network.csv labels.csv --method beta --apply new.csv --output better.csv"),
-        "Fit a map from predictions to better ones. Half of the rows show what it changes; the map that is saved or\n"
-        "applied is fitted to all rows.",
+        ("network.csv labels.csv", "network.csv labels.csv --apply new.csv --output better.csv"),
+        "Fit a map from predictions to better ones. Half of the rows show what it\n"
+        "changes; the map that is saved or applied is fitted to all rows.",
         f"methods:\n{names}",
     )
     add(parser, "predictions")
     add(parser, "outcomes", nargs="?")
     add(parser, "--outcome-column")
-    add(parser, "--columns", help="columns of predictions, of NEW too: a,b,c (default: all but that of outcomes)")
+    add(parser, "--columns", help="columns of predictions, of NEW too: a,b (default: all others)")
     parser.add_argument("--method", choices=METHODS, default="temperature", metavar="M", help="one of those below")
     parser.add_argument("--apply", type=Path, metavar="NEW", help="other predictions, to be recalibrated")
     parser.add_argument("--output", type=Path, metavar="FILE", help="CSV or .npy for the recalibrated NEW")

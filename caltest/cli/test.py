@@ -32,22 +32,22 @@ def add_to(commands: Any) -> None:
         "test",
         "test predictions in a file",
         ("network.csv labels.csv --test ece --format json --seed 1", "samples_arc_easy.jsonl --clusters prompt_hash"),
-        "Test whether the predictions in a file are calibrated. JSON lines of answers of language models, with\n"
-        "log-likelihoods of choices and the right one, as lm-evaluation-harness logs them, are one file.",
+        "Test whether the predictions in a file are calibrated. Answers of language\n"
+        "models, as lm-evaluation-harness logs them, are one file of JSON lines.",
         f"tests:\n{names_help()}",
     )
     add(parser, "predictions")
     add(parser, "outcomes", nargs="?")
     add(parser, "--outcome-column", "--columns", "--test")
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
-    weights = "a column not made from outcomes, or one of PREDICTIONS; tests " + ", ".join(WEIGHTED)
+    weights = "a column not made from outcomes, or one of PREDICTIONS; for " + ", ".join(WEIGHTED)
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
-    features = "columns with names, or names of some in PREDICTIONS: a,b; test if right given these"
+    features = "columns with names, or names of some in PREDICTIONS: a,b; are predictions right given these?"
     parser.add_argument("--features", type=Path, metavar="FILE", help=features)
     parser.add_argument(
-        "--groups", metavar="NAME", help="field of answers, or with --outcome-column a column: test each"
+        "--groups", metavar="NAME", help="test each group: a field of answers, or a column with --outcome-column"
     )
-    clusters = "the same, or two of them, a,b: rows that share a cluster are dependent"
+    clusters = "the same, or two, a,b: rows of one cluster depend on each other"
     parser.add_argument("--clusters", metavar="NAME", type=names_of, help=clusters)
     add(parser, "--missing", "--normal", "--members", *JUDGED)
     parser.set_defaults(n_resamples=None)
