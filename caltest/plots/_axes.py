@@ -195,13 +195,16 @@ def wrapped(text: str, letters: float) -> str:
 
 
 def set_title(ax: "Axes", title: str) -> None:
-    """A title in as many lines as it needs."""
-    letters, size = 10.0 * inches_of(ax)[0], "medium"
+    """A title in the lines it needs, but not in more than a quarter of the height; above markers at the upper edge."""
+    width, height = inches_of(ax)
+    letters, size = 10.0 * width, "medium"
     if wrapped(title, max(20.0, min(LETTERS, letters))).count("\n") > 1:
         letters, size = 1.2 * letters, "small"
     if title:
-        lines = wrapped(title, max(20.0, min(LETTERS, letters)))
-        ax.set_title(lines.replace("$", r"\$"), fontsize=size, pad=10.0)
+        lines = wrapped(title, max(20.0, min(LETTERS, letters))).split("\n")
+        most = max(2, int(0.25 * height / 0.15))
+        shown = lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1]} ..."]
+        ax.set_title("\n".join(shown).replace("$", r"\$"), fontsize=size, pad=14.0)
 
 
 def set_labels(ax: "Axes", x: str, y: str, beside: float) -> None:

@@ -69,6 +69,8 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     width, height = inches_of(ax)
     room = 72.0 * (height - 1.3) / len(bars)
     names = [plain(bar.name, max(14, min(LONGEST, int(6.7 * width)))) for bar in bars]
+    if len(set(names)) < len({bar.name for bar in bars}):
+        names = [plain(bar.name) for bar in bars]
     ax.set_yticks(places, names, fontsize=min(10.0, max(4.0, 0.75 * room)))
     ax.set_ylim(len(bars) - 0.4, -0.6)
     ax.grid(axis="y", color=PALE, linewidth=0.5)

@@ -94,6 +94,21 @@ def test_titles_and_legends_are_within_small_pictures():
     assert ax.get_legend().get_window_extent().y1 <= label.y0
 
 
+@pytest.mark.parametrize("size", [(3.0, 3.4), (4.5, 5.0)])
+def test_long_titles_leave_room_for_the_picture_and_touch_no_marker(size):
+    p, y = np.linspace(0.6, 1.0, 60), np.ones(60, int)
+    result = ct.calibration_test(p, y, n_resamples=39, rng=1)
+    assert len(result.finding.words) > 100
+    figure = Figure(figsize=size, layout="constrained")
+    ax = plots.reliability_diagram(p, y, result=result, n_resamples=39, rng=1, ax=figure.add_subplot())
+    figure.draw_without_rendering()
+    title = ax.title.get_window_extent()
+    assert title.y1 < figure.bbox.height + 1
+    assert title.height < 0.27 * figure.bbox.height
+    # Half of the diagonal of the largest marker.
+    assert title.y0 - ax.bbox.y1 > (130.0 / 2.0) ** 0.5 * figure.dpi / 72.0
+
+
 def test_inducing_inputs_beyond_the_picture_do_not_collapse_it(recwarn):
     p, y = ct.datasets.load_digits_predictions()["random forest"]
     found = ct.recalibration.GPCalibrator(n_inducing=3, max_iterations=9).fit(p.take(slice(0, 30)), y[:30])

@@ -49,3 +49,11 @@ def test_names_are_shortened_and_begin_no_formula():
     bars = ct.calibration_by_group(P, Y, {"$" + "x" * 60: np.arange(200) % 2 == 0}, n_resamples=19, rng=1)
     labels = [label.get_text() for label in bars.plot(ax=figure.Figure().add_subplot()).get_yticklabels()]
     assert all(len(label) <= 42 and label.startswith(r"\$x") for label in labels)
+
+
+def test_shortened_names_still_differ():
+    result = ct.calibration_test(ct.Normal(np.zeros(50), 1.0), np.linspace(-2.0, 2.0, 50), n_resamples=19, rng=1)
+    ax = result.plot(ax=figure.Figure(figsize=(2.5, 3.0)).add_subplot())
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert len(set(names)) == len(names)
+    assert "inside the 80 % interval" in names
