@@ -46,8 +46,8 @@ def add_to(commands: Any) -> None:
     clusters = "the same, or two, a,b: rows of one cluster depend on each other"
     parser.add_argument("--clusters", metavar="NAME", type=names_of, help=clusters)
     events = (
-        "for survival times: 1 where the outcome is the time of the event, 0 where it is censored; predictions are curves, "
-        "a column of P(no event) up to the time in its name, unless --normal or --members"
+        "for survival times: 1 where the outcome is the time of the event, 0 where it is censored; predictions are "
+        "curves, a column of P(no event) up to the time in its name, unless --normal or --members"
     )
     parser.add_argument("--event-column", metavar="NAME", help=events)
     parser.add_argument("--field", metavar="NAME", help=f"adds what a field expects: {' | '.join(FIELDS)}")
