@@ -80,10 +80,10 @@ def calibration_test(
         predictions or ``caltest.predictions.SurvivalCurve`` ones. They are matched by position, or by the index where
         predictions and targets are pandas objects with the same labels in another order; the result says so.
     clusters
-        Labels of patients, sites, days, within which outcomes may depend on each other in any way, (n,). The p-value is
-        then that of random signs of clusters (``ClusterBootstrap``), for many clusters and not exact, and intervals are
-        those of dependent outcomes; without weights and features. With a ``kernel``, for two labels of each row, fewer
-        than 30 clusters or more than 32 classes the test is ``ClusterSKCETest``.
+        Labels of patients, sites, days, within which outcomes may depend on each other in any way, (n,); or two labels
+        of each row. The p-value is then that of random signs of clusters (``ClusterBootstrap``), for many clusters and
+        not exact, and intervals are those of dependent outcomes. For two labels, fewer than 30 clusters, more than 32
+        classes, or with a ``kernel`` the test is ``ClusterSKCETest``. Weights and features cannot be given beside it.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
         By default kernels are that of the family, ``default_kernel()`` of the predictions, and others: with the median
@@ -98,10 +98,10 @@ def calibration_test(
         population that is meant and the one that was observed. Rows of weight 0 are left out.
     features
         A data frame, a mapping of columns, or an (n, d) array of what else is known of the rows: numbers, times,
-        categories, with missing values; no functions of the outcomes. The hypothesis is then that predictions are right
-        given these too, ``P(Y | P_X, X) = P_X``, and 0.3 of the weight is on errors that depend on a feature alone,
-        with the prediction, or on two of up to 20 features together (``result.components``). ``result.features`` says
-        which of them carry the evidence, ``find_slices`` where. With a ``kernel`` the test is
+        categories, with missing values; nothing that is made from the outcomes. The hypothesis is then that predictions
+        are right given these too, ``P(Y | P_X, X) = P_X``, and 0.3 of the weight is on errors that depend on a feature
+        alone, with the prediction, or on two of up to 20 features together (``result.components``). ``result.features``
+        says which of them carry the evidence, ``find_slices`` where. With a ``kernel`` the test is
         ``MonteCarloTest(estimators.FeatureSKCE(kernel, features))``.
     lag
         h for forecasts of h steps ahead in the order of time, whose outcomes overlap: rows less than h apart may depend

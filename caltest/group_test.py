@@ -210,10 +210,10 @@ EXPLAINED, MOST = 0.1, 50
 class GroupCalibrationTest(CalledWithData):
     """Exact test of calibration in every group, with a p-value for each that accounts for all.
 
-    The targets are redrawn from the predictions, the same ones for all groups. The error of each group, in units of its
-    own standard deviation, is compared with the largest one of all groups in each redraw, and those of the groups
-    that are not yet rejected thereafter: the step-down maximum of Westfall and Young 1993, which is exact here, as the
-    law of targets given predictions is known.
+    The targets are redrawn from the predictions, the same ones for all groups. The largest error of all groups, each in
+    units of its own standard deviation, is compared with the largest one in each redraw; the next largest with that of
+    the groups that are left, and so on: the step-down maximum of Westfall and Young 1993. It is exact here, as the
+    distribution of targets given predictions is known.
 
     Parameters
     ----------

@@ -78,11 +78,11 @@ class OmnibusTest(CalibrationTest):
 
 
 class LikelihoodRatioTest(CalibrationTest):
-    """Exact test of a list of alternatives, with p-values far below 1 / (B + 1).
+    """Exact test against a list of alternatives, with p-values far below 1 / (B + 1).
 
     See ``ct.nulls.ImportanceSampling``.
 
-    For how small a tiny p-value is; it can miss faults that none of the alternatives resembles.
+    It says how small a tiny p-value is, and can miss faults that none of the alternatives resembles.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class DistributionFreeSKCETest(CalibrationTest):
 
     See ``ct.nulls.DistributionFreeBound``.
 
-    For where nothing may be assumed, not even that targets can be redrawn; it has little power.
+    Where nothing may be assumed, not even that targets can be redrawn; it has little power.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ class ClusterSKCETest(CalibrationTest):
     kernel
         Of predictions and targets; by default that of the family of the predictions.
     n_resamples
-        Draws of the signs; for C clusters the p-value is at least about 2 / 2**C, too.
+        Draws of the signs; with C clusters the p-value cannot be below about 2 / 2**C either.
 
     Examples
     --------
@@ -384,7 +384,7 @@ class ScoreCMETest(CalibrationTest):
 
 
 class ToleranceTest(CalibrationTest):
-    """Test that shows that the kernel calibration error is larger than what is tolerated.
+    """Test of the hypothesis that the kernel calibration error is at most a margin: to reject it shows a large error.
 
     See ``ct.nulls.ToleranceNull``.
 
@@ -409,7 +409,7 @@ class ToleranceTest(CalibrationTest):
 
 
 class EquivalenceTest(CalibrationTest):
-    """Test that shows that predictions are calibrated, up to a kernel calibration error.
+    """Test of the hypothesis that the kernel calibration error is at least a margin: to reject it shows a small error.
 
     See ``ct.nulls.EquivalenceNull``.
 
@@ -537,7 +537,7 @@ class PITTest(CalibrationTest):
 
     See ``ct.estimators.PIT``.
 
-    The usual question to forecasts of numbers: it looks at all outcomes together, and cannot see errors that cancel.
+    The usual check of forecasts of numbers. It looks at all outcomes together, and cannot see errors that cancel.
 
     Parameters
     ----------

@@ -27,9 +27,9 @@ def assert_calibrated(
     """Raise ``AssertionError`` where calibration is rejected and the error is not shown to be too small to matter.
 
     For test suites of models: the message has the verdict, what is wrong, how large it is, and the seed. Calibration is
-    tested by ``calibration_test``; an error is too small to matter if the interval for the mean absolute difference of
-    claimed and true probabilities, over tenths of similar predictions, ends below the margin, also for what is named as
-    wrong.
+    tested by ``calibration_test``. An error is too small to matter if its interval ends below the margin: that of the
+    mean absolute difference of claimed and true probabilities, over tenths of similar predictions, and that of what is
+    named as wrong.
 
     Parameters
     ----------
@@ -37,8 +37,9 @@ def assert_calibrated(
         As in ``calibration_test``. With a seed the assertion says the same in every run.
     margin
         Differences of probabilities up to this are too small to matter, between 0 and 1. Default: the margins of
-        ``calibration_test``: 0.02, for rare events a fifth of their mean probability, and 0.04 for outcomes above the
-        median of predicted numbers. Where predictions have no such difference every rejection raises.
+        ``calibration_test``: 0.02, for rare events a fifth of their mean probability, of predicted numbers 0.02 for
+        outcomes inside of intervals and 0.04 for those above the median. Where predictions have no such difference
+        every rejection raises.
     alpha
         Level of the test: the probability, at most, that calibrated predictions raise.
 

@@ -76,8 +76,9 @@ def noise_floor(
 ) -> NoiseFloor:
     """What an estimator gives for outcomes drawn from the predictions themselves.
 
-    Finite samples of calibrated predictions have estimated errors too, binned ones of a positive mean. An estimate says
-    something only beside these: mean, standard deviation and 95 % quantile over redraws of the outcomes.
+    Estimated errors of calibrated predictions are not 0 in finite samples, and binned ones are above 0 on average. So
+    an estimate says something only beside these: mean, standard deviation and 95 % quantile over redraws of the
+    outcomes.
 
     Parameters
     ----------

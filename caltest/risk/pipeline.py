@@ -43,7 +43,7 @@ def estimate_calibration_error(
     rng: Any = None,
     progress: bool = False,
 ) -> CalibrationErrorEstimate:
-    """Estimate a squared L2 calibration error with the estimator that has the least risk.
+    """Estimate a squared L2 calibration error with the estimator that has the least estimated risk.
 
     A random part of the data is held out. On the rest the risk of every error function h with every setting is
     cross-validated, and the function of least risk is selected. The estimate is the mean of h(x, x) over the data held

@@ -17,7 +17,7 @@ LARGE = 1e8
 class Beta(Univariate):
     """n beta distributions, with densities proportional to ``z**(a - 1) (1 - z)**(b - 1)`` on the unit interval.
 
-    The mean is ``a / (a + b)``; a and b are what a count of successes and of failures adds to.
+    The mean is ``a / (a + b)``; the larger ``a + b`` is, the narrower is the distribution.
 
     Expectations of kernels of targets come from 32 quantiles of each distribution; see ``Continuous``.
 
