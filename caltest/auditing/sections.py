@@ -163,8 +163,8 @@ def of_test(data: Data, result: CalibrationTestResult) -> Section:
     rows += [(one.name, f"{one.statistic:.3g}", format_pvalue(one.pvalue)) for one in result.components]
     said = "rejected" if result.pvalue <= LEVEL else "not rejected"
     answer = (
-        f"Calibration is {said} at the 5 % level ({p}). For all rows together this test alone decides; its size is "
-        "exact for every n."
+        f"Calibration is {said} at the 5 % level ({p}). For all rows together this test alone decides; its "
+        "p-value is exact for every n."
     )
     return Section(answer, facts, tuple(rows))
 
@@ -232,7 +232,7 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     rest = len(found.groups) - PANELS
     answer = (
         f"Calibration is rejected in {len(rejected) or 'none'} of {len(found.groups)} groups; p-values are adjusted "
-        "for all of them, so that the probability to reject any calibrated group is at most 5 %."
+        "for all of them, so that any calibrated group is rejected with a probability of at most 5 %."
     )
     answer += f" The {rest} groups with the largest p-values are not shown." if rest > 0 else ""
     answer += f" Groups of fewer than {FEWEST} rows are left out: {_first(small)}." if small else ""
@@ -271,7 +271,7 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
         raise ValueError("there are no features; give features=a table")
     found = find_slices(*data.pair, data.features, alpha=LEVEL, **data.settings)
     said = found.verdict()
-    answer = f"{said[0].upper()}{said[1:]}; {found.n_slices} slices were searched, the level is that of all together."
+    answer = f"{said[0].upper()}{said[1:]}; {found.n_slices} slices were searched; the level holds for all together."
     facts = {
         "Difference": "observed less claimed, in percentage points; all intervals hold together with 95 %",
         "Explains": "how many other slices are no longer rejected when predictions are corrected in this one and those "

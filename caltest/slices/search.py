@@ -49,8 +49,8 @@ def find_slices(
     """Find the slices of the data in which predictions are wrong: bins, categories, pairs of them, or all rows.
 
     The statistic is the largest of all slices and directions, and its distribution comes from the same redrawn outcomes
-    for all of them: however many slices are searched, the probability to report any slice in which the predictions are
-    right is at most ``alpha``. The data need not be split.
+    for all of them: however many slices are searched, the probability that any slice in which the predictions are right
+    is reported is at most ``alpha``. The data need not be split.
 
     Parameters
     ----------
