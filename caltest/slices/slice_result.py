@@ -1,6 +1,6 @@
 """What a search of slices found."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -186,7 +186,6 @@ class SliceSearchResult(Stored):
     def remarks(self) -> list[str]:
         units = {one.unit for one in self.rows}
         said = [f"differences with intervals that hold for all {self.n_slices} slices together"]
-        said += holding_0([(one.interval, one.pvalue) for one in self.rows], self.alpha)
         said += [words for unit, words in MEANINGS.items() if unit in units]
         return [*said, NO_INTERVAL] if units & {ABOVE, CENTRAL} else said
 
@@ -216,13 +215,6 @@ MEANINGS = {
 
 NO_INTERVAL = "means and sd of errors have no intervals, as none hold for errors of any law"
 """What is said of numbers."""
-
-
-def holding_0(errors: Iterable[tuple[ConfidenceInterval, float]], alpha: float) -> list[str]:
-    """What is said of intervals of errors that hold 0 beside p-values up to alpha."""
-    if all(interval.excludes(0.0) for interval, pvalue in errors if pvalue <= alpha):
-        return []
-    return ["intervals can hold 0 beside p-values that reject: they are for any true law, p-values for the one claimed"]
 
 
 def _cells(one: Slice) -> list[str]:

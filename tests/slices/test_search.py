@@ -269,7 +269,7 @@ def test_errors_of_ensembles_are_shown_in_predicted_standard_deviations():
     found = ct.find_slices(ct.Ensemble(members), outcomes, {"x": x}, n_resamples=99, rng=1)
     assert found.rows[0].direction == "errors larger than predicted"
     assert found.rows[0].size == pytest.approx(1.5, abs=0.1)
-    assert len(found.remarks()) == 4
+    assert len(found.remarks()) == 3
     assert "not made from outcomes or members" in unfolded(found)
 
 
@@ -279,17 +279,3 @@ def test_copies_are_noted():
     asked = "rows repeat the prediction and the outcome of another row"
     assert any(asked in note for note in ct.find_slices(p, y, {"x": x}, n_resamples=9, rng=1).notes)
     assert any(asked in note for note in ct.calibration_by_group(p, y, x, n_resamples=9, rng=1).notes)
-
-
-def test_rejected_slices_whose_interval_holds_0_are_explained():
-    rng = np.random.default_rng(2)
-    p, place, sex = rng.beta(2, 3, 1500), rng.integers(0, 4, 1500), rng.choice(["f", "m"], 1500)
-    y = (rng.random(1500) < np.clip(p + 0.08 * (place == 2), 0, 1)).astype(int)
-    columns = {"place": place.astype(str), "sex": sex, "p": p}
-    found = ct.find_slices(p, y, columns, n_resamples=199, rng=1)
-    assert found.rows[0].pvalue <= 0.05
-    assert not found.rows[0].interval.excludes(0.0)
-    assert "intervals can hold 0 beside p-values that reject" in unfolded(found)
-    clear = ct.find_slices(p, np.where(place == 2, 1, y), columns, n_resamples=199, rng=1)
-    assert clear.rows[0].interval.excludes(0.0)
-    assert "intervals can hold 0" not in unfolded(clear)

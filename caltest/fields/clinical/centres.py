@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, order_of, own_errstate
+from caltest._laws import law_of_count
 from caltest._results.report import at_level, decision, format_pvalue, listed, pvalue_phrase
 from caltest._results.tables import STANDS_OUT, Bar, Page, Table, named_row
 from caltest._results.values import ConfidenceInterval, Stored
@@ -15,8 +17,11 @@ from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import groups_of_any_size
 from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.estimators.classical.cox import cox_calibration
-from caltest.fields.clinical.event_count import EventCount
+from caltest.estimators.combined.measures import clopper_pearson
 from caltest.predictions.convert import as_sample
+
+TIED = 1e-9
+"""P-values that differ by less, relatively, are the same but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,7 @@ class GroupValidation:
     in_the_large, slope
         Calibration in the large, infinite without events or without others, and slope; None where they do not exist.
     pvalue, adjusted
-        Exact, of the number of events, as if there were no other groups, and adjusted for all of them; the interval of
-        O:E excludes 1 where the adjusted one is smaller than what its level leaves.
+        Exact, of the number of events, as if there were no other groups, and adjusted for all of them.
 
     Examples
     --------
@@ -83,7 +87,7 @@ class ValidationByGroup(Stored):
     event: str = ""
 
     picture = "forest"
-    citations = ("calster2019", "clopper1934")
+    citations = ("blaker2000", "calster2019", "hoeffding1956", "westfall1997")
 
     def __repr__(self) -> str:
         groups = f"{len(self.rows)} group{'' if len(self.rows) == 1 else 's'}"
@@ -143,8 +147,7 @@ class ValidationByGroup(Stored):
     def remarks(self) -> list[str]:
         return [
             f"intervals, in brackets, and ranges hold for all {len(self.rows)} groups together",
-            "p-values are exact, of the number of events, and so are intervals of O:E and in the large; adjusted for "
-            "all groups (Bonferroni)",
+            "p-values are exact, of the number of events; adjusted for all groups (Westfall and Wolfinger)",
         ]
 
     def summary(self, alpha: float = 0.05) -> Page:
@@ -191,21 +194,20 @@ def validate_by_group(
     Notes
     -----
     O:E and calibration in the large, the a that solves ``sum y = sum expit(a + logit p)``, are functions of the number
-    of events, whose law is Poisson-binomial if the group is calibrated. Ranges, p-values (twice the smaller tail) and
-    intervals are from it, exact for any number of events, without random numbers. Intervals have the a that the same
-    test does not reject if true log-odds are a more than those predicted, and the O:E ratios that they give. All are
-    adjusted for the number of groups by Bonferroni, so that the interval of O:E excludes 1 where the group is rejected,
-    and only there.
+    of events, whose law is Poisson-binomial if the group is calibrated. Ranges and p-values are from it, exact for any
+    number of events, without random numbers: a p-value is the probability of all numbers whose smaller tail is as
+    small. Groups are adjusted for by Holm's method with what p-values can be: the i-th smallest becomes
+    ``sum_j P(p-value of group j <= p_i)`` over groups whose p-values are not smaller, which holds whatever their
+    dependence. Centres too small to be rejected cost nothing.
 
-    Where log-odds are wrong in another way, the number of events varies more or less than with shifted ones: of 200
-    risks Beta(1, 4), 95 % intervals of O:E hold in 95.6 % if they are calibrated, 94.1 % if true log-odds have the
-    slope 0.5, 93.3 % if all risks are equal; of risks Beta(0.3, 0.7), of which most are near 0 or 1, in 96.4, 92.0 and
-    86.8 %. Risks of 0 and 1 stay; where they leave no room for what happened the p-value is 0, and the interval of O:E
-    is that of Clopper and Pearson. Slopes have normal limits; they do not exist where risks are equal, or separate
-    events from others. What else may be wrong in a group is what ``calibration_by_group`` tests. Time O(n log(n)**2)
-    for n cases in a group.
+    The interval of O:E is that of Clopper and Pearson for the mean true risk, that of calibration in the large has the
+    a that give its ends: both hold for any number of events, the second if true log-odds are a more than those
+    predicted. Slopes have normal limits; they do not exist where risks are equal, or separate events from others.
+    Levels are divided by the number of groups (Bonferroni). What else may be wrong in a group is what
+    ``calibration_by_group`` tests. Time O(n**2) for n cases in a group.
 
-    Sources: Van Calster et al. 2019; Clopper and Pearson 1934 for intervals by tails of counts.
+    Sources: Van Calster et al. 2019; Blaker 2000 for p-values; Hoeffding 1956 for intervals of independent events;
+    Westfall and Wolfinger 1997 for several discrete p-values.
 
     Examples
     --------
@@ -226,31 +228,79 @@ def validate_by_group(
         if not p[rows].any():
             got = "without a case" if rows.size == 0 else "in which all risks are 0, so that there is no O:E ratio"
             raise ValueError(f"groups: got {name!r} {got}; leave it out, or merge it with another")
-    found, without, number = [], [], len(members)
-    impossible: list[str] = []
-    for name, cases in zip(members.names, members.rows, strict=True):
-        count = EventCount.of(p[cases], y[cases], level, number)
-        slope, reason = _slope(p[cases], y[cases], 1.0 - (1.0 - level) / number, level)
-        found.append(
-            GroupValidation(
-                name=name,
-                n=cases.size,
-                events=int(y[cases].sum()),
-                expected=float(p[cases].sum()),
-                ratio=count.ratio,
-                usual=count.usual,
-                in_the_large=count.in_the_large,
-                slope=slope,
-                pvalue=count.pvalue,
-                adjusted=min(1.0, number * count.pvalue),
-            )
-        )
+    laws = [law_of_count(p[rows]) for rows in members.rows]
+    possible = [_two_sided(law) for law in laws]
+    pvalues = np.array([one[int(y[rows].sum())] for one, rows in zip(possible, members.rows, strict=True)])
+    adjusted = _step_down(pvalues, possible, laws)
+    found, without = [], []
+    for g, (name, cases) in enumerate(zip(members.names, members.rows, strict=True)):
+        row, reason = _row(name, p[cases], y[cases], laws[g], level, len(members))
+        found.append(replace(row, pvalue=float(pvalues[g]), adjusted=float(adjusted[g])))
         without += [f"{name}: {reason}"] if reason else []
-        impossible += [f"{name}: {count.note}"] if count.note else []
     notes = (f"no slope in {len(without)} of {len(members)} groups; {without[0]}",) if without else ()
     event = name_of_event(sample.predictions)
-    notes = (*sample.notes, *impossible, *notes)
-    return ValidationByGroup(tuple(found), y.size, int(y.sum()), level, notes, event)
+    return ValidationByGroup(tuple(found), y.size, int(y.sum()), level, (*sample.notes, *notes), event)
+
+
+def _row(name: str, p: FloatArray, y: Array, law: FloatArray, level: float, number: int) -> tuple[GroupValidation, str]:
+    """Measures of one of some groups, and why there is no slope, if there is none."""
+    each, events, expected = 1.0 - (1.0 - level) / number, int(y.sum()), float(p.sum())
+    ends = clopper_pearson(events, y.size, each)
+    low, high = (end * y.size / expected for end in ends)
+    method = f"Clopper and Pearson, {number} group{'' if number == 1 else 's'} together"
+    ratio, in_the_large = ConfidenceInterval(low, high, level, method, events / expected), None
+    if ((p > 0.0) & (p < 1.0)).any():
+        low, high, value = (_shift(p, mean) for mean in (*ends, events / y.size))
+        in_the_large = ConfidenceInterval(low, high, level, method, value)
+    slope, reason = _slope(p, y, each, level)
+    usual = _usual(law, 1.0 - each, expected)
+    return GroupValidation(name, y.size, events, expected, ratio, usual, in_the_large, slope, 1.0, 1.0), reason
+
+
+def _two_sided(law: FloatArray) -> FloatArray:
+    """P-value of each number of events of a law (n + 1,): how probable those with as small a tail are."""
+    tails = np.minimum(np.cumsum(law), np.cumsum(law[::-1])[::-1])
+    return _share_up_to(tails, tails, law)
+
+
+def _share_up_to(limits: FloatArray, values: FloatArray, law: FloatArray) -> FloatArray:
+    """Probability that a value is at most each of some limits."""
+    order = np.argsort(values)
+    sums = np.append(0.0, np.cumsum(law[order]))
+    return np.asarray(np.minimum(1.0, sums[np.searchsorted(values[order], limits * (1.0 + TIED), side="right")]))
+
+
+def _step_down(pvalues: FloatArray, possible: Sequence[FloatArray], laws: Sequence[FloatArray]) -> FloatArray:
+    """Adjusted p-values (G,): probabilities, summed over groups that are left, of p-values that are as small."""
+    order = np.argsort(pvalues, kind="stable")
+    as_small = np.array([_share_up_to(pvalues[order], possible[j], laws[j]) for j in order])
+    left = np.cumsum(as_small[::-1], axis=0)[::-1].diagonal()
+    adjusted = np.empty(pvalues.size)
+    adjusted[order] = np.minimum(np.maximum.accumulate(left), 1.0)
+    return adjusted
+
+
+def _usual(law: FloatArray, failing: float, expected: float) -> tuple[float, float]:
+    """Ends of the O:E ratio of a calibrated group, each of which it is beyond with half of the probability at most."""
+    low = int(np.argmax(np.cumsum(law) > failing / 2.0))
+    high = law.size - 1 - int(np.argmax(np.cumsum(law[::-1]) > failing / 2.0))
+    return low / expected, high / expected
+
+
+def _shift(risks: FloatArray, mean: float) -> float:
+    """What is added to the log-odds of risks so that their mean is a number; risks of 0 and 1 stay."""
+    inner = risks[(risks > 0.0) & (risks < 1.0)]
+    wanted = mean * risks.size - np.count_nonzero(risks >= 1.0)
+    if wanted <= 0.0 or wanted >= inner.size:
+        return -np.inf if wanted <= 0.0 else np.inf
+    x = scipy.special.logit(inner)
+    centre = float(scipy.special.logit(wanted / inner.size))
+
+    def excess(a: float) -> float:
+        return float(scipy.special.expit(a + x).sum()) - wanted
+
+    # With all log-odds at the smallest or at the largest one, the mean is too large or too small.
+    return float(scipy.optimize.brentq(excess, centre - x.max() - 1e-6, centre - x.min() + 1e-6, xtol=1e-10))
 
 
 def _slope(risks: FloatArray, outcomes: Array, each: float, level: float) -> tuple[ConfidenceInterval | None, str]:

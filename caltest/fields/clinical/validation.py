@@ -11,6 +11,7 @@ from caltest._basics.jobs import Stream, streams
 from caltest._basics.numerics import (
     Array,
     ArrayLike,
+    BoolArray,
     FloatArray,
     band_of_redraws,
     own_errstate,
@@ -22,8 +23,8 @@ from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, one_of, switch, whole_number
 from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.estimators.classical.cox import cox_calibration
+from caltest.estimators.combined.measures import clopper_pearson
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, logistic_fits
-from caltest.fields.clinical.event_count import EventCount
 from caltest.fields.clinical.validation_result import CalibrationCurve, ClinicalMeasure, ClinicalValidation
 from caltest.named_tests import OmnibusTest
 from caltest.predictions import Bernoulli
@@ -83,8 +84,7 @@ GRID = 60
 
 NAMES = ("O:E ratio", "calibration in the large", "calibration slope", "c-statistic", "ICI", "E50", "E90", "Emax")
 IDEAL = (1.0, 0.0, 1.0, None, 0.0, 0.0, 0.0, 0.0)
-REDRAWN, FIRST_ERROR = NAMES.index("calibration slope"), NAMES.index("ICI")
-"""The first measure that is compared with redraws, as others have a known law, and the first error of a curve."""
+FIRST_ERROR = NAMES.index("ICI")
 
 FEWEST, RARELY = 9, 0.99
 """Redraws in which a measure exists that one is compared with, and below which share of them a note says so."""
@@ -96,7 +96,7 @@ FEWEST_EVENTS = 5
 """Events, and cases without, seen and expected, from which on errors of curves have intervals."""
 
 Statistics = Callable[[Array], tuple[FloatArray, FloatArray]]
-"""Of outcomes (B, n): numbers (B, 6), or the last four of them, and curves (B, m)."""
+"""Of outcomes (B, n): numbers (B, 8), or the last four of them, and curves (B, m)."""
 
 
 @own_errstate
@@ -145,18 +145,16 @@ def validate(
     ``sum y = sum expit(a + logit p)``; the slope b is that of ``logit P(Y = 1) = a + b logit p``. With the curve c, the
     ICI is the mean of ``|c(p) - p|``, E50 and E90 are quantiles and Emax is the largest.
 
-    O:E and calibration in the large are functions of the number of events, whose law is Poisson-binomial if the model
-    is calibrated: their p-value, ranges and intervals are from that law, as in ``validate_by_group``, so that both
-    intervals exclude what is ideal where the p-value rejects. Other p-values come from the same redraws. All are exact,
-    each on its own, two-sided for the first four (twice the smaller tail). Data without events, or with nothing else,
-    are data like others: the curve is 0 or 1 for all risks between, but calibration in the large, slope and c do not
-    exist there, and the p-values of the last two are exact given that they do. Errors of curves are never 0: compare
-    them with the range of calibrated models. Interval of the slope: normal limit; of c: DeLong's on the logit scale, or
-    Newcombe's score interval (method 5) for fewer than 10 events or cases without; of errors of the curve: those of all
-    curves within a band that a bootstrap from the curve gives, from 0 on where the error is not rejected, which is
-    conservative, but for Emax, if at least 5 events and 5 cases without happened and were expected. These can hold what
-    is ideal where the exact p-value rejects, and the slope the reverse: a line says so. Outcomes are independent given
-    the risks, which were not fitted to them. Risks of 0 and 1 are left out of regressions. Time O(n B).
+    All p-values come from the same redraws and are exact, each on its own, two-sided for the first four (twice the
+    smaller tail). Data without events, or with nothing else, are data like others: the curve is 0 or 1 for all risks
+    between, but calibration in the large, slope and c do not exist there, and their p-values are exact given that they
+    do. Errors of curves are never 0: compare them with the range of calibrated models. Interval of O:E: that of Clopper
+    and Pearson for the mean of independent events, whose coverage is at least nominal; of intercept and slope: normal
+    limit; of c: DeLong's on the logit scale, or Newcombe's score interval (method 5) for fewer than 10 events or cases
+    without; of errors of the curve: those of all curves within a band that a bootstrap from the curve gives, from 0 on
+    where the error is not rejected, which is conservative, but for Emax, if at least 5 events and 5 cases without
+    happened and were expected. Outcomes are independent given the risks, which were not fitted to them. Risks of 0 and
+    1 are left out of regressions. Time O(n B).
 
     Sources: Van Calster et al. 2019; Austin and Steyerberg 2019; Miller, Hui and Tierney 1991; Cleveland 1979; Newcombe
     2006.
@@ -187,19 +185,19 @@ def validate(
         null, lines = redrawn(Bernoulli(p), statistics, number, np.random.default_rng(seed))
         wrong = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0])
         _, others = redrawn(wrong, errors, number, np.random.default_rng(seed).spawn(1)[0])
-    counted = EventCount.of(p, y, level) if p.any() else None
-    intervals, notes = _intervals(p, y, float(observed[1]), level)
+    intervals, notes = _intervals(p, y, observed, level)
     reason = too_few(p, y)
     if reason:
         notes += (f"no intervals of ICI, E50, E90 and Emax: {reason}",)
     else:
         intervals |= _intervals_of_errors(p, grid, line, others, level)
-    rows = _of_count(counted) + tuple(
-        _measure(NAMES[i], float(value), draws[np.isfinite(draws)], intervals.get(NAMES[i]), level)
-        for i, (value, draws) in enumerate(zip(observed, null.T, strict=True), start=REDRAWN)
-        if np.isfinite(value) and np.isfinite(draws).sum() >= FEWEST
+    exists = np.isfinite(null)
+    rows = tuple(
+        _measure(i, float(observed[i]), null[exists[:, i], i], intervals.get(NAMES[i]), level)
+        for i in range(len(NAMES))
+        if np.isfinite(observed[i]) and exists[:, i].sum() >= FEWEST
     )
-    notes += (*_notes_of_existence(p, y, counted, int(np.isfinite(null[:, 0]).sum())), *_notes_of_rounding(p))
+    notes += (*_notes_of_existence(p, y, exists), *_notes_of_rounding(p))
     return ClinicalValidation(
         rows=rows,
         curve=_banded(grid, line, lines, level, curve),
@@ -244,12 +242,16 @@ def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
 
     def function(outcomes: Array) -> tuple[FloatArray, FloatArray]:
         y = np.asarray(outcomes, dtype=np.float64)
-        inner, found = y[:, kept], np.full((len(y), FIRST_ERROR - REDRAWN), np.nan)
+        inner, found = y[:, kept], np.full((len(y), FIRST_ERROR), np.nan)
+        if p.any():
+            found[:, 0] = y.sum(axis=1) / p.sum()
+        if x.size:
+            found[:, 1] = logistic_fits(design[:, :1], inner, np.zeros(1), x)[:, 0]
         if has_slope:
-            found[:, 0] = logistic_fits(design, inner, np.array([0.0, 1.0]), nothing)[:, 1]
-            found[:, 1] = concordance(y, middle_ranks)
-        found[(inner == inner[:, :1]).all(axis=1), 0] = np.nan
-        found[(y == y[:, :1]).all(axis=1), 1] = np.nan
+            found[:, 2] = logistic_fits(design, inner, np.array([0.0, 1.0]), nothing)[:, 1]
+            found[:, 3] = concordance(y, middle_ranks)
+        found[(inner == inner[:, :1]).all(axis=1), 1:3] = np.nan
+        found[(y == y[:, :1]).all(axis=1), 3] = np.nan
         others, line = errors(y)
         return np.column_stack([found, others]), line
 
@@ -267,58 +269,50 @@ def _errors_of(p: FloatArray, curve: CurveOf) -> Statistics:
 
 
 def _intervals(
-    p: FloatArray, y: Array, c: float, level: float
+    p: FloatArray, y: Array, observed: FloatArray, level: float
 ) -> tuple[dict[str, ConfidenceInterval], tuple[str, ...]]:
-    """Those of the slope and the c-statistic, where they exist, and why they do not."""
-    found, kept = {}, (p > 0.0) & (p < 1.0)
+    """Those that exist, and why others do not."""
+    z = float(scipy.special.ndtri((1.0 + level) / 2.0))
+    found = {}
+    if np.isfinite(observed[0]):
+        low, high = (end / float(p.mean()) for end in clopper_pearson(int(y.sum()), y.size, level))
+        found[NAMES[0]] = ConfidenceInterval(low, high, level, "Clopper and Pearson")
+    kept = (p > 0.0) & (p < 1.0)
+    if np.isfinite(observed[1]):
+        a, x = float(observed[1]), scipy.special.logit(p[kept])
+        risks = 1.0 / (1.0 + np.exp(-(a + x)))
+        error = float(1.0 / np.sqrt(risks @ (1.0 - risks)))
+        found[NAMES[1]] = ConfidenceInterval(a - z * error, a + z * error, level, "normal limit")
     notes: tuple[str, ...] = ()
     if kept.any() and y[kept].min() < y[kept].max():
         try:
-            found["calibration slope"] = cox_calibration(p, y, confidence_level=level).slope_interval
+            found[NAMES[2]] = cox_calibration(p, y, confidence_level=level).slope_interval
         except ValueError as reason:
             notes = (f"no interval of the slope: {reason}",)
-    if np.isfinite(c):
-        found["c-statistic"] = interval_of_concordance(p, y, c, level)
+    if np.isfinite(observed[3]):
+        found[NAMES[3]] = interval_of_concordance(p, y, float(observed[3]), level)
     return found, notes
 
 
-def _of_count(counted: EventCount | None) -> tuple[ClinicalMeasure, ...]:
-    """O:E ratio and calibration in the large, which are functions of the number of events, where they exist."""
-    if counted is None:
-        return ()
-    measures = [(counted.ratio, 1.0, counted.usual), (counted.in_the_large, 0.0, counted.usual_shift)]
-    return tuple(
-        ClinicalMeasure(name, one.estimate, one, ideal, usual, counted.pvalue)
-        for name, (one, ideal, usual) in zip(NAMES, measures, strict=False)
-        if one is not None and one.estimate is not None and np.isfinite(one.estimate)
-    )
-
-
-def _notes_of_existence(p: FloatArray, y: Array, counted: EventCount | None, redraws: int) -> tuple[str, ...]:
+def _notes_of_existence(p: FloatArray, y: Array, exists: BoolArray) -> tuple[str, ...]:
     """Which measures need events and cases without, and how often calibrated data have both."""
     kept = (p > 0.0) & (p < 1.0)
-    if counted is None:
+    if not p.any():
         return ("there is no O:E ratio, as all risks are 0",)
-    notes = (counted.note,) if counted.note else ()
     if not kept.any():
-        return notes
+        return ()
     where = "" if kept.all() else " of risks between 0 and 1"
     all_three = kept.all() or y.min() == y.max()
     names = "calibration in the large, slope and c" if all_three else "calibration in the large and slope"
     if y[kept].min() == y[kept].max():
-        return (*notes, f"{names} do not exist for {'events alone' if y[kept][0] else 'no events'}{where}")
-    if 1.0 - counted.rest >= RARELY:
-        return notes
-    others = "slope and c" if all_three else "the slope"
-    given = (
-        f"p-values of {others} are exact given that they do"
-        if redraws >= FEWEST
-        else f"there are no p-values of {others}"
-    )
+        return (f"{names} do not exist for {'events alone' if y[kept][0] else 'no events'}{where}",)
+    share = float(exists[:, 1].mean())
+    if share >= RARELY:
+        return ()
+    given = "have no p-value" if exists[:, 1].sum() < FEWEST else "have p-values that are exact given that they exist"
     return (
-        *notes,
-        f"{100 * counted.rest:.2g} % of calibrated data sets with these risks have no event{where}, or nothing else, "
-        f"and there {names} do not exist: {given.format(others)}",
+        f"{100 * (1 - share):.2g} % of calibrated data sets with these risks have no event{where}, or nothing else, "
+        f"and there {names} do not exist: they {given}",
     )
 
 
@@ -381,11 +375,10 @@ def _sizes(errors: FloatArray) -> FloatArray:
 
 
 def _measure(
-    name: str, value: float, null: FloatArray, interval: ConfidenceInterval | None, level: float
+    i: int, value: float, null: FloatArray, interval: ConfidenceInterval | None, level: float
 ) -> ClinicalMeasure:
     """With what calibrated models give, and the p-value: one plus the redraws that are as extreme, over all."""
     above, below = resampling_pvalue(value, null), resampling_pvalue(-value, -null)
-    i = NAMES.index(name)
     if i >= FIRST_ERROR:
         low, high, pvalue = 0.0, float(np.quantile(null, level, method="higher")), above
         if interval is not None:
@@ -396,7 +389,7 @@ def _measure(
         tail = (1.0 - level) / 2.0
         low = float(np.quantile(null, tail, method="lower"))
         high, pvalue = float(np.quantile(null, 1.0 - tail, method="higher")), min(1.0, 2.0 * min(above, below))
-    return ClinicalMeasure(name, value, interval, IDEAL[i], (low, high), pvalue)
+    return ClinicalMeasure(NAMES[i], value, interval, IDEAL[i], (low, high), pvalue)
 
 
 def _banded(grid: FloatArray, line: FloatArray, lines: FloatArray, level: float, name: str) -> CalibrationCurve:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent
-from caltest._results.report import decision, format_pvalue, is_smallest, listed, pvalue_phrase, with_interval
+from caltest._results.report import decision, format_pvalue, is_smallest, pvalue_phrase, with_interval
 from caltest._results.tables import Bar, Page, Table, named_row
 from caltest._results.values import ConfidenceInterval, Stored
 
@@ -110,7 +110,6 @@ class ClinicalValidation(Stored):
         "austin2019",
         "calster2019",
         "cleveland1979",
-        "clopper1934",
         "cox1958",
         "delong1988",
         "dwass1957",
@@ -170,17 +169,7 @@ class ClinicalValidation(Stored):
         return rows
 
     def remarks(self) -> list[str]:
-        rejecting = 1.0 - self.confidence_level
-        apart = [
-            one.name
-            for one in self.rows
-            if one.interval is not None and one.ideal is not None
-            if one.interval.excludes(one.ideal) is not (one.pvalue <= rejecting)
-        ]
-        exact = "p-values are exact, each for its measure alone; the verdict is that of the default test"
-        if not apart:
-            return [exact]
-        return [exact, f"{listed(apart)}: interval and p-value disagree, of which only the p-value is exact"]
+        return ["p-values are exact, each for its measure alone; the verdict is that of the default test"]
 
     def summary(self, alpha: float = 0.05) -> Page:
         smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.default_test.n_resamples) else ""
