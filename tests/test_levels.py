@@ -13,6 +13,7 @@ from caltest.fields import bayesian, clinical, weather
 RNG = np.random.default_rng(4)
 P = RNG.uniform(0.1, 0.9, 60)
 Y = (RNG.random(60) < P).astype(int)
+DRAWS = np.random.default_rng(1).permutation(9).astype(float)
 FEW = {"n_resamples": 29, "rng": 1}
 PVALUES = {"pvalue", "adjusted", "pvalue_holm", "pvalue_before", "pvalue_after", "ranks_pvalue"}
 
@@ -53,7 +54,9 @@ RESULTS = {
     "centres": lambda p, y: clinical.validate_by_group(p**3, y, np.arange(60) % 2),
     "decisions": lambda p, y: clinical.decision_curve(p, y, [0.3, 0.5], **FEW),
     "weather": lambda p, y: weather.rank_histogram(np.outer(p, np.arange(5.0)), y + 0.5, **FEW),
-    "simulations": lambda p, y: bayesian.simulation_based_calibration(np.outer(p, np.arange(9.0)), y + 0.5, **FEW),
+    "simulations": lambda p, y: bayesian.simulation_based_calibration(
+        np.outer(p, DRAWS), y + 0.5, **FEW
+    ),
 }
 OTHERWISE = {key: {"bars"} for key in ("default test", "cox", "clinical", "weather")}
 """What says nothing about the level."""

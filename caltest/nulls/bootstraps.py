@@ -285,7 +285,7 @@ class ClusterBootstrap(ResamplingNull[Any]):
                 draws = self._draws_together(estimator, sample, rng.spawn(1)[0])
                 found = max(found, ranked(found.estimate, found.statistic, draws), key=lambda one: one.pvalue)
             found = replace(found, **told(sample, found.pvalue, clusters=estimator.clusters))
-        return replace(found, notes=notes).excluding(sample.exclusion)
+        return replace(found, notes=notes)
 
     def _of_omnibus(self, estimator: Omnibus, sample: Sample, rng: np.random.Generator, are_rare: bool) -> Outcome:
         """The largest p-value of signs, of redraws, and where outcomes are rare of redraws that come together."""
@@ -296,7 +296,9 @@ class ClusterBootstrap(ResamplingNull[Any]):
             return ranked(estimate, float(statistics[0]), statistics[1:])
 
         found, values = max(((outcome(values), values) for values in some), key=lambda pair: pair[0].pvalue)
-        return found if are_pvalues_enough() else replace(found, **estimator.told(sample, values, found.pvalue))
+        if not are_pvalues_enough():
+            found = replace(found, **estimator.told(sample, values, found.pvalue))
+        return found.excluding(sample.exclusion)
 
     def _draws_together(self, estimator: ClusterSKCE, sample: Sample, rng: np.random.Generator) -> FloatArray:
         """Estimates (B,) for redraws in which all outcomes of a cluster are functions of one uniform number."""

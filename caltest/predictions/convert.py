@@ -269,7 +269,9 @@ def as_sample(
         converted = as_predictions(predictions, classes, copy=copy)
         checked = converted.check_targets(outcomes, names[1])
     except ValueError:
-        not_a_pair(outcomes, len(predictions.values if isinstance(predictions, Table) else predictions), names[1])
+        values = predictions.values if isinstance(predictions, Table) else predictions
+        if np.ndim(values):
+            not_a_pair(outcomes, len(values), names[1])
         if classes is None and isinstance(predictions, Table):
             not_numbers(predictions.values, outcomes, names[1])
         raise

@@ -9,7 +9,7 @@ import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.standard_scores import own_units, scores_of
+from caltest.predictions.standard_scores import in_units, own_units, scores_of
 
 CLIPPED = 6.0
 """Scores of targets are at most this large in rows, so that a few redraws know their spread."""
@@ -96,7 +96,7 @@ class Scores:
         if self._units is None:
             return self.residuals
         mean, deviation = self._units
-        return np.asarray((self.targets[0].reshape(-1) - mean) / deviation)
+        return in_units(self.targets[0].reshape(-1) - mean, deviation)
 
     def with_errors(self, errors: FloatArray) -> "FloatArray | Scores":
         """What is seen of first targets with other errors: residuals, or scores where targets are known for them."""
