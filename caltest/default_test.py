@@ -82,7 +82,7 @@ def calibration_test(
     clusters
         Labels of patients, sites, days, within which outcomes may depend on each other in any way, (n,); or two labels
         of each row. The p-value is then that of random signs of clusters (``ClusterBootstrap``), for many clusters and
-        not exact, and intervals are those of dependent outcomes. For two labels, fewer than 30 clusters, more than 32
+        not exact, and intervals are those of dependent outcomes. For two labels, fewer than 50 clusters, more than 32
         classes, or with a ``kernel`` the test is ``ClusterSKCETest``. Weights and features cannot be given beside it.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).

@@ -133,7 +133,7 @@ class TestClusters:
 
     P = np.random.default_rng(3).uniform(0.1, 0.9, 120)
     Y = (np.random.default_rng(4).random(120) < P).astype(int)
-    PATIENT, DAY = np.arange(120) // 3, np.arange(120) % 10
+    PATIENT, DAY = np.arange(120) // 2, np.arange(120) % 10
 
     @pytest.mark.parametrize("clusters", [PATIENT, (PATIENT, DAY)], ids=["one", "two"])
     def test_it_is_the_test_of_clusters(self, clusters):

@@ -54,9 +54,7 @@ RESULTS = {
     "centres": lambda p, y: clinical.validate_by_group(p**3, y, np.arange(60) % 2),
     "decisions": lambda p, y: clinical.decision_curve(p, y, [0.3, 0.5], **FEW),
     "weather": lambda p, y: weather.rank_histogram(np.outer(p, np.arange(5.0)), y + 0.5, **FEW),
-    "simulations": lambda p, y: bayesian.simulation_based_calibration(
-        np.outer(p, DRAWS), y + 0.5, **FEW
-    ),
+    "simulations": lambda p, y: bayesian.simulation_based_calibration(np.outer(p, DRAWS), y + 0.5, **FEW),
 }
 OTHERWISE = {key: {"bars"} for key in ("default test", "cox", "clinical", "weather")}
 """What says nothing about the level."""

@@ -164,8 +164,8 @@ def _count(generator: np.random.Generator, counts: FloatArray) -> None:
 LEAST, FEW = 5, 10
 """Clusters that a test needs, and from which on it rejects 4 to 6 % of calibrated models at the 5 % level."""
 
-MANY = 30
-"""Clusters from which on signs tell how far the largest of many numbers goes: of 20 they reject up to 11 %."""
+MANY = 50
+"""Clusters from which on signs tell how far the largest of many numbers goes; with 30 they reject too often."""
 
 RARE = 0.2
 """Share of clusters with an improbable outcome below which, if they are fewer than 10, outcomes are rare."""
@@ -198,7 +198,7 @@ class ClusterBootstrap(ResamplingNull[Any]):
     Raises
     ------
     ValueError
-        In a test of fewer than 5 clusters, of either label where there are two, and of fewer than 30 for ``Omnibus``.
+        In a test of fewer than 5 clusters, of either label where there are two, and of fewer than 50 for ``Omnibus``.
 
     Notes
     -----

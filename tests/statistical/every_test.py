@@ -60,8 +60,8 @@ def triples(p):
 
 
 def omnibus_of_triples(p, rng):
-    """For 30 clusters or more."""
-    if len(p) < 90:
+    """For 50 clusters or more."""
+    if len(p) < 150:
         raise TypeError
     return ct.OmnibusTest(n_resamples=FEW, clusters=triples(p))
 
@@ -123,7 +123,7 @@ TESTS = {
     "AsymptoticCMETest": Row(
         lambda p, rng: ct.AsymptoticCMETest(locations(p, rng)), "asymptotic: Hotelling's T²", "n J k + n J²"
     ),
-    "OmnibusTest(clusters=...)": Row(omnibus_of_triples, BOOTSTRAP, PAIRS, "clusters"),
+    "OmnibusTest(clusters=...)": Row(omnibus_of_triples, BOOTSTRAP, "n² k + n k B", "clusters"),
     "ClusterSKCETest": Row(
         lambda p, rng: ct.ClusterSKCETest(triples(p), p.default_kernel(), FEW), BOOTSTRAP, PAIRS, "clusters"
     ),

@@ -90,7 +90,7 @@ FAMILIES = {
 @pytest.mark.parametrize("family", FAMILIES)
 def test_families_whose_clusters_are_wrong(family):
     predictions, targets = FAMILIES[family](np.random.default_rng(6), 120)
-    result = ct.calibration_test(predictions, targets, clusters=np.arange(120) // 3, n_resamples=99, rng=1)
+    result = ct.calibration_test(predictions, targets, clusters=np.arange(120) // 2, n_resamples=99, rng=1)
     assert result.test == "OmnibusTest"
     assert result.pvalue == 0.01
     assert result.components
@@ -100,10 +100,10 @@ def test_families_whose_clusters_are_wrong(family):
 def test_tests_of_the_kernel_alone():
     """For two labels of each row, a kernel, and many classes."""
     rng = np.random.default_rng(7)
-    p, y = rng.random(60), rng.integers(2, size=60)
-    patient, day = np.arange(60) // 2, np.arange(60) % 12
+    p, y = rng.random(120), rng.integers(2, size=120)
+    patient, day = np.arange(120) // 2, np.arange(120) % 12
     kernel = as_predictions(p).default_kernel()
-    many = rng.dirichlet(np.ones(33), 60), rng.integers(33, size=60)
+    many = rng.dirichlet(np.ones(33), 120), rng.integers(33, size=120)
     calls = [((p, y), {"clusters": (patient, day)}), ((p, y), {"clusters": patient, "kernel": kernel})]
     for data, settings in [*calls, (many, {"clusters": patient})]:
         assert ct.calibration_test(*data, n_resamples=19, rng=1, **settings).test == "ClusterSKCETest"
@@ -115,32 +115,32 @@ def test_tests_of_the_kernel_alone():
         ct.OmnibusTest(weights=1.0 + p, clusters=patient)
     with pytest.raises(TypeError, match="wanted an estimator of independent outcomes"):
         ct.MonteCarloTest(ct.estimators.Omnibus(clusters=patient))
-    with pytest.raises(ValueError, match="clusters: got 29, wanted at least 30 for Omnibus"):
-        ct.OmnibusTest(clusters=np.arange(60) % 29)(p, y)
-    assert ct.calibration_test(p, y, clusters=np.arange(60) % 29, n_resamples=19, rng=1).test == "ClusterSKCETest"
+    with pytest.raises(ValueError, match="clusters: got 49, wanted at least 50 for Omnibus"):
+        ct.OmnibusTest(clusters=np.arange(120) % 49)(p, y)
+    assert ct.calibration_test(p, y, clusters=np.arange(120) % 49, n_resamples=19, rng=1).test == "ClusterSKCETest"
 
 
 def test_clusters_follow_the_index():
     rng = np.random.default_rng(8)
-    p, y, clusters = rng.random(60), rng.integers(2, size=60), pd.Series(np.arange(60) // 2)
+    p, y, clusters = rng.random(120), rng.integers(2, size=120), pd.Series(np.arange(120) // 2)
     expected = ct.calibration_test(p, y, clusters=clusters, n_resamples=99, rng=1).pvalue
     shuffled = clusters.sample(frac=1.0, random_state=1)
     test = ct.OmnibusTest(n_resamples=99, clusters=shuffled)
     with pytest.warns(UserWarning, match="clusters and targets were matched by their index"):
         assert test(pd.Series(p), pd.Series(y), rng=1).pvalue == expected
-    assert test != ct.OmnibusTest(n_resamples=99, clusters=np.arange(60) // 4)
+    assert test != ct.OmnibusTest(n_resamples=99, clusters=np.arange(120) % 60)
 
 
 def test_excluded_outcomes_make_the_p_value_0():
     """And the other rows have one of their own, with their clusters."""
     rng = np.random.default_rng(9)
-    p = rng.uniform(0.2, 0.8, 93)
-    y = (rng.random(93) < p).astype(int)
+    p = rng.uniform(0.2, 0.8, 120)
+    y = (rng.random(120) < p).astype(int)
     p[4], y[4] = 0.0, 1
-    clusters = np.arange(93) // 3
+    clusters = np.arange(120) // 2
     result = ct.calibration_test(p, y, clusters=clusters, n_resamples=99, rng=1)
     assert result.pvalue == 0.0
-    rest = np.arange(93) != 4
+    rest = np.arange(120) != 4
     alone = ct.calibration_test(p[rest], y[rest], clusters=clusters[rest], n_resamples=99, rng=1)
     assert result.pvalue_otherwise == pytest.approx(alone.pvalue, abs=0.1)
     assert result.pvalue_otherwise < 1.0
