@@ -270,7 +270,7 @@ def as_sample(
         checked = converted.check_targets(outcomes, names[1])
     except ValueError:
         values = predictions.values if isinstance(predictions, Table) else predictions
-        if np.ndim(values):
+        if getattr(values, "ndim", 1) > 0:
             not_a_pair(outcomes, len(values), names[1])
         if classes is None and isinstance(predictions, Table):
             not_numbers(predictions.values, outcomes, names[1])
