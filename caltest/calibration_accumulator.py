@@ -7,7 +7,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, IntArray, OwnErrstate, seed_from, seed_of
+from caltest._basics.calls import OwnErrstate
+from caltest._basics.numerics import ArrayLike, IntArray, seed_from, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import whole_number
 from caltest.estimators import Estimator

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import (
     ArrayLike,
     FloatArray,
@@ -15,7 +16,6 @@ from caltest._basics.numerics import (
     generator_apart,
     last_time,
     order_of,
-    own_errstate,
     seed_of,
 )
 from caltest._basics.threads import progress_bars

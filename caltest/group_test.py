@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import (
     ArrayLike,
     FloatArray,
     check_finite,
     order_of,
-    own_errstate,
     resampling_pvalue,
     seed_of,
     step_down,

@@ -8,7 +8,7 @@ from contracts import FAMILIES
 from public import PUBLIC
 
 import caltest as ct
-from caltest._basics.numerics import OwnErrstate
+from caltest._basics.calls import OwnErrstate
 
 ONLY_DATA = {"bibtex", "load_digits_predictions", "class_model"}
 """Functions that compute nothing."""

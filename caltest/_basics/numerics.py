@@ -3,19 +3,15 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import wraps
 from hashlib import blake2b
-from inspect import isfunction
 from math import ceil, prod
 from pathlib import Path
-from typing import Any, Self, TypeAlias, TypeVar, cast
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-
-from caltest._basics.unknown_arguments import unknown_argument
 
 FloatArray: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
 IntArray: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.intp]]
@@ -30,44 +26,6 @@ TIE_TOLERANCE = 1e-10
 Equal configurations summed in another order differ in their last bits; without a tolerance such ties would be
 broken by rounding.
 """
-
-Call = TypeVar("Call", bound=Callable[..., Any])
-
-
-def own_errstate(function: Call) -> Call:
-    """Decorate what users call: it computes alike whatever ``numpy.seterr`` they made, and checks its results itself.
-
-    An argument that it does not take is an error that says what it takes.
-    """
-
-    @wraps(function)
-    def call(*arguments: Any, **named: Any) -> Any:
-        try:
-            with np.errstate(all="ignore"):
-                return function(*arguments, **named)
-        except TypeError:
-            error = unknown_argument(_name_of(function, arguments), function, named) if named else None
-            if error is None:
-                raise
-        raise error
-
-    return cast("Call", call)
-
-
-def _name_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
-    """Of a function or method; of what is made or called, that of its class."""
-    name: str = getattr(function, "__name__", "")
-    return type(arguments[0]).__name__ if name in ("__init__", "__call__") else name
-
-
-class OwnErrstate:
-    """Base of what users make: all public methods of its subclasses are decorated with ``own_errstate``."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for name, value in list(vars(cls).items()):
-            if isfunction(value) and (name[0] != "_" or name in ("__init__", "__post_init__", "__call__")):
-                setattr(cls, name, own_errstate(value))
 
 
 def resampling_pvalue(observed: float, draws: FloatArray) -> float:

@@ -16,8 +16,8 @@ from math import inf
 from threading import Lock
 from typing import Any, TypeVar
 
+from caltest._basics.calls import own_errstate
 from caltest._basics.jit import n_processors
-from caltest._basics.numerics import own_errstate
 
 T = TypeVar("T")
 R = TypeVar("R")

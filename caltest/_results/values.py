@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self, Union, cast, get_args, get_orig
 
 import numpy as np
 
-from caltest._basics.numerics import OwnErrstate
+from caltest._basics.calls import OwnErrstate
 from caltest._results.citations import entries
 from caltest._results.tables import Page, TabularResult
 from caltest._validation import one_of

@@ -5,7 +5,8 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
-from caltest._basics.numerics import ArrayLike, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters, widest
 from caltest._results.report import EXCLUDED, format_pvalue

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike
 from caltest.predictions import Bernoulli, Categorical, Ensemble, Ordinal, SurvivalCurve
 from caltest.predictions.base import Predictions
 from caltest.predictions.convert import as_predictions

@@ -13,7 +13,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 
-from caltest._basics.numerics import Array, ArrayLike, IntArray, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import Array, ArrayLike, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import one_of
 from caltest.default_test import calibration_test

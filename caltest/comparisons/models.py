@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, labelled_as, own_errstate, seed_of
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, labelled_as, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import (
     LISTED,

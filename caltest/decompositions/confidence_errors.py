@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, own_errstate, ranges, seed_of
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, ranges, seed_of
 from caltest._results.measures import percent
 from caltest._results.tables import Bar, Grid, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored

@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._results.report import with_interval
 from caltest._results.tables import Bar, Grid, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored

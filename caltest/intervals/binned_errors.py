@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, generator_apart, own_errstate, ranges
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, generator_apart, ranges
 from caltest._results.values import ConfidenceInterval, Side, checked_side, within
 from caltest._validation import at_least, fraction, whole_number
 from caltest.binning import Binning, QuantileBinning, a_binning

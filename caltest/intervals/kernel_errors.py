@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, Side, checked_side, within
 from caltest._validation import fraction
 from caltest.estimators import SKCE, BlockSKCE

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, OwnErrstate
+from caltest._basics.calls import OwnErrstate
+from caltest._basics.numerics import Array, FloatArray
 from caltest._validation import positive_number
 from caltest.kernels.metrics.vector_metrics import Metric
 

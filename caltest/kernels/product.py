@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from caltest._basics.numerics import FloatArray, OwnErrstate
+from caltest._basics.calls import OwnErrstate
+from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.kernels import EXPONENTIAL
 from caltest._validation import instance_of
 from caltest.kernels.base import Predicted, PredictionKernel, TargetKernel

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from caltest._basics.calls import own_errstate
 from caltest._basics.jobs import streams
-from caltest._basics.numerics import Array, FloatArray, band_of_redraws, own_errstate, seed_of
+from caltest._basics.numerics import Array, FloatArray, band_of_redraws, seed_of
 from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase

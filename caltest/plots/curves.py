@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.plots._axes import COLOURS, DARK, LINES, MARKERS, OUTSIDE, PALE, Axes, ended, panels_of, plain, started
 from caltest.recalibration.base import ProbabilityMap

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, seed_of
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import own_errstate
+from caltest._basics.calls import own_errstate
 from caltest._results.report import pvalue_phrase
 from caltest._results.tables import Bar
 from caltest.fields.clinical.decisions import DecisionCurve

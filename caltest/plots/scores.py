@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest.decompositions.score_decomposition import ScoreDecomposition
 from caltest.plots._axes import DARK, MODEL, PALE, Axes, binary_of, ended, observed_and_band, plain, started, style_of
 from caltest.predictions import Sample

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.plots._axes import DARK, MODEL, OUTSIDE, PALE, Axes, ended, started
 from caltest.predictions import Predictions, pit_values

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 import scipy
 
+from caltest._basics.calls import OwnErrstate
 from caltest._basics.chunks import ChunkedPredictions, have_chunks
 from caltest._basics.jobs import Stream
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, OwnErrstate, check_memory, generator_apart
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, check_memory, generator_apart
 from caltest._basics.threads import threaded
 from caltest._validation import levels, whole_number
 from caltest.kernels import Metric, ProductKernel, TargetKernel

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import (
-    Array,
-    ArrayLike,
-    BoolArray,
-    FloatArray,
-    generator_apart,
-    generator_of,
-    own_errstate,
-)
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_apart, generator_of
 from caltest._validation import real_targets, refuse_rows
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential

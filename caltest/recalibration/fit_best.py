@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, seed_of
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, seed_of
 from caltest._results.tables import Bar, Table
 from caltest._results.values import Stored
 from caltest._validation import at_least, whole_number

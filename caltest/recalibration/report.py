@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, own_errstate, seed_of
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import decision, format_pvalue, pvalue_phrase, remarks
 from caltest._results.tables import Grid, Page, Table

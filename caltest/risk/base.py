@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, OwnErrstate, ranges
+from caltest._basics.calls import OwnErrstate
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, ranges
 from caltest._validation import Settings, at_least, positive_number
 from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.predictions import Predictions, Sample

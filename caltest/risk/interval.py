@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray, check_finite
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import at_least, fraction, whole_number
 from caltest.predictions.convert import as_sample

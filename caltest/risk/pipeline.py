@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, check_finite, own_errstate, seed_of
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, check_finite, seed_of
 from caltest._basics.threads import progress_bars, threaded
 from caltest._validation import at_least, fraction, one_of, switch, whole_number
 from caltest.hstatistics.variances.jackknife import jackknife_error

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_of, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_of
 from caltest._results.values import ConfidenceInterval, within
 from caltest._validation import at_least, fraction, positive_number, whole_number
 from caltest.predictions import Sample

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import FloatArray
 from caltest._basics.threads import progress_bars
 from caltest._results.report import at_level, listed
 from caltest._results.tables import Grid, Page, Part, Table

@@ -9,7 +9,8 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import FloatArray, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import FloatArray
 from caltest._basics.threads import progress_bars
 from caltest._results.report import at_level
 from caltest._results.tables import Bar, Page

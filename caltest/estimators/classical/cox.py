@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._loops.statistics.logistic import maximise, selected_ratios
 from caltest._results.report import at_level, decision, pvalue_phrase, with_interval
 from caltest._results.tables import Bar, Page

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import (
     Array,
     ArrayLike,
@@ -12,7 +13,6 @@ from caltest._basics.numerics import (
     FloatArray,
     IntArray,
     order_of,
-    own_errstate,
     resampling_pvalue,
     seed_of,
 )

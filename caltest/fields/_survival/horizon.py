@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate, seed_of
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, seed_of
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, positive_number, whole_number
 from caltest.estimators.combined.measures import clopper_pearson

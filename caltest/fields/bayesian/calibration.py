@@ -7,15 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import (
-    ArrayLike,
-    FloatArray,
-    IntArray,
-    own_errstate,
-    resampling_pvalue,
-    seed_of,
-    step_down,
-)
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, resampling_pvalue, seed_of, step_down
 from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase
 from caltest._results.tables import Page, Table
 from caltest._results.values import ConfidenceInterval, Stored

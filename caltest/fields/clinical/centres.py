@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, order_of, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, order_of
 from caltest._laws import law_of_count
 from caltest._results.report import at_level, decision, format_pvalue, listed, pvalue_phrase
 from caltest._results.tables import STANDS_OUT, Bar, Page, Table, named_row

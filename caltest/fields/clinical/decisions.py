@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, own_errstate, resampling_pvalue, seed_of
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, resampling_pvalue, seed_of
 from caltest._results.report import at_level, decision, format_pvalue, pvalue_phrase
 from caltest._results.tables import Page, Table
 from caltest._results.values import ConfidenceInterval, Stored

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray
 from caltest._results.report import listed
 from caltest._results.tables import Table
 from caltest._results.values import Stored

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from caltest._basics.calls import own_errstate
 from caltest._basics.jobs import Stream, streams
 from caltest._basics.numerics import (
     Array,
@@ -14,7 +15,6 @@ from caltest._basics.numerics import (
     BoolArray,
     FloatArray,
     band_of_redraws,
-    own_errstate,
     resampling_pvalue,
     seed_of,
 )

@@ -6,15 +6,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import (
-    ArrayLike,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_finite,
-    own_errstate,
-    resampling_pvalue,
-)
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, check_finite, resampling_pvalue
 from caltest._loops.statistics.isotonic import pooled_means
 from caltest._validation import one_of
 from caltest.fields.weather.forecasts import forecasts_of

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import increasing_numbers, whole_number
 from caltest.fields.weather.forecasts import forecasts_of
 from caltest.fields.weather.result import LeadResult, VerificationResult

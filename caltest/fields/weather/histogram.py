@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import ArrayLike, FloatArray
 from caltest._validation import one_of
 from caltest.fields.weather.forecasts import forecasts_of
 from caltest.fields.weather.result import LeadResult, VerificationResult

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, Table, generator_apart, order_of, own_errstate
+from caltest._basics.calls import own_errstate
+from caltest._basics.numerics import Array, ArrayLike, Table, generator_apart, order_of
 from caltest._validation import finite_array, real_array, refuse_rows, same_length
 from caltest._validation.groups import rows_of
 from caltest.predictions.convert import as_predictions, brought_into_order

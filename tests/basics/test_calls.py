@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest._basics.numerics import own_errstate
+from caltest._basics.calls import own_errstate
 
 P, Y = np.linspace(0.1, 0.9, 20), np.arange(20) % 2
 
