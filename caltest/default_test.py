@@ -82,8 +82,9 @@ def calibration_test(
     clusters
         Labels of patients, sites, days, within which outcomes may depend on each other in any way, (n,); or two labels
         of each row. The p-value is then that of random signs of clusters (``ClusterBootstrap``), for many clusters and
-        not exact, and intervals are those of dependent outcomes. For two labels, fewer than 50 clusters, more than 32
-        classes, or with a ``kernel`` the test is ``ClusterSKCETest``. Weights and features cannot be given beside it.
+        not exact, and intervals are those of dependent outcomes. For two labels, clusters that are worth fewer than 50
+        of equal size, more than 32 classes, or with a ``kernel`` the test is ``ClusterSKCETest``. Weights and features
+        cannot be given beside it.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
         By default kernels are that of the family, ``default_kernel()`` of the predictions, and others: with the median
@@ -175,13 +176,7 @@ def calibration_test(
         if not (weights is features is None and lag == 1):
             raise TypeError("clusters: got some with weights, features or a lag, wanted none of these beside them")
         found = _clusters(clusters, predictions, targets, sample)
-        are_many = found.n_clusters >= MANY and not found.are_crossed
-        in_clusters: CalibrationTest = (
-            OmnibusTest(None, n_resamples, clusters=found)
-            if kernel is None and are_many and are_linear(sample.predictions)
-            else ClusterSKCETest(found, kernel or FAMILY_KERNEL, n_resamples)
-        )
-        return in_clusters.on(sample, rng=rng, progress=progress)
+        return cluster_test_for(found, sample, kernel, n_resamples).on(sample, rng=rng, progress=progress)
     if weights is not None:
         weights = rows_of(weights, "weights", order_of(targets, predictions)).array("weights")
     n = len(Table.of(targets, "targets").values)
@@ -204,6 +199,16 @@ def calibration_test(
         more = told(sample.pooled(), result.pvalue, weights)
         result = replace(result, **(more and more | {"findings": (*result.findings, *more["findings"])}))
     return replace(result, notes=(*result.notes, *left_out, *notes, *said))
+
+
+def cluster_test_for(
+    clusters: Clusters, sample: Sample, kernel: PairKernel | None, n_resamples: int = 999
+) -> CalibrationTest:
+    """The default test with random signs where its numbers and so many clusters allow it, else that of the kernel."""
+    are_many = clusters.n_effective >= MANY and not clusters.are_crossed
+    if kernel is None and are_many and are_linear(sample.predictions):
+        return OmnibusTest(None, n_resamples, clusters=clusters)
+    return ClusterSKCETest(clusters, kernel or FAMILY_KERNEL, n_resamples)
 
 
 ENOUGH = 5

@@ -20,7 +20,8 @@ from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
 from caltest.cli.prediction_files import check_different, kept, read_columns, read_one_file, read_sample, read_weights
 from caltest.cli.samples import ece_note, read_samples
-from caltest.default_test import weighted
+from caltest.default_test import cluster_test_for, weighted
+from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions import Sample
 
 
@@ -61,17 +62,17 @@ def run(options: argparse.Namespace) -> int:
     sample, weights, said, fields = _read(options)
     sample = prepared(options.test, sample.pooled())
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
+    chosen = None if options.bandwidth is None else kernel
     redraws: dict[str, int] = {} if options.n_resamples is None else {"n_resamples": options.n_resamples}
     if redraws and not TESTS[options.test].redraws:
         raise ValueError(f"--n-resamples: got {options.n_resamples} for the test {options.test}, which takes none")
     if options.groups is not None:
-        chosen = None if options.bandwidth is None else ct.estimators.Omnibus(kernel)
-        of_groups = ct.GroupCalibrationTest(chosen, **redraws)
+        of_groups = ct.GroupCalibrationTest(None if chosen is None else ct.estimators.Omnibus(chosen), **redraws)
         groups = of_groups.on(sample, fields[options.groups], rng=options.seed, progress=in_terminal())
         return show(options, replace(groups, notes=(*groups.notes, *said)))
     if options.clusters is not None:
-        clusters = np.column_stack([fields[name] for name in options.clusters])
-        test: ct.CalibrationTest = ct.ClusterSKCETest(clusters, kernel, **redraws)
+        clusters = as_clusters(np.column_stack([fields[name] for name in options.clusters]))
+        test: ct.CalibrationTest = cluster_test_for(clusters, sample, chosen, **redraws)
     else:
         of = TESTS[options.test].of if weights is None else partial(WEIGHTED[options.test], weights=weights)
         test = of(kernel, **redraws)

@@ -165,7 +165,7 @@ LEAST, FEW = 5, 10
 """Clusters that a test needs, and from which on it rejects 4 to 6 % of calibrated models at the 5 % level."""
 
 MANY = 50
-"""Clusters from which on signs tell how far the largest of many numbers goes; with 30 they reject too often."""
+"""Clusters of equal size from which on signs tell how far the largest of many numbers goes."""
 
 RARE = 0.2
 """Share of clusters with an improbable outcome below which, if they are fewer than 10, outcomes are rare."""
@@ -198,7 +198,8 @@ class ClusterBootstrap(ResamplingNull[Any]):
     Raises
     ------
     ValueError
-        In a test of fewer than 5 clusters, of either label where there are two, and of fewer than 50 for ``Omnibus``.
+        In a test of fewer than 5 clusters, of either label where there are two, and of fewer than
+        50 for ``Omnibus``, by ``n**2 / sum m_c**2`` for sizes m.
 
     Notes
     -----
@@ -246,11 +247,11 @@ class ClusterBootstrap(ResamplingNull[Any]):
         return estimator.statistic_name if isinstance(estimator, Omnibus) else self.statistic_name
 
     def check_size(self, estimator: ClusterSKCE | Omnibus, n: int) -> None:
-        crossed, number = estimator.clusters.are_crossed, estimator.clusters.n_clusters
-        if isinstance(estimator, Omnibus) and number < MANY:
+        crossed, worth = estimator.clusters.are_crossed, estimator.clusters.n_effective
+        if isinstance(estimator, Omnibus) and worth < MANY:
             raise ValueError(
-                f"clusters: got {number}, wanted at least {MANY} for Omnibus, which rejects too often with fewer; use "
-                "ClusterSKCETest(clusters)"
+                f"clusters: got {estimator.clusters.n_clusters}, worth {worth:.3g} of equal size, wanted at least "
+                f"{MANY} for Omnibus, which rejects too often with fewer; use ClusterSKCETest(clusters)"
             )
         if estimator.clusters.n_clusters < LEAST:
             raise ValueError(

@@ -12,6 +12,7 @@ from caltest._results.measures import matters
 from caltest._validation import optional, whole
 from caltest.estimators import UCME, Estimator, LowRankSKCE
 from caltest.estimators.combined.dependence import cautions_on
+from caltest.estimators.combined.detectable import detectable
 from caltest.estimators.combined.findings import are_pvalues_enough
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.estimators.combined.omnibus import Omnibus
@@ -102,7 +103,7 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
         outcome = self._of_omnibus(estimator, sample, values, sample.exclusion)
         if not are_pvalues_enough():
             if outcome.pvalue > SMALL and matters(outcome.measures) is None:
-                outcome = replace(outcome, detectable=estimator.detectable(sample, values, rng))
+                outcome = replace(outcome, detectable=detectable(estimator, sample, values, rng))
             outcome = replace(outcome, notes=cautions_on(sample))
         return replace(outcome, estimate=estimate)
 

@@ -604,13 +604,13 @@ def test_every_kind_of_file_gives_the_same_result(name, table, tmp_path, capsys)
 @pytest.mark.parametrize("name", ["a.csv.bz2", "a.parquet", "a.jsonl"])
 def test_groups_clusters_weights_and_features_are_columns_of_one_file(name, table, tmp_path, capsys):
     """As the calls of Python with these columns; predictions and outcomes are those of the other columns."""
-    site, ward = np.arange(len(table)) % 3, np.arange(len(table)) // 4
+    site, ward = np.arange(len(table)) % 3, np.arange(len(table)) // 2
     weight = np.linspace(0.5, 2.0, len(table)).round(2)
     predictions = ct.Categorical(table[ANIMALS].to_numpy(), classes=ANIMALS)
     expected = {
         "site": ct.calibration_by_group(predictions, table["animal"], site.astype(str), rng=1).pvalue,
         "weight": ct.calibration_test(predictions, table["animal"], weights=weight, rng=1).pvalue,
-        "ward": ct.ClusterSKCETest(ward, predictions.default_kernel())(predictions, table["animal"], rng=1).pvalue,
+        "ward": ct.calibration_test(predictions, table["animal"], clusters=ward, rng=1).pvalue,
     }
     columns = {"site": site.astype(str), "weight": weight, "ward": [f"w{one}" for one in ward]}
     both, kernel = (np.char.add("w", ward.astype(str)), np.arange(len(table)) % 5), predictions.default_kernel()

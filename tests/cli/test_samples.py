@@ -139,8 +139,7 @@ def test_files_of_a_folder_are_tasks(tmp_path, capsys):
 def test_clusters(tmp_path, capsys):
     result = found(tmp_path, capsys, LINES, "--clusters", "prompt_hash")
     clusters = [line["prompt_hash"] for line in LINES]
-    kernel = ct.Categorical(P).default_kernel()
-    assert result["pvalue"] == ct.ClusterSKCETest(clusters, kernel)(P, Y, rng=1).pvalue
+    assert result["pvalue"] == ct.calibration_test(P, Y, clusters=clusters, rng=1).pvalue
 
 
 def test_missing_answers_are_dropped_with_their_fields(tmp_path, capsys):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, IntArray
+from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest._basics.threads import tracked
 from caltest.estimators.combined.parts import OfRows, law_of
 from caltest.hstatistics.redraws.within_clusters import Partition
@@ -61,8 +61,7 @@ def numbers_in_clusters(
     law, observed, n = law_of(sample.predictions), np.asarray(sample.targets), len(sample)
     seed = rng.integers(2**64, dtype=np.uint64)
     groups = _groups(partition, rng)
-    n_groups, all_rows = int(groups.max()) + 1, np.arange(n)
-    whole = by.sums(law, observed, all_rows, seed, range(-1, 0))
+    n_groups, whole = int(groups.max()) + 1, by.sums(law, observed, np.arange(n), seed, range(-1, 0))
     apart, differences = [], []
     for rows in tracked(_rows_of(groups, n_groups), n_groups, "clusters"):
         sums = by.sums(law.take(rows), observed[rows], rows, seed, range(-1, REDRAWS))
@@ -78,8 +77,7 @@ def numbers_in_clusters(
         return by.values(_replaced(whole, moved))
 
     redrawn = by.drawn(law, observed, n_resamples, seed)
-    size = by.at_once(law)
-    parts = [slice(start, start + size) for start in range(0, n_resamples + 1, size)]
+    parts = ranges(n_resamples + 1, by.at_once(law))
     values = np.concatenate([signed(part) for part in parts], axis=1)
     return ClusterNumbers(by, _at_least(values, redrawn), redrawn, (n, whole), apart)
 

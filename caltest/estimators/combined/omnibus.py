@@ -16,7 +16,6 @@ from caltest._basics.numerics import (
     resampling_pvalues,
 )
 from caltest._basics.threads import threaded
-from caltest._results.measures import Detectable
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, observation_weights, same_length
 from caltest.estimators.combined.cells import MOST_CLASSES, FewClasses
@@ -39,7 +38,6 @@ from caltest.estimators.combined.features import (
     features_component,
     taken,
 )
-from caltest.estimators.combined.findings import LEVEL
 from caltest.estimators.combined.in_clusters import numbers_in_clusters, numbers_together
 from caltest.estimators.combined.joint import JointEstimator, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
@@ -60,13 +58,6 @@ ALL_PAIRS = 20_000
 
 SINGLE = 2.0 / 3.0
 """Weight of the components of one statistic each; the rows of faults have the rest."""
-
-MOST, FIRST, THEN = 20_000, 100, 300
-"""Predictions up to which the power is simulated, and data sets, of which the first are enough where it is clear: of
-vectors and of many classes."""
-
-CLEAR, LOWEST = 0.94, 0.01
-"""The share of the first that are found at this level, or missed at 0.05: power is within 0.05 in 95 % of cases."""
 
 TARGETS, LEAST = 2**18, 8
 """Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
@@ -258,7 +249,7 @@ class Omnibus(JointEstimator):
 
         ``TypeError`` for families that do not redraw by rows, and weights.
         """
-        if self._in_sums:
+        if self.draws_by_row:
             return self
         self.check_chunks(predictions)
         some = predictions.redrawable
@@ -281,8 +272,14 @@ class Omnibus(JointEstimator):
             )
 
     @property
-    def _in_sums(self) -> bool:
+    def draws_by_row(self) -> bool:
+        """Whether redraws are never in memory together."""
         return self._many is not None and self._many.draws_by_row
+
+    @property
+    def has_many_classes(self) -> bool:
+        """Whether predictions have so many classes that redraws take most of the time."""
+        return isinstance(self._many, ManyClasses)
 
     @property
     def of_rows(self) -> OfRows[Any]:
@@ -352,9 +349,9 @@ class Omnibus(JointEstimator):
 
         Of many predictions of classes; None for others.
         """
-        if self._many is None or not self._many.draws_by_row:
+        if not self.draws_by_row:
             return None
-        return self._many.drawn(law_of(predictions), observed, n_redraws, row_seed(rng))
+        return self.of_rows.drawn(law_of(predictions), observed, n_redraws, row_seed(rng))
 
     def estimate(self, sample: Sample) -> float:
         """The SKCE, of pairs between clusters if there are some."""
@@ -370,11 +367,9 @@ class Omnibus(JointEstimator):
 
         Signs are those of clusters; redraws are independent within clusters, and bursts all follow from one number.
         """
-        partition = self.clusters.partitions[0]
-        numbers = numbers_in_clusters(self.of_rows, sample, partition, n_resamples, rng)
-        some = [numbers.signed, numbers.redrawn]
-        if are_rare:
-            some.append(numbers_together(self.of_rows, sample, partition, n_resamples, rng))
+        how = self.of_rows, sample, self.clusters.partitions[0], n_resamples, rng
+        numbers = numbers_in_clusters(*how)
+        some = [numbers.signed, numbers.redrawn, *([numbers_together(*how)] if are_rare else [])]
         return numbers.between_groups() if len(sample) >= ALL_PAIRS else self.estimate(sample), some
 
     def combined(self, values: FloatArray) -> FloatArray:
@@ -388,27 +383,6 @@ class Omnibus(JointEstimator):
             object.__setattr__(self, "_latest", (values, tails))
         assert self._latest is not None
         return self._latest[1]
-
-    def detectable(self, sample: Sample, values: FloatArray, rng: np.random.Generator) -> Detectable | None:
-        """P-values of outcomes that are slightly wrong, against the redraws whose numbers are given.
-
-        None where redraws are not in memory or a single one, or a family does not say what is slightly wrong.
-        """
-        if self.weights is not None or self._in_sums or len(sample) > MOST or values.shape[1] < 3:
-            return None
-        rng, found = rng.spawn(1)[0], Detectable("", np.empty(0))
-        # A second pass is worth its time where redraws take most of it.
-        is_slow = isinstance(self._many, ManyClasses) or sample.targets.ndim > 1
-        for size in (FIRST, THEN) if is_slow else (FIRST + THEN,):
-            wrong = sample.predictions.slightly_wrong(rng, size)
-            if wrong is None:
-                return None
-            words, targets = wrong
-            pvalues = self.pvalues_of(self.values(sample.predictions, targets), values, 1)
-            found = Detectable(words, np.sort(np.append(found.pvalues, pvalues)))
-            if found.power(LOWEST) >= CLEAR or found.power(LEVEL) <= 1.0 - CLEAR:
-                break
-        return found
 
     def pvalues_of(self, values: FloatArray, known: FloatArray, first: int) -> FloatArray:
         """P-values (R,) of numbers (J, R) of other outcomes, against columns of known ones (J, B) from the first."""
@@ -470,8 +444,8 @@ class Omnibus(JointEstimator):
         return (*notes, f"the weights leave as much as {effective_number(self.weights):.3g} observations of equal ones")
 
     def resolved_notes(self) -> tuple[str, ...]:
-        if self._many is not None and self._many.draws_by_row:
-            return (self._many.note,)
+        if self.draws_by_row:
+            return (self.of_rows.note,)
         if not self._approximation:
             return ()
         return (f"{self._approximation} in the test, because there are many predictions",)

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray, effective_number
 from caltest.hstatistics.redraws.of_all_families import block_pair_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions
@@ -66,6 +66,11 @@ class Clusters:
     def n_clusters(self) -> int:
         """Number of clusters, of the partition with the fewest."""
         return min(one.n_parts for one in self.partitions)
+
+    @property
+    def n_effective(self) -> float:
+        """How many clusters of equal size these are worth: ``n**2 / sum m_c**2`` for sizes m, of the worse labels."""
+        return min(effective_number(one.sizes.astype(np.float64)) for one in self.partitions)
 
     @cached_property
     def terms(self) -> tuple[tuple[Partition, int], ...]:

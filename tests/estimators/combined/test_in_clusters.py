@@ -115,7 +115,7 @@ def test_tests_of_the_kernel_alone():
         ct.OmnibusTest(weights=1.0 + p, clusters=patient)
     with pytest.raises(TypeError, match="wanted an estimator of independent outcomes"):
         ct.MonteCarloTest(ct.estimators.Omnibus(clusters=patient))
-    with pytest.raises(ValueError, match="clusters: got 49, wanted at least 50 for Omnibus"):
+    with pytest.raises(ValueError, match=r"clusters: got 49, worth 47\.1 of equal size, wanted at least 50"):
         ct.OmnibusTest(clusters=np.arange(120) % 49)(p, y)
     assert ct.calibration_test(p, y, clusters=np.arange(120) % 49, n_resamples=19, rng=1).test == "ClusterSKCETest"
 
@@ -162,3 +162,12 @@ def test_size_and_power_beside_the_kernel_alone():
     assert binomtest(right, 16, 0.05, alternative="greater").pvalue > 0.005
     assert ours >= 12
     assert ours >= kernel + 3
+
+
+def test_clusters_of_unequal_sizes_count_for_fewer():
+    rng = np.random.default_rng(10)
+    clusters = np.repeat(np.arange(80), [40] * 4 + [1] * 76)
+    assert as_clusters(clusters).n_effective == pytest.approx(236**2 / (4 * 40**2 + 76))
+    p = rng.random(236)
+    result = ct.calibration_test(p, (rng.random(236) < p).astype(int), clusters=clusters, n_resamples=19, rng=1)
+    assert result.test == "ClusterSKCETest"

@@ -12,7 +12,6 @@ from scipy import stats
 import caltest as ct
 from caltest._loops.uniforms import fill_uniforms, row_state, uniform
 from caltest.estimators.combined.findings import pvalues_only
-from caltest.estimators.combined.omnibus import Omnibus
 
 N = 120
 TEST = ct.OmnibusTest(n_resamples=39)
@@ -49,7 +48,7 @@ def family(name):
 @pytest.fixture(autouse=True)
 def nothing_simulated(monkeypatch):
     """What a test could have missed is simulated with data in memory and takes half of its time."""
-    monkeypatch.setattr(Omnibus, "detectable", lambda *_: None)
+    monkeypatch.setattr("caltest.nulls.monte_carlo.detectable", lambda *_: None)
 
 
 ORDERED = ["ordinal", "quantiles"]
