@@ -610,7 +610,9 @@ def test_groups_clusters_weights_and_features_are_columns_of_one_file(name, tabl
     expected = {
         "site": ct.calibration_by_group(predictions, table["animal"], site.astype(str), rng=1).pvalue,
         "weight": ct.calibration_test(predictions, table["animal"], weights=weight, rng=1).pvalue,
-        "ward": ct.calibration_test(predictions, table["animal"], clusters=ward, rng=1).pvalue,
+        "ward": ct.calibration_test(
+            predictions, table["animal"], clusters=np.char.add("w", ward.astype(str)), rng=1
+        ).pvalue,
     }
     columns = {"site": site.astype(str), "weight": weight, "ward": [f"w{one}" for one in ward]}
     both, kernel = (np.char.add("w", ward.astype(str)), np.arange(len(table)) % 5), predictions.default_kernel()
