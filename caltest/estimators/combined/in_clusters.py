@@ -25,6 +25,9 @@ GROUPS = 200
 REDRAWS = 20
 """From which the mean of a sum of a group is known: their error adds 5 % to its variance."""
 
+AT_ONCE = 128
+"""Draws whose sums are computed together."""
+
 
 @dataclass(frozen=True, eq=False)
 class ClusterNumbers:
@@ -76,9 +79,8 @@ def numbers_in_clusters(
         }
         return by.values(_replaced(whole, moved))
 
-    redrawn = by.drawn(law, observed, n_resamples, seed)
-    parts = ranges(n_resamples + 1, by.at_once(law))
-    values = np.concatenate([signed(part) for part in parts], axis=1)
+    redrawn = by.drawn(law, observed, n_resamples, seed, AT_ONCE)
+    values = np.concatenate([signed(part) for part in ranges(n_resamples + 1, AT_ONCE)], axis=1)
     return ClusterNumbers(by, _at_least(values, redrawn), redrawn, (n, whole), apart)
 
 

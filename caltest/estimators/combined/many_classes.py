@@ -47,7 +47,8 @@ ROWS, COLUMNS = 256, 32
 """Rows whose tables are made together, and columns whose likelihood ratios are."""
 
 AT_ONCE, SUMS = 256, 2**19
-"""Redraws whose numbers are computed together; and whose sums are kept, or more of them if these are not more."""
+"""Redraws whose numbers are computed together; and sums of classes that are kept, or as many as an eighth of the
+probabilities."""
 
 SLICES = 4
 """The most parts of the columns, for which threads add tables."""
@@ -240,7 +241,7 @@ class ManyClasses(OfRows[ClassSums]):
             self._add(total, view, np.arange(view.n), some, smoothed)
             self._write_values(total, values[:, part])
 
-        for part in ranges(len(labels), max(AT_ONCE, SUMS // view.k)):
+        for part in ranges(len(labels), max(AT_ONCE, max(SUMS, view.stored.size // 8) // view.k)):
             of_columns(part)
         return values
 

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -62,9 +63,11 @@ class OfRows(ABC, Generic[S]):
         """Redraws whose sums are kept together."""
         return 2**62
 
-    def drawn(self, law: Any, observed: Array | None, n_redraws: int, seed: np.uint64) -> FloatArray:
+    def drawn(
+        self, law: Any, observed: Array | None, n_redraws: int, seed: np.uint64, at_once: float = inf
+    ) -> FloatArray:
         """The numbers (J, B) for observed labels, if given, and redraws, in passes over the rows if these are many."""
-        rows, start, size = np.arange(len(law)), 0 if observed is None else -1, self.at_once(law)
+        rows, start, size = np.arange(len(law)), 0 if observed is None else -1, int(min(self.at_once(law), at_once))
         parts = [range(first, min(first + size, n_redraws)) for first in range(start, n_redraws, size)]
         return np.concatenate([self.values(self.sums(law, observed, rows, seed, part)) for part in parts], axis=1)
 
