@@ -205,10 +205,14 @@ def cluster_test_for(
     clusters: Clusters, sample: Sample, kernel: PairKernel | None, n_resamples: int = 999
 ) -> CalibrationTest:
     """The default test with random signs where its numbers and so many clusters allow it, else that of the kernel."""
-    are_many = clusters.n_effective >= MANY and not clusters.are_crossed
-    if kernel is None and are_many and are_linear(sample.predictions):
+    if kernel is None and are_tested_together(clusters, sample):
         return OmnibusTest(None, n_resamples, clusters=clusters)
     return ClusterSKCETest(clusters, kernel or FAMILY_KERNEL, n_resamples)
+
+
+def are_tested_together(clusters: Clusters, sample: Sample) -> bool:
+    """Whether random signs of clusters give all numbers of the omnibus test."""
+    return clusters.n_effective >= MANY and not clusters.are_crossed and are_linear(sample.predictions)
 
 
 ENOUGH = 5

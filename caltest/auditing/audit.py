@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,8 @@ from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, missing_in, plain
 from caltest._validation.groups import Groups, groups_of_any_size, rows_of
 from caltest.auditing.fields import FIELDS
-from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows
-from caltest.default_test import calibration_test
+from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows_in_words
+from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
@@ -229,8 +229,9 @@ def audit(
         As in ``calibration_by_group``: labels (n,), or a dictionary from names to masks. Without them those of equal
         predicted classes.
     clusters
-        (n,) labels of rows that depend on each other, or two for each row, as in ``ClusterSKCETest``; one row of each
-        cluster, or rows that share none, are used in all sections.
+        (n,) labels of rows that depend on each other, or two for each row, as in ``calibration_test``. Where that
+        combines all statistics, the test and the size of the error are those of all rows, and the other sections take
+        one row of each cluster; elsewhere all sections do, or take rows that share neither of two labels.
     features
         A data frame or a dictionary of columns (n,), in whose slices wrong predictions are searched: ``find_slices``.
     time
@@ -319,12 +320,12 @@ def _data(
     names: Sequence[str],
     survival: tuple[Predictions, Censored] | None,
 ) -> Data:
-    """What is known of the rows, those of one per cluster if there are clusters."""
+    """What is known of the rows, those of one per cluster if there are clusters, and all if they can be tested."""
     n = len(sample)
     known = None if groups is None else _groups(groups, order, n)
     columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
     when = None if time is None else _in_order(rows_of(time, "time", order).values, n)
-    told = None
+    told = dependent = None
     if clusters is not None:
         found = as_clusters(clusters, order)
         same_length(n, len(found), "clusters")
@@ -334,12 +335,18 @@ def _data(
         if found.are_crossed:
             used = f"only {kept.size} rows that share neither of two clusters are"
         told = f"{used} looked at ({kept.size} of {n} rows), so that rows are independent"
+        if are_tested_together(found, sample):
+            told = (
+                f"the default test takes all {n} rows in {kept.size} clusters; power, groups, slices, times, maps and "
+                "pictures are those of one row of each"
+            )
+            dependent = sample, found
         sample = sample.take(kept)
         survival = None if survival is None else (survival[0].take(kept), survival[1].take(kept))
         known = known.taken(kept) if isinstance(known, Groups) else known
         columns = None if columns is None else {name: column[kept] for name, column in columns.items()}
         when = None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable")
-    return Data(sample, known, columns, when, told, n, n_resamples, seed, names, survival)
+    return Data(sample, known, columns, when, told, n, n_resamples, seed, names, survival, dependent)
 
 
 def _groups(groups: Any, order: Table, n: int) -> Groups | str:
@@ -389,18 +396,18 @@ def _times_in(texts: Array) -> Array:
 
 
 def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
-    result = calibration_test(*data.pair, **data.settings)
+    result, judged = _tested(data)
     makers, sections = dict(SECTIONS), {}
     if field is not None:
         last = makers.popitem()
         makers = makers | {field: FIELDS[field]} | dict([last])
     for key, (_, make) in makers.items():
         try:
-            sections[key] = make(data, result)
+            sections[key] = make(data, judged if key == "power" else result)
         except (ValueError, TypeError, ImportError, MemoryError) as error:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
-    questions = misread(data.sample.predictions, data.sample.targets)
-    decision, reason = _decision(result, sections["recalibration"], questions, "clusters" if data.clusters else "rows")
+    questions = misread(data.tested.predictions, data.tested.targets)
+    decision, reason = _decision(judged, sections["recalibration"], questions, data.counted)
     if decision != REPAIR and "groups" in sections and sections["groups"].is_grave:
         decision = REFUSE
     elsewhere = [one.rejected for one in sections.values() if one.rejected]
@@ -424,8 +431,24 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     return ModelAudit(name, decision, reason, result, sections)
 
 
+def _tested(data: Data) -> tuple[CalibrationTestResult, CalibrationTestResult]:
+    """The result of the default test, and with the power of independent rows, which that of clusters has not."""
+    if data.dependent is None:
+        result = calibration_test(*data.pair, **data.settings)
+        return result, result
+    sample, clusters = data.dependent
+    result = cluster_test_for(clusters, sample, None, data.n_resamples).on(sample, rng=data.seed)
+    if result.pvalue <= LEVEL:
+        return result, result
+    alone = calibration_test(*data.pair, **data.settings)
+    return result, replace(result, n=alone.n, detectable=alone.detectable)
+
+
 def _decision(
-    result: CalibrationTestResult, repair: Section, questions: Sequence[str] = (), unit: str = "rows"
+    result: CalibrationTestResult,
+    repair: Section,
+    questions: Sequence[str] = (),
+    counted: tuple[str, str] = ("about", "rows"),
 ) -> tuple[str, str]:
     """What to do, and why, from the test, the size of the error and what recalibration gains on held-out data.
 
@@ -441,8 +464,8 @@ def _decision(
             return USE, f"{kept}, and errors that matter are ruled out"
         if power is not None and power >= NEEDED_POWER:
             return USE, f"{kept}, and {power_phrase(result.detectable, LEVEL)}"
-        n = more_rows(result)
-        enough = "" if n is None else f"; about {n} {unit} would find them in 80 % of such data sets"
+        more = more_rows_in_words(result, *counted)
+        enough = "" if more is None else f"; {more} would find them in 80 % of such data sets"
         return UNKNOWN, f"{kept}, but errors that matter could have been missed{enough}"
     why = result.why(LEVEL)
     said = f"calibration is rejected {level}" + ("" if why is None else f": {why.replace('perhaps: ', 'perhaps ', 1)}")
@@ -460,4 +483,4 @@ def _decision(
         return REFUSE, f"{said}. That matters however small the error is on average, and recalibration {tried}"
     if answer:
         return REFUSE, f"{said}. The error matters, and recalibration {tried}"
-    return UNKNOWN, f"{said}. Whether that matters cannot be told from so few {unit}, and recalibration {tried}"
+    return UNKNOWN, f"{said}. Whether that matters cannot be told from so few {counted[1]}, and recalibration {tried}"

@@ -18,6 +18,7 @@ from caltest._results.report import format_pvalue, listed, observations, power_p
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import Picture, drawn, pictures_of
 from caltest.estimators.combined.measures import measures_of
+from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored
 from caltest.predictions.classes.finite import at_labels, outcome_scores
@@ -92,7 +93,7 @@ class Data:
     order: IntArray | None
     """Rows in the order of time."""
     clusters: str | None
-    """Which rows of clusters are kept, in words."""
+    """Which rows of clusters are looked at, in words."""
     n: int
     """Rows before that."""
     n_resamples: int
@@ -101,6 +102,18 @@ class Data:
     """Of what is known, for the line that reproduces the audit."""
     survival: tuple[Predictions, Censored] | None = None
     """Predictions and times, some of them censored, of which the sample has the integral transforms."""
+    dependent: tuple[Sample, Clusters] | None = None
+    """All rows, if the default test takes those of clusters, of which the others are one each."""
+
+    @property
+    def tested(self) -> Sample:
+        """What the default test looks at."""
+        return self.sample if self.dependent is None else self.dependent[0]
+
+    @property
+    def counted(self) -> tuple[str, str]:
+        """What is counted as independent, and how: of clusters of which all rows are tested, fewer are enough."""
+        return "about" if self.dependent is None else "at most", "rows" if self.clusters is None else "clusters"
 
     @property
     def pair(self) -> tuple[Predictions, Any]:
@@ -115,7 +128,7 @@ class Data:
 
 def of_data(data: Data, result: CalibrationTestResult) -> Section:
     """What was checked in the data, and what cannot be checked."""
-    sample = data.sample
+    sample = data.tested
     facts = {"Predictions": sample.predictions.describe(), "Outcomes": _outcomes(sample)}
     if data.survival is not None:
         laws, times = data.survival
@@ -136,7 +149,10 @@ def of_data(data: Data, result: CalibrationTestResult) -> Section:
     facts["Not checkable"] = result.assumes
     if notes := dict.fromkeys((*sample.remarks, *result.notes)):
         facts["Notes"] = "; ".join(notes)
-    return Section(f"{data.n} rows were read and {len(sample)} are used.", facts)
+    answer = f"{data.n} rows were read and {len(sample)} are used."
+    if data.dependent is not None:
+        answer = f"{answer[:-1]} by the default test, {len(data.sample)} where rows have to be independent."
+    return Section(answer, facts)
 
 
 def _outcomes(sample: Sample) -> str:
@@ -162,9 +178,10 @@ def of_test(data: Data, result: CalibrationTestResult) -> Section:
     rows = [("component", "statistic", "p-value")]
     rows += [(one.name, f"{one.statistic:.3g}", format_pvalue(one.pvalue)) for one in result.components]
     said = "rejected" if result.pvalue <= LEVEL else "not rejected"
+    how = "exact for every n" if data.dependent is None else "that of random signs of clusters, for many of them"
     answer = (
         f"Calibration is {said} at the 5 % level ({p}). For all rows together this test alone decides; its "
-        "p-value is exact for every n."
+        f"p-value is {how}."
     )
     return Section(answer, facts, tuple(rows))
 
@@ -415,8 +432,14 @@ def of_power(data: Data, result: CalibrationTestResult) -> Section:
         return Section(f"Nothing was simulated, because {why}.")
     answer = str(power_phrase(known, LEVEL))
     answer = answer[0].upper() + answer[1:]
-    n, unit = more_rows(result), "rows" if data.clusters is None else "clusters"
-    return Section(answer + ("." if n is None else f"; finding them in 80 % takes about {n} {unit}."))
+    more = more_rows_in_words(result, *data.counted)
+    return Section(answer + ("." if more is None else f"; finding them in 80 % takes {more}."))
+
+
+def more_rows_in_words(result: CalibrationTestResult, about: str, unit: str) -> str | None:
+    """How many rows find a deviation that matters."""
+    n = more_rows(result)
+    return None if n is None else f"{about} {n} {unit}"
 
 
 def more_rows(result: CalibrationTestResult) -> int | None:
@@ -449,8 +472,9 @@ def of_methods(data: Data, result: CalibrationTestResult) -> Section:
 def digest(data: Data) -> str:
     """SHA-256 of the rows that are looked at as they are stored, and of what is known of them, the first 16 digits."""
     state = hashlib.sha256()
-    arrays: list[tuple[str, Any]] = [("", data.sample.targets)]
-    arrays += [("", one) for one in data.sample.predictions._parameters if isinstance(one, np.ndarray)]
+    arrays: list[tuple[str, Any]] = [("", data.tested.targets)]
+    arrays += [("", one) for one in data.tested.predictions._parameters if isinstance(one, np.ndarray)]
+    arrays += [] if data.dependent is None else [("clusters", data.dependent[1].partitions[0].codes)]
     if isinstance(data.groups, Groups):
         arrays += zip(data.groups.names, data.groups.rows, strict=True)
     arrays += [(str(name), column) for name, column in (data.features or {}).items()]

@@ -187,7 +187,9 @@ def test_groups_features_time_and_clusters():
         clusters=np.repeat(np.arange(n // 2), 2), n_resamples=39, rng=1,
     )  # fmt: skip
     sections = audit.models[0].sections
-    assert sections["data"].answer == "1200 rows were read and 600 are used."
+    assert sections["data"].answer == (
+        "1200 rows were read and 1200 are used by the default test, 600 where rows have to be independent."
+    )
     groups = {row[0] for row in sections["groups"].rows[1:]}
     assert groups == {"late"}
     assert sections["slices"].answer.startswith("Predictions are wrong in ")
@@ -360,12 +362,30 @@ def test_the_reason_says_where_an_error_matters_that_is_in_all_groups():
 
 def test_clusters_are_counted_as_what_is_looked_at():
     p, y = calibrated(900, 1)
-    model = ct.audit(p, y, clusters=np.arange(900) // 9, n_resamples=39, rng=1).models[0]
+    clusters = np.maximum(np.arange(900), 500) // 4
+    model = ct.audit(p, y, clusters=clusters, n_resamples=39, rng=1).models[0]
     said = "only one row of each of 100 clusters is looked at (100 of 900 rows), so that rows are independent"
     assert model.reason.endswith(f"; {said}")
     assert model.sections["data"].facts["Clusters"] == said
-    assert re.search(r"about \d+ clusters would find them", model.reason)
+    assert re.search(r"; about \d+ clusters would find them", model.reason)
     assert re.search(r"takes about \d+ clusters\.", model.sections["power"].answer)
+
+
+def test_all_rows_of_many_clusters_are_tested():
+    """As by the call; what takes rows as independent has one of each, whose power is a lower bound."""
+    p, y = calibrated(900, 1)
+    clusters = np.arange(900) // 9
+    model = ct.audit(p, y, clusters=clusters, groups=np.arange(900) % 2, n_resamples=39, rng=1).models[0]
+    wanted = ct.calibration_test(p, y, clusters=clusters, n_resamples=39, rng=1)
+    assert (model.result.pvalue, model.result.n) == (wanted.pvalue, 900)
+    assert "the default test takes all 900 rows in 100 clusters" in model.reason
+    assert sum(int(row[1]) for row in model.sections["groups"].rows[1:]) == 100
+    assert "random signs of clusters" in model.sections["test"].answer
+    assert re.search(r"; at most \d+ clusters would find them", model.reason)
+    assert re.search(r"takes at most \d+ clusters\.", model.sections["power"].answer)
+    other = ct.audit(p, y, clusters=clusters[::-1] // 2, n_resamples=9, rng=1).models[0]
+    digests = {one.sections["methods"].facts["Digest of the data"] for one in (model, other)}
+    assert len(digests) == 2
 
 
 @pytest.mark.usefixtures("few_sections")

@@ -1,6 +1,6 @@
 """How often intervals of what is wrong hold the truth where outcomes within clusters are alike.
 
-``python -m tests.statistical.cluster_intervals`` prints the table of ``docs/validity.md``; about fifteen minutes.
+``python -m tests.statistical.cluster_intervals`` prints the tables of ``docs/validity.md``; about twenty minutes.
 """
 
 import sys
@@ -10,6 +10,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
+from caltest.estimators.combined.measures import TENTHS, measures_of
 from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions.convert import as_sample
@@ -70,12 +71,42 @@ def coverage(make, n_clusters, size, correlation, sets):
     return named / sets, np.mean(covered), np.mean(alone)
 
 
+CLAIMS = {
+    "uniform": lambda rng, c, m: rng.uniform(0.02, 0.98, c * m),
+    "equal in a cluster": lambda rng, c, m: np.repeat(rng.uniform(0.02, 0.98, c), m),
+    "rare": lambda rng, c, m: rng.beta(1, 60, c * m),
+    "sure": lambda rng, c, m: rng.beta(30, 1, c * m),
+}
+TRUTHS = [lambda p: p, lambda p: expit(logit(p) + 0.4), lambda p: expit(0.6 * logit(p))]
+"""Calibrated, too low, too sure."""
+
+
+def gaps_missed(claims, n_clusters, size, correlation, truth, sets):
+    """Shares of data sets with the mean absolute difference below and above its interval."""
+    found = []
+    for seed in range(sets):
+        rng, c = np.random.default_rng([seed, n_clusters, size]), np.repeat(np.arange(n_clusters), size)
+        p = claims(rng, n_clusters, size)
+        effects, own = rng.normal(size=n_clusters)[c], rng.normal(size=c.size)
+        u = ndtr(np.sqrt(correlation) * effects + np.sqrt(1.0 - correlation) * own)
+        sample, right = as_sample(p, (u < truth(p)).astype(int)), truth(p)
+        gap = measures_of(sample, clusters=as_clusters(c))[0].gap
+        wanted = np.abs(np.bincount(TENTHS.assign(p[:, None]), p - right)).sum() / c.size
+        found.append((wanted < gap.low - 1e-12, wanted > gap.high + 1e-12))
+    return np.mean(found, axis=0)
+
+
 def main(sets):
-    """Print the table."""
+    """Print the tables."""
     for name, make in WRONG.items():
         for setting in CLUSTERS:
             shares = " | ".join(f"{100 * one:.0f}" for one in coverage(make, *setting, sets))
             print(f"| {name} | {setting[0]} | {setting[1]} | {setting[2]} | {shares} |", flush=True)
+    for name, claims in CLAIMS.items():
+        for setting in CLUSTERS:
+            missed = (gaps_missed(claims, *setting, truth, sets).sum() for truth in TRUTHS)
+            held = " | ".join(f"{100 * (1 - one):.0f}" for one in missed)
+            print(f"| {name} | {setting[0]} | {setting[1]} | {setting[2]} | {held} |", flush=True)
 
 
 if __name__ == "__main__":

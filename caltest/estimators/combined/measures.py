@@ -9,7 +9,7 @@ from caltest._laws import law_of_count
 from caltest._results.measures import Measure
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest.binning import QuantileBinning, UniformBinning
-from caltest.hstatistics.redraws.within_clusters import Clusters
+from caltest.hstatistics.redraws.within_clusters import Clusters, Partition
 from caltest.predictions import Sample
 from caltest.predictions.claims import Claim
 
@@ -40,50 +40,63 @@ def measures_of(
     Of outcomes that depend on each other within clusters those whose intervals are known.
     """
     claims, scores = sample.predictions.claims(sample.targets)
-    if clusters is not None:
-        measured = (Measure(score.name, score.claimed, score.observed) for score in scores)
-        return (*(_in_clusters(claim, clusters) for claim in claims), *measured)
     level = 1.0 - (1.0 - LEVEL) / max(1, len(claims))
-    return (
-        *(_of_claim(claim, level) for claim in claims),
-        *_of_places(sample, finding),
-        *(Measure(score.name, score.claimed, score.observed) for score in scores),
-        *(_binned_error(claim) for claim in claims if claim.binned_error),
-    )
+    measured = [_of_claim(claim, level, clusters) for claim in claims]
+    measured += _of_places(sample, finding) if clusters is None else []
+    measured += [Measure(score.name, score.claimed, score.observed) for score in scores]
+    measured += [_binned_error(claim) for claim in claims if claim.binned_error and clusters is None]
+    return tuple(measured)
 
 
-def _of_claim(claim: Claim, level: float) -> Measure:
-    n, count = claim.occurred.size, int(claim.occurred.sum())
-    interval = ConfidenceInterval(*clopper_pearson(count, n, LEVEL), LEVEL, CLOPPER_PEARSON, count / n)
-    gap = gap_interval(claim.probability, claim.occurred, claim.order, level)
+def _of_claim(claim: Claim, level: float, clusters: Clusters | None = None) -> Measure:
+    n, occurred, effect, effects = claim.occurred.size, claim.occurred, 1.0, (1.0, 1.0)
+    if clusters is not None:
+        errors = occurred - claim.probability
+        effect = effect_of_clusters(errors - errors.mean(), occurred, clusters, 1.0 - LEVEL)
+        effects = _effects_on_gap(claim, clusters, 1.0 - level)
+    share, method = int(occurred.sum()) / n, CLOPPER_PEARSON if clusters is None else KORN_GRAUBARD
+    interval = ConfidenceInterval(*clopper_pearson(share * n / effect, n / effect, LEVEL), LEVEL, method, share)
+    gap = gap_interval(claim.probability, occurred, claim.order, level, *effects)
     event = claim.event or f"an outcome {claim.name}"
-    return Measure(claim.name, float(claim.probability.mean()), count / n, interval, gap, claim.margin, event)
+    return Measure(claim.name, float(claim.probability.mean()), share, interval, gap, claim.margin, event)
 
 
-def _in_clusters(claim: Claim, clusters: Clusters) -> Measure:
-    """The interval of Clopper and Pearson for as many independent observations as those in clusters are worth.
+def effect_of_clusters(
+    errors: FloatArray, occurred: BoolArray, clusters: Clusters, tail: float, lost: float | None = None
+) -> float:
+    """How many observations in clusters are worth one independent one, at least 1.
 
-    For n observations and the variance ``v = sum_c (sum_{i in c} e_i)**2`` of centred differences e of outcomes and
-    claims these are ``n sum_i e_i**2 / v`` (Korn and Graubard 1998), at most n; and at most the number of clusters
-    where only few of them have an event, or lack one, whose dependence is then hardly seen.
+    For differences e of outcomes and claims these are ``sum_c (sum_{i in c} e_i)**2 / sum_i e_i**2`` (Korn and Graubard
+    1998), and at least those of a cluster where only few clusters have an event, or lack one, whose dependence is then
+    hardly seen; also where centring has taken all degrees of freedom, of which it takes a share, one by default.
     """
-    n, occurred = claim.occurred.size, claim.occurred.astype(np.float64)
-    errors = occurred - claim.probability
-    errors -= errors.mean()
-    variance, most = 0.0, float(n)
+    variance, effect, own = 0.0, 1.0, float(errors @ errors)
     for one in clusters.partitions:
         sums, c = np.bincount(one.codes, errors), one.n_parts
-        variance += float(sums @ sums) * c / (c - 1.0) * widened_by(c - 1, 1.0 - LEVEL)
-        with_some = (np.unique(one.codes[occurred == value]).size for value in (0.0, 1.0))
-        if min(with_some) < min(FEW, c):
-            most = min(most, float(c))
-    worth = min(most, n * float(errors @ errors) / variance) if variance > 0.0 else most
-    share = float(occurred.mean())
-    interval = ConfidenceInterval(*clopper_pearson(share * worth, worth, LEVEL), LEVEL, KORN_GRAUBARD, share)
-    return Measure(claim.name, float(claim.probability.mean()), share, interval, event=claim.event or claim.name)
+        free = c - 1.0 if lost is None else c * (1.0 - lost)
+        if free >= 1.0:
+            variance += float(sums @ sums) * c / free * widened_by(free, tail)
+        with_some = (np.unique(one.codes[occurred == value]).size for value in (False, True))
+        if free < 1.0 or min(with_some) < min(FEW, c):
+            effect = max(effect, occurred.size / c)
+    return max(effect, variance / own) if own > 0.0 else effect
 
 
-def widened_by(df: int, tail: float) -> float:
+def _effects_on_gap(claim: Claim, clusters: Clusters, failing: float) -> tuple[float, float]:
+    """The largest design effect on sums of differences with signs that ``gap_interval`` adds, and that on tenths."""
+    bins, tail = TENTHS.assign(claim.order[:, None]), failing / 4.0
+    sizes, errors = np.bincount(bins), claim.occurred - claim.probability
+    means = np.bincount(bins, errors) / sizes
+    own, halves = errors - means[bins], np.where(np.cumsum(sizes) <= bins.size / 2.0, 1.0, -1.0)
+    signs = np.ones(sizes.size), np.where(means < 0.0, -1.0, 1.0), halves
+    cells = (np.unique(bins * one.n_parts + one.codes, return_inverse=True) for one in clusters.partitions)
+    parts = Clusters(tuple(Partition(codes, found.size) for found, codes in cells))
+    lost = sizes.size / parts.n_clusters
+    whole = max(effect_of_clusters(one[bins] * own, claim.occurred, clusters, tail, lost) for one in signs)
+    return whole, effect_of_clusters(own, claim.occurred, parts, tail, lost)
+
+
+def widened_by(df: float, tail: float) -> float:
     """How much larger a variance has to be for Student's law of so many degrees of freedom than for the normal one."""
     from scipy.special import ndtri, stdtrit
 
@@ -128,7 +141,14 @@ def clopper_pearson(count: float, n: float, level: float) -> tuple[float, float]
     return low, float(betaincinv(count + 1.0, n - count, 1.0 - tail)) if count < n else 1.0
 
 
-def gap_interval(probability: FloatArray, occurred: BoolArray, order: FloatArray, level: float) -> ConfidenceInterval:
+def gap_interval(
+    probability: FloatArray,
+    occurred: BoolArray,
+    order: FloatArray,
+    level: float,
+    effect: float = 1.0,
+    effect_on_tenths: float = 1.0,
+) -> ConfidenceInterval:
     """For ``sum_b n_b/n |c_b - pi_b|`` with mean claimed and mean true probabilities c_b, pi_b of the tenths b.
 
     The observed sum ``g = sum_b n_b/n |c_b - f_b|`` with frequencies f_b changes by at most 1/n with each outcome, its
@@ -141,17 +161,20 @@ def gap_interval(probability: FloatArray, occurred: BoolArray, order: FloatArray
     The gap is also at least the distance of the mean claim from that interval, and at least
     ``|sum_b s_b n_b/n (c_b - f_b)| - z s`` with signs s_b that differ for the lower and the upper half. The first two
     ends fail with a quarter of what the level leaves each, the others with an eighth in each direction.
+
+    Design effects say how many outcomes are worth one independent one, in sums over all and in those of a tenth.
     """
-    n, bins, failing = occurred.size, TENTHS.assign(order[:, None]), 1.0 - level
-    sizes = np.bincount(bins).astype(np.float64)
-    counts, claimed = np.bincount(bins, occurred), np.bincount(bins, probability)
+    n, bins, failing = occurred.size / effect, TENTHS.assign(order[:, None]), 1.0 - level
+    sizes = np.bincount(bins) / effect
+    counts, claimed = np.bincount(bins, occurred) / effect, np.bincount(bins, probability) / effect
     differences = counts - claimed
     g = float(np.abs(differences).sum()) / n
     variance = float((counts * (1.0 - counts / sizes)).sum())
     reach, far = _reach(variance, failing / 4.0) / n, _reach(variance, failing / 8.0) / n
-    f = (counts + 1.0) / (sizes + 2.0)
-    noise = float(np.sqrt(2.0 / np.pi * sizes * f * (1.0 - f)).sum()) / n
-    mean, (least, most) = float(probability.mean()), clopper_pearson(int(occurred.sum()), n, 1.0 - failing / 4.0)
+    more = effect_on_tenths / effect
+    f = (counts / more + 1.0) / (sizes / more + 2.0)
+    noise = float(np.sqrt(2.0 / np.pi * more * sizes * f * (1.0 - f)).sum()) / n
+    mean, (least, most) = float(probability.mean()), clopper_pearson(float(counts.sum()), n, 1.0 - failing / 4.0)
     halves = np.where(np.cumsum(sizes) <= n / 2.0, 1.0, -1.0)
     low = max(g - reach - noise, abs(float(halves @ differences)) / n - far, least - mean, mean - most, 0.0)
     return ConfidenceInterval(low, min(1.0, g + reach), level, "tenths of similar predictions", g)

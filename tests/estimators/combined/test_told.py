@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from scipy.stats import beta
-from statistical.cluster_intervals import coverage, drawn, events
+from statistical.cluster_intervals import CLAIMS, TRUTHS, coverage, drawn, events, gaps_missed
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
@@ -64,11 +64,20 @@ def test_frequencies_of_copies_have_the_interval_of_the_rows():
     sample = as_sample(np.repeat(p, 3), np.repeat(RNG.random(400) < p, 3).astype(int))
     clusters = as_clusters(np.repeat(np.arange(400), 3))
     measured = measures_of(sample, clusters=clusters)[0]
-    assert measured.gap is None
+    alone = measures_of(sample.take(np.arange(0, 1200, 3)))[0]
+    assert measured.gap.estimate == pytest.approx(alone.gap.estimate)
+    assert measured.gap.low <= alone.gap.low
+    assert alone.gap.high < measured.gap.high < alone.gap.high + 0.01
     low, high = measured.interval.low, measured.interval.high
     events = 400 * measured.observed
     assert low == pytest.approx(beta.ppf(0.025, events, 401 - events), abs=2e-3)
     assert high == pytest.approx(beta.ppf(0.975, events + 1, 400 - events), abs=2e-3)
+
+
+@pytest.mark.parametrize("claims", CLAIMS.values(), ids=CLAIMS)
+def test_gaps_cover_with_dependent_outcomes(claims, replications):
+    missed = [gaps_missed(claims, 60, 20, 0.5, truth, replications(30, 400)) for truth in TRUTHS]
+    assert np.sum(missed, axis=1).max() <= 0.1
 
 
 def test_events_in_few_clusters_count_once_each():
