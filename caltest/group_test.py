@@ -38,6 +38,7 @@ from caltest.default_test import weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
+from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.kernels import PairKernel
@@ -122,6 +123,7 @@ class GroupCalibrationTestResult(Stored):
     n_resamples: int
     seed: int
     notes: tuple[str, ...] = ()
+    assumes: str = ASSUMPTIONS
 
     picture = "forest"
 
@@ -156,7 +158,7 @@ class GroupCalibrationTestResult(Stored):
         """One sentence for a paper: groups, observations, the p-value of all, and the groups that are rejected."""
         rejected = [f'"{name}" ({pvalue_phrase(self[name].adjusted)})' for name in self.rejected(alpha)]
         groups = f": {listed(rejected)}" if rejected else ""
-        kind = "exact Monte Carlo p-value"
+        kind = "exact Monte Carlo p-value" if self.pvalue_kind == "exact" else f"p-value by {self.pvalue_kind}"
         if not is_smallest(self.pvalue, self.n_resamples):
             kind += f" from {self.n_resamples} draws"
         return (
@@ -172,7 +174,7 @@ class GroupCalibrationTestResult(Stored):
         what = {
             "Hypothesis": f"the predictions are calibrated in every group: {self.hypothesis}",
             "Predictions": self.predictions,
-            "Assumes": f"{ASSUMPTIONS}; groups that do not depend on them",
+            "Assumes": f"{self.assumes}; groups that do not depend on them",
             "Null": self.null,
             "Estimator": self.estimator,
             "Reproduce": f"rng={self.seed}",
@@ -435,6 +437,7 @@ def calibration_by_group(
     kernel: PairKernel | None = None,
     n_resamples: int = 999,
     weights: ArrayLike = None,
+    clusters: Any = None,
     classes: Sequence[Any] | None = None,
     rng: Any = None,
     progress: bool = False,
@@ -449,6 +452,10 @@ def calibration_by_group(
         As in ``calibration_test``. With weights each group is tested with those of its members.
     groups
         As in a call of ``GroupCalibrationTest``.
+    clusters
+        As in ``calibration_test``: each group is tested as there, with draws of its own, and p-values, which are not
+        exact then, are adjusted for all groups in the same way. Groups of fewer than five clusters are tested by one
+        row of each. Not beside weights.
     kernel
         Test each group with the unbiased squared kernel calibration error of this kernel alone; by default as
         ``GroupCalibrationTest`` does.
@@ -464,6 +471,12 @@ def calibration_by_group(
     """
     sample, order = as_sample(predictions, targets, classes), order_of(targets, predictions)
     members = as_groups(groups, order)
+    if clusters is not None:
+        from caltest.groups_in_clusters import groups_in_clusters
+
+        if weights is not None:
+            raise TypeError("clusters: got some with weights, wanted one of the two")
+        return groups_in_clusters(sample, members, as_clusters(clusters, order), kernel, n_resamples, rng, progress)
     estimator: Any = kernel
     left_out: tuple[str, ...] = ()
     if weights is not None:

@@ -22,7 +22,7 @@ from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, missing_in, plain
 from caltest._validation.groups import Groups, groups_of_any_size, rows_of
 from caltest.auditing.fields import FIELDS
-from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Section, more_rows_in_words
+from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Dependent, Section, more_rows_in_words
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.predictions import Predictions, Sample
@@ -230,7 +230,7 @@ def audit(
         predicted classes.
     clusters
         (n,) labels of rows that depend on each other, or two for each row, as in ``calibration_test``. Where that
-        combines all statistics, the test and the size of the error are those of all rows, and the other sections take
+        combines all statistics, the test, groups and the size of the error are of all rows, and the other sections take
         one row of each cluster; elsewhere all sections do, or take rows that share neither of two labels.
     features
         A data frame or a dictionary of columns (n,), in whose slices wrong predictions are searched: ``find_slices``.
@@ -337,10 +337,10 @@ def _data(
         told = f"{used} looked at ({kept.size} of {n} rows), so that rows are independent"
         if are_tested_together(found, sample):
             told = (
-                f"the default test takes all {n} rows in {kept.size} clusters; power, groups, slices, times, maps and "
+                f"all {n} rows in {kept.size} clusters are tested, and groups of them; power, slices, times, maps and "
                 "pictures are those of one row of each"
             )
-            dependent = sample, found
+            dependent = Dependent(sample, found, known)
         sample = sample.take(kept)
         survival = None if survival is None else (survival[0].take(kept), survival[1].take(kept))
         known = known.taken(kept) if isinstance(known, Groups) else known
@@ -436,7 +436,7 @@ def _tested(data: Data) -> tuple[CalibrationTestResult, CalibrationTestResult]:
     if data.dependent is None:
         result = calibration_test(*data.pair, **data.settings)
         return result, result
-    sample, clusters = data.dependent
+    sample, clusters = data.dependent.sample, data.dependent.clusters
     result = cluster_test_for(clusters, sample, None, data.n_resamples).on(sample, rng=data.seed)
     if result.pvalue <= LEVEL:
         return result, result

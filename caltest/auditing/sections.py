@@ -83,6 +83,15 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Dependent:
+    """Rows that may depend on each other within clusters, and their groups."""
+
+    sample: Sample
+    clusters: Clusters
+    groups: Groups | str | None
+
+
+@dataclass(frozen=True)
 class Data:
     """What an audit looks at: rows that are independent of each other, and what is known of them."""
 
@@ -102,13 +111,20 @@ class Data:
     """Of what is known, for the line that reproduces the audit."""
     survival: tuple[Predictions, Censored] | None = None
     """Predictions and times, some of them censored, of which the sample has the integral transforms."""
-    dependent: tuple[Sample, Clusters] | None = None
+    dependent: Dependent | None = None
     """All rows, if the default test takes those of clusters, of which the others are one each."""
 
     @property
     def tested(self) -> Sample:
         """What the default test looks at."""
-        return self.sample if self.dependent is None else self.dependent[0]
+        return self.sample if self.dependent is None else self.dependent.sample
+
+    @property
+    def of_all(self) -> tuple[Sample, Clusters | None, Groups | str | None]:
+        """What the default test looks at, the clusters and the groups."""
+        if self.dependent is None:
+            return self.sample, None, self.groups
+        return self.dependent.sample, self.dependent.clusters, self.dependent.groups
 
     @property
     def counted(self) -> tuple[str, str]:
@@ -230,7 +246,8 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     """Classes, and groups that are given, with p-values adjusted for their number."""
     from caltest.group_test import calibration_by_group
 
-    groups, law = data.groups, data.sample.predictions.finite
+    (sample, clusters, groups), unit = data.of_all, data.counted[1]
+    law = sample.predictions.finite
     if isinstance(groups, str):
         raise ValueError(groups)
     if groups is None and law is not None and law.n_classes > 2:
@@ -239,12 +256,13 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
         groups = Groups.of_masks(names, (top == c for c in range(law.n_classes)), top.size)
     if groups is None:
         raise ValueError("there are no groups; give groups=")
-    large = groups.sizes >= FEWEST
+    sizes = [rows.size if clusters is None else clusters.take(rows).n_clusters for rows in groups.rows]
+    large = np.array(sizes) >= FEWEST
     if not large.any():
-        raise ValueError(f"there is no group of {FEWEST} rows or more")
+        raise ValueError(f"there is no group of {FEWEST} {unit} or more")
     kept, small = np.flatnonzero(large), [groups.names[g] for g in np.flatnonzero(~large)]
     groups = Groups(tuple(groups.names[g] for g in kept), tuple(groups.rows[g] for g in kept), groups.n)
-    found = calibration_by_group(*data.pair, groups, **data.settings)
+    found = calibration_by_group(sample.predictions, sample.as_given, groups, clusters=clusters, **data.settings)
     rejected = found.rejected(LEVEL)
     rest = len(found.groups) - PANELS
     answer = (
@@ -252,10 +270,11 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
         "for all of them, so that any calibrated group is rejected with a probability of at most 5 %."
     )
     answer += f" The {rest} groups with the largest p-values are not shown." if rest > 0 else ""
-    answer += f" Groups of fewer than {FEWEST} rows are left out: {_first(small)}." if small else ""
+    answer += f" Groups of fewer than {FEWEST} {unit} are left out: {_first(small)}." if small else ""
     rows = dict(zip(groups.names, groups.rows, strict=True))
     known = () if data.groups is None else rejected
-    grave = [name for name in known if matters(measures_of(data.sample.take(rows[name])))]
+    of_groups = {name: (rows[name], clusters and clusters.take(rows[name])) for name in known}
+    grave = [name for name, (some, own) in of_groups.items() if matters(measures_of(sample.take(some), clusters=own))]
     # Where the default test rejects too, it is news that some of the groups that were asked about are all right, or
     # that the error is known to matter in some of them only.
     is_news = len(rejected) < len(found.groups) or (bool(grave) and not matters(result.measures))
@@ -474,7 +493,7 @@ def digest(data: Data) -> str:
     state = hashlib.sha256()
     arrays: list[tuple[str, Any]] = [("", data.tested.targets)]
     arrays += [("", one) for one in data.tested.predictions._parameters if isinstance(one, np.ndarray)]
-    arrays += [] if data.dependent is None else [("clusters", data.dependent[1].partitions[0].codes)]
+    arrays += [] if data.dependent is None else [("clusters", data.dependent.clusters.partitions[0].codes)]
     if isinstance(data.groups, Groups):
         arrays += zip(data.groups.names, data.groups.rows, strict=True)
     arrays += [(str(name), column) for name, column in (data.features or {}).items()]

@@ -15,6 +15,7 @@ from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
 from caltest._results.tables import Table
+from caltest._validation.groups import as_groups
 from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
@@ -22,6 +23,7 @@ from caltest.cli.prediction_files import check_different, kept, read_columns, re
 from caltest.cli.samples import ece_note, read_samples
 from caltest.default_test import cluster_test_for, weighted
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
+from caltest.groups_in_clusters import groups_in_clusters
 from caltest.predictions import Sample
 
 
@@ -63,15 +65,22 @@ def run(options: argparse.Namespace) -> int:
     sample = prepared(options.test, sample.pooled())
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
     chosen = None if options.bandwidth is None else kernel
-    redraws: dict[str, int] = {} if options.n_resamples is None else {"n_resamples": options.n_resamples}
+    redraws: dict[str, Any] = {} if options.n_resamples is None else {"n_resamples": options.n_resamples}
     if redraws and not TESTS[options.test].redraws:
         raise ValueError(f"--n-resamples: got {options.n_resamples} for the test {options.test}, which takes none")
+    clusters = None
+    if options.clusters is not None:
+        clusters = as_clusters(np.column_stack([fields[name] for name in options.clusters]))
+    if options.groups is not None and clusters is not None:
+        members = as_groups(fields[options.groups])
+        shown: dict[str, Any] = {"rng": options.seed, "progress": in_terminal()}
+        in_clusters = groups_in_clusters(sample, members, clusters, chosen, **redraws, **shown)
+        return show(options, replace(in_clusters, notes=(*in_clusters.notes, *said)))
     if options.groups is not None:
         of_groups = ct.GroupCalibrationTest(None if chosen is None else ct.estimators.Omnibus(chosen), **redraws)
         groups = of_groups.on(sample, fields[options.groups], rng=options.seed, progress=in_terminal())
         return show(options, replace(groups, notes=(*groups.notes, *said)))
-    if options.clusters is not None:
-        clusters = as_clusters(np.column_stack([fields[name] for name in options.clusters]))
+    if clusters is not None:
         test: ct.CalibrationTest = cluster_test_for(clusters, sample, chosen, **redraws)
     else:
         of = TESTS[options.test].of if weights is None else partial(WEIGHTED[options.test], weights=weights)
@@ -114,9 +123,8 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     features_column = in_one_file and options.features is not None and not options.features.exists()
     named = names_of(str(options.features)) if features_column else []
     asked = [*([] if options.groups is None else [options.groups]), *(options.clusters or [])]
-    is_alone = options.test == "omnibus" and options.weights is None and None in (options.groups, options.clusters)
-    if asked and not is_alone:
-        raise ValueError("--groups, --clusters: got one with the other, --test or --weights, wanted it alone")
+    if asked and (options.test != "omnibus" or options.weights is not None):
+        raise ValueError("--groups, --clusters: got one with --test or --weights, wanted it without them")
     without_outcomes = options.outcomes is None and options.outcome_column is None and not options.family
     notes: tuple[str, ...] = ()
     if without_outcomes and (options.predictions.is_dir() or holds_objects(options.predictions)):

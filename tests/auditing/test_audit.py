@@ -378,8 +378,9 @@ def test_all_rows_of_many_clusters_are_tested():
     model = ct.audit(p, y, clusters=clusters, groups=np.arange(900) % 2, n_resamples=39, rng=1).models[0]
     wanted = ct.calibration_test(p, y, clusters=clusters, n_resamples=39, rng=1)
     assert (model.result.pvalue, model.result.n) == (wanted.pvalue, 900)
-    assert "the default test takes all 900 rows in 100 clusters" in model.reason
-    assert sum(int(row[1]) for row in model.sections["groups"].rows[1:]) == 100
+    assert "all 900 rows in 100 clusters are tested" in model.reason
+    wanted = ct.calibration_by_group(p, y, np.arange(900) % 2, clusters=clusters, n_resamples=39, rng=1)
+    assert [row[3] for row in model.sections["groups"].rows[1:]] == [f"{one.adjusted:.3g}" for one in wanted.groups]
     assert "random signs of clusters" in model.sections["test"].answer
     assert re.search(r"; at most \d+ clusters would find them", model.reason)
     assert re.search(r"takes at most \d+ clusters\.", model.sections["power"].answer)
@@ -607,7 +608,7 @@ def test_names_cannot_break_or_inject():
 @pytest.mark.parametrize(
     ("groups", "why"),
     [
-        (np.arange(60), "there is no group of 10 rows or more"),
+        (np.arange(60), "there is no group of 10 clusters or more"),
         (np.stack([np.arange(60), np.arange(60)], axis=1), "wanted booleans that say who belongs to the group"),
     ],
 )

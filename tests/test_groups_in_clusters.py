@@ -1,0 +1,126 @@
+import json
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import caltest as ct
+from caltest.cli.main import main
+from caltest.groups_in_clusters import LEAST
+
+RNG = np.random.default_rng(5)
+C = np.arange(1200) // 4
+GROUP = np.where(C < 100, "first", np.where(C < 200, "second", "third"))
+P = RNG.uniform(0.2, 0.8, C.size)
+
+
+def outcomes(p, c, rng, correlation=0.4):
+    """Calibrated ones, alike within clusters."""
+    effects, own = rng.normal(size=c.max() + 1)[c], rng.normal(size=c.size)
+    u = ndtr(np.sqrt(correlation) * effects + np.sqrt(1.0 - correlation) * own)
+    return (u < p).astype(int)
+
+
+Y = outcomes(np.where(GROUP == "second", P + 0.18, P), C, RNG)
+
+
+def test_each_group_has_the_test_of_its_clusters():
+    found = ct.calibration_by_group(P, Y, GROUP, clusters=C, n_resamples=199, rng=3)
+    assert found.rejected() == ("second",)
+    assert found.pvalue_kind == "resampling"
+    assert "between clusters" in str(found)
+    assert "p-value by resampling" in found.sentence()
+    for g, name in enumerate(np.unique(GROUP)):
+        rows = name == GROUP
+        rng = np.random.default_rng([3, g])
+        wanted = ct.calibration_test(P[rows], Y[rows], clusters=C[rows], n_resamples=199, rng=rng)
+        one = found[name]
+        assert (one.n, one.estimate, one.pvalue) == (rows.sum(), wanted.estimate, wanted.pvalue)
+        draws = wanted.null_distribution
+        assert one.z == pytest.approx((wanted.statistic - draws.mean()) / draws.std(), rel=1e-6)
+    assert "class 1 occurs more often than predicted" in found["second"].finding.words
+
+
+def test_adjusted_pvalues_are_those_of_the_maximum_over_independent_draws():
+    found = ct.calibration_by_group(P, Y, GROUP, clusters=C, n_resamples=199, rng=3)
+    draws = []
+    for g, name in enumerate(np.unique(GROUP)):
+        rows = name == GROUP
+        rng = np.random.default_rng([3, g])
+        one = ct.calibration_test(P[rows], Y[rows], clusters=C[rows], n_resamples=199, rng=rng)
+        values = np.append(one.statistic, one.null_distribution)
+        others = (values.sum() - values) / (values.size - 1)
+        squares = (np.square(values).sum() - values**2) / (values.size - 1)
+        draws.append((values - others) / np.sqrt(squares - others**2))
+    scores = np.array(draws)
+    order = np.argsort(-scores[:, 0])
+    last = 0.0
+    for i, g in enumerate(order):
+        largest = scores[order[i:], 1:].max(axis=0)
+        last = max(last, (1 + np.sum(largest >= scores[g, 0])) / 200)
+        assert found[np.unique(GROUP)[g]].adjusted == pytest.approx(last)
+
+
+def test_few_clusters_of_a_group_are_one_row_each():
+    group = np.where(C < 3, "small", GROUP)
+    found = ct.calibration_by_group(P, Y, group, clusters=C, n_resamples=19, rng=1)
+    assert found["small"].n == 12
+    assert f"groups of fewer than {LEAST} clusters are tested by one row of each: small" in found.notes
+
+
+def test_more_groups_have_more_draws():
+    group = np.char.add("g", (np.arange(1200) // 30).astype(str))
+    found = ct.calibration_by_group(P, Y, group, clusters=C // 1, n_resamples=19, rng=1)
+    assert found.n_resamples == 38
+
+
+def test_excluded_outcomes_reject_their_group():
+    p = P.copy()
+    p[700], y = 0.0, Y.copy()
+    y[700] = 1
+    found = ct.calibration_by_group(p, y, GROUP, clusters=C, n_resamples=19, rng=1)
+    assert found.groups[0].name == GROUP[700]
+    assert found.groups[0].adjusted == 0.0
+    assert "probability 0" in found.groups[0].finding.words
+
+
+@pytest.mark.parametrize(
+    ("group", "more", "error", "message"),
+    [
+        (np.where(C < 1, "alone", "rest"), {}, ValueError, "got a single one in the group 'alone', wanted at least 2"),
+        (GROUP, {"weights": np.ones(C.size)}, TypeError, "got some with weights, wanted one of the two"),
+        (GROUP[:9], {}, ValueError, "groups"),
+        (GROUP, {"clusters": C[:9]}, ValueError, "clusters: got 9"),
+        (GROUP, {"clusters": Y}, ValueError, "clusters"),
+        (GROUP, {"n_resamples": 0}, ValueError, "n_resamples"),
+    ],
+)
+def test_bad_data(group, more, error, message):
+    with pytest.raises(error, match=message):
+        ct.calibration_by_group(P, Y, group, **{"clusters": C, "rng": 1} | more)
+
+
+def test_the_command_line_takes_groups_and_clusters(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    rows = [f"{p},{y},{g},{c}" for p, y, g, c in zip(P, Y, GROUP, C, strict=True)]
+    path.write_text("\n".join(["risk,event,centre,patient", *rows]))
+    columns = ["--columns", "risk", "--outcome-column", "event", "--groups", "centre", "--clusters", "patient"]
+    status = main(["test", str(path), *columns, "--n-resamples", "99", "--seed", "3", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    wanted = ct.calibration_by_group(P, Y, GROUP, clusters=C, n_resamples=99, rng=3)
+    assert status == 0
+    assert [one["adjusted"] for one in found["groups"]] == [one.adjusted for one in wanted.groups]
+
+
+@pytest.mark.every(4)
+def test_size(replications):
+    """Groups that share clusters, some with few of them."""
+    sets, rejected = replications(6, 400), 0
+    for seed in range(sets):
+        rng = np.random.default_rng(seed)
+        c = np.arange(600) // 4
+        p = rng.uniform(0.05, 0.95, 150)[c]
+        groups = {"odd": np.arange(600) % 2 == 1, "even": np.arange(600) % 2 == 0, "few": c < 20}
+        found = ct.calibration_by_group(p, outcomes(p, c, rng), groups, clusters=c, n_resamples=99, rng=seed)
+        rejected += found.pvalue <= 0.05
+    assert rejected <= {6: 3, 400: 32}[sets]
