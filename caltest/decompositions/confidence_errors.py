@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
 from typing import Any
 
 import numpy as np
-import scipy
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, ranges, seed_of
@@ -16,6 +14,7 @@ from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.parts import AT_ONCE, table_of
 from caltest.estimators.binned_errors import binned_predictions
+from caltest.estimators.combined.measures import CLOPPER_PEARSON, clopper_pearson
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.convert import as_sample
 from caltest.predictions.reductions import reduce_to_top_label
@@ -109,23 +108,26 @@ def confidence_errors(
     confidence_level
         Between 0 and 1, for intervals and means under calibration; None for neither.
     n_resamples, rng
-        As in ``calibration_test``, for these means.
+        As in ``calibration_test``, for these means and for the intervals.
 
     Notes
     -----
     They describe a model and are no test: both are above 0 for calibrated predictions, by how much ``calibrated`` says.
-    Time O(n k), and O(n B) for the means under calibration.
+    Time O(n k), and O(n B) for intervals and means under calibration.
 
-    The intervals are that of Wilson 1927 for the accuracy, and that of Student's t for the others, cut at the smallest
-    and the largest confidence. With fewer than two wrong (or right) predictions it is all between these, and Wilson's
-    between these where several have one confidence and the rest do not.
+    The interval for the accuracy is that of Clopper and Pearson. Those for the others, of Gaffke 2005, are of means in
+    which each of the wrong (or right) predictions has a random weight, and so has one more, of the smallest or the
+    largest confidence that there is: for two confidences they are that of Clopper and Pearson, and with no wrong (or
+    right) prediction all between these. Student's t is too short for a few of many similar confidences.
 
     They are for the errors of these predictions, ``sum_i c_i P_i(wrong) / sum_i P_i(wrong)``, and wider than need be.
-    Coverage of 95 % intervals for binary predictions of Beta(0.5, 0.5) and Beta(0.1, 0.1), calibrated, with 10 % and
-    with 50 % label noise, n = 60 and 250, 500 data sets each: 94.0 to 98.4 % for overconfidence, 97.8 to 100 % for
-    underconfidence, 93.4 to 98.0 % for the accuracy.
+    Coverage of 95 % intervals, 299 redraws, 300 data sets each, calibrated, log-odds 1 higher and 0.6 times as large,
+    for probabilities of Beta(0.5, 0.5), Beta(0.1, 0.1), U(0, 1) and U(0.8, 1), rare events of Beta(0.3, 60) and 0.1 %,
+    ties, claims of 99.9 %, alone and with 2 % of 60 %, n = 8 to 2000: 97.0 to 100 % for overconfidence, 99.7 to 100 %
+    for underconfidence, 95.3 to 100 % for the accuracy.
 
-    Source: Wenger, Kjellstrom and Triebel 2020, section 2 and Theorem 1.
+    Sources: Wenger, Kjellstrom and Triebel 2020, section 2 and Theorem 1; Gaffke 2005, that these intervals hold is
+    proved for two values and conjectured for others (Learned-Miller and Thomas 2019).
 
     Examples
     --------
@@ -138,9 +140,9 @@ def confidence_errors(
     Errors of confidence
     --------------------
                        observed  estimate     95 % interval  if calibrated
-      overconfidence     0.9617    0.9617  [0.9456, 0.9777]         0.7170
-      underconfidence    0.0045    0.0045  [0.0021, 0.0069]         0.0075
-      accuracy           0.8287    0.8287  [0.8027, 0.8519]         0.9900
+      overconfidence     0.9617    0.9617  [0.9386, 0.9763]         0.7170
+      underconfidence    0.0045    0.0045  [0.0027, 0.0085]         0.0075
+      accuracy           0.8287    0.8287  [0.8024, 0.8528]         0.9900
     """
     level = None if confidence_level is None else fraction("confidence_level", confidence_level)
     number = whole_number("n_resamples", n_resamples, 1)
@@ -151,43 +153,46 @@ def confidence_errors(
     found = (_mean(c[~right]), _mean(1.0 - c[right]), float(right.mean()))
     if level is None:
         return ConfidenceErrors(*found)
-    over, under = mean_interval(c[~right], c, level), mean_interval(1.0 - c[right], 1.0 - c, level)
-    accuracy = ConfidenceInterval(*wilson(found[2], right.size, level), level, "Wilson", found[2])
     seed = seed_of(rng)
+    generator = generator_apart(seed)
+    calibrated = _calibrated_means(c, number, generator)
+    over, under = (
+        mean_interval(*numbers, level, number, generator) for numbers in ((c[~right], c), (1.0 - c[right], 1.0 - c))
+    )
+    ends = clopper_pearson(int(right.sum()), right.size, level)
+    accuracy = ConfidenceInterval(*ends, level, CLOPPER_PEARSON, found[2])
     intervals = dict(zip(ERRORS, (over, under, accuracy), strict=True))
-    return ConfidenceErrors(*found, intervals, _calibrated_means(c, number, seed), seed)
+    return ConfidenceErrors(*found, intervals, calibrated, seed)
 
 
-def mean_interval(some: FloatArray, among: FloatArray, level: float) -> ConfidenceInterval:
-    """For the mean of numbers that are some of others, between the smallest and the largest of these."""
+def mean_interval(
+    some: FloatArray, among: FloatArray, level: float, n_resamples: int, rng: np.random.Generator
+) -> ConfidenceInterval:
+    """For the mean of numbers that are some of others, between the smallest and the largest of these.
+
+    Quantiles of means with random weights, those of spacings of uniform numbers, of the numbers and one more, which is
+    the smallest for the lower end and the largest for the upper one (Gaffke 2005). With too few redraws for a
+    quantile the ends are these two.
+    """
     low, high = float(among.min()), float(among.max())
-    mean, m = _mean(some), some.size
-    if m < 2 or low == high:
-        return ConfidenceInterval(low, high, level, "range of the confidences", mean)
-    if some.min() == some.max():
-        first, last = wilson((float(some[0]) - low) / (high - low), m, level)
-        return ConfidenceInterval(low + (high - low) * first, low + (high - low) * last, level, "Wilson", mean)
-    radius = float(scipy.special.stdtrit(m - 1, (1.0 + level) / 2.0)) * float(some.std(ddof=1)) / sqrt(m)
-    middle = float(some.mean())
-    return ConfidenceInterval(max(low, middle - radius), min(high, middle + radius), level, "Student's t", mean)
-
-
-def wilson(share: float, n: int, level: float) -> tuple[float, float]:
-    """The interval of Wilson 1927 for a frequency."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(share * n, n, alpha=1.0 - level, method="wilson")
-    # Rounding must not put the ends on the wrong side of the share.
-    return max(0.0, min(float(low), share)), min(1.0, max(float(high), share))
+    means = np.empty((2, n_resamples))
+    for part in ranges(n_resamples, AT_ONCE // (some.size + 1)):
+        weights = rng.standard_exponential((part.stop - part.start, some.size + 1))
+        sums = weights[:, 1:] @ some
+        means[:, part] = [(sums + weights[:, 0] * end) / weights.sum(axis=1) for end in (low, high)]
+    below, above = np.sort(means, axis=1)
+    beyond = int((1.0 - level) / 2.0 * (n_resamples + 1))
+    first, last = (float(below[beyond - 1]), float(above[-beyond])) if beyond else (low, high)
+    return ConfidenceInterval(max(low, first), min(high, last), level, "Gaffke", _mean(some))
 
 
 def _mean(some: FloatArray) -> float | None:
     return float(some.mean()) if some.size else None
 
 
-def _calibrated_means(c: FloatArray, n_resamples: int, seed: int) -> dict[str, float | None]:
+def _calibrated_means(c: FloatArray, n_resamples: int, rng: np.random.Generator) -> dict[str, float | None]:
     """Means of the errors over redraws of which predictions are right, where there are such."""
-    rng, law, sums = generator_apart(seed), Bernoulli(c), np.zeros(3)
+    law, sums = Bernoulli(c), np.zeros(3)
     defined = np.zeros(3)
     for part in ranges(n_resamples, AT_ONCE // c.size):
         right = law.redraw(rng, part.stop - part.start)

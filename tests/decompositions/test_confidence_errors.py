@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from printed import unfolded
 from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
 import caltest as ct
 from caltest.decompositions.confidence_errors import mean_interval
@@ -14,15 +13,19 @@ P = RNG.dirichlet(np.full(3, 0.7), 120)
 Y = ct.Categorical(0.7 * P + 0.1).sample(RNG)
 
 
-def test_intervals_against_scipy_and_statsmodels():
-    found = ct.confidence_errors(P, Y, confidence_level=0.9, n_resamples=9, rng=1)
-    c, right = P.max(axis=1), P.argmax(axis=1) == Y
-    for name, some in (("overconfidence", c[~right]), ("underconfidence", 1 - c[right])):
-        low, high = stats.ttest_1samp(some, 0.0).confidence_interval(0.9)
-        assert tuple(found.intervals[name]) == (pytest.approx(low), pytest.approx(high))
-        assert found.intervals[name].estimate == getattr(found, name)
-    low, high = proportion_confint(right.sum(), 120, alpha=0.1, method="wilson")
-    assert tuple(found.intervals["accuracy"]) == (pytest.approx(low), pytest.approx(high))
+def test_intervals_against_their_definition():
+    """Spacings of uniform numbers are the weights of the numbers and of the smallest, or the largest, one."""
+    found = ct.confidence_errors(P, Y, confidence_level=0.9, n_resamples=20_000, rng=1).intervals
+    c, right, rng = P.max(axis=1), P.argmax(axis=1) == Y, np.random.default_rng(2)
+    for name, some, among in (("overconfidence", c[~right], c), ("underconfidence", 1 - c[right], 1 - c)):
+        u = np.sort(rng.random((20_000, some.size)), axis=1)
+        spacings = np.diff(u, axis=1, prepend=0.0, append=1.0)
+        low = np.quantile(spacings @ np.append(some, among.min()), 0.05)
+        high = np.quantile(spacings @ np.append(some, among.max()), 0.95)
+        assert tuple(found[name]) == (pytest.approx(low, rel=0.02), pytest.approx(high, rel=0.02))
+        assert found[name].estimate == some.mean()
+    exact = stats.binomtest(int(right.sum()), 120).proportion_ci(0.9)
+    assert tuple(found["accuracy"]) == pytest.approx((exact.low, exact.high))
 
 
 def test_means_under_calibration():
@@ -46,10 +49,25 @@ def test_few_and_equal_confidences():
     assert "none" in unfolded(right)
     certain = ct.confidence_errors(np.eye(2), [0, 1], confidence_level=0.95, n_resamples=9, rng=1)
     assert certain.calibrated == {"overconfidence": None, "underconfidence": 0.0, "accuracy": 1.0}
-    same = mean_interval(np.full(5, 0.7), np.array([0.4, 0.9]), 0.95)
-    low, high = proportion_confint(3, 5, method="wilson")
-    assert tuple(same) == (pytest.approx(0.4 + 0.5 * low), pytest.approx(0.4 + 0.5 * high))
-    assert tuple(mean_interval(np.full(5, 0.9), np.full(9, 0.9), 0.95)) == (0.9, 0.9)
+    assert of_some(np.full(9, 0.9), np.full(9, 0.9), 99).ends == (0.9, 0.9)
+
+
+def of_some(some, among, n_resamples=20_000):
+    return mean_interval(some, among, 0.95, n_resamples, np.random.default_rng(3))
+
+
+def test_intervals_of_two_confidences_are_those_of_a_share():
+    """The exact interval of Clopper and Pearson 1934."""
+    found = of_some(np.repeat([0.6, 0.9], [3, 5]), np.array([0.6, 0.9]))
+    exact = stats.binomtest(5, 8).proportion_ci()
+    assert tuple(found) == pytest.approx((0.6 + 0.3 * exact.low, 0.6 + 0.3 * exact.high), abs=0.003)
+
+
+def test_few_redraws_have_no_quantile():
+    some, among = np.array([0.7, 0.8]), np.array([0.5, 0.7, 0.8, 0.9])
+    assert of_some(some, among, 38).ends == (0.5, 0.9)
+    low, high = of_some(some, among, 39)
+    assert 0.5 < low < high < 0.9
 
 
 def test_without_a_level_there_are_none():
@@ -71,10 +89,26 @@ def test_coverage(noise, replications):
         q = np.maximum(p, 1 - p)
         right = (1 - noise) * q + noise / 2
         y = np.where(rng.random(60) < right, p > 0.5, p <= 0.5).astype(int)
-        found = ct.confidence_errors(p, y, confidence_level=0.95, n_resamples=1, rng=rng).intervals.values()
-        target = (q @ (1 - right) / (1 - right).sum(), (1 - q) @ right / right.sum(), right.mean())
-        covered += [low <= value <= high for (low, high), value in zip(found, target, strict=True)]
+        covered += covers(p, q, right, y, rng)
     assert covered.min() >= stats.binom(sets, 0.94).ppf(0.005)
+
+
+def covers(p, q, right, y, rng):
+    """Which of the three intervals hold the errors of probabilities p, of which q is the confidence."""
+    found = ct.confidence_errors(p, y, confidence_level=0.95, n_resamples=199, rng=rng).intervals.values()
+    target = (q @ (1 - right) / (1 - right).sum(), (1 - q) @ right / right.sum(), right.mean())
+    return [low <= value <= high for (low, high), value in zip(found, target, strict=True)]
+
+
+@pytest.mark.statistical
+@pytest.mark.usefixtures("without_findings")
+def test_coverage_where_most_predictions_are_all_but_certain(replications):
+    """The wrong ones are a few of five similar confidences, or others that are seldom seen."""
+    sets, rng, covered = replications(200, 2000), np.random.default_rng(9), np.zeros(3)
+    for _ in range(sets):
+        p = np.where(np.arange(250) < 5, 0.6 + 0.01 * rng.random(250), 1.0 - 0.001 * rng.uniform(0.5, 2.0, 250))
+        covered += covers(p, p, p, (rng.random(250) < p).astype(int), rng)
+    assert covered.min() >= stats.binom(sets, 0.95).ppf(0.005)
 
 
 def test_interval_of_an_accuracy_of_0_begins_at_0():
@@ -82,11 +116,3 @@ def test_interval_of_an_accuracy_of_0_begins_at_0():
         np.array([1e-5, 0.27, 0.041]), np.array([1, 1, 1]), confidence_level=0.95, rng=0
     ).intervals["accuracy"]
     assert accuracy.low == accuracy.estimate == 0.0
-
-
-def test_interval_of_equal_numbers_is_that_of_a_share():
-    """The number is as far between the ends as a share is between 0 and 1."""
-    found = mean_interval(np.full(7, 0.4), np.array([0.3, 0.4, 0.8]), 0.9)
-    share = np.array(proportion_confint(0.2 * 7, 7, alpha=0.1, method="wilson"))
-    assert tuple(found) == pytest.approx(tuple(0.3 + 0.5 * share))
-    assert found.method == "Wilson"
