@@ -153,6 +153,9 @@ COARSE = (0.0, 0.1, 0.25, 0.5, 1.0)
 ROUNDS = 2
 """How often they are redrawn at the ends found so far."""
 
+HALVINGS = 8
+"""How often a step is halved in which an end lies that interpolation does not see."""
+
 FINE = 33
 """Places on each line at which the quantity is computed."""
 
@@ -196,13 +199,16 @@ def inverted(
 
     ``draws(law)`` are estimates from outcomes redrawn from the law of a place, where the quantity is ``value(law)``.
     How far their quantiles are from it is interpolated between the places at which they were redrawn, which come to
-    include the ends. An estimate that is smaller than chance gives at the start of the line counts as the median there,
-    as else it would reject all values, and one that is larger than at its end likewise.
+    include the ends. Where many redraws equal the estimate, as those of rare events of which none occurred, their
+    quantile jumps somewhere between two places: that step is halved, and the end is the outer one of the two. An
+    estimate that is smaller than chance gives at the start of the line counts as the median there, as else it would
+    reject all values, and one that is larger than at its end likewise.
     """
     tails = np.array([(1.0 - level) / 2.0, 0.5, (1.0 + level) / 2.0])
     fine = np.unique(np.concatenate([t + np.linspace(0.0, 1.0, FINE) for t in range(int(line.length))]))
     values = np.array([value(line.at(t)) for t in fine])
     found: dict[float, FloatArray] = {}
+    quantiles: dict[float, FloatArray] = {}
 
     def redraw(place: float) -> FloatArray:
         if place not in found:
@@ -210,7 +216,8 @@ def inverted(
             redrawn, (below, above) = draws(law), tails[::2]
             # Quantiles that are draws, none of them inside the one asked for.
             ends = np.quantile(redrawn, below, method="lower"), np.quantile(redrawn, above, method="higher")
-            found[place] = np.array([ends[0], np.quantile(redrawn, 0.5), ends[1]]) - value(law)
+            quantiles[place] = np.array([ends[0], np.quantile(redrawn, 0.5), ends[1]])
+            found[place] = quantiles[place] - value(law)
         return found[place]
 
     largest = max(estimate, values[0] + redraw(0.0)[1])
@@ -224,6 +231,11 @@ def inverted(
         for place in (low, middle, high):
             redraw(place)
         low, middle, high = _places(fine, values, found, wanted)
+    for _ in range(HALVINGS):
+        for outer, inner in _jumps(quantiles, smallest, largest):
+            redraw((outer + inner) / 2.0)
+    outside = [outer for outer, _ in _jumps(quantiles, smallest, largest)]
+    low, high = min([low, *outside]), max([high, *outside])
     inside = np.interp([low, high, middle, *fine[(fine > low) & (fine < high)]], fine, values)
     return Ends(float(inside.min()), float(inside.max()), float(inside[2]))
 
@@ -241,6 +253,19 @@ def _places(
     last = -_crossing(-reached[::-1], (largest + TOLERANCE - at - below)[::-1])
     last = max(first, last)
     return first, min(last, max(first, _crossing(reached, at + median - estimate))), last
+
+
+def _jumps(quantiles: dict[float, FloatArray], smallest: float, largest: float) -> list[tuple[float, float]]:
+    """The last place that an end rejects and the first one that it does not, whose quantile equals the estimate."""
+    found, places = [], sorted(quantiles)
+    for order, beyond in (
+        (places, [smallest - quantiles[t][2] for t in places]),
+        (places[::-1], [quantiles[t][0] - largest for t in reversed(places)]),
+    ):
+        i = int(np.argmin(np.array(beyond) > TOLERANCE))
+        if i and beyond[i] >= -TOLERANCE:
+            found.append((order[i - 1], order[i]))
+    return found
 
 
 def _crossing(places: FloatArray, margins: FloatArray) -> float:
@@ -266,9 +291,8 @@ def intervals_of(
     counts = parts.expected_counts(np.eye(parts.n_classes)[labels])
     fitted = parts.smoothed(counts)[parts.numbers]
     lines = [[line(parts, fitted)] for line in (score_line, miscalibration_line, discrimination_line)]
-    if not parts.is_isotonic:
-        # Bins of one observation have frequencies that say little; the predictions are the other guess of the law.
-        lines[2].append(discrimination_line(parts, parts.probabilities))
+    # Frequencies of few events, and of bins of one observation, say little; predictions are the other guess of the law.
+    lines[2].append(discrimination_line(parts, parts.probabilities))
     found: dict[str, Ends] = {}
     for index, some in enumerate(lines):
         value, draws = _functions(parts, index, n_resamples, seed)

@@ -122,7 +122,8 @@ def score_decomposition(
     confidence_level
         Between 0 and 1, for an interval for each part, and its mean under calibration; None for neither.
     n_resamples, rng
-        As in ``calibration_test``, for these: redraws at each of about 10 places on each of 4 lines.
+        As in ``calibration_test``, for these: redraws at each of about 10 places on each of 5 lines, and up to 16 more
+        where few events occurred.
 
     Raises
     ------
@@ -144,8 +145,8 @@ def score_decomposition(
 
     - miscalibration: from the predictions to r and on to the labels for which r gains most; with bins r is not their
       frequencies but the predictions, moved as far as the mean of their bin is,
-    - discrimination: the same from the class frequencies; with bins also through the predictions, and the interval
-      spans both, as bins of one observation have frequencies that say little,
+    - discrimination: the same from the class frequencies, and also through the predictions, and the interval spans
+      both, as frequencies of few events and of bins of one observation say little,
     - score: from the labels of the smallest scores to r and on to those of the largest,
     - uncertainty: from one class to the class frequencies and on to equal probabilities.
 
@@ -161,6 +162,9 @@ def score_decomposition(
     sets each), for the log score 91 to 100 % (100 each). For 3 and 10 classes of Dir(0.5, ..., 0.5), n = 250 and 4
     uniform bins of each class, the Brier score: 93 to 100 % (200 each). Of the miscalibration for uniform p, outcomes
     of probability p**1.4, n = 120 and 300, 5 quantile bins: 96 and 94 % (900 each).
+    Of rare events, Beta(0.3, 60), and of claims of 99.9 %, alone and with 2 % of 60 %, n = 250, calibrated and with 0.6
+    times the log-odds, isotonic regression, 99 redraws: 89 to 100 % (150 each, either score), the least for the
+    miscalibration of rare events.
 
     Sources: Dimitriadis, Gneiting and Jordan 2021 for isotonic regression; Murphy 1973 for bins. The intervals are not
     from the literature.
@@ -179,7 +183,7 @@ def score_decomposition(
       score             0.1611    0.1606    [0.1420, 0.1859]         0.0073
       miscalibration    0.0438    0.0419    [0.0316, 0.0560]         0.0013
       discrimination    0.0247    0.0228    [0.0147, 0.0330]         0.0040
-      uncertainty       0.1420    0.1412    [0.1256, 0.1579]         0.0099
+      uncertainty       0.1420    0.1412    [0.1251, 0.1579]         0.0099
     """
     one_of("score", score, get_args(Score))
     level = None if confidence_level is None else fraction("confidence_level", confidence_level)

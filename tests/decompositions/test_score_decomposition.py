@@ -320,3 +320,23 @@ def test_laws_lose_outcomes_that_the_log_score_has_as_impossible():
     law = np.array([[0.1, 0.3, 0.6], [0.6, 0.3, 0.1], [0.5, 0.5, 0.0]])
     parts = Parts.of(ct.Categorical(p), "log", ct.binning.UniformBinning(2))
     assert parts.allowed(law) == pytest.approx(np.array([[0.25, 0.75, 0.0], law[1], p[2]]))
+
+
+def test_uncertainty_of_events_that_did_not_occur_is_that_of_the_exact_interval():
+    """Of 250 outcomes none may be an event where its probability is up to that of Clopper and Pearson."""
+    p = 0.001 * np.linspace(0.5, 2.0, 250)
+    found = ct.score_decomposition(p, np.zeros(250, dtype=int), confidence_level=0.95, n_resamples=999, rng=1).intervals
+    largest = stats.binomtest(0, 250).proportion_ci().high
+    assert found["uncertainty"].low == 0.0
+    assert found["uncertainty"].high == pytest.approx(largest * (1.0 - largest), rel=0.15)
+
+
+@pytest.mark.parametrize("n_events", [0, 2])
+def test_discrimination_that_few_events_do_not_show_is_not_excluded(n_events):
+    """Events that are most frequent where they are predicted least tell isotonic regression nothing."""
+    p = np.repeat([0.03, 0.1], 30)
+    y = (np.arange(60) < n_events).astype(int)
+    found = ct.score_decomposition(p, y, confidence_level=0.95, n_resamples=199, rng=1).intervals
+    parts = Parts.of(ct.Bernoulli(p), "brier", None)
+    true = parts.of_law(np.stack([1.0 - p, p], axis=1))[2]
+    assert found["discrimination"].low <= true <= found["discrimination"].high
