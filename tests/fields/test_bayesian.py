@@ -264,9 +264,23 @@ def test_draws_in_an_ensemble_are_not_called_autocorrelated_because_it_sorts_the
     assert found.pvalue <= 0.01
     with pytest.raises(ValueError, match="got those of 'parameter 0' sorted in every simulation, wanted them as they"):
         simulation_based_calibration(np.sort(draws, axis=1), truths, rng=1)
+    with pytest.raises(ValueError, match="thin=1 takes them in any order"):
+        simulation_based_calibration(np.sort(draws, axis=1), truths, thin=2, rng=1)
     vectors = rng.normal(size=(30, 9, 2))
     one, other = (simulation_based_calibration(some, vectors[:, 0], rng=1) for some in (vectors, ct.Ensemble(vectors)))
     assert one.pvalue == other.pvalue
+
+
+def test_sorted_draws_of_one_parameter_are_as_good_where_none_are_left_out():
+    rng = np.random.default_rng(1)
+    draws, truths = rng.normal(size=(60, 39)), rng.normal(size=60)
+    for order in (np.sort(draws, axis=1), np.sort(draws, axis=1)[:, ::-1]):
+        found = simulation_based_calibration(order, truths, thin=1, rng=1)
+        assert found.rows[0].ranks == simulation_based_calibration(draws, truths, thin=1, rng=1).rows[0].ranks
+        assert (found.thin, found.notes) == (1, ())
+    both = np.stack([draws, -draws], axis=2)
+    with pytest.raises(ValueError, match="sorted in every simulation, wanted them as they were drawn, or shuffled$"):
+        simulation_based_calibration(np.sort(both, axis=1), np.stack([truths, -truths], axis=1), thin=1, rng=1)
 
 
 def test_leave_one_out_transforms_make_a_pair():

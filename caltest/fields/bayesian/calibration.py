@@ -300,7 +300,8 @@ def simulation_based_calibration(
         n data sets, one for each simulation, for the quantities; None calls them with the parameters alone.
     thin
         Keep every so many draws of each chain; ``"auto"`` estimates the autocorrelation time, and keeps all draws
-        unless their autocorrelation is clear.
+        unless their autocorrelation is clear. Draws of one parameter may be in any order for ``thin=1``, else sorted
+        ones are refused.
     confidence_level
         Probability, at least, that the curves of all right parameters are in the band.
     n_resamples, rng
@@ -348,6 +349,7 @@ def simulation_based_calibration(
         members = np.asarray(draws.members)
         draws = np.random.default_rng([seed, 1]).permuted(members, axis=1) if members.ndim == 2 else members
     given = posteriors_of(draws, truths)
+    given.refuse_sorted(thin)
     step = given.step() if thin == "auto" else whole_number("thin", thin, 1)
     kept = given.thinned(step)
     pools = kept.pools

@@ -39,12 +39,22 @@ class Posteriors:
                     f"draws: all draws and truths of {name!r} are {self.truths[0, j]:g}, which cannot be tested; "
                     "leave this parameter out"
                 )
-            steps = np.diff(self.draws[..., j], axis=2)
-            if np.count_nonzero(steps) >= MANY and ((steps >= 0.0).all() or (steps <= 0.0).all()):
+
+    def refuse_sorted(self, thin: int | str) -> None:
+        """``ValueError`` for sorted draws where their order matters: all but those of one parameter with ``thin=1``."""
+        alone = len(self.names) == 1
+        if alone and thin == 1:
+            return
+        for j, name in enumerate(self.names):
+            if self._is_sorted(j):
                 raise ValueError(
                     f"draws: got those of {name!r} sorted in every simulation, wanted them as they were drawn, or "
-                    "shuffled"
+                    f"shuffled{'; thin=1 takes them in any order' if alone else ''}"
                 )
+
+    def _is_sorted(self, j: int) -> bool:
+        steps = np.diff(self.draws[..., j], axis=2)
+        return np.count_nonzero(steps) >= MANY and bool((steps >= 0.0).all() or (steps <= 0.0).all())
 
     def thinned(self, step: int) -> Self:
         """Every step-th draw of each chain; ``ValueError`` if the step is longer than the chains."""
@@ -55,10 +65,11 @@ class Posteriors:
     def step(self) -> int:
         """How far apart draws are about independent: the longest integrated autocorrelation time of a parameter.
 
-        1 unless the first autocorrelation, over all simulations and chains, is clearly positive.
+        1 unless the first autocorrelation, over all simulations and chains, is clearly positive, and where draws are
+        sorted, whose order says nothing.
         """
         n, chains, m, _ = self.draws.shape
-        if m < 4:
+        if m < 4 or any(map(self._is_sorted, range(len(self.names)))):
             return 1
         means = self.draws.mean(axis=2, keepdims=True)
         e = self.draws - means
