@@ -235,7 +235,8 @@ class CalibrationTestResult(Stored):
         power = unknown if self.detectable is None else self.detectable.power(alpha)
         # A row that was said to be impossible matters however small the error is on average.
         meaning = practical(rejects, () if self.pvalue_otherwise is not None else self.measures, power)
-        return undecided(self.pvalue, self.n_resamples, alpha) or answer.format(level=level, practical=meaning)
+        words = {"level": level, "practical": meaning, "better": "A" if self.estimate < 0.0 else "B"}
+        return undecided(self.pvalue, self.n_resamples, alpha) or answer.format(**words)
 
     def why(self, alpha: float = 0.05) -> str | None:
         """The words of the finding if the test rejects at a level, else None."""

@@ -160,7 +160,8 @@ def listed(parts: Sequence[str]) -> str:
 class Question:
     """A null hypothesis, and what is said if it is rejected and if it is not.
 
-    ``{level}`` stands for a level, ``{practical}`` for what the decision means in practice.
+    ``{level}`` stands for a level, ``{practical}`` for what the decision means in practice, ``{better}`` for the model
+    of the smaller estimate.
     """
 
     null: str
@@ -186,8 +187,9 @@ QUESTIONS = {
     ),
     "difference": Question(
         "both models have the same calibration error",
-        "the calibration errors of the models differ, {level}",
-        "no evidence that the calibration errors of the models differ, {level}",
+        "the calibration errors of the models differ, {level}: {better} is better calibrated",
+        "no evidence that the calibration errors of the models differ, {level}: which one is better calibrated cannot "
+        "be told",
     ),
 }
 

@@ -25,7 +25,7 @@ from caltest._results.report import (
     pvalue_phrase,
 )
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
-from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Stored
+from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
 from caltest._validation import CalledWithData, fraction, optional, switch
 from caltest.comparisons.models import AdjustedRows, check_same_kind, samples_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
@@ -87,6 +87,20 @@ class Difference:
         radius = float(scipy.special.ndtri((1.0 + level) / 2.0)) * self.standard_error
         return ConfidenceInterval(self.estimate - radius, self.estimate + radius, level, JACKKNIFE, self.estimate)
 
+    @property
+    def finding(self) -> Finding:
+        """Which of the models A and B is better calibrated, or that the 95 % interval does not tell."""
+        interval = self.interval(0.95)
+        (low, high), better = interval.ends, "A" if self.estimate < 0.0 else "B"
+        if not interval.excludes(0.0):
+            words = (
+                f"which model is better calibrated cannot be told: SKCE(A) - SKCE(B) is from {low:.3g} to {high:.3g}"
+            )
+            return Finding(f"{words} (95 %)", "difference", "", self.estimate, interval)
+        ends = sorted(map(abs, (low, high)))
+        words = f"model {better} is better calibrated: its SKCE is smaller by {abs(self.estimate):.3g}"
+        return Finding(f"{words} ({ends[0]:.3g} to {ends[1]:.3g}, 95 %)", "difference", better, self.estimate, interval)
+
 
 @dataclass(frozen=True)
 class PairedSKCETest(CalledWithData):
@@ -131,8 +145,8 @@ class PairedSKCETest(CalledWithData):
     >>> models = ct.datasets.load_digits_predictions()
     >>> (forest, labels), (bayes, _) = models["random forest"], models["naive Bayes"]
     >>> result = ct.PairedSKCETest()(forest, bayes, labels)
-    >>> result.pvalue < 0.01, result.hypothesis
-    (True, 'KCE(A) = KCE(B)')
+    >>> result.verdict()
+    'the calibration errors of the models differ, at the 5 % level: A is better calibrated'
     """
 
     kernel: PairKernel | None = None
@@ -164,7 +178,8 @@ class PairedSKCETest(CalledWithData):
         Returns
         -------
         CalibrationTestResult
-            Its estimate is ``U_A - U_B``, negative where A is better calibrated; its interval is two-sided.
+            Its estimate is ``U_A - U_B``, negative where A is better calibrated; its interval is two-sided. Its
+            ``finding`` says which model is better calibrated, or that its 95 % interval, which holds 0, does not tell.
         """
         shown = switch("progress", progress)
         seed_of(rng)
@@ -196,6 +211,7 @@ class PairedSKCETest(CalledWithData):
             pvalue_kind="asymptotic",
             standard_error=found.standard_error,
             citations=self.citations,
+            findings=(found.finding,),
             effect_size=EffectSize(roots[0] - roots[1], "difference of the KCE as a share of its largest value"),
             notes=tuple(dict.fromkeys(notes)),
         )

@@ -131,6 +131,28 @@ def test_report():
     assert "the calibration errors of the models differ, at" in found.verdict(0.05)
 
 
+def test_which_model_is_better_is_said_or_that_it_cannot_be_told():
+    wrong = np.eye(3)[(S_PAIRED.y + 1) % 3]
+    found = ct.PairedSKCETest(TV)(S_PAIRED.p, wrong, S_PAIRED.y)
+    low, high = found.confidence_interval()
+    assert found.verdict().endswith("differ, at the 5 % level: A is better calibrated")
+    by = f"its SKCE is smaller by {-found.estimate:.3g} ({-high:.3g} to {-low:.3g}, 95 %)"
+    assert found.finding.words == f"model A is better calibrated: {by}"
+    assert f"Why            {found.finding}" in unfolded(found)
+    assert found.sentence().endswith(f": {found.finding}.")
+    turned = ct.PairedSKCETest(TV)(wrong, S_PAIRED.p, S_PAIRED.y)
+    assert (found.finding.place, turned.finding.place) == ("A", "B")
+    assert turned.verdict().endswith("B is better calibrated")
+    assert turned.finding.words == found.finding.words.replace("model A", "model B")
+    same = ct.PairedSKCETest(TV)(S_PAIRED.p, OTHER, S_PAIRED.y)
+    low, high = same.confidence_interval()
+    assert same.verdict().endswith("at the 5 % level: which one is better calibrated cannot be told")
+    assert same.finding.words == (
+        f"which model is better calibrated cannot be told: SKCE(A) - SKCE(B) is from {low:.3g} to {high:.3g} (95 %)"
+    )
+    assert same.why() is None
+
+
 def test_the_same_predictions_do_not_differ():
     result = ct.PairedSKCETest(TV)(S_PAIRED.p, S_PAIRED.p, S_PAIRED.y)
     assert (result.estimate, result.statistic, result.pvalue, result.standard_error) == (0.0, 0.0, 1.0, 0.0)

@@ -54,7 +54,7 @@ class Posteriors:
 
     def _is_sorted(self, j: int) -> bool:
         steps = np.diff(self.draws[..., j], axis=2)
-        return np.count_nonzero(steps) >= MANY and bool((steps >= 0.0).all() or (steps <= 0.0).all())
+        return bool(np.count_nonzero(steps) >= MANY and ((steps >= 0.0).all() or (steps <= 0.0).all()))
 
     def thinned(self, step: int) -> Self:
         """Every step-th draw of each chain; ``ValueError`` if the step is longer than the chains."""
