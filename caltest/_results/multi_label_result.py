@@ -7,7 +7,7 @@ from typing import Any
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent, shares_of
 from caltest._results.report import LISTED, at_level, first_of, format_pvalue, others_of, pvalues_of
-from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of, named_row
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of, named_row, sharper
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
 
@@ -128,6 +128,9 @@ class MultiLabelTestResult(CalibrationTestResult):
         """A line for each label."""
         return self._table(len(self.labels))
 
+    def remarks(self) -> list[str]:
+        return sharper(self.bars())
+
     def row_entries(self) -> list[dict[str, Any]]:
         return [{**entries_of(one), "finding": str(one.finding or "")} for one in self.labels]
 
@@ -148,7 +151,7 @@ class MultiLabelTestResult(CalibrationTestResult):
             {"Verdict": self.verdict(level), "Why": self.why(level)} | pvalues_of(self),
             [""],
             Grid(self._table(shown)),
-            others_of(self.labels, shown),
+            [*others_of(self.labels, shown), *(f"  {one}" for one in self.remarks())],
             [""],
             parts,
             notes=self.notes,

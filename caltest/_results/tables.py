@@ -103,7 +103,10 @@ STANDS_OUT = 0.05
 
 
 class Bar(NamedTuple):
-    """A line of a forest plot: an estimate with its interval, if it has one, and what it should be."""
+    """A line of a forest plot: an estimate with its interval, if it has one, and what it should be.
+
+    ``usual`` is the range of estimates that do not stand out, drawn in place of the reference.
+    """
 
     name: str
     estimate: float
@@ -112,6 +115,15 @@ class Bar(NamedTuple):
     of_reference: str
     unit: str
     stands_out: bool
+    usual: tuple[float, float] | None = None
+
+
+def sharper(bars: Sequence[Bar]) -> list[str]:
+    """A remark where intervals hold what the p-values of their lines reject."""
+    some = [(one.reference, one.interval) for one in bars if one.stands_out and one.interval is not None]
+    if not any(value is not None and low <= value <= high for value, (low, high) in some):
+        return []
+    return ["p-values are of another test than intervals, which can hold what it rejects"]
 
 
 class Grid(NamedTuple):

@@ -15,6 +15,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import ends_of, matters, points
 from caltest._results.report import format_pvalue, listed, observations, power_phrase, pvalue_phrase
+from caltest._results.tables import sharper
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import Picture, drawn, pictures_of
 from caltest.estimators.combined.measures import measures_of
@@ -313,7 +314,10 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
         "Explains": "how many other slices are no longer rejected when predictions are corrected in this one and those "
         "above",
     }
-    if more := found.remarks()[1:]:
+    apart = sharper(found.bars())
+    if apart:
+        facts["P-values"] = apart[0]
+    if more := [one for one in found.remarks()[1:] if one not in apart]:
         facts["Shares"] = "; ".join(more)
     some = [one.name for one in found.rejected(LEVEL) if one.n < found.n]
     where = f"in {len(some)} of {found.n_slices} slices ({_first(some)})" if some else ""

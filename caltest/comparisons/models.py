@@ -22,7 +22,7 @@ from caltest._results.report import (
     remarks,
     undecided,
 )
-from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, named_row
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, named_row, sharper
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction, same_length, whole_number
 from caltest._validation.groups import as_texts
@@ -165,8 +165,8 @@ class ModelComparison(AdjustedRows, Stored):
         return [header, *(_cells(row) for row in self.rows)]
 
     def remarks(self) -> list[str]:
-        """Why p-values are 0, and which is the smallest possible."""
-        return remarks(self.rows, self.n_resamples)
+        """Why p-values are 0, which is the smallest possible, and that they are not of the test of the intervals."""
+        return [*remarks(self.rows, self.n_resamples), *sharper(self.bars())]
 
     def verdict(self, alpha: float = 0.05) -> str:
         """For which rows calibration is rejected at a level, in words."""

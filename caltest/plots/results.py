@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.calls import own_errstate
 from caltest._results.report import pvalue_phrase
-from caltest._results.tables import Bar
+from caltest._results.tables import Bar, sharper
 from caltest.fields.clinical.decisions import DecisionCurve
 from caltest.fields.clinical.validation_result import ClinicalValidation
 from caltest.fields.weather.result import LeadResult, VerificationResult
@@ -32,7 +32,8 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Estimates of a result with their intervals, one below the other, beside what calibrated predictions give.
 
     Observed frequencies beside claimed ones for the default test; standardised errors of groups; models, slices, parts
-    of scores. What is rejected, or does not agree with its reference, is a vermillion diamond.
+    of scores. What is rejected, or does not agree with its reference, is a vermillion diamond; where its interval holds
+    the reference all the same, a line says why.
 
     Parameters
     ----------
@@ -60,7 +61,9 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     places = np.arange(len(bars))
     for y, bar in zip(places, bars, strict=True):
         colour, marker = (OUTSIDE, "D") if bar.stands_out else (INSIDE, "o")
-        if bar.reference is not None:
+        if bar.usual is not None:
+            ax.fill_betweenx([y - 0.32, y + 0.32], *bar.usual, color=PALE, linewidth=0.0, label=plain(bar.of_reference))
+        elif bar.reference is not None:
             ax.plot([bar.reference] * 2, [y - 0.32, y + 0.32], color=DARK, linewidth=2.0, label=plain(bar.of_reference))
         if bar.interval is not None:
             ax.plot(list(bar.interval), [y, y], color=colour, linewidth=1.6, zorder=2, label="interval")
@@ -75,7 +78,7 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     ax.set_ylim(len(bars) - 0.4, -0.6)
     ax.grid(axis="y", color=PALE, linewidth=0.5)
     ax.set_axisbelow(True)
-    return ended(ax, bars[0].unit, "", beside=0.3 + 0.07 * max(map(len, names)))
+    return ended(ax, bars[0].unit, "", over="".join(sharper(bars)), beside=0.3 + 0.07 * max(map(len, names)))
 
 
 @own_errstate

@@ -11,7 +11,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, order_of, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import format_pvalue
-from caltest._results.tables import Bar, Page, Table
+from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, switch, whole_number
 from caltest._validation.columns import columns_for, notes_on
@@ -159,7 +159,8 @@ class MulticalibrationReport(Stored):
     def remarks(self) -> list[str]:
         return [
             "errors are observed minus claimed, in percentage points, with intervals that hold for all "
-            f"{self.n_slices} slices together"
+            f"{self.n_slices} slices together",
+            *sharper(self.bars()),
         ]
 
     def summary(self) -> Page:

@@ -7,7 +7,7 @@ from typing import Self
 from caltest._basics.numerics import BoolArray
 from caltest._results.measures import percent
 from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase, undecided
-from caltest._results.tables import Bar, Page, Table
+from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, whole_number
 from caltest.slices.errors import ABOVE, CENTRAL, SIDE
@@ -187,7 +187,8 @@ class SliceSearchResult(Stored):
         units = {one.unit for one in self.rows}
         said = [f"differences with intervals that hold for all {self.n_slices} slices together"]
         said += [words for unit, words in MEANINGS.items() if unit in units]
-        return [*said, NO_INTERVAL] if units & {ABOVE, CENTRAL} else said
+        said += [NO_INTERVAL] if units & {ABOVE, CENTRAL} else []
+        return [*said, *sharper(self.bars())]
 
     def summary(self, alpha: float | None = None) -> Page:
         smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.n_resamples) else ""

@@ -69,14 +69,15 @@ def test_printed_table(comparison):
 
 
 def test_markdown_and_latex(comparison):
-    *markdown, empty, smallest = comparison.to_markdown().splitlines()
+    *markdown, empty, smallest, _, apart = comparison.to_markdown().splitlines()
     assert (empty, smallest) == ("", "p = 0.01 (the smallest possible with 99 redraws)")
+    assert apart == "p-values are of another test than intervals, which can hold what it rejects"
     assert markdown[1] == "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     assert len(markdown) == 5
     assert all(line.count("|") == 9 for line in markdown)
     latex = comparison.to_latex().splitlines()
     assert latex[0] == r"\begin{tabular}{lrrrrrrr}"
-    assert [latex[1], latex[3], latex[7], latex[9]] == [r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"]
+    assert [latex[1], latex[3], latex[7], latex[10]] == [r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"]
     assert latex[8] == rf"\multicolumn{{8}}{{l}}{{{smallest}}} \\"
     assert latex[6].startswith(r"a\_b \& 50 \% & ")
     assert latex[2].endswith(r"95 \% interval & if calibrated & p & Holm & BH \\")

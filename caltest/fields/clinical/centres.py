@@ -8,10 +8,10 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, order_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, order_of
 from caltest._laws import law_of_count
 from caltest._results.report import at_level, decision, format_pvalue, listed, pvalue_phrase
-from caltest._results.tables import STANDS_OUT, Bar, Page, Table, named_row
+from caltest._results.tables import Bar, Page, Table, named_row, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, same_length
 from caltest._validation.columns import refuse_outcomes
@@ -34,7 +34,7 @@ class GroupValidation:
     expected
         Sum of the predicted risks.
     ratio, usual
-        O:E, and between what it is in calibrated groups.
+        O:E with an interval for the true ratio, and its range in calibrated groups, beyond which a group is rejected.
     in_the_large, slope
         Calibration in the large, infinite without events or without others, and slope; None where they do not exist.
     pvalue, adjusted
@@ -127,11 +127,12 @@ class ValidationByGroup(Stored):
         )
 
     def bars(self) -> list[Bar]:
-        """O:E ratios with their intervals, for ``plots.forest``."""
+        """O:E ratios with intervals and ranges, for ``plots.forest``; those beyond their range stand out."""
+        what = "range if calibrated", "O:E ratio"
         return [
-            Bar(one.name, one.events / one.expected, one.ratio, 1.0, "if calibrated", "O:E ratio", is_wrong)
+            Bar(one.name, value, one.ratio, 1.0, *what, not one.usual[0] <= value <= one.usual[1], one.usual)
             for one in self.rows
-            for is_wrong in [one.adjusted <= STANDS_OUT]
+            for value in [one.events / one.expected]
         ]
 
     def table(self) -> Table:
@@ -149,6 +150,8 @@ class ValidationByGroup(Stored):
         return [
             f"intervals, in brackets, and ranges hold for all {len(self.rows)} groups together",
             "p-values are exact, of the number of events; adjusted for all groups (Westfall and Wolfinger)",
+            f"O:E is out of its range where the adjusted p-value is up to {1.0 - self.confidence_level:.3g}",
+            *sharper(self.bars()),
         ]
 
     def summary(self, alpha: float = 0.05) -> Page:
@@ -203,9 +206,10 @@ def validate_by_group(
 
     The interval of O:E is that of Clopper and Pearson for the mean true risk, that of calibration in the large has the
     a that give its ends: both hold for any number of events, the second if true log-odds are a more than those
-    predicted. Slopes have normal limits; they do not exist where risks are equal, or separate events from others.
-    Levels are divided by the number of groups (Bonferroni). What else may be wrong in a group is what
-    ``calibration_by_group`` tests. Time O(n**2) for n cases in a group.
+    predicted. They are wider than the range of O:E, beyond which an adjusted p-value is at most one less the level, and
+    so can hold 1 (0) where it is. Slopes have normal limits; they do not exist where risks are equal, or separate
+    events from others. Levels are divided by the number of groups (Bonferroni). What else may be wrong in a group is
+    what ``calibration_by_group`` tests. Time O(n**2) for n cases in a group.
 
     Sources: Van Calster et al. 2019; Blaker 2000 for p-values; Hoeffding 1956 for intervals of independent events;
     Westfall and Wolfinger 1997 for several discrete p-values.
@@ -233,17 +237,19 @@ def validate_by_group(
     possible = [_two_sided(law) for law in laws]
     pvalues = np.array([one[int(y[rows].sum())] for one, rows in zip(possible, members.rows, strict=True)])
     adjusted = _step_down(pvalues, possible, laws)
+    usual = _usual(np.lexsort((pvalues, adjusted)), adjusted, possible, laws, 1.0 - level)
     found, without = [], []
     for g, (name, cases) in enumerate(zip(members.names, members.rows, strict=True)):
-        row, reason = _row(name, p[cases], y[cases], laws[g], level, len(members))
-        found.append(replace(row, pvalue=float(pvalues[g]), adjusted=float(adjusted[g])))
+        row, reason = _row(name, p[cases], y[cases], level, len(members))
+        low, high = (float(count / row.expected) for count in usual[g])
+        found.append(replace(row, usual=(low, high), pvalue=float(pvalues[g]), adjusted=float(adjusted[g])))
         without += [f"{name}: {reason}"] if reason else []
     notes = (f"no slope in {len(without)} of {len(members)} groups; {without[0]}",) if without else ()
     event = name_of_event(sample.predictions)
     return ValidationByGroup(tuple(found), y.size, int(y.sum()), level, (*sample.notes, *notes), event)
 
 
-def _row(name: str, p: FloatArray, y: Array, law: FloatArray, level: float, number: int) -> tuple[GroupValidation, str]:
+def _row(name: str, p: FloatArray, y: Array, level: float, number: int) -> tuple[GroupValidation, str]:
     """Measures of one of some groups, and why there is no slope, if there is none."""
     each, events, expected = 1.0 - (1.0 - level) / number, int(y.sum()), float(p.sum())
     ends = clopper_pearson(events, y.size, each)
@@ -254,8 +260,7 @@ def _row(name: str, p: FloatArray, y: Array, law: FloatArray, level: float, numb
         low, high, value = (_shift(p, mean) for mean in (*ends, events / y.size))
         in_the_large = ConfidenceInterval(low, high, level, method, value)
     slope, reason = _slope(p, y, each, level)
-    usual = _usual(law, 1.0 - each, expected)
-    return GroupValidation(name, y.size, events, expected, ratio, usual, in_the_large, slope, 1.0, 1.0), reason
+    return GroupValidation(name, y.size, events, expected, ratio, (0.0, 0.0), in_the_large, slope, 1.0, 1.0), reason
 
 
 def _two_sided(law: FloatArray) -> FloatArray:
@@ -281,11 +286,22 @@ def _step_down(pvalues: FloatArray, possible: Sequence[FloatArray], laws: Sequen
     return adjusted
 
 
-def _usual(law: FloatArray, failing: float, expected: float) -> tuple[float, float]:
-    """Ends of the O:E ratio of a calibrated group, each of which it is beyond with half of the probability at most."""
-    low = int(np.argmax(np.cumsum(law) > failing / 2.0))
-    high = law.size - 1 - int(np.argmax(np.cumsum(law[::-1]) > failing / 2.0))
-    return low / expected, high / expected
+def _usual(
+    order: IntArray, adjusted: FloatArray, possible: Sequence[FloatArray], laws: Sequence[FloatArray], alpha: float
+) -> IntArray:
+    """Smallest and largest number of events (G, 2) of groups that ``_step_down`` does not reject, one after the other.
+
+    Those of a rejected group are such that it would not be, if all groups before it are.
+    """
+    ends, rejected = np.empty((order.size, 2), dtype=np.intp), int(np.count_nonzero(adjusted <= alpha))
+    for place, g in enumerate(order):
+        if place <= rejected:
+            left = order[place:]
+            values, masses = (np.concatenate([some[j] for j in left]) for some in (possible, laws))
+            kept = values[_share_up_to(values, values, masses) > alpha].min()
+        inside = np.flatnonzero(possible[g] >= kept)
+        ends[g] = inside[0], inside[-1]
+    return ends
 
 
 def _shift(risks: FloatArray, mean: float) -> float:

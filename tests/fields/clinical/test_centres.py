@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy import special, stats
 
 from caltest._laws import law_of_count
@@ -53,14 +54,36 @@ def test_pvalues_and_adjusted_ones_by_enumeration(number):
     assert found.pvalue == min(one.adjusted for one in found.rows)
 
 
-def test_ranges_have_half_of_what_the_level_leaves_beyond_each_end():
-    risks = np.full(400, 0.1)
-    found = clinical.validate_by_group(risks, np.arange(400) < 40, np.arange(400) < 200, confidence_level=0.9)
-    law = stats.binom(200, 0.1)
-    for one in found.rows:
-        low, high = (round(end * 20) for end in one.usual)
-        assert law.cdf(low - 1) <= 0.025 < law.cdf(low)
-        assert law.sf(high) <= 0.025 < law.sf(high - 1)
+@pytest.mark.parametrize("number", range(0, 256, 15))
+def test_ranges_end_where_numbers_of_events_are_rejected(number):
+    """With those of the other groups as they are; adjusted p-values are tested by enumeration."""
+    events = np.array([int(bit) for bit in f"{number:08b}"])
+    found = clinical.validate_by_group(RISKS, events, CENTRE, confidence_level=0.7)
+    assert [bar.stands_out for bar in found.bars()] == [one.adjusted <= 0.3 for one in found.rows]
+    for one in (row for row in found.rows if row.adjusted > 0.3):
+        kept, other = [], events.copy()
+        for count in range(one.n + 1):
+            other[one.name == CENTRE] = np.arange(one.n) < count
+            if clinical.validate_by_group(RISKS, other, CENTRE)[one.name].adjusted > 0.3:
+                kept.append(count / one.expected)
+        assert one.usual == pytest.approx((kept[0], kept[-1]))
+        assert len(kept) == round((kept[-1] - kept[0]) * one.expected) + 1
+
+
+def test_lines_say_where_intervals_hold_what_is_rejected():
+    """Of risks near 0 and 1 the test of the Poisson-binomial law is sharper than Clopper and Pearson."""
+    found = clinical.validate_by_group(np.repeat([0.02, 0.98], 50), np.arange(100) < 54, ["a"] * 100)
+    (one,) = found.rows
+    assert one.adjusted < 0.05
+    assert not one.ratio.excludes(1.0)
+    assert one.usual[1] < one.ratio.estimate
+    said = "p-values are of another test than intervals, which can hold what it rejects"
+    assert said in str(found)
+    ax = found.plot(ax=Figure().add_subplot())
+    assert ax.get_legend().get_title().get_text() == said
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["range if calibrated", "interval"]
+    assert ax.collections[0].get_paths()[0].get_extents().intervalx == pytest.approx(one.usual)
+    assert said not in str(clinical.validate_by_group(RISKS, np.zeros(8), CENTRE))
 
 
 def test_certain_cases_are_no_part_of_shifted_odds():
@@ -90,9 +113,6 @@ def test_numbers_of_a_group_are_those_of_its_cases_alone():
     assert found.ratio.ends == pytest.approx((low * 4 / 1.25, 4 / 1.25))
     assert found.in_the_large.estimate == found.in_the_large.high == np.inf
     assert special.expit(found.in_the_large.low + special.logit(risks)).mean() == pytest.approx(low)
-    law = by_hand(risks, 0)[1]
-    assert law[law.cumsum() <= (1 - level) / 2].size == found.usual[0] * 1.25
-    assert law[round(found.usual[1] * 1.25) + 1 :].sum() <= (1 - level) / 2
     assert found.slope is None
 
 
