@@ -274,6 +274,15 @@ def test_local_regressions_stay_below_1():
     assert LoessCurve.of(p, p)(p, y[None])[0].max() == 1.0
 
 
+def test_loess_is_joined_between_places_that_are_close_where_risks_are_few():
+    rng = np.random.default_rng(12)
+    p = rng.beta(2.0, 6.0, 400)
+    y = (rng.random(400) < p**1.1).astype(float)
+    exact = np.abs(np.clip(loess_weights(p, p) @ y, 0.0, 1.0) - p)
+    joined = np.abs(LoessCurve.of(p, p)(p, y[None])[0][0] - p)
+    assert [joined.mean(), joined.max()] == pytest.approx([exact.mean(), exact.max()], rel=2e-3)
+
+
 def test_loess_of_many_risks_is_joined_between_quantiles():
     p, y = data(3000)
     fast, grid = LoessCurve.of(p, p[:1])(p, y[None].astype(float))

@@ -118,8 +118,8 @@ class SplineCurve:
 class LoessCurve:
     """Local regression of the outcomes on the predictions, as R's ``loess(y ~ p, surface = "direct")``.
 
-    Quadratic, with tricube weights over the nearest 75 % of the predictions; between 200 quantiles of the predictions
-    values are joined by lines. Kept between 0 and 1.
+    Quadratic, with tricube weights over the nearest 75 % of the predictions; of more than 200, values are joined by
+    lines between 100 quantiles of the predictions and 100 places at equal distances. Kept between 0 and 1.
     """
 
     places: FloatArray
@@ -131,7 +131,9 @@ class LoessCurve:
         """For predictions (n,) and a grid."""
         places = np.unique(p)
         if places.size > POINTS:
-            places = np.unique(np.quantile(places, np.linspace(0.0, 1.0, POINTS)))
+            # Quantiles alone are far apart where predictions are few and the curve bends most.
+            shares = np.linspace(0.0, 1.0, POINTS // 2)
+            places = np.unique(np.append(np.quantile(places, shares), places[0] + (places[-1] - places[0]) * shares))
         return cls(places, loess_weights(p, places), grid)
 
     def __call__(self, p: FloatArray, outcomes: Array) -> tuple[FloatArray, FloatArray]:
