@@ -278,6 +278,29 @@ def test_too_many_late_times_are_not_too_many_events():
     assert "fewer events than predicted" in ct.fields.a_calibration(laws, targets, rng=1).verdict()
 
 
+def test_groups_are_joined_until_one_row_was_seen_up_to_the_horizon():
+    """Of the quarter of the largest risks the last time, 2.5, is censored: with their neighbours they are followed."""
+    risk = np.repeat([0.1, 0.2, 0.3, 0.4], 20)
+    time = np.tile(np.linspace(0.2, 4.0, 20), 4)
+    event = np.tile(np.arange(20) % 2 == 0, 4)
+    time[60:] = np.minimum(time[60:], 2.5)
+    event[60:] &= time[60:] < 2.5
+    found = one_calibration(risk, Censored(time, event), 3.0, n_groups=4)
+    assert [(one.n, one.name) for one in found.rows] == [
+        (20, "risk 0.1 to 0.1"),
+        (20, "risk 0.2 to 0.2"),
+        (40, "risk 0.3 to 0.4"),
+    ]
+    survival, last = 1.0, np.sort(time[40:])
+    for at in np.unique(time[40:][event[40:]]):
+        at_risk = (last >= at).sum()
+        survival *= 1.0 - (event[40:] & (time[40:] == at)).sum() / at_risk if at <= 3.0 else 1.0
+    assert found.rows[2].observed == pytest.approx(1.0 - survival)
+    seen_by_one = Censored(np.where(np.arange(80) == 3, 4.0, np.minimum(time, 2.5)), event & (time < 2.5))
+    with pytest.raises(ValueError, match="two groups with 5, of which each has a row seen up to then; take another"):
+        one_calibration(risk, seen_by_one, 3.0, n_groups=4)
+
+
 def test_horizons_at_which_all_had_the_event():
     rng = np.random.default_rng(7)
     rate = rng.uniform(0.5, 2.0, 60)

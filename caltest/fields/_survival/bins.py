@@ -1,5 +1,6 @@
 """D- and A-calibration: events in bins of their predicted distributions."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -191,7 +192,7 @@ def _bins(
     left = np.minimum(np.where(event, drawn, low), 1.0 - 1e-12)
     hazards = -np.log1p(-np.minimum(edges[:, None], left))
     expected = np.diff(hazards, axis=0).sum(axis=1)
-    starts = starts_of(expected)
+    starts = starts_of(expected, lambda some: some.sum() >= FEWEST)
     seen, expected = (np.add.reduceat(one, starts) for one in (seen, expected))
     return np.append(edges[starts], 1.0), seen, seen, expected
 
@@ -218,13 +219,12 @@ def _limits(predictions: ArrayLike, targets: Censored, limits: ArrayLike) -> Flo
     return low
 
 
-def starts_of(counts: Array) -> list[int]:
-    """First of joined neighbours, which have enough events together; all are joined where there are too few."""
-    starts, total = [0], 0.0
-    for i, count in enumerate(counts):
-        if total >= FEWEST and counts[i:].sum() >= FEWEST:
-            starts, total = [*starts, i], 0.0
-        total += count
+def starts_of(parts: Any, are_enough: Callable[[Any], bool]) -> list[int]:
+    """First of joined neighbours, which are enough together; all are joined where there are too few."""
+    starts = [0]
+    for i in range(1, len(parts)):
+        if are_enough(parts[starts[-1] : i]) and are_enough(parts[i:]):
+            starts.append(i)
     return starts
 
 

@@ -37,7 +37,8 @@ def one_calibration(
     horizon
         A time, in their unit.
     n_groups
-        Groups of equal size by predicted risk; neighbours are joined until each has 5 events up to the horizon.
+        Groups of equal size by predicted risk; neighbours are joined until each has 5 events up to the horizon, and a
+        row that was seen as long.
     confidence_level
         Of the intervals.
     n_resamples, rng
@@ -46,8 +47,7 @@ def one_calibration(
     Raises
     ------
     ValueError
-        For bad data or settings, fewer than two groups with 5 events, or a group in which nobody was seen as long as
-        the horizon.
+        For bad data or settings, fewer than two such groups, or a horizon as long as which nobody was seen.
     TypeError
         For families that are not continuous, or targets that are not ``Censored``.
 
@@ -89,15 +89,24 @@ def one_calibration(
     happened = event & (time <= at)
     if not event.any():
         raise ValueError(f"targets: got censored times only, wanted two groups with {FEWEST} events; {UNSEEN}")
+    if not _are_seen(time, event, at):
+        raise ValueError(f"horizon: got {at:g}, after the last time {time.max():g}, which is censored")
+
+    def are_enough(some: list[IntArray]) -> bool:
+        rows = np.concatenate(some)
+        return np.count_nonzero(happened[rows]) >= FEWEST and _are_seen(time[rows], event[rows], at)
+
     parts = _by_risk(risk, number)
-    starts = starts_of(np.array([np.count_nonzero(happened[part]) for part in parts]))
+    starts = starts_of(parts, are_enough)
     groups = [np.concatenate(parts[a:b]) for a, b in zip(starts, [*starts[1:], None], strict=True)]
     if len(groups) < 2:
-        alike = "" if np.unique(risk).size > 1 else " of different predicted risks, but all risks are the same"
-        raise ValueError(
-            f"targets: got {int(happened.sum())} events up to {at:g}, wanted two groups with {FEWEST}{alike}; "
-            f"take {'a later horizon, or ' if not alike else ''}calibration_test"
-        )
+        events, advice = int(happened.sum()), "a later horizon, or "
+        wanted = f"two groups with {FEWEST}"
+        if np.unique(risk).size == 1:
+            wanted, advice = f"{wanted} of different predicted risks, but all risks are the same", ""
+        elif events >= 2 * FEWEST:
+            wanted, advice = f"{wanted}, of which each has a row seen up to then", "another horizon, or "
+        raise ValueError(f"targets: got {events} events up to {at:g}, wanted {wanted}; take {advice}calibration_test")
     rows, statistic = [], 0.0
     for place in groups:
         row, variance = _row(risk[place], time[place], event[place], at, level)
@@ -148,12 +157,15 @@ def _by_risk(risk: FloatArray, number: int) -> list[IntArray]:
     return [one for one in np.split(order, np.unique(cuts)) if one.size]
 
 
+def _are_seen(time: FloatArray, event: BoolArray, horizon: float) -> bool:
+    """Whether rows say what survival at the horizon is: one was under observation then, or the last had the event."""
+    return bool(time.max() >= horizon or event[time == time.max()].all())
+
+
 def _row(
     risk: FloatArray, time: FloatArray, event: BoolArray, horizon: float, level: float
 ) -> tuple[SurvivalGroup, float]:
     """A group with its Kaplan-Meier estimate at the horizon, and Greenwood's variance of that."""
-    if time.max() < horizon and not event[time == time.max()].all():
-        raise ValueError(f"horizon: got {horizon:g}, after the last time {time.max():g} of a group, which is censored")
     happened = event & (time <= horizon)
     places, counts = np.unique(time[happened], return_counts=True)
     at_risk = time.size - np.searchsorted(np.sort(time), places, side="left")
