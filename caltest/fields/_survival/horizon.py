@@ -37,8 +37,8 @@ def one_calibration(
     horizon
         A time, in their unit.
     n_groups
-        Groups of equal size by predicted risk; neighbours are joined until each has 5 events up to the horizon, and a
-        row that was seen as long.
+        Groups of equal size by predicted risk; neighbours are joined until each has 5 events up to the horizon and a
+        row that was seen as long, if any was and not all had the event.
     confidence_level
         Of the intervals.
     n_resamples, rng
@@ -57,8 +57,10 @@ def one_calibration(
     risks p_g, ``sum_g (1 - S_g - p_g)^2 / V_g`` is compared with the chi-squared law with G degrees of freedom
     (Greenwood-Nam-D'Agostino; G - 1, as published, is for predictions that were fitted to these rows). V_g is 0 where
     all rows of a group had the event; ``p_g (1 - p_g) / n_g`` takes its place. The comparison is
-    asymptotic, rejects calibrated predictions somewhat too often, and is right only if censoring is independent of the
-    event in each group; so are the observed shares and the O:E ratio ``(1 - S) / p`` of all rows. The exact p-value
+    asymptotic, and rejects calibrated predictions too often: at the 5 % level 8 to 29 % of data sets of 60 to 500 rows
+    with 74 % of them censored, and 19 % of those with 300 rows in 10 groups and none censored. It is right only if
+    censoring is independent of the event in each group; so are the observed shares and the O:E ratio ``(1 - S) / p`` of
+    all rows. The exact p-value
     needs independence given the prediction only: a row that is censored before the horizon gets an event with the
     predicted probability given that it was free of it so far, and the default test compares these outcomes with the
     risks. Cost that of ``calibration_test``.
@@ -89,12 +91,13 @@ def one_calibration(
     happened = event & (time <= at)
     if not event.any():
         raise ValueError(f"targets: got censored times only, wanted two groups with {FEWEST} events; {UNSEEN}")
-    if not _are_seen(time, event, at):
+    if not _is_known(time, event, at, of_all=False):
         raise ValueError(f"horizon: got {at:g}, after the last time {time.max():g}, which is censored")
 
     def are_enough(some: list[IntArray]) -> bool:
         rows = np.concatenate(some)
-        return np.count_nonzero(happened[rows]) >= FEWEST and _are_seen(time[rows], event[rows], at)
+        is_known = _is_known(time[rows], event[rows], at, of_all=bool(time.max() >= at))
+        return np.count_nonzero(happened[rows]) >= FEWEST and is_known
 
     parts = _by_risk(risk, number)
     starts = starts_of(parts, are_enough)
@@ -157,9 +160,12 @@ def _by_risk(risk: FloatArray, number: int) -> list[IntArray]:
     return [one for one in np.split(order, np.unique(cuts)) if one.size]
 
 
-def _are_seen(time: FloatArray, event: BoolArray, horizon: float) -> bool:
-    """Whether rows say what survival at the horizon is: one was under observation then, or the last had the event."""
-    return bool(time.max() >= horizon or event[time == time.max()].all())
+def _is_known(time: FloatArray, event: BoolArray, horizon: float, of_all: bool) -> bool:
+    """Whether a row was seen up to the horizon, or had the event before: the last one, or all.
+
+    With others censored, the last of few rows under observation brings survival to 0 by chance.
+    """
+    return bool(time.max() >= horizon or (event if of_all else event[time == time.max()]).all())
 
 
 def _row(
