@@ -30,6 +30,17 @@ def rain(rng, n, m, n_stations=1):
     return (members[..., 0], outcomes[:, 0]) if n_stations == 1 else (members, outcomes)
 
 
+def test_pre_ranks_do_not_depend_on_the_unit():
+    rng = np.random.default_rng(3)
+    members, outcomes = 0.5 * rng.normal(size=(60, 9, 2)), rng.normal(size=(60, 2))
+    one, *others = (
+        weather.rank_histogram(unit * members, unit * outcomes, prerank=lambda pool: pool.sum(axis=1), rng=1)
+        for unit in (1.0, 1e-13, 1e13)
+    )
+    assert one.pvalue < 0.01
+    assert [other.pvalue for other in others] == [one.pvalue] * 2
+
+
 def test_parts_of_jolliffe_and_primo():
     """A histogram of the Python package testrankhist, whose page gives 12.0 and 1.807."""
     result = weather.rank_histogram(*of_counts([3, 6, 3, 7, 4, 6, 4, 4, 2, 4, 1, 2, 3, 6, 2, 3]), rng=1)

@@ -214,9 +214,10 @@ def reduced(pools: FloatArray, prerank: Prerank) -> FloatArray:
         found = np.asarray(prerank(pool.T.copy()), dtype=np.float64)
         if found.shape != (size,) or not np.isfinite(found).all():
             raise ValueError(f"prerank: got values of shape {found.shape}, wanted ({size},) finite numbers")
-        values[date, 0] = found
-    # What differs by rounding is equal.
-    return np.round(values, 12 - int(np.ceil(np.log10(max(1.0, float(np.abs(values).max()))))))
+        # What differs by rounding is equal, whatever the unit.
+        largest = float(np.abs(found).max()) or 1.0
+        values[date, 0] = np.round(found / largest, 12) * largest
+    return values
 
 
 def _ranks(pool: FloatArray) -> FloatArray:
