@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from printed import unfolded
 from scipy import stats
 
 import caltest as ct
@@ -290,6 +291,18 @@ def test_leave_one_out_transforms_make_a_pair():
     for bad, words in (([0.5, 1.2], "wanted probabilities"), ([0.5, np.nan], "values"), ([0.5], "2")):
         with pytest.raises(ValueError, match=words):
             loo_pit(bad)
+
+
+def test_transforms_of_0_and_1_are_noted():
+    """One that is 0 among 30 others, as the share of draws below an outcome can be, is an outlier without end."""
+    u = (np.arange(30) + 0.5) / 30
+    found = ct.PITTest("POT")(*loo_pit(np.append(u, 0.0)))
+    assert found.pvalue < 1e-9
+    assert "Note: 1 of the transforms is 0 or 1, as a share of draws can be" in unfolded(found)
+    assert ct.PITTest("POT")(*loo_pit(u)).notes == ()
+    rank = np.append(np.arange(1000) / 1000, 0.0)
+    drawn = (1000 * rank + np.random.default_rng(1).random(1001)) / 1001
+    assert ct.PITTest("POT")(*loo_pit(drawn)).pvalue > 0.05
 
 
 def posterior_of_two(n=80, m=39):

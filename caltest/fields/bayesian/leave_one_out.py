@@ -34,6 +34,9 @@ def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
     at tails, ``"PRIT"`` at ranks. P-values are approximate: of right linear regressions with 2 to 25 coefficients for
     20 to 50 observations POT rejected at most 0.5 % at the 5 % level, PIET 4 %.
 
+    Shares of draws can be 0 or 1, which a uniform number is not: tests of the tails reject for one of them. A note of
+    the result says so.
+
     Source: Tesso and Vehtari 2026.
 
     Examples
@@ -49,4 +52,11 @@ def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
     refuse_rows((u < 0.0) | (u > 1.0), u, "values", "probabilities in [0, 1]")
     # Predictions are not known, so there is nothing to compare transforms by.
     laws = as_predictions(np.full(len(u), 0.5))._labelled(index_of(values))
-    return Residuals(laws, StandardUniform((len(u),)), "F(Y) is uniform", (0.25, 0.5, 1.0)), u
+    residuals = Residuals(laws, StandardUniform((len(u),)), "F(Y) is uniform", (0.25, 0.5, 1.0))
+    if count := int(np.count_nonzero((u == 0.0) | (u == 1.0))):
+        residuals.notes = (
+            f"{count} of the transforms {'are' if count > 1 else 'is'} 0 or 1, as a share of draws can be and a "
+            "uniform number cannot, which alone makes tests of the tails reject: of an outcome above r of m equally weighted "
+            "draws take (r + v) / (m + 1), with v drawn from (0, 1)",
+        )
+    return residuals, u
