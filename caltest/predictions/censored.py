@@ -1,7 +1,7 @@
 """Survival times, of which some are known only to be longer than what was seen."""
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, Table, column
 from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.labels import said_to_occur
 from caltest.predictions import Predictions
+from caltest.predictions.classes.survival_curve import SurvivalCurve
 from caltest.predictions.convert import as_predictions, brought_into_order
 from caltest.predictions.misread import OF_TIMES, converted, some_of
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
@@ -23,6 +24,9 @@ median and the middle half may be in another one, together, from those of unifor
 
 UNSEEN = "no event was seen: if some were, event is coded in another way"
 """What to ask where all times are censored."""
+
+BENT = 0.1
+"""Distance of a straight line from F of a constant hazard, in standard deviations of a share, that is noted."""
 
 MANY, SHARE = 20, 0.5
 """Times of events, and the share of different ones among them up to which they seem rounded."""
@@ -167,7 +171,24 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
 
 
 def notes_on_times(laws: Predictions | None, targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str, ...]:
-    """What to ask about times: their unit, and whether they are rounded."""
+    """What to ask about times: their unit, whether they are rounded, and whether curves have too few."""
+    return (*_notes_on_units(laws, targets, low, high), *_coarse(laws, targets))
+
+
+def _coarse(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
+    """A note if curves have so few times that what is between them matters for so many events."""
+    seen = np.asarray(targets.event)
+    if not isinstance(laws, SurvivalCurve):
+        return ()
+    if laws.bend(np.asarray(targets.time), seen) * sqrt(np.count_nonzero(seen)) <= BENT:
+        return ()
+    return (
+        "curves have so few times that what they are between them matters: straight lines are tested too, and can be "
+        "rejected where the curves are right at their times; give curves at more times",
+    )
+
+
+def _notes_on_units(laws: Predictions | None, targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str, ...]:
     rows, seen = some_of(len(targets)), np.asarray(targets.event)
     if laws is None or not seen.any() or abs(float(np.median(_scores((low + high)[seen] / 2.0)))) <= MISPLACED:
         return rounding(targets, low, high)

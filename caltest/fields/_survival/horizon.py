@@ -97,7 +97,7 @@ def one_calibration(
     def are_enough(some: list[IntArray]) -> bool:
         rows = np.concatenate(some)
         is_known = _is_known(time[rows], event[rows], at, of_all=bool(time.max() >= at))
-        return np.count_nonzero(happened[rows]) >= FEWEST and is_known
+        return is_known and int(np.count_nonzero(happened[rows])) >= FEWEST
 
     parts = _by_risk(risk, number)
     starts = starts_of(parts, are_enough)

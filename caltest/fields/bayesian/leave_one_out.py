@@ -56,7 +56,7 @@ def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
     if count := int(np.count_nonzero((u == 0.0) | (u == 1.0))):
         residuals.notes = (
             f"{count} of the transforms {'are' if count > 1 else 'is'} 0 or 1, as a share of draws can be and a "
-            "uniform number cannot, which alone makes tests of the tails reject: of an outcome above r of m equally weighted "
-            "draws take (r + v) / (m + 1), with v drawn from (0, 1)",
+            "uniform number cannot, which alone makes tests of the tails reject: of an outcome above r of m equally "
+            "weighted draws take (r + v) / (m + 1), with v drawn from (0, 1)",
         )
     return residuals, u

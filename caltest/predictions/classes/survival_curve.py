@@ -40,6 +40,9 @@ class SurvivalCurve(Ordinal):
 
     Notes
     -----
+    Straight lines between few times are part of what is tested for censored ones: of calibrated exponential curves at
+    4 times 18 % were rejected at the 5 % level with 300 rows, of the same at 40 times 3 %. A note says so.
+
     After t_m nothing is known but the probability S(t_m): a row that is under observation then has its event beyond,
     whenever that is. Curves of lifelines are ``model.predict_survival_function(X, times=times).T``, those of
     scikit-survival ``model.predict_survival_function(X, return_array=True)`` at ``model.unique_times_``.
@@ -109,6 +112,19 @@ class SurvivalCurve(Ordinal):
         share = np.where(is_last, 0.0, (times - edges[interval]) / np.where(is_last, 1.0, np.diff(edges)[interval]))
         inside = start + share * (end - start)
         return inside, np.where(seen & ~is_last, inside, 1.0)
+
+    def bend(self, times: FloatArray, seen: BoolArray) -> float:
+        """How far from a straight line F is in the middle of the interval of an event, on average, at constant hazards.
+
+        That is about ``d**2 / (8 S)``, for a fall of S by d to both sides of S; 0 for steps.
+        """
+        interval, last = np.searchsorted(self.times, times, side="left"), self.times.size
+        rows = np.flatnonzero(seen & (interval < last))
+        if self._between == "steps" or not rows.size:
+            return 0.0
+        at = np.concatenate([np.zeros((len(self), 1)), self._cumulative()], axis=1)
+        start, end = at[rows, interval[rows]], at[rows, interval[rows] + 1]
+        return float((np.square(end - start) / (8.0 * np.maximum(1.0 - (start + end) / 2.0, 1e-12))).mean())
 
     def describe(self, n: int | None = None) -> str:
         number = self.times.size

@@ -55,6 +55,26 @@ def test_what_the_transform_can_be():
     assert ends("steps", 9.0, True) == pytest.approx((0.8, 1.0))
 
 
+@pytest.mark.parametrize(
+    ("number", "between", "is_noted"), [(4, "linear", True), (40, "linear", False), (4, "steps", False)]
+)
+def test_few_times_of_curves_are_noted(number, between, is_noted):
+    rng = np.random.default_rng(2)
+    rate, grid = rng.uniform(0.5, 2.0, 300), np.linspace(4.0 / number, 4.0, number)
+    time, end = rng.exponential(1.0 / rate), rng.exponential(2.0, 300)
+    curves = SurvivalCurve(grid, np.exp(-rate[:, None] * grid), between=between)
+    notes = ct.fields.d_calibration(curves, ct.Censored(np.minimum(time, end), time <= end), rng=1).notes
+    assert any("curves have so few times" in note for note in notes) is is_noted
+
+
+def test_straight_lines_are_as_far_from_constant_hazards_as_said():
+    """In the middle of (1, 1.2]: of exponential times the mean of F at both ends less F."""
+    curve = SurvivalCurve([1.0, 1.2, 5.0], np.exp(-np.array([[1.0, 1.2, 5.0]])))
+    exact = np.exp(-1.1) - (np.exp(-1.0) + np.exp(-1.2)) / 2.0
+    assert curve.bend(np.array([1.1]), np.array([True])) == pytest.approx(-exact, rel=0.01)
+    assert curve.bend(np.array([1.1]), np.array([False])) == curve.bend(np.array([6.0]), np.array([True])) == 0.0
+
+
 def test_a_fine_grid_is_the_distribution():
     rng = np.random.default_rng(1)
     laws = ct.LogNormal(rng.normal(size=90), 0.7)
