@@ -90,18 +90,24 @@ def test_rows_without_an_outcome_keep_their_place_in_a_lag():
 
 def test_with_a_long_lag_only_sets_with_small_pvalues_are_redrawn_more_often(monkeypatch):
     """Else 30 sets would have 600 redraws each, and of a thousand sets tests would take hours."""
-    numbers, on = [], ct.CalibrationTest.on
-    monkeypatch.setattr(
-        ct.CalibrationTest, "on", lambda test, *a, **b: numbers.append(test.null.n_resamples) or on(test, *a, **b)
-    )
+    pvalues, on = {99: [], 198: [], 594: []}, ct.CalibrationTest.on
+
+    def noted(test, *given, **more):
+        result = on(test, *given, **more)
+        pvalues[test.null.n_resamples].append(result.pvalue)
+        return result
+
+    monkeypatch.setattr(ct.CalibrationTest, "on", noted)
     rng = np.random.default_rng(1)
     p = rng.uniform(0.2, 0.8, 300)
     right = (rng.random(300) < p).astype(int)
-    for y in (right, np.where(np.arange(300) % 30 == 7, p < 0.5, right)):
-        numbers.clear()
-        found = ct.calibration_test(p, y, lag=30, n_resamples=99, rng=1)
-        assert numbers.count(99) == 30
-        assert numbers.count(99 * 6) == len(numbers) - 30 <= 6
+    for lag, y in ((9, right), (30, right), (30, np.where(np.arange(300) % 30 == 7, p < 0.5, right))):
+        for some in pvalues.values():
+            some.clear()
+        found = ct.calibration_test(p, y, lag=lag, n_resamples=99, rng=1)
+        assert len(pvalues[99]) == lag
+        assert sum(map(len, pvalues.values())) == lag + sum(one <= max(1.0 / lag, 0.05) for one in pvalues[99])
+        assert not pvalues[594 if lag == 9 else 198]
     assert "from row 7 on" in found.notes[0]
     assert found.pvalue == pytest.approx(30.0 / (99 * 6 + 1))
 

@@ -38,6 +38,9 @@ NODES, ROWS = 64, 4096
 PROBABILITIES, LOOKED_AT, FEWEST_ROWS = 2**18, 2**20, 256
 """Probabilities of classes that are changed together, that a temperature is found from, and rows of the latter."""
 
+HOTTEST = 16.0
+"""The logarithm of a temperature at which all possible classes have nearly the same probability."""
+
 AT_ONCE = 2**21
 """Probabilities that are looked at together."""
 
@@ -307,12 +310,9 @@ def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, A
         moved = 1.0 / np.exp(logs * np.exp(-log_temperature)).sum(axis=-1)
         return float(np.abs(moved - p).mean()) - margin
 
-    high = 1.0
-    while beyond(high) < 0.0:
-        high *= 2.0
-        if high > 16.0:
-            return None
-    temperature = float(np.exp(scipy.optimize.brentq(beyond, 0.0, high, xtol=1e-6)))
+    if beyond(HOTTEST) < 0.0:
+        return None
+    temperature = float(np.exp(scipy.optimize.brentq(beyond, 0.0, HOTTEST, xtol=1e-6)))
     words = f"probabilities {amount(margin, ' points')} too sure on average"
     generator, labels = generator_of(rng), np.empty((size, len(law)), law.label_type)
     for part in ranges(len(law), PROBABILITIES // law.n_classes):

@@ -80,6 +80,7 @@ def test_logits_and_probabilities_are_not_mixed_up():
     with pytest.raises(ValueError, match="look like probabilities"):
         log_odds(q[:SUSPICIOUS])
     assert log_odds(q[1:SUSPICIOUS]).shape == (SUSPICIOUS - 1,)
+    assert log_odds(3.0 * q[:SUSPICIOUS]).shape == (SUSPICIOUS,)
     with pytest.raises(ValueError, match="wanted"):
         TemperatureScaling().fit(p, y)(np.log(p) + 1.0)
 

@@ -48,7 +48,9 @@ def test_platt_has_the_largest_likelihood():
 def test_platt_on_logits_is_that_on_probabilities():
     p, y = problem()
     on_logits = Platt(input="logits").fit(logit(p), y)
-    np.testing.assert_allclose(on_logits(logit(p)), Platt().fit(p, y)(p), rtol=1e-9)
+    on_probabilities = Platt().fit(p, y)
+    np.testing.assert_allclose(on_logits(logit(p)), on_probabilities(p), rtol=1e-9)
+    assert (on_logits.slope, on_logits.intercept) == pytest.approx((on_probabilities.slope, on_probabilities.intercept))
 
 
 def test_beta_has_the_largest_likelihood_with_increasing_functions():

@@ -141,6 +141,13 @@ def test_what_is_wrong_is_said():
         Multicalibration().fit(np.full((300, 3), 1 / 3), y, frame)
 
 
+def test_one_fold_without_slices_does_not_end_the_steps_of_the_others():
+    """Variances of 20 rows, which the largest of five folds leaves, are below 5, those of 21 rows are not."""
+    fitted = Multicalibration().fit(np.full(26, 0.45), np.arange(26) > 0, None)
+    assert fitted.slices
+    assert fitted(np.array([0.45]))[0] > 0.5
+
+
 def test_few_rows_have_no_slice_and_stay():
     p, y, frame, _ = wrong_in_a_slice(16)
     fitted = Multicalibration().fit(p, y, frame)

@@ -400,6 +400,23 @@ def test_reports_have_lines_of_at_most_100_letters(name, results):
 
 
 @pytest.mark.parametrize("name", RESULTS)
+def test_a_pvalue_of_just_the_level_rejects(name, results):
+    """In the verdict, in the sentence, and of the rows."""
+    result = results(name)
+    level = getattr(result, "pvalue", None)
+    if level is None or not 0.0 < level < 1.0:
+        return
+    below = level * (1.0 - 1e-9)
+    nothing = re.compile("undecided|no evidence|not rejected|none of")
+    assert not nothing.search(result.verdict(level))
+    assert nothing.search(result.verdict(below))
+    assert result.sentence(level) != result.sentence(below)
+    if hasattr(result, "rejected"):
+        assert result.rejected(level)
+        assert not result.rejected(below)
+
+
+@pytest.mark.parametrize("name", RESULTS)
 def test_every_result_is_a_table_a_sentence_and_a_picture(name, results):
     """Where there is no picture the class says why."""
     result = results(name)

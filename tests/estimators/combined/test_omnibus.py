@@ -80,6 +80,7 @@ def test_the_combination_treats_all_columns_alike(maker):
     statistics = estimator.combined(values)
     assert estimator.combined(values[:, order]) == pytest.approx(statistics[order], rel=1e-9, abs=1e-9)
     assert np.isfinite(statistics).all()
+    assert sum(column.weight for column in estimator.columns(values)) == pytest.approx(1.0)
     assert values.shape[0] == sum(component.n_values for component in estimator.components)
 
 
