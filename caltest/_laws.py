@@ -118,7 +118,7 @@ def pearson3_exponents(z: FloatArray, skewness: FloatArray) -> FloatArray:
 
 
 SMALLEST, LONG = 1e-300, 64
-"""Probabilities below which ends of laws of more numbers than this are cut off."""
+"""Probabilities below which ends of laws are cut off, and from how many numbers on it is faster to do so."""
 
 
 def law_of_count(probabilities: FloatArray) -> FloatArray:

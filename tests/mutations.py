@@ -29,13 +29,13 @@ LONGEST = 400
 SKIPPED = re.compile(r"_basics/(types|warnings|jit|jobs|threads|progress)|__main__|__init__|make_digits")
 """Files of the machinery, without arithmetic."""
 SPEED = re.compile(
-    r"work ?=|chunk|bytes|memory|cache|n_jobs|AT_ONCE|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|LISTED|PREPARED|"
-    r"ranges\(.*, max\(1, |FEW\b|fast(er)?\b|NANOSECONDS|\.width\(|for _ in range\([A-Z0-9_]{2,}\)"
+    r"work ?=|chunk|bytes|memory|cache|n_jobs|(?i:at_once)|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|LISTED|"
+    r"PREPARED|ranges\(.*, max\(1, |FEW\b|fast(er)?\b|NANOSECONDS|\.width\(|for _ in range\([A-Z0-9_]{2,}\)"
 )
 """Lines that decide what is done at once, in which of two equal ways, how much is shown, and when iterations end."""
 WORK = re.compile(
     r"(ed|en|pt|ade) together|at once|at a time|side by side|the cache|compiled loop|Bytes|MB\b|"
-    r"takes over|all digits|iterations|it is faster"
+    r"takes over|all digits|iterations|it is faster|not copied"
 )
 """Docstrings of constants of the same kind."""
 
@@ -44,7 +44,7 @@ PAIRS |= {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 NAMES = {"min": "max", "minimum": "maximum", "argmin": "argmax", "any": "all", "floor": "ceil", "cdf": "sf"}
 NAMES |= {other: name for name, other in NAMES.items()}
 TINY = 1e-5
-"""Smaller constants stand for rounding errors, and the reciprocals of still smaller ones for infinity."""
+"""Constants of at most this stand for rounding errors, and the reciprocals of still smaller ones for infinity."""
 ROUNDING = re.compile(r"\de-(0[6-9]|[1-9]\d)|TOLERANCE|ROUNDING|NOTHING|SINGULAR|TINY|TIE\b")
 """Tolerances: no number lies just at their boundary."""
 DATA = re.compile(r"refuse_rows|require")
@@ -76,6 +76,8 @@ class Change(NamedTuple):
 def replacements(node, parents, work):
     """Code that may stand for a node, of another meaning; constants of ``work`` choose between two equal ways."""
     if isinstance(node, ast.BinOp) and type(node.op) in PAIRS and not is_text(node):
+        if isinstance(node.op, ast.Mult) and is_rounding(node.left):
+            return
         yield ast.BinOp(node.left, PAIRS[type(node.op)](), node.right)
         if isinstance(node.op, (ast.Add, ast.Sub)):
             yield node.left
@@ -100,7 +102,12 @@ def replacements(node, parents, work):
 
 
 def is_size(value):
-    return value == 0 or TINY <= value < TINY**-20
+    return value == 0 or TINY < value < TINY**-20
+
+
+def is_rounding(node):
+    """Whether a number stands for the rounding errors of what it is a factor of."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0.0 < node.value <= TINY
 
 
 def other_constant(value, parent):

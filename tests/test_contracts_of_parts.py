@@ -155,6 +155,7 @@ def test_kernels_of_predictions_are_kernels(name):
     kernel.resolve(predictions).fill(out, predictions, predictions, {})
     assert out == pytest.approx(tile), f"{name}.fill: differs from tile"
     check_kernel(name, tile, kernel.bound)
+    assert kernel.bound == pytest.approx(tile.max()), f"{name}.bound: got {kernel.bound}, more than all values"
 
 
 def check_kernel(name, tile, bound):

@@ -1,18 +1,19 @@
 """Limit laws against other series and formulas, known moments and a random walk."""
 
-from math import fsum
+from math import factorial, fsum
 
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.integrate import quad
-from scipy.special import kv
+from scipy.special import kv, logsumexp
 
 from caltest._laws import (
     NODES,
     absolute_maximum_tail,
     anderson_darling_tail,
     cramer_von_mises_tail,
+    pearson3_exponents,
     pearson3_tail,
     range_tail,
 )
@@ -134,3 +135,14 @@ def test_there_are_enough_nodes(tail, x, monkeypatch):
 def test_pearson_type_three(skewness):
     for z in (-2.0, -0.1, 0.0, 1.0, 4.0):
         assert pearson3_tail(z, skewness) == pytest.approx(stats.pearson3.sf(z, skewness), rel=1e-6, abs=1e-12)
+
+
+def test_exponents_of_far_tails_are_those_of_sums_of_exponential_variables():
+    """``-log(exp(-x) sum_{k<a} x**k / k!)`` at ``x = a + z sqrt(a)`` for whole a, skewness ``2 / sqrt(a)``."""
+    for a in (1, 4, 9):
+        x = np.array([20.0, 500.0, 570.0, 600.0, 1e4, 1e7])
+        powers = np.array([[k * np.log(one) - np.log(float(factorial(k))) for k in range(a)] for one in x])
+        found = pearson3_exponents((x - a) / np.sqrt(a), np.full(x.size, 2.0 / np.sqrt(a)))
+        assert found == pytest.approx(x - logsumexp(powers, axis=1), rel=1e-6)
+    z = np.array([-3.0, 0.0, 5.0, 60.0])
+    assert pearson3_exponents(z, np.array([0.0, -1.0, 0.01, 0.005])) == pytest.approx(-stats.norm.logsf(z))

@@ -75,3 +75,10 @@ def test_seeds_are_whole_numbers_of_63_bits():
 def test_ranges_have_a_row_at_least():
     assert [part.stop for part in numerics.ranges(5, 2)] == [2, 4, 5]
     assert [part.stop for part in numerics.ranges(3, 0)] == [1, 2, 3]
+
+
+def test_draws_that_are_as_large_up_to_rounding_count():
+    draws = np.array([1.0, 2.0 * (1.0 - 1e-12), 2.0, 2.0 * (1.0 - 1e-8), 3.0])
+    assert numerics.resampling_pvalue(2.0, draws) == 4 / 6
+    assert numerics.resampling_pvalues(np.array([2.0, 3.5, -9.0]), draws).tolist() == [4 / 6, 1 / 6, 1.0]
+    assert numerics.resampling_pvalue(0.0, np.array([-1e-12, 2.0])) == 1.0

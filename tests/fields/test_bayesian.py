@@ -363,3 +363,18 @@ def test_autocorrelations_of_constant_chains_are_squares(size, pairs):
     """Chains of 8 draws have the lags 1 to 6, unless those of the first two sum to less than 0.02."""
     chains = np.sqrt(size) * np.outer([1.0, -1.0], np.ones(8))
     assert _autocorrelation_time(chains) == pytest.approx(1.0 + 4.0 * size * pairs, rel=1e-14)
+
+
+def test_contrasts_of_ranks_are_in_standard_deviations():
+    """Of uniform ranks on 0 to m, whose moments are those of all ranks."""
+    every, ranks = np.arange(8), np.array([0, 7, 7, 6, 3, 7])
+    linear = (ranks - every.mean()).sum() / (every.std() * np.sqrt(6))
+    squares = np.square(every - 3.5)
+    quadratic = (np.square(ranks - 3.5) - squares.mean()).sum() / (squares.std() * np.sqrt(6))
+    assert calibration.shape_of(ranks, 7) == pytest.approx((linear, quadratic))
+    assert calibration.shape_of(np.array([0, 1, 1]), 1) == pytest.approx((1 / np.sqrt(3), 0.0))
+
+
+def test_two_simulations_are_enough():
+    draws, truths = right(np.random.default_rng(1), 2)
+    assert simulation_based_calibration(draws, truths, n_resamples=9, rng=1).n == 2

@@ -36,7 +36,7 @@ def test_published_d_calibration_by_its_definition():
             counts[:k] += 0.1 / s
     found = d_calibration(LEVELS, TIMES, rng=1)
     assert [300 * one.observed for one in found.rows] == pytest.approx(counts[::-1])
-    assert found.approximate == pytest.approx(stats.chisquare(counts).pvalue)
+    assert (found.statistic, found.approximate) == pytest.approx(stats.chisquare(counts))
     assert found.n_censored == 300 - int(TIMES.event.sum())
 
 
@@ -232,6 +232,7 @@ def test_known_limits_make_the_published_statistics_exact(function, replications
 
 def test_limits_are_checked():
     p, y, ends = administrative(1)
+    assert ct.fields.d_calibration(p, y, limits=y.time, rng=1).n == 60
     with pytest.raises(ValueError, match="limits: got"):
         ct.fields.d_calibration(p, y, limits=0.5 * ends)
     with pytest.raises(ValueError, match="60"):
@@ -319,3 +320,10 @@ def test_groups_by_risk_need_different_risks():
         ct.fields.one_calibration(np.full(60, 0.4), times, 30.0)
     with pytest.raises(ValueError, match="two groups with 5; take a later horizon, or calibration_test"):
         ct.fields.one_calibration(np.linspace(0.1, 0.9, 60), times, 4.0)
+
+
+def test_events_of_rows_that_are_censored_at_once_are_drawn_as_predicted():
+    rate = np.linspace(0.1, 2.0, 200)
+    time = np.where(np.arange(200) % 2, np.random.default_rng(3).exponential(1.0 / rate), 1e-9)
+    targets, laws = Censored(time, np.arange(200) % 2 == 1), ct.Gamma(np.ones(200), 1.0 / rate)
+    assert ct.fields.one_calibration(laws, targets, horizon=1.0, n_resamples=99, rng=1).pvalue > 0.05

@@ -52,6 +52,13 @@ DRAWN = {
 }
 
 
+def test_axes_have_the_size_of_their_columns_and_rows():
+    figure = Figure(figsize=(6.0, 4.0))
+    assert _axes.inches_of(figure.add_subplot(figure.add_gridspec(2, 3)[:, 1:])) == pytest.approx((4.0, 4.0))
+    assert _axes.inches_of(figure.add_subplot(2, 3, 1)) == pytest.approx((2.0, 2.0))
+    assert _axes.inches_of(figure.add_axes((0.1, 0.1, 0.2, 0.2))) == pytest.approx((6.0, 4.0))
+
+
 @pytest.mark.every(5)
 @pytest.mark.parametrize("function", DRAWN)
 def test_models_share_axes_and_one_legend_below_them(function):

@@ -149,3 +149,11 @@ def test_maps_are_shown_in_short():
     assert repr(ct.recalibration.VectorScaling().fit([0.5, 0.6, 0.4] * 20, [1, 1, 0] * 20)).startswith(
         "AffineMap(input="
     )
+
+
+def test_one_row_beyond_double_precision_is_enough():
+    p, y = classes()
+    fitted = ct.recalibration.VectorScaling(input="logits").fit(0.3 * np.log(p) + 1.0, y)
+    assert np.isfinite(fitted(np.array([[1.0, 2.0, 3.0]]))).all()
+    with pytest.raises(ValueError, match=r"got numbers up to 1.7e\+308, for which the recalibrated probabilities are"):
+        fitted(np.array([[1.0, 2.0, 3.0], [1.7e308, -1.7e308, 0.0]]))

@@ -88,6 +88,15 @@ def test_with_a_lag_predictions_that_were_open_at_an_alarm_do_not_count():
     assert repr(ct.CalibrationMonitor(lag=4)).endswith(", lag=4)")
 
 
+def test_with_a_lag_changes_are_looked_for_in_the_rows_that_count():
+    p, y = stream(300, 2, 200)
+    whole = ct.CalibrationMonitor(100, "likelihood", lag=2)(p, y).alarms
+    start = whole[0].after + 1
+    alone = ct.CalibrationMonitor(100, "likelihood", lag=2)(p[start:], y[start:]).alarms[0]
+    own, other = whole[1].change.interval, alone.change.interval
+    assert (whole[1].after, own.estimate, *own) == tuple(start + one for one in (alone.after, other.estimate, *other))
+
+
 def test_a_lag_of_more_rows_than_there_are_is_noted():
     p, y = stream(10, 8)
     for test in (ct.CalibrationMonitor(lag=10), ct.SequentialCalibrationTest(lag=10)):

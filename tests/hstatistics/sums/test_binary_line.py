@@ -97,6 +97,9 @@ def test_some_of_the_kernels_on_a_line():
             one = Sample(sample.predictions, y)
             h = h_tile(kernel, one, one)
             assert value == pytest.approx(h[np.triu_indices(37, 1)].mean(), rel=1e-11, abs=1e-14)
+    whole, y = ct.kernels.SumOfProducts(kernels), sample.targets
+    alone = [ct.SKCE(kernel)(sample.predictions, y) for kernel in kernels]
+    assert ct.SKCE(whole)(sample.predictions, y) == pytest.approx(sum(alone), rel=1e-11)
 
 
 def test_order_of_the_predictions_does_not_matter():
