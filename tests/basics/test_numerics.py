@@ -82,3 +82,9 @@ def test_draws_that_are_as_large_up_to_rounding_count():
     assert numerics.resampling_pvalue(2.0, draws) == 4 / 6
     assert numerics.resampling_pvalues(np.array([2.0, 3.5, -9.0]), draws).tolist() == [4 / 6, 1 / 6, 1.0]
     assert numerics.resampling_pvalue(0.0, np.array([-1e-12, 2.0])) == 1.0
+
+
+def test_sums_of_weights():
+    weights = np.array([1.0, 1.0, 2.0])
+    assert numerics.effective_number(weights) == 16 / 6
+    assert numerics.weight_of_pairs(weights) == 5.0
