@@ -23,7 +23,7 @@ def own_errstate(function: Call) -> Call:
             with np.errstate(all="ignore"):
                 return function(*arguments, **named)
         except TypeError:
-            error = unknown_argument(_name_of(function, arguments), function, named) if named else None
+            error = unknown_argument(_name_of(function, arguments), function, named, arguments[:1]) if named else None
             if error is None:
                 raise
         raise error
@@ -47,13 +47,21 @@ class OwnErrstate:
                 setattr(cls, name, own_errstate(value))
 
 
-def unknown_argument(name: str, call: Callable[..., Any], given: Iterable[str]) -> TypeError | None:
-    """The error for the first named argument that a call does not take; None if it takes them all."""
+def unknown_argument(
+    name: str, call: Callable[..., Any], given: Iterable[str], owner: tuple[Any, ...] = ()
+) -> TypeError | None:
+    """The error for the first named argument that a call does not take; None if it takes them all.
+
+    ``owner`` is the object of a method, whose class may take the argument where it is made.
+    """
     parameters = signature(call).parameters
     unknown = next((argument for argument in given if argument not in parameters), None)
     if unknown is None or any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values()):
         return None
-    takers = _takers(unknown, signature(call).return_annotation)
+    makers = [type(one).__name__ for one in owner if "self" in parameters and _takes(type(one), unknown)]
+    takers = [f"{maker}(...), where it is made" for maker in makers] or _takers(
+        unknown, signature(call).return_annotation
+    )
     hint = f", which belongs to {', '.join(takers)}" if takers else ""
     wanted = ", ".join(argument for argument in parameters if argument != "self") or "none"
     return TypeError(f"{name}: got an argument {unknown!r}{hint}; wanted {wanted}")

@@ -33,6 +33,14 @@ CALLS = {
         lambda: ct.MonteCarloTest(ct.ECE(), margin=1),
         "MonteCarloTest: got an argument 'margin', which belongs to ct.assert_calibrated(); wanted estimator, ",
     ),
+    "a setting of the test in its call": (
+        lambda: ct.MonteCarloTest(ct.ECE())(P, Y, n_resamples=9),
+        "MonteCarloTest: got an argument 'n_resamples', which belongs to MonteCarloTest(...), where it is made; wanted ",
+    ),
+    "names of classes in an update": (
+        lambda: ct.SequentialCalibrationTest().update(P, Y, classes=["no", "yes"]),
+        "update: got an argument 'classes', which belongs to SequentialCalibrationTest(...), where it is made; wanted ",
+    ),
     "a setting of an estimator": (
         lambda: ct.ECE(bins=10),
         "ECE: got an argument 'bins'; wanted binning, metric, order",
