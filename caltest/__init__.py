@@ -71,8 +71,9 @@ def __getattr__(name: str) -> _Any:
         value = _import_module(f"caltest.{name}") if home == "caltest" else getattr(_import_module(home), name)
         globals()[name] = value
         return value
-    parts = [] if name[0] == "_" else [part for part, home in _HOMES.items() if home == "caltest"]
+    parts = [part for part, home in _HOMES.items() if home == "caltest"]
+    parts = [] if name[0] == "_" else [*parts, "fields.clinical", "fields.weather", "fields.bayesian"]
     homes = [part for part in parts if name in getattr(_import_module(f"caltest.{part}"), "__all__", ())]
-    hint = f"; it is ct.{homes[0]}.{name}" if homes else ""
+    hint = f"; it is {' or '.join(f'ct.{part}.{name}' for part in homes)}" if homes else ""
     message = f"module 'caltest' has no attribute {name!r}{hint}"
     raise AttributeError(message, name=name, obj=_sys.modules[__name__])

@@ -33,7 +33,7 @@ class Binning(Settings, ABC):
         """The rule in a few words."""
 
 
-a_binning = instance_of(Binning, "a binning such as UniformBinning(10)")
+a_binning = instance_of(Binning, "a binning such as ct.binning.UniformBinning(10)")
 
 
 @dataclass(frozen=True)

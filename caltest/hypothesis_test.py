@@ -79,7 +79,7 @@ class CalibrationTest(_Named):
 
     estimator: Estimator
     null: Null[Any]
-    _checks = {"estimator": an_estimator, "null": instance_of(Null, "a null such as ConditionalMonteCarlo()")}
+    _checks = {"estimator": an_estimator, "null": instance_of(Null, "a null such as ct.nulls.ConditionalMonteCarlo()")}
 
     def __repr__(self) -> str:
         arguments, named = vars(self)["_arguments"]

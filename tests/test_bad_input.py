@@ -582,10 +582,14 @@ ILLEGAL_PAIRS = {
         ct.nulls.ConditionalMonteCarlo(),
         "estimator: got <class ... such as SKCE(kernel)",
     ),
-    "a class of nulls": (ct.ECE(), ct.nulls.ConditionalMonteCarlo, "got <class ... such as ConditionalMonteCarlo()"),
+    "a class of nulls": (
+        ct.ECE(),
+        ct.nulls.ConditionalMonteCarlo,
+        "got <class ... such as ct.nulls.ConditionalMonteCarlo()",
+    ),
     "null first": (ct.nulls.ConditionalMonteCarlo(), ct.ECE(), "got ConditionalMonteCarlo ... such as SKCE(kernel)"),
     "a kernel": (KERNEL, ct.nulls.ConditionalMonteCarlo(), "estimator: got ProductKernel ... such as SKCE(kernel)"),
-    "a name": (ct.ECE(), "exact", "null: got 'exact', wanted a null such as ConditionalMonteCarlo()"),
+    "a name": (ct.ECE(), "exact", "null: got 'exact', wanted a null such as ct.nulls.ConditionalMonteCarlo()"),
 }
 
 
@@ -611,8 +615,11 @@ ILLEGAL_PARTS = {
     "MMCE bandwidth": (lambda: ct.MMCE(0.2), "kernel: got 0.2, wanted a kernel of predictions"),
     "MMCE product": (lambda: ct.MMCE(KERNEL), "kernel: got ProductKernel ... wanted a kernel of predictions"),
     "UCME without kernel": (lambda: ct.UCME(P, P, Y), "kernel: got ... wanted a ProductKernel("),
-    "number of bins": (lambda: ct.ECE(10), "binning: got 10, wanted a binning such as UniformBinning(10)"),
-    "class of bins": (lambda: ct.ECE(ct.binning.UniformBinning), "binning: got <class ... such as UniformBinning(10)"),
+    "number of bins": (lambda: ct.ECE(10), "binning: got 10, wanted a binning such as ct.binning.UniformBinning(10)"),
+    "class of bins": (
+        lambda: ct.ECE(ct.binning.UniformBinning),
+        "binning: got <class ... such as ct.binning.UniformBinning(10)",
+    ),
     "class of distances": (lambda: ct.ECE(metric=ct.TotalVariation), "metric: got <class ... TotalVariation()"),
     "kernel for an estimator": (lambda: ct.MonteCarloTest(KERNEL), "wanted an estimator such as SKCE(kernel)"),
     "class for an estimator": (lambda: ct.MonteCarloTest(ct.ECE), "wanted an estimator such as SKCE(kernel)"),

@@ -7,7 +7,6 @@ import contextlib
 import inspect
 import io
 import re
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
@@ -61,8 +60,6 @@ def test_calls_of_the_chooser_run(call, tmp_path, monkeypatch):
         "tag_p": rng.random((50, 3)),
         "tags": rng.random((50, 3)) < 0.5,
         "old": np.arange(len(y)) % 2 == 0,
-        "test": partial(ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 19), rng=1),
-        "deviation": ct.generators.LabelNoise(0.9),
     }
     assert eval(call, names) is not None
 

@@ -99,4 +99,4 @@ class Distortion(Settings, ABC):
         return replace(self, strength=strength)
 
 
-a_distortion = instance_of(Distortion, "a distortion such as Tempering(-0.4)")
+a_distortion = instance_of(Distortion, "a distortion such as ct.generators.Tempering(-0.4)")

@@ -346,7 +346,10 @@ class Distorted(_WithDistortion):
 
     source: Generator
     distortion: Distortion
-    _checks = {"source": instance_of(Generator, "a generator such as GaussianModel()"), "distortion": a_distortion}
+    _checks = {
+        "source": instance_of(Generator, "a generator such as ct.generators.GaussianModel()"),
+        "distortion": a_distortion,
+    }
 
     @property
     def description(self) -> str:

@@ -158,7 +158,7 @@ class LeastSquares(Generator):
     _checks = {
         **dict.fromkeys(("intercept", "slope"), partial(number_within, low=-np.inf, high=np.inf)),
         "scale": positive_number,
-        "problem": instance_of(RegressionProblem, "a RegressionProblem such as HeteroscedasticSine()"),
+        "problem": instance_of(RegressionProblem, "a RegressionProblem such as ct.generators.HeteroscedasticSine()"),
     }
 
     def __post_init__(self) -> None:

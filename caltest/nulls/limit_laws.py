@@ -378,7 +378,9 @@ class TextbookNull(Null[Estimator]):
     pvalue_kind = "asymptotic"
     statistic_name = "the estimate"
     requires = HasTextbookLaw
-    wanted = "a classical estimator such as HosmerLemeshow(), or ConditionalMonteCarlo() as the null"
+    wanted = (
+        "a classical estimator such as ct.estimators.HosmerLemeshow(), or ct.nulls.ConditionalMonteCarlo() as the null"
+    )
 
     def outcome(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Outcome:
         assert isinstance(estimator, HasTextbookLaw)

@@ -83,7 +83,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         """Fit the map to predictions of cross-validation, and the classifier to all data."""
         method = TemperatureScaling() if self.method is None else self.method
         if not isinstance(method, ProbabilityCalibrator):
-            raise TypeError(f"method: got {method!r}, wanted a method of ct.recalibration such as TemperatureScaling()")
+            raise TypeError(f"method: got {method!r}, wanted a method such as ct.recalibration.TemperatureScaling()")
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)

@@ -165,10 +165,12 @@ def _named(calibrators: Sequence[Calibrator] | Mapping[str, Calibrator]) -> dict
         names = [kind if kinds.count(kind) == 1 else repr(method) for kind, method in zip(kinds, given, strict=True)]
         methods = dict(zip(names, given, strict=True))
     if not methods:
-        raise ValueError("calibrators: got none, wanted at least one such as TemperatureScaling()")
+        raise ValueError("calibrators: got none, wanted at least one such as ct.recalibration.TemperatureScaling()")
     for method in methods.values():
         if not isinstance(method, Calibrator):
-            raise TypeError(f"calibrators: got {method!r}, wanted methods such as TemperatureScaling()")
+            raise TypeError(
+                f"calibrators: got {method!r}, wanted methods such as ct.recalibration.TemperatureScaling()"
+            )
     if len({scale_of(method) for method in methods.values()}) > 1:
         raise ValueError("calibrators: got some for probabilities and some for logits, wanted one kind of input")
     return methods

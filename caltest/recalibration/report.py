@@ -233,7 +233,9 @@ def report(
     True
     """
     if not isinstance(method, (Calibrator, CalibrationMap)):
-        raise TypeError(f"method: got {method!r}, wanted a method such as TemperatureScaling() or a fitted map")
+        raise TypeError(
+            f"method: got {method!r}, wanted a method such as ct.recalibration.TemperatureScaling() or a fitted map"
+        )
     level, number = fraction("confidence_level", confidence_level), whole_number("n_resamples", n_resamples, 1)
     share = fraction("held_out", held_out)
     observed = Observed.of(predictions, targets, scale_of(method), classes)

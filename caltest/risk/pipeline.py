@@ -215,9 +215,11 @@ def _functions(given: Sequence[ErrorFunction] | None, dimension: int) -> tuple[E
     functions = tuple(given) if isinstance(given, Sequence) else (given,)
     for function in functions:
         if not isinstance(function, ErrorFunction):
-            raise TypeError(f"error_functions: got {function!r}, wanted functions such as TwoStepRidgeErrorFunction()")
+            raise TypeError(
+                f"error_functions: got {function!r}, wanted functions such as ct.risk.TwoStepRidgeErrorFunction()"
+            )
     if not functions:
-        raise ValueError("error_functions: got none, wanted at least one such as TwoStepRidgeErrorFunction()")
+        raise ValueError("error_functions: got none, wanted at least one such as ct.risk.TwoStepRidgeErrorFunction()")
     return functions
 
 

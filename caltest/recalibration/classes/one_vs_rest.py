@@ -64,7 +64,9 @@ class OneVsRest(ProbabilityCalibrator):
 
     def __post_init__(self) -> None:
         if not isinstance(self.calibrator, ProbabilityCalibrator) or not self.calibrator.binary:
-            raise TypeError(f"calibrator: got {self.calibrator!r}, wanted a binary method such as Isotonic()")
+            raise TypeError(
+                f"calibrator: got {self.calibrator!r}, wanted a binary method such as ct.recalibration.Isotonic()"
+            )
         object.__setattr__(self, "input", self.calibrator.input)
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> OneVsRestMap:
