@@ -5,7 +5,9 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+import xarray as xr
 from printed import unfolded
 
 import caltest as ct
@@ -116,13 +118,57 @@ BAD_MATRICES = {
     "complex objects": ((P + 0j).astype(object), "got values of type complex, wanted numbers"),
     "text": (P.astype(str), "wanted real numbers"),
     "text among numbers": (np.array([["0.5", 0.5, 0.0]] * N, dtype=object), "got values of type ... wanted numbers"),
-    "dictionary": ({"a": P}, "got values of type dict, wanted numbers"),
+    "dictionary": ({"a": P}, "got a dict, wanted an array or a table of numbers; pass pandas.DataFrame(predictions)"),
     "column of rows": (pd.Series(list(P)), "got values of type ndarray, ... pass numpy.stack(list(predictions))"),
-    "generator": ((row for row in P), "got values of type generator, wanted numbers"),
+    "generator": ((row for row in P), "got a generator, wanted an array ... pass list(predictions)"),
     "frame with names": (pd.DataFrame(P).assign(y=NAMES[Y]), "got values of type ... str, wanted numbers"),
     "frame, missing value": (pd.DataFrame(P).mask(P < 0.1), "got nan at row ... wanted finite numbers"),
     "nullable frame, missing value": (pd.DataFrame(P).astype("Float64").mask(P < 0.1), "got a missing value ... drop"),
 }
+
+
+class Model:
+    """Predicts probabilities."""
+
+    def predict(self, X):
+        return X.argmax(axis=1)
+
+    def predict_proba(self, X):
+        return X
+
+
+class Forecast:
+    """An object of a library that has a bridge: numpy takes it apart, and it has every attribute."""
+
+    __module__ = "ngboost.distns.normal"
+
+    def __len__(self):
+        return N
+
+    def __getitem__(self, row):
+        return self
+
+    def __getattr__(self, name):
+        if name[0] == "_":
+            raise AttributeError(name)
+
+
+NOT_READ = {
+    "nothing": (None, "got None, wanted an array or a table of numbers"),
+    "a file": ("p.csv", "got 'p.csv', wanted an array or a table of numbers; read the file first"),
+    "a lazy frame": (pl.LazyFrame({"a": [0.5]}), "got a LazyFrame, wanted an array ... ; pass predictions.collect()"),
+    "a data set": (xr.Dataset({"p": ("x", [0.5])}), "got a Dataset, wanted an array ... such as predictions['p']"),
+    "a model": (Model(), "got a Model, wanted an array ... ; pass predictions.predict_proba(X)"),
+    "a forecast": (Forecast(), "got a Forecast, wanted an array ... ; pass ct.bridges.predictions_of(predictions)"),
+    "an object": (object(), "got a object, wanted an array or a table of numbers"),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@table(("p", "message"), NOT_READ)
+def test_what_is_no_array_of_numbers(p, message):
+    with pytest.raises(ValueError, match=pattern(message)):
+        ct.calibration_test(p, TARGETS)
 
 
 @table(("p", "message"), BAD_MATRICES)
@@ -320,7 +366,7 @@ CONSTRUCTORS = {
     "Normal, one negative scale": (lambda: ct.Normal([0, 1], -1.0), "scale: got -1 ... of at least 0"),
     "Normal, nan scale": (lambda: ct.Normal([0, 1], [1, np.nan]), "scale: got nan at row 1 ... wanted finite numbers"),
     "Normal, one nan scale": (lambda: ct.Normal([0, 1], np.nan), "scale: got nan ... wanted finite numbers"),
-    "Normal, no scale": (lambda: ct.Normal([0, 1], None), "scale: got a missing value"),
+    "Normal, no scale": (lambda: ct.Normal([0, 1], None), "scale: got None, wanted an array"),
     "Normal, too many scales": (lambda: ct.Normal([0, 1], [1, 1, 1]), "scale: got 3 values, wanted 2"),
     "Normal, too few scales": (lambda: ct.Normal([0, 1], [1]), "scale: got 1 values, wanted 2"),
     "Normal, 2-D scale": (lambda: ct.Normal([0, 1], [[1, 1]]), "scale: got shape (1, 2), wanted 1 dimension"),
@@ -582,14 +628,10 @@ ILLEGAL_PAIRS = {
         ct.nulls.ConditionalMonteCarlo(),
         "estimator: got <class ... such as SKCE(kernel)",
     ),
-    "a class of nulls": (
-        ct.ECE(),
-        ct.nulls.ConditionalMonteCarlo,
-        "got <class ... such as ct.nulls.ConditionalMonteCarlo()",
-    ),
+    "a class of nulls": (ct.ECE(), ct.nulls.ConditionalMonteCarlo, "got <class ... such as ct.nulls.Conditional"),
     "null first": (ct.nulls.ConditionalMonteCarlo(), ct.ECE(), "got ConditionalMonteCarlo ... such as SKCE(kernel)"),
     "a kernel": (KERNEL, ct.nulls.ConditionalMonteCarlo(), "estimator: got ProductKernel ... such as SKCE(kernel)"),
-    "a name": (ct.ECE(), "exact", "null: got 'exact', wanted a null such as ct.nulls.ConditionalMonteCarlo()"),
+    "a name": (ct.ECE(), "exact", "null: got 'exact', wanted a null such as ct.nulls.Conditional"),
 }
 
 
@@ -616,10 +658,7 @@ ILLEGAL_PARTS = {
     "MMCE product": (lambda: ct.MMCE(KERNEL), "kernel: got ProductKernel ... wanted a kernel of predictions"),
     "UCME without kernel": (lambda: ct.UCME(P, P, Y), "kernel: got ... wanted a ProductKernel("),
     "number of bins": (lambda: ct.ECE(10), "binning: got 10, wanted a binning such as ct.binning.UniformBinning(10)"),
-    "class of bins": (
-        lambda: ct.ECE(ct.binning.UniformBinning),
-        "binning: got <class ... such as ct.binning.UniformBinning(10)",
-    ),
+    "class of bins": (lambda: ct.ECE(ct.binning.UniformBinning), "binning: got <class ... such as ct.binning.Uniform"),
     "class of distances": (lambda: ct.ECE(metric=ct.TotalVariation), "metric: got <class ... TotalVariation()"),
     "kernel for an estimator": (lambda: ct.MonteCarloTest(KERNEL), "wanted an estimator such as SKCE(kernel)"),
     "class for an estimator": (lambda: ct.MonteCarloTest(ct.ECE), "wanted an estimator such as SKCE(kernel)"),

@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -226,6 +226,7 @@ class Table:
         """The table that anything array-like is."""
         if isinstance(data, Table):
             return data
+        _check_can_be_read(data, name)
         is_frame = hasattr(data, "to_numpy") or hasattr(data, "columns")
         names = tuple(getattr(data, "column_names", getattr(data, "columns", ()))) if is_frame else ()
         if is_data_array(data) and len(data.dims) == 2:
@@ -304,7 +305,7 @@ MEMBER = "member"
 
 def is_data_array(data: Any) -> bool:
     """Whether data have named dimensions, as those of xarray have."""
-    return hasattr(data, "dims") and hasattr(data, "indexes")
+    return hasattr(data, "dims") and hasattr(data, "indexes") and not hasattr(data, "data_vars")
 
 
 def index_of(data: Any) -> Any:
@@ -379,6 +380,37 @@ def are_chunks(data: Any) -> bool:
     return getattr(kind, "in_chunks", False) or (
         hasattr(data, "to_delayed") and kind.__module__.split(".")[0] in ("dask", "dask_expr")
     )
+
+
+BRIDGED = ("statsmodels", "lifelines", "ngboost", "skpro", "arviz")
+"""Libraries whose models and forecasts ``bridges.predictions_of`` takes."""
+
+
+def _check_can_be_read(data: Any, name: str) -> None:
+    """Raise ``ValueError`` for what holds numbers, or predicts some, but is no array of them, with what to pass."""
+    if isinstance(data, (np.ndarray, list, tuple)) or are_chunks(data):
+        return
+    got, advice = f"a {type(data).__name__}", ""
+    if data is None:
+        got = "None"
+    elif isinstance(data, (str, os.PathLike)) and Path(data).suffix:
+        got, advice = repr(data), "; read the file first, or test it with caltest test in a shell"
+    elif type(data).__module__.partition(".")[0] in BRIDGED:
+        advice = f"; pass ct.bridges.predictions_of({name}), which says what it takes beside it"
+    elif hasattr(data, "collect"):
+        advice = f"; pass {name}.collect()"
+    elif hasattr(data, "data_vars"):
+        advice = "".join(f"; pass one of its variables, such as {name}[{one!r}]" for one in list(data.data_vars)[:1])
+    elif isinstance(data, Mapping):
+        advice = f"; pass pandas.DataFrame({name})"
+    elif isinstance(data, Iterator):
+        advice = f"; pass list({name})"
+    elif hasattr(data, "predict"):
+        way = "predict_proba" if hasattr(data, "predict_proba") else "predict"
+        advice = f"; pass {name}.{way}(X), of rows that it was not fitted to"
+    elif any(hasattr(data, one) for one in ("__array__", "__len__", "detach")) or np.asarray(data).dtype != object:
+        return
+    raise ValueError(f"{name}: got {got}, wanted an array or a table of numbers{advice}")
 
 
 def _as_given(data: ArrayLike, name: str) -> Array:

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike
-from caltest.predictions import Bernoulli, Categorical, Ensemble, Ordinal, SurvivalCurve
+from caltest.predictions import Bernoulli, Categorical, Ensemble, Ordinal, StudentT, SurvivalCurve
 from caltest.predictions.base import Predictions
 from caltest.predictions.convert import as_predictions
 
@@ -20,7 +20,8 @@ def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, vari
     ----------
     model
         - Results of statsmodels: of ``GLM`` with a family whose ``get_distribution`` is known here, ``Logit``,
-          ``Probit``, ``MNLogit``, ``OrderedModel``, ``Poisson``, ``NegativeBinomial``.
+          ``Probit``, ``MNLogit``, ``OrderedModel``, ``Poisson``, ``NegativeBinomial``; of ``OLS`` Student's t of new
+          observations, for normal errors of equal spread.
         - A fitted regression of lifelines, with a ``time``: the probability of an event until then; or with several:
           a ``SurvivalCurve`` at these.
         - A model of ngboost, or what its ``pred_dist`` returns.
@@ -47,8 +48,9 @@ def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, vari
 
     Notes
     -----
-    Predictions take the fitted parameters as they are, without their uncertainty: with few rows that is a fault, which
-    tests find. Draws of a Markov chain that follow each other are dependent; ``Ensemble.thinned(step)`` keeps some.
+    But for ``OLS`` predictions take the fitted parameters as they are, without their uncertainty: with few rows that is
+    a fault, which tests find. Draws of a Markov chain that follow each other are dependent; ``Ensemble.thinned(step)``
+    keeps some.
 
     Examples
     --------
@@ -64,8 +66,8 @@ def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, vari
     """
     library = type(model).__module__.partition(".")[0]
     known = {
-        "statsmodels": lambda: _of_statsmodels(model, _given("data", data)),
-        "lifelines": lambda: _of_lifelines(model, _given("data", data), _given("time", time)),
+        "statsmodels": lambda: _of_statsmodels(model, data),
+        "lifelines": lambda: _of_lifelines(model, data, time),
         "ngboost": lambda: _of_ngboost(model, data),
         "skpro": lambda: _of_skpro(model),
         "arviz": lambda: _of_arviz(model, variable),
@@ -78,20 +80,32 @@ def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, vari
 
 def _given(name: str, value: Any) -> Any:
     if value is None:
-        raise ValueError(f"{name}: got None, wanted {'new rows' if name == 'data' else 'a time'} for this model")
+        wanted = {
+            "data": "new rows, as predict of the model takes them",
+            "time": "a time until which the event happens or not, or several for survival curves",
+        }
+        raise ValueError(f"{name}: got None, wanted {wanted[name]}")
     return value
 
 
 def _unknown(model: Any) -> TypeError:
-    return TypeError(
-        f"model: got {type(model).__module__}.{type(model).__name__}, which is not known here; pass its probabilities "
-        "(n, k), a frozen distribution of scipy.stats, or m draws from each prediction: ct.Ensemble(draws)"
-    )
+    advice = "its probabilities (n, k), a frozen distribution of scipy.stats, or m draws from each prediction: "
+    advice += "ct.Ensemble(draws)"
+    if hasattr(model, "predict_proba"):
+        advice = "what its predict_proba returns for new rows"
+    kind = f"{type(model).__module__}.{type(model).__name__}"
+    return TypeError(f"model: got {kind}, which is not known here; pass {advice}")
 
 
 def _of_statsmodels(results: Any, data: Any) -> Predictions:
     inner = getattr(results, "model", None)
     kind = type(inner).__name__
+    if not hasattr(results, "predict"):  # A forecast.
+        raise _unknown(results)
+    _given("data", data)
+    if kind == "OLS":
+        forecast = results.get_prediction(data)
+        return StudentT(results.df_resid, forecast.predicted_mean, forecast.se_obs)
     if kind == "OrderedModel":
         return Ordinal(np.asarray(results.predict(data)))
     if kind == "MNLogit":
@@ -109,8 +123,8 @@ def _of_statsmodels(results: Any, data: Any) -> Predictions:
 def _of_lifelines(fitter: Any, data: Any, time: ArrayLike) -> Predictions:
     if not hasattr(fitter, "predict_survival_function"):
         raise _unknown(fitter)
-    times = np.atleast_1d(time)
-    curves = np.asarray(fitter.predict_survival_function(data, times=times)).T
+    times = np.atleast_1d(_given("time", time))
+    curves = np.asarray(fitter.predict_survival_function(_given("data", data), times=times)).T
     return Bernoulli(1.0 - curves[:, 0]) if np.ndim(time) == 0 else SurvivalCurve(times, curves)
 
 

@@ -112,7 +112,7 @@ class Censored(OwnErrstate):
 
 def as_times(predictions: Any, targets: Any) -> Any:
     """Targets; those of survival curves as times of events, so that the curve is what is tested, not its intervals."""
-    if isinstance(targets, Censored) or getattr(predictions, "longest", inf) == inf:
+    if isinstance(targets, Censored) or not isinstance(predictions, Predictions) or predictions.longest == inf:
         return targets
     return Censored(targets, np.ones(len(Table.of(targets, "targets").values)))
 

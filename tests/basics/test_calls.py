@@ -35,7 +35,7 @@ CALLS = {
     ),
     "a setting of the test in its call": (
         lambda: ct.MonteCarloTest(ct.ECE())(P, Y, n_resamples=9),
-        "MonteCarloTest: got an argument 'n_resamples', which belongs to MonteCarloTest(...), where it is made; wanted ",
+        "MonteCarloTest: got an argument 'n_resamples', which belongs to MonteCarloTest(...), where it is made",
     ),
     "names of classes in an update": (
         lambda: ct.SequentialCalibrationTest().update(P, Y, classes=["no", "yes"]),

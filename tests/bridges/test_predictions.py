@@ -46,6 +46,22 @@ def test_generalised_linear_models():
     np.testing.assert_allclose(found.mean, negative.predict(NEW))
 
 
+def test_least_squares():
+    """Student's t of new observations, whose intervals are those of the library."""
+    sm, formulas = library("statsmodels.api"), library("statsmodels.formula.api")
+    y = ETA + RNG.normal(size=2 * N)
+    fitted = sm.OLS(y[:9], X[:9]).fit()
+    ends = fitted.get_prediction(NEW).summary_frame(alpha=0.1)
+    found = predictions_of(fitted, NEW)
+    np.testing.assert_allclose(found.quantile(np.full(N, 0.05)), ends["obs_ci_lower"])
+    np.testing.assert_allclose(found.quantile(np.full(N, 0.95)), ends["obs_ci_upper"])
+    frame = pd.DataFrame({"x": X[:, 1], "z": X[:, 2], "y": y})
+    found = predictions_of(formulas.ols("y ~ x + z", frame[:9]).fit(), frame[N:])
+    np.testing.assert_allclose(found.quantile(np.full(N, 0.05)), ends["obs_ci_lower"])
+    with pytest.raises(TypeError, match="PredictionResults, which is not known here"):
+        predictions_of(fitted.get_prediction(NEW))
+
+
 def test_formulas_take_data_frames():
     formulas, families = library("statsmodels.formula.api"), library("statsmodels.api").families
     frame = pd.DataFrame({"x": X[:, 1], "site": np.where(X[:, 2] > 0.0, "a", "b"), "y": RNG.poisson(np.exp(ETA))})

@@ -213,9 +213,7 @@ class TestDistorted:
     def test_bad_arguments(self):
         with pytest.raises(TypeError, match="source: got 3, wanted a generator"):
             Distorted(3, Bias(0.1))
-        with pytest.raises(
-            TypeError, match=r"distortion: got 0.1, wanted a distortion such as ct.generators.Tempering\(-0.4\)"
-        ):
+        with pytest.raises(TypeError, match=r"got 0.1, wanted a distortion such as ct.generators.Tempering\(-0.4\)"):
             Distorted(GaussianModel(), 0.1)
 
 

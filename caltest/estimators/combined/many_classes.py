@@ -383,7 +383,7 @@ class ManyClasses(OfRows[ClassSums]):
 
 def are_read_in_blocks(data: Any) -> bool:
     """Whether data are a matrix of scipy.sparse of which only blocks of rows are compared."""
-    shape: tuple[int, ...] = data.shape if hasattr(data, "tocsr") and hasattr(data, "toarray") else ()
+    shape: tuple[int, ...] = data.shape if hasattr(type(data), "tocsr") else ()
     return len(shape) == 2 and shape[0] > ALL_PAIRS and shape[1] >= MANY
 
 
