@@ -160,6 +160,7 @@ NOT_READ = {
     "a data set": (xr.Dataset({"p": ("x", [0.5])}), "got a Dataset, wanted an array ... such as predictions['p']"),
     "a model": (Model(), "got a Model, wanted an array ... ; pass predictions.predict_proba(X)"),
     "a forecast": (Forecast(), "got a Forecast, wanted an array ... ; pass ct.bridges.predictions_of(predictions)"),
+    "quantiles": (np.sort(LOGITS, axis=1), "wrap them in ct.Ensemble(members), or quantiles in ct.QuantileForecast"),
     "an object": (object(), "got a object, wanted an array or a table of numbers"),
 }
 

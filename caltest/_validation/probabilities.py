@@ -227,6 +227,8 @@ def not_numbers(predictions: Array, targets: Array, name: str = "targets") -> No
         wrap = "ct.Ensemble(members)"
         if 2 in p.shape:
             wrap += ", or means and standard deviations in ct.Normal(mean, scale)"
+        if (np.diff(p, axis=1) >= 0.0).all():
+            wrap += ", or quantiles in ct.QuantileForecast(levels, quantiles)"
     raise ValueError(
         f"{got}, wanted probabilities and labels of classes in plain arrays; predicted numbers need their family: wrap "
         f"them in {wrap}"

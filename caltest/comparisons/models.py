@@ -395,7 +395,10 @@ def check_same_kind(samples: dict[str, Sample]) -> None:
             known.check_compatible(sample.predictions, "predictions")
             known = named_one(known, sample.predictions)
         except (ValueError, TypeError) as error:
-            raise type(error)(f"models[{name!r}]: {error}") from None
+            of_numbers = not (known.discrete or sample.predictions.discrete)
+            differ = of_numbers and known.family != sample.predictions.family
+            advice = "; of other families take draws, ct.Ensemble(p.to_ensemble(100, rng=1).members)" if differ else ""
+            raise type(error)(f"models[{name!r}]: {error}{advice}") from None
 
 
 def _score(sample: Sample) -> float | None:

@@ -217,3 +217,12 @@ def test_small_scores_keep_their_digits():
     y = 1e-7 * np.random.default_rng(1).normal(size=60)
     found = ct.compare_models({"a": ct.Normal(np.zeros(60), 1e-7)}, y, n_resamples=19, rng=1)
     assert float(found.table()[1][1]) == pytest.approx(found.rows[0].score, rel=1e-2)
+
+
+def test_models_of_several_families_are_told_what_to_take():
+    y = np.random.default_rng(1).normal(size=40)
+    models = {"a": ct.Normal(np.zeros(40), 1.0), "b": ct.Ensemble(np.random.default_rng(2).normal(size=(40, 9)))}
+    with pytest.raises(TypeError, match=r"models\['b'\].*take draws, ct.Ensemble\(p.to_ensemble\(100, rng=1\).members"):
+        ct.compare_models(models, y)
+    models["a"] = ct.Ensemble(models["a"].to_ensemble(100, rng=1).members)
+    assert len(ct.compare_models(models, y, n_resamples=9, rng=1).rows) == 2
