@@ -172,6 +172,12 @@ def test_what_is_no_array_of_numbers(p, message):
         ct.calibration_test(p, TARGETS)
 
 
+def test_tables_are_no_survival_curves():
+    for table_of_curves in (P, pd.DataFrame(P)):
+        with pytest.raises(ValueError, match="wrap survival probabilities in ct"):
+            ct.calibration_test(table_of_curves, ct.Censored(np.arange(1.0, N + 1), Y1))
+
+
 @table(("p", "message"), BAD_MATRICES)
 @entries
 def test_bad_probabilities_of_classes(entry, p, message):

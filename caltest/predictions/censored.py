@@ -226,6 +226,12 @@ def in_rows_of(targets: Censored, predictions: ArrayLike) -> Predictions:
     if not isinstance(targets, Censored):
         raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
     laws: Predictions
+    shape: Any = getattr(predictions, "shape", ())
+    if not isinstance(predictions, Predictions) and len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"predictions: got a table of shape {tuple(shape)} for censored times, wanted distributions of times; wrap "
+            "survival probabilities in ct.predictions.SurvivalCurve(times, curves), curves of shape (n, m) at m times"
+        )
     laws, notes = brought_into_order(order_of(targets, None), as_predictions(predictions))
     if notes:
         laws.notes = (*laws.notes, *notes)
