@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, log10
 from typing import NamedTuple
 
 import numpy as np
@@ -160,9 +161,20 @@ def amount(margin: float, unit: str = "") -> str:
 
 def percent(share: float, *others: float) -> str:
     """A share, of as many digits as it takes where it, or one of others, is near 0 or 1: ``97.1 %``, ``0.034 %``."""
-    nearest = min((min(one, 1.0 - one) for one in (share, *others) if 0.0 < one < 1.0), default=1.0)
-    digits = 1 if nearest >= 0.00995 else 2 if nearest >= 0.000995 else 3 if nearest >= 0.0000995 else 4
-    return f"{100.0 * share:.{digits}f} %"
+    own, shared = _digits(share), max(one for one in (1, *map(_digits, (share, *others))) if one <= LONG)
+    if own > LONG and share < 0.5:
+        return f"{100.0 * share:.2g} %"
+    return f"{100.0 * share:.{max(own, min(shared, MOST))}f} %"
+
+
+MOST, LONG = 4, 7
+"""Digits that shares have because others beside them need these, and from which on a small share is a power of 10."""
+
+
+def _digits(share: float) -> int:
+    """Digits of a percentage that leave two of how far it is from 0 or 1, at least 1."""
+    nearest = min(share, 1.0 - share)
+    return 1 if nearest <= 0.0 else max(1, 1 + ceil(-log10(nearest / 0.00995)))
 
 
 def shares_of(claimed: float, observed: float, interval: ConfidenceInterval) -> list[str]:

@@ -262,14 +262,24 @@ def audit(
     -----
     The decision is "use as it is" if the error is too small to matter, or if calibration is not rejected and a
     deviation that matters would have been found with a probability of 0.8. It is "recalibrate" if calibration is
-    rejected and a map that is fitted to one half of the rows lowers the log score of the other half, and this or their
-    Brier score by more than its standard error, "do not use as it is" if it does not and the error matters, and else
-    "not enough data to tell". It is "do not use as it is" instead of the first and the last if the error matters in one
-    of the given groups, in which calibration is rejected. The reason says in which groups, if not in all, slices of
-    features and single quarter of the time it is, and whether it is after recalibration too. Where the default test
-    does not reject, the reason names groups, slices and times in which calibration is rejected, each section with its
-    own level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
-    ``calibration_test``.
+    rejected, a map is clearly better than none on rows that it is not fitted to, and it is enough: of five parts of the
+    rows, each mapped by what is fitted to the others, the log score falls, and this or the Brier score by more than
+    1.645 standard errors; and on one half of the rows calibration is not rejected at the 1 % level after a map that is
+    fitted to the other half, or the error that is left is too small to matter. It is "do not use as it is" if a map is
+    clearly better but not enough, or if it is not clearly better and the error matters, and else "not enough data to
+    tell". It is "do not use as it is" instead of the first and the last if the error matters in one of the given
+    groups, in which calibration is rejected. The reason says in which groups, if not in all, slices of features and
+    single quarter of the time it is, and whether it is after recalibration too. Where the default test does not reject,
+    the reason names groups, slices and times in which calibration is rejected, each section with its own level. Assumes
+    what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``, and five fits
+    of a map.
+
+    Of simulated data sets that are rejected, "recalibrate" and, in brackets, that a map helps but is not enough, in %:
+    calibrated binary predictions, n = 200, 3 (0) of 70; overconfident ones of temperature 1.5, 10 (0) of 48, n = 1000,
+    95 (2) of 40; odds of a fifth of the rows e^1.5 times too large, n = 1000, 67 (0) of 39; a wave in the log odds,
+    which no beta map mends, n = 1000, 60 (35) of 40; four classes of temperature 1.6, n = 200, 74 (3) of 39, n = 1000,
+    100 (0) of 20; of other temperatures in each row, n = 200, 56 (32) of 25; normal errors 1.3 times too large,
+    n = 200, 100 (0) of 20; a shift of normal predictions, which no temperature mends, 0 (0) of 18.
 
     Examples
     --------
@@ -473,8 +483,10 @@ def _decision(
         return USE, f"the error is too small to matter, although {said}"
     if questions:
         return REFUSE, f"{said}. First look at how the data were read: {' '.join(questions)}"
-    if repair.helps:
+    if repair.helps and not repair.rejected:
         return REPAIR, said
+    if repair.helps:
+        return REFUSE, f"{said}. Recalibration helps, but is not enough: calibration is rejected {repair.rejected}"
     tried = "could not be tried" if repair.gain is None else "did not make held-out rows clearly better"
     if not any(one.gap is not None for one in result.measures):
         judged = "For predictions of this kind there is no margin: judge by its size whether the fault matters"

@@ -39,6 +39,15 @@ SCALED = 100
 NEEDED_POWER = 0.8
 """Probability with which a deviation that matters should be found."""
 
+FOLDS = 5
+"""Parts of the rows, each of which is mapped by what is fitted to the others."""
+
+CLEAR = 1.645
+"""Standard errors above which a gain is clear, which is so by chance in 5 % of cases."""
+
+LEFT = 0.01
+"""Level of the test after recalibration: maps of few rows have errors of their own, which one of 5 % often finds."""
+
 DISTINCT = 100
 """Fewer different probabilities than this, among many, look rounded."""
 
@@ -54,12 +63,12 @@ class Section:
     facts, rows
         Names with texts, and a table, the header first.
     gain
-        Of recalibration: by how much the log score of held-out data falls.
+        Of recalibration: by how much the log score of rows falls that the map is not fitted to.
     rejected
         Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
     is_grave, helps
-        Whether the error is known to be large enough to matter there, and whether the gain is above 0 and, or that of
-        the Brier score, above its standard error; not stored, as decisions are.
+        Whether the error is known to be large enough to matter there, and whether the gain is above 0 and clear, by its
+        standard error or by that of the Brier score; not stored, as decisions are.
 
     Examples
     --------
@@ -365,7 +374,7 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
 
 
 def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
-    """What a map that is fitted to one half of the data makes of the other half."""
+    """What a map makes of rows that it is not fitted to."""
     from caltest import recalibration
 
     law = data.sample.predictions.finite
@@ -396,23 +405,23 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         if law.n_classes <= SCALED:
             methods.append((recalibration.VectorScaling(), "vector scaling"))
     tried: list[tuple[bool, float, RecalibrationReport, str]] = []
+    gained: dict[str, list[FloatArray]] = {}
     for method, words in methods:
         found = recalibration.report(*data.pair, method, **data.settings)
-        gain = found.before.log_score - found.after.log_score
-        tried.append((gain > 0.0 and found.after.pvalue > LEVEL, gain, found, words))
-        if found.after.pvalue > LEVEL:
+        gained[words] = _gains(data, method)
+        gain = float(gained[words][0].mean())
+        suffices = _suffices(found)
+        tried.append((gain > 0.0 and suffices, gain, found, words))
+        if suffices:
             break
-    _, gain, found, words = max(tried, key=lambda one: one[:2])
-    gains = _gains(found)
-    error = _error(gains[0])
+    suffices, gain, found, words = max(tried, key=lambda one: one[:2])
     before, after = (format_pvalue(one.pvalue, one.pvalue_otherwise) for one in found.rows)
     answer = (
-        f"After {words}, fitted to {found.n_fit} rows, the log score of the other {found.n} is "
-        f"{'lower' if gain > 0 else 'higher'} by {abs(gain):.3g} (standard error {error:.2g}), and the p-value of the "
-        f"test is {after} (before: {before})."
+        f"{words[0].upper()}{words[1:]} {_changed(gain, gained[words][0])}. Fitted to {found.n_fit} rows, "
+        f"it changes the p-value of the test on the other {found.n} from {before} to {after}."
     )
-    helps = gain > 0.0 and any(float(one.mean()) > _error(one) for one in gains)
-    is_left = helps and found.after.pvalue <= LEVEL
+    helps = gain > 0.0 and any(float(one.mean()) > CLEAR * _error(one) for one in gained[words])
+    is_left = helps and not suffices
     if is_left:
         another = f"another map ({other}) or " if other else ""
         answer += f" What is left needs {another}another model."
@@ -425,16 +434,54 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     return Section(answer, facts, tuple(zip(*found.table(), strict=True)), gain=gain, rejected=where, helps=helps)
 
 
-def _gains(found: "RecalibrationReport") -> list[FloatArray]:
-    """By how much the log scores of held-out rows fall, and their Brier scores, which few rows do not dominate."""
+def _suffices(found: "RecalibrationReport") -> bool:
+    """Whether held-out rows show no error after recalibration, or one that is too small to matter."""
     assert found.samples is not None
-    pairs = [tuple(-np.asarray(one.predictions.law.log_density(one.targets)) for one in found.samples)]
-    laws = [one.predictions.law.finite for one in found.samples]
-    if None not in laws:
-        scores = (outcome_scores(one.probabilities, "brier") for one in laws if one is not None)
-        pairs.append(tuple(at_labels(some, found.samples[0].targets) for some in scores))
-    with np.errstate(invalid="ignore"):
-        return [before - after for before, after in pairs]
+    if found.after.pvalue > LEFT:
+        return True
+    return found.after.pvalue_otherwise is None and matters(measures_of(found.samples[1])) is False
+
+
+def _changed(gain: float, gains: FloatArray) -> str:
+    """What a map does to the log score, in words."""
+    how = f"in {min(FOLDS, gains.size)}-fold cross-validation"
+    if np.isnan(gain):
+        return f"leaves the log score infinite {how}, because impossible outcomes stay impossible"
+    if np.isinf(gain):
+        rows = int(np.isinf(gains).sum())
+        made = f"makes {rows} {'im' if gain > 0 else ''}possible outcome{'' if rows == 1 else 's'}"
+        return f"{made} {'possible' if gain > 0 else 'impossible'} {how}"
+    error = f"(standard error {_error(gains):.2g})"
+    return f"{'lowers' if gain > 0 else 'raises'} the log score {how} by {abs(gain):.3g} {error}"
+
+
+def _gains(data: Data, method: "Calibrator") -> list[FloatArray]:
+    """By how much the log scores (n,) of all rows fall, and their Brier scores, which few rows do not dominate.
+
+    Each part of the rows is mapped by what is fitted to the others.
+    """
+    from caltest.recalibration.fit_best import folds_of
+    from caltest.recalibration.shared.observed import Observed
+
+    observed = Observed.of(*data.pair, "probabilities")
+    folds = folds_of(observed, min(FOLDS, len(observed)), np.random.default_rng([data.seed, 2]))
+    gains: list[list[FloatArray]] = []
+    for fold in range(int(folds.max()) + 1):
+        rest = observed.take(np.flatnonzero(folds == fold))
+        fitted = observed.take(np.flatnonzero(folds != fold)).fit(method)
+        scores = _scores(rest.before()), _scores(rest.after(fitted))
+        with np.errstate(invalid="ignore"):
+            gains.append([before - after for before, after in zip(*scores, strict=True)])
+    return [np.concatenate(some) for some in zip(*gains, strict=True)]
+
+
+def _scores(sample: Sample) -> list[FloatArray]:
+    """Log scores (n,), and Brier scores of classes."""
+    law = sample.predictions.law
+    scores = [-np.asarray(law.log_density(sample.targets))]
+    if law.finite is not None:
+        scores.append(at_labels(outcome_scores(law.finite.probabilities, "brier"), sample.targets))
+    return scores
 
 
 def _error(gains: FloatArray) -> float:

@@ -175,6 +175,9 @@ def _frequencies(law: FinitePredictions, labels: Array, binning: Binning) -> tup
 
 NORMAL = "debiased bins, normal limit"
 
+ADDED = 2.0
+"""Occurrences of each class that are added to those of all bins together (Agresti and Coull 1998)."""
+
 
 @own_errstate
 def binned_error_interval(
@@ -208,7 +211,8 @@ def binned_error_interval(
     Returns
     -------
     ConfidenceInterval
-        Cut at 0; ``root()`` is that of ``ECE(binning, Euclidean(), order=2)`` without its bias.
+        Cut at 0 and at the largest error that these predictions can have; ``root()`` is that of
+        ``ECE(binning, Euclidean(), order=2)`` without its bias.
 
     Raises
     ------
@@ -221,14 +225,16 @@ def binned_error_interval(
     -----
     Assumes that outcomes are independent given the predictions. Asymptotic, in the number of bins where the error is
     0, and in that of observations elsewhere. A and v come from the frequencies or from the predictions, whichever are
-    larger. Bins of one observation are left out. Time that of the binning.
+    larger; v is at least that of the frequencies of all bins together with two occurrences of each class added, since
+    few outcomes may lack a rare class by chance. Bins of one observation are left out. Time that of the binning.
 
     Coverage of 95 % intervals for binary predictions of Beta(0.5, 0.5) and Beta(0.1, 0.1), calibrated, with 10 % and
     with 50 % label noise, n = 50 and 250, 5 and 15 quantile bins and 10 uniform ones, 1000 data sets each: from 96.3 to
     99.7 % on two sides, at least 98.1 % of upper and 94.6 % of lower bounds. Few uncertain outcomes in a bin are not
     normal: of rare events (0.1 % of n = 2000; Beta(0.3, 60), n = 250) and claims of 99.9 %, calibrated, with log-odds 1
-    higher and with 0.6 times these, 300 data sets each, from 91 to 100 % on two sides, at least 92 % of upper and 90 %
-    of lower bounds.
+    higher and with 0.6 times these, 300 data sets each, at least 91 % on two sides, 92 % of upper and 90 % of lower
+    bounds. For one claim of all rows, .001, .01, .99, .999 or .9999, and a true probability that is .02 to .1 off, or
+    up to 50 times as large, n = 100 and 500, 600 data sets each: 95.2 to 99.7 %.
 
     The bins of the predictions at hand are what the error is of: a finer partition has a larger one.
 
@@ -254,8 +260,16 @@ def binned_error_interval(
     middle = estimate + 2.0 * z * z * slope
     radius = abs(z) * sqrt(max(0.0, variance + 4.0 * slope * (estimate + z * z * slope)))
     low, high = (middle - radius, middle + radius) if z >= 0.0 else (middle + radius, middle - radius)
-    largest = 1.0 if deviations.shape[1] == 1 else 2.0
-    return within(side, low, high, largest, level, NORMAL, estimate)
+    return within(side, low, high, _farthest(sizes, frequencies + deviations), level, NORMAL, estimate)
+
+
+def _farthest(sizes: FloatArray, claims: FloatArray) -> float:
+    """The error of claims (b, d) if only the class that is farthest from them occurs in each bin."""
+    if claims.shape[1] == 1:
+        farthest = np.square(np.maximum(claims, 1.0 - claims)).max(axis=1)
+    else:
+        farthest = np.square(claims).sum(axis=1) + 1.0 - 2.0 * claims.min(axis=1)
+    return float(sizes @ farthest / sizes.sum())
 
 
 def _deviations(
@@ -284,7 +298,10 @@ def _moments(sizes: FloatArray, deviations: FloatArray, frequencies: FloatArray)
     predicted = np.clip(frequencies + deviations, 0.0, 1.0)
     squares, largest = (np.maximum(*pair) for pair in zip(_spread(frequencies), _spread(predicted), strict=True))
     variance = float(2.0 * (correction**2 * squares).sum() / n**2)
-    return estimate, variance, float((correction * largest).max()) / n
+    # A class that did not occur may be about as frequent as two occurrences would have it.
+    classes = max(2, frequencies.shape[1])
+    together = _spread((sizes @ frequencies + ADDED)[None] / (n + ADDED * classes))[1]
+    return estimate, variance, float(max((correction * largest).max(), together[0])) / n
 
 
 def _spread(f: FloatArray) -> tuple[FloatArray, FloatArray]:

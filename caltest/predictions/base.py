@@ -426,7 +426,14 @@ class Predictions(Labelled, OwnErrstate, ABC):
 
     def median_distance(self, metric: Metric) -> float:
         """Median distance of pairs of at most 10 000 predictions; ``ValueError`` if it is 0, useless as a bandwidth."""
-        return median_distance(self.evenly_spaced(MEDIAN_OF), metric)
+        if metric not in self._medians:
+            self._medians[metric] = median_distance(self.evenly_spaced(MEDIAN_OF), metric)
+        return self._medians[metric]
+
+    @cached_property
+    def _medians(self) -> dict[Metric, float]:
+        """Median distances that were asked for, which several tests of the same predictions share."""
+        return {}
 
     def median_positive_distance(self, metric: Metric) -> float:
         """Median distance of the pairs that differ; ``ValueError`` if none does."""

@@ -32,6 +32,9 @@ SHIFT = 0.04
 TINY = 1e-9
 """The least mean probability of the rarer class in a margin, which is no 0."""
 
+SMALLEST = 1e-150
+"""The least error or standard deviation whose square is a number; one of smaller ones has no root mean square."""
+
 NODES, ROWS = 64, 4096
 """Quantiles from which an average over a predicted distribution is made, of so many evenly spaced rows at most."""
 
@@ -143,14 +146,19 @@ def _of_quantiles(law: "Predictions", targets: Array) -> list[Score]:
 
 
 def of_moments(law: "Predictions", targets: Array) -> list[Score]:
-    """Root mean squared error; the root of the mean predicted variance is its claimed value."""
+    """Root mean squared error; the root of the mean predicted variance is its claimed value.
+
+    None where variances are infinite, or squares of all numbers are 0 although no number is.
+    """
     try:
         mean, variance = law.moments()
     except TypeError:
         return []
-    if not np.isfinite(variance).all():
+    errors = targets - mean
+    has_squares = max(float(np.abs(errors).max()), float(np.sqrt(variance.max()))) >= SMALLEST
+    if not np.isfinite(variance).all() or (law.is_continuous and not has_squares):
         return []
-    squares = np.square(targets - mean)
+    squares = np.square(errors)
     squares = squares if squares.ndim == 1 else squares.sum(axis=-1)
     deviation = float(np.sqrt(variance).mean())
     return [

@@ -134,7 +134,7 @@ def fit_best(
     if number > len(observed):
         raise ValueError(f"n_folds: got {number}, wanted at most {len(observed)}, the number of observations")
     seed = seed_of(rng)
-    folds = _folds(observed, number, np.random.default_rng(seed))
+    folds = folds_of(observed, number, np.random.default_rng(seed))
     found = {name: _held_out(method, observed, folds) for name, method in methods.items()}
     losses = {name: values for name, (values, _) in found.items()}
     scores = {name: float(values.mean()) for name, values in losses.items()}
@@ -182,7 +182,7 @@ def _kind(method: Any) -> str:
     return type(method).__name__ + inner
 
 
-def _folds(observed: Observed, n_folds: int, rng: np.random.Generator) -> IntArray:
+def folds_of(observed: Observed, n_folds: int, rng: np.random.Generator) -> IntArray:
     """Numbers of the folds (n,), equal targets spread over them evenly."""
     order = rng.permutation(len(observed))
     if observed.checked.ndim == 1:

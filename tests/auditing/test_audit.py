@@ -12,7 +12,7 @@ from printed import unfolded
 import caltest as ct
 from caltest.auditing.audit import _decision, _in_order
 from caltest.auditing.fields import _members, of_survival
-from caltest.auditing.sections import SECTIONS, Section, more_rows, rows_needed
+from caltest.auditing.sections import SECTIONS, Section, _changed, more_rows, rows_needed
 
 DIGITS = ct.datasets.load_digits_predictions()
 
@@ -82,7 +82,7 @@ def test_decisions():
     p, y = calibrated(2_000)
     assert decision(p, y) == "use as it is"
     assert decision(p[:100], y[:100]) == "not enough data to tell"
-    wrong = np.clip(1.5 * p - 0.25, 0.01, 0.99)
+    wrong = p**2 / (p**2 + (1 - p) ** 2)
     assert decision(wrong[:500], y[:500]) == "recalibrate"
 
 
@@ -117,6 +117,9 @@ def test_reasons_to_refuse_are_errors_that_matter_or_have_no_margin():
     said = "The error matters, and recalibration did not make held-out rows clearly better"
     assert _decision(wrong, Section("", gain=0.1))[1].endswith(said)
     assert _decision(wrong, Section("", gain=0.1, helps=True))[0] == "recalibrate"
+    left = _decision(wrong, Section("", gain=0.1, helps=True, rejected="after it, too"))
+    assert left[0] == "do not use as it is"
+    assert left[1].endswith("Recalibration helps, but is not enough: calibration is rejected after it, too")
     scenarios = ct.Scenarios(rng.normal(size=(100, 9, 2)))
     narrow = ct.calibration_test(scenarios, 5.0 * rng.normal(size=(100, 2)), n_resamples=19, rng=1)
     assert "For predictions of this kind there is no margin" in _decision(narrow, Section(""))[1]
@@ -246,7 +249,7 @@ def test_recalibration_that_leaves_an_error_names_what_else_there_is():
     p = rng.dirichlet(np.ones(3), 300)
     wrong = p[:, [1, 2, 0]]
     y = (rng.random((300, 1)) > p.cumsum(axis=1)).sum(axis=1)
-    left = ct.audit(wrong, y, n_resamples=39, rng=1).models[0].sections["recalibration"]
+    left = ct.audit(wrong, y, n_resamples=99, rng=1).models[0].sections["recalibration"]
     assert left.answer.endswith("fit_best compares them) or another model.")
     mended = ct.audit(p**3 / (p**3).sum(axis=1, keepdims=True), y, n_resamples=39, rng=1)
     assert "fit_best" not in mended.models[0].sections["recalibration"].answer
@@ -262,7 +265,7 @@ def test_another_map_is_tried_where_temperature_scaling_leaves_an_error():
     p = np.exp(logits)
     model = ct.audit(p / p.sum(axis=1, keepdims=True), y, n_resamples=99, rng=1).models[0]
     section = model.sections["recalibration"]
-    assert section.answer.startswith("After vector scaling, ")
+    assert section.answer.startswith("Vector scaling lowers the log score in 5-fold cross-validation by 0.")
     assert "VectorScaling()" in section.facts["How"]
     assert section.facts["Tried too"] == "temperature scaling, p = 0.01 after it"
     assert not section.rejected
@@ -273,10 +276,10 @@ def test_a_map_that_leaves_an_error_is_not_all_the_reason_says():
     """Normal predictions that are too high and too narrow, of which a temperature mends the second only."""
     rng = np.random.default_rng(2)
     mean = rng.normal(size=400)
-    model = ct.audit(ct.Normal(mean + 0.5, 0.6), mean + rng.normal(size=400), n_resamples=39, rng=1).models[0]
-    assert model.decision == "recalibrate"
+    model = ct.audit(ct.Normal(mean + 0.5, 0.6), mean + rng.normal(size=400), n_resamples=99, rng=1).models[0]
+    assert model.decision == "do not use as it is"
     said = "on held-out rows after temperature scaling of the distributions, too"
-    assert model.reason.endswith(f". Calibration is rejected {said}")
+    assert model.reason.endswith(f". Recalibration helps, but is not enough: calibration is rejected {said}")
     assert "QuantileRecalibration" in model.sections["recalibration"].answer
 
 
@@ -334,6 +337,41 @@ def test_recalibration_is_advised_where_it_helps_by_more_than_chance():
         assert ("How" in section.facts) == section.helps
         advised += section.helps
     assert advised <= 6
+
+
+@pytest.mark.usefixtures("few_sections")
+def test_calibrated_predictions_that_are_rejected_by_chance_are_not_recalibrated():
+    """On one half of the rows a map that is fitted to the other half is better by more than a standard error."""
+    for seed in (12, 400):
+        p, y = calibrated(150, seed)
+        model = ct.audit(p, y, n_resamples=39, rng=1).models[0]
+        assert model.result.pvalue <= 0.05
+        assert model.decision != "recalibrate"
+
+
+@pytest.mark.usefixtures("few_sections")
+@pytest.mark.parametrize("k", [2, 3])
+def test_overconfident_predictions_are_recalibrated(k):
+    rng = np.random.default_rng(5)
+    logits = rng.normal(0, 1.5, (800, k))
+    p, wrong = (np.exp(one) / np.exp(one).sum(axis=1, keepdims=True) for one in (logits, 1.8 * logits))
+    y = (rng.random((800, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    model = ct.audit(wrong, y, n_resamples=39, rng=1).models[0]
+    assert model.decision == "recalibrate"
+    assert " in 5-fold cross-validation by 0." in model.sections["recalibration"].answer
+
+
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [
+        (np.inf, "makes 1 impossible outcome possible in 5-fold cross-validation"),
+        (-np.inf, "makes 1 possible outcome impossible in 5-fold cross-validation"),
+        (np.nan, "leaves the log score infinite in 5-fold cross-validation, because impossible outcomes stay"),
+    ],
+)
+def test_infinite_gains_are_said_in_words(gain, words):
+    gains = np.r_[np.zeros(9), gain]
+    assert _changed(float(gains.mean()), gains).startswith(words)
 
 
 def test_the_reason_names_wrong_slices_and_quarters_of_ensembles():

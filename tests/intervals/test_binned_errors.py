@@ -175,6 +175,7 @@ def slow_moments(p, onehot, binning):
     """Estimate, variance at 0 and slope, bin by bin."""
     bins, n = binning.assign(p), 0
     estimate = variance = slope = 0.0
+    kept, largest = np.zeros(len(p), dtype=bool), 0.0
     for b in range(bins.max() + 1):
         rows = bins == b
         size = rows.sum()
@@ -187,7 +188,12 @@ def slow_moments(p, onehot, binning):
         variance += 2 * (size / (size - 1)) ** 2 * max(np.trace(s @ s) for s in covariances)
         bound = max(np.abs(s).sum(axis=1).max() if len(s) > 1 else s[0, 0] for s in covariances)
         slope = max(slope, size / (size - 1) * bound)
-    return estimate / n, variance / n**2, slope / n
+        corners = np.eye(len(c)) if len(c) > 1 else np.array([[0.0], [1.0]])
+        largest += size * max(((c - e) ** 2).sum() for e in corners)
+        kept |= rows
+    together = (onehot[kept].sum(axis=0) + 2.0) / (n + 2.0 * max(2, onehot.shape[1]))
+    slope = max(slope, (together * (1 - together)).max() * (1 if len(together) == 1 else 2))
+    return estimate / n, variance / n**2, slope / n, largest / n
 
 
 @pytest.mark.parametrize(
@@ -201,7 +207,7 @@ def test_ends_solve_the_equation(binning, binary):
         interval = ct.binned_error_interval(confidence, correct, binning)
     else:
         p, onehot, interval = P_BINNED, np.eye(3)[Y_BINNED], ct.binned_error_interval(P_BINNED, Y_BINNED, binning)
-    estimate, variance, slope = slow_moments(p, onehot, binning)
+    estimate, variance, slope, largest = slow_moments(p, onehot, binning)
     z = stats.norm.ppf(0.975)
 
     def excess(e):
@@ -209,16 +215,32 @@ def test_ends_solve_the_equation(binning, binary):
 
     assert interval.estimate == pytest.approx(estimate, rel=1e-10, abs=1e-15)
     high = brentq(excess, max(estimate, 0.0), 50.0)
-    assert interval.high == pytest.approx(min(high, 1.0 if binary else 2.0), rel=1e-9)
+    assert interval.high == pytest.approx(min(high, largest), rel=1e-9)
     low = 0.0 if excess(0.0) <= 0.0 or estimate <= 0.0 else brentq(excess, 0.0, estimate)
     assert interval.low == pytest.approx(low, rel=1e-9, abs=1e-15)
+
+
+def test_claims_near_1_are_covered():
+    """Claims of .999 for events of probability .98, of which 100 have no failure in 13 % of the data sets."""
+    missed = [ct.binned_error_interval(np.full(100, 0.999), np.arange(100) >= failures) for failures in range(12)]
+    covered = [one.low <= 0.019**2 <= one.high for one in missed]
+    assert np.array(covered) @ stats.binom.pmf(np.arange(12), 100, 0.02) >= 0.95
+
+
+def test_no_interval_goes_beyond_what_is_possible():
+    """No probability is farther than .8 from a claim of .8."""
+    p, y = np.full(400, 0.8), np.zeros(400, dtype=int)
+    assert ct.binned_error_interval(p, y).root().high == pytest.approx(0.8)
+    gap = ct.calibration_test(p, y, n_resamples=19, rng=1).measures[0].gap
+    assert 0.75 < gap.low < gap.high <= 0.8 + 1e-12
 
 
 def test_one_sided_intervals():
     upper = ct.binned_error_interval(P_BINNED, Y_BINNED, side="upper")
     lower = ct.binned_error_interval(P_BINNED, Y_BINNED, side="lower")
     both = ct.binned_error_interval(P_BINNED, Y_BINNED, confidence_level=0.9)
-    assert (upper.low, lower.high) == (0.0, 2.0)
+    assert upper.low == 0.0
+    assert lower.high == pytest.approx(slow_moments(P_BINNED, np.eye(3)[Y_BINNED], ct.binning.QuantileBinning())[3])
     assert (lower.low, upper.high) == pytest.approx((both.low, both.high))
     assert ct.binned_error_interval(*ct.top_label(P_BINNED, Y_BINNED), side="lower").high == 1.0
     for level in (0.2, 0.5, 0.9):

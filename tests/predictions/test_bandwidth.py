@@ -119,3 +119,13 @@ def test_many_equal_distances_take_no_memory():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 30e6
+
+
+def test_the_median_distance_of_the_same_predictions_is_computed_once(monkeypatch):
+    seen = []
+    real = ct.predictions.base.median_distance
+    monkeypatch.setattr("caltest.predictions.base.median_distance", lambda p, m: seen.append(len(p)) or real(p, m))
+    p = ct.Bernoulli(np.random.default_rng(1).random(60))
+    for one in (p, p, p.take(np.arange(30)), p.take(np.arange(30))):
+        assert one.median_distance(ct.TotalVariation()) == real(one, ct.TotalVariation())
+    assert seen == [60, 30, 30]

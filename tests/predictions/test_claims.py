@@ -66,3 +66,13 @@ def test_what_laws_of_numbers_claim_is_what_they_give_outcomes():
         assert error.observed == pytest.approx(np.sqrt(np.square(y - mean).mean()))
         spread = own["predicted standard deviation"]
         assert (spread.claimed, spread.observed) == (pytest.approx(np.sqrt(variance).mean()), None)
+
+
+def test_errors_without_a_square_have_no_root_mean_square():
+    """Squares of 1e-170 are 0, which is no error of these forecasts."""
+    rng = np.random.default_rng(1)
+    z, unit = rng.normal(size=(2, 50)), np.ones(50)
+    names = [
+        {one.name for one in ct.Normal(size * z[0], size * unit).claims(size * z[1])[1]} for size in (1e-140, 1e-170)
+    ]
+    assert names[0] - names[1] == {"root mean squared error", "predicted standard deviation"}

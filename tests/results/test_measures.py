@@ -1,4 +1,4 @@
-from caltest._results.measures import Measure, ends_of, matters, practical, widest
+from caltest._results.measures import Measure, ends_of, matters, percent, practical, shares_of, widest
 from caltest._results.values import ConfidenceInterval
 
 
@@ -51,3 +51,10 @@ def test_from_a_power_of_80_percent_on_nothing_was_missed():
     assert [practical(False, [open_one], power) for power in (None, 0.79, 0.8)] == [missed, missed, ""]
     assert practical(False, [], None) == ""
     assert practical(False, [ruled_out], 0.1) == ", and errors that matter are ruled out"
+
+
+def test_no_share_between_0_and_1_is_printed_as_one_of_them():
+    said = [percent(share) for share in (0.0, 1e-12, 1e-6, 0.00034, 0.97, 1 - 1e-6, 1.0)]
+    assert said == ["0.0 %", "1e-10 %", "0.00010 %", "0.034 %", "97.0 %", "99.99990 %", "100.0 %"]
+    interval = ConfidenceInterval(0.0, 0.03, 0.95, "")
+    assert shares_of(1e-12, 0.0, interval) == ["1e-10 %", "0.0 %", "0.0 to 3.0 %"]

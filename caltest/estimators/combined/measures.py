@@ -175,9 +175,13 @@ def gap_interval(
     f = (counts / more + 1.0) / (sizes / more + 2.0)
     noise = float(np.sqrt(2.0 / np.pi * more * sizes * f * (1.0 - f)).sum()) / n
     mean, (least, most) = float(probability.mean()), clopper_pearson(float(counts.sum()), n, 1.0 - failing / 4.0)
+    # No outcomes are farther from the claims than those that are all on the other side of them.
+    most_possible = float(np.maximum(claimed, sizes - claimed).sum()) / n
     halves = np.where(np.cumsum(sizes) <= n / 2.0, 1.0, -1.0)
     low = max(g - reach - noise, abs(float(halves @ differences)) / n - far, least - mean, mean - most, 0.0)
-    return ConfidenceInterval(low, min(1.0, g + reach), level, "tenths of similar predictions", g)
+    return ConfidenceInterval(
+        min(low, most_possible), min(most_possible, g + reach), level, "tenths of similar predictions", g
+    )
 
 
 def _reach(variance: float, tail: float) -> float:
