@@ -145,7 +145,8 @@ def chunks_with_columns(
         names.extend(found)
         for column in (*columns, *numeric):
             if names.count(column) != 1 or len(names) <= len(columns):
-                got = f"{names.count(column)} columns {column!r} among {', '.join(names[:20])}"
+                times = names.count(column)
+                got = f"{f'{times} columns' if times else 'no column'} {column!r} among {', '.join(names[:20])}"
                 raise ValueError(f"{name_of(path)}: got {got}, wanted it once, and columns of predictions")
 
     for rows in read_chunks(path, texts, begin, numbers_at_once):

@@ -634,7 +634,7 @@ def test_groups_clusters_weights_and_features_are_columns_of_one_file(name, tabl
         assert (status, err, json.loads(out)["pvalue"]) == (0, "", wanted)
     for option in ("--groups", "--weights", "--features"):
         status, _, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal", option, "nothing")
-        assert (status, "got 0 columns 'nothing' among" in err) == (2, True)
+        assert (status, "got no column 'nothing' among" in err) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["a.csv.bz2", "a.parquet", "a.jsonl"])
@@ -651,7 +651,7 @@ def test_columns_of_predictions_are_named_where_there_are_others(name, table, tm
     status, _, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal")
     assert (status, "name the columns of predictions with --columns" in err) == (2, True)
     status, _, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal", "--columns", "nothing")
-    assert (status, "got 0 columns 'nothing' among" in err) == (2, True)
+    assert (status, "got no column 'nothing' among" in err) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["p.parquet", "p.npz"])
@@ -669,7 +669,7 @@ def test_predictions_and_outcomes_in_two_files(name, table, tmp_path, capsys):
     [
         ("a,b,y\n0.2,0.8,1\n0.3,x,0\n", ["--outcome-column", "y"], "line 3: got 'x' in column 2"),
         ("a,b,y\n0.2,0.8,1\n0.3,0.", ["--outcome-column", "y"], "line 3: got 2 cells, wanted 3"),
-        ("a,b,y\n0.2,0.8,1\n", ["--outcome-column", "z"], "got 0 columns 'z' among a, b, y"),
+        ("a,b,y\n0.2,0.8,1\n", ["--outcome-column", "z"], "got no column 'z' among a, b, y"),
         ("a,b,y\n", ["--outcome-column", "y"], "no rows after the header"),
         ('{"a": 1, "y": 1}\n{"a": 1', ["--outcome-column", "y"], "line 2: got text that is no JSON"),
         ('{"a": 1, "y": 1}\n\n{"b": 1}', ["--outcome-column", "y"], "line 3: got b, wanted an object with the names"),
