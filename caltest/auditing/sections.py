@@ -420,7 +420,9 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         f"{words[0].upper()}{words[1:]} {_changed(gain, gained[words][0])}. Fitted to {found.n_fit} rows, "
         f"it changes the p-value of the test on the other {found.n} from {before} to {after}."
     )
-    helps = gain > 0.0 and any(float(one.mean()) > CLEAR * _error(one) for one in gained[words])
+    # A single outcome that was impossible makes the gain of the log score infinite; the Brier score tells if it helps.
+    told = gained[words] if np.isfinite(gain) else gained[words][-1:]
+    helps = gain > 0.0 and any(float(one.mean()) > CLEAR * _error(one) for one in told)
     is_left = helps and not suffices
     if is_left:
         another = f"another map ({other}) or " if other else ""
