@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
-from caltest._basics.numerics import FloatArray, check_memory, ranges
+from caltest._basics.numerics import FloatArray, check_memory, effective_number, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.counting import add_counts
 from caltest._validation import switch
@@ -205,11 +205,12 @@ class ClusterBootstrap(ResamplingNull[Any]):
     -----
     Asymptotic in the number of clusters, which are independent. Rare events can come in bursts, all of a cluster
     together, of which signs alone would reject up to 23 % at the 5 % level, since the variance is then larger than
-    known and hardly seen in the data. Where fewer than 10 clusters, and fewer than a fifth, are expected to have an
-    event, the p-value is no smaller than that of redraws in which all outcomes of a cluster follow from one uniform
-    number, or from the mean of the normal scores of both labels. With these it rejects 0 to 5 % at the 5 % level ("Rare
-    events in clusters" in ``docs/validity.md``). Time O(n**2 (k + B)) by matrix products, or O(n B) for binary
-    predictions with an exponential kernel.
+    known and hardly seen in the data. Where fewer than 10 clusters, and fewer than a fifth, would have an event on
+    average if they did, and those that occurred, k_c in a cluster, are worth fewer than 50 clusters, ``(sum k_c)**2 /
+    sum k_c**2``, the p-value is no smaller than that of redraws in which all outcomes of a cluster follow from one
+    uniform number, or from the mean of the normal scores of both labels. With these it rejects 0 to 5 % at the 5 %
+    level ("Rare events in clusters" in ``docs/validity.md``). Time O(n**2 (k + B)) by matrix products, or O(n B) for
+    binary predictions with an exponential kernel.
 
     With two labels it rejects 0 to 2 % at the 5 % level of outcomes with crossed effects, 5 x 5 to 50 x 10 levels, and
     5 % with 40 x 40 ("Two crossed clusters" there). Asymptotic in the numbers of levels; sets of rows that share no
@@ -276,7 +277,7 @@ class ClusterBootstrap(ResamplingNull[Any]):
         return estimate, estimate, widened(draws, variance, rng)
 
     def outcome(self, estimator: ClusterSKCE | Omnibus, sample: Sample, rng: np.random.Generator) -> Outcome:
-        few = _few_with_an_event(estimator.clusters, sample.predictions)
+        few = _few_with_an_event(estimator.clusters, sample)
         notes = () if few is None else (_note_on(*few),)
         if isinstance(estimator, Omnibus):
             found = self._of_omnibus(estimator, sample, rng, few is not None)
@@ -336,14 +337,26 @@ def _note_on(expected: float, number: int) -> str:
     )
 
 
-def _few_with_an_event(clusters: Clusters, predictions: Predictions) -> tuple[float, int] | None:
-    """How many clusters have an improbable outcome on average, were those of a cluster to come together, if few."""
-    improbable = _improbable(predictions)
-    if improbable is None:
+def _few_with_an_event(clusters: Clusters, sample: Sample) -> tuple[float, int] | None:
+    """How many clusters have an improbable outcome on average, were those of a cluster to come together, if few.
+
+    None where those that occurred are spread over many clusters, whose dependence is then seen.
+    """
+    improbable = _improbable(sample.predictions)
+    if improbable is None or _worth_of_events(clusters, sample) >= MANY:
         return None
     expected = [float((np.bincount(one.codes, improbable) / one.sizes).sum()) for one in clusters.partitions]
     few = min(zip(expected, [one.n_parts for one in clusters.partitions], strict=True))
     return None if few[0] >= min(FEW, RARE * few[1]) else few
+
+
+def _worth_of_events(clusters: Clusters, sample: Sample) -> float:
+    """Over how many clusters improbable outcomes are spread, ``(sum k_c)**2 / sum k_c**2`` for k_c in each."""
+    finite, y = sample.predictions.law.finite, np.asarray(sample.targets)
+    occurred = y > 0 if finite is None else y != finite.probabilities.argmax(axis=-1)
+    if not occurred.any():
+        return 0.0
+    return min(effective_number(np.bincount(one.codes, occurred)) for one in clusters.partitions)
 
 
 def _improbable(predictions: Predictions) -> FloatArray | None:

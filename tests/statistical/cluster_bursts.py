@@ -25,11 +25,20 @@ def pvalue(n_clusters, expected, seed):
         return ct.ClusterSKCETest(clusters, KERNEL, 199)(p, y, rng=1).pvalue
 
 
-LARGE = [(30, 30, 0.4), (30, 100, 0.1), (30, 100, 0.4), (30, 100, 0.8), (10, 300, 0.4), (5, 600, 0.2)]
+LARGE = [
+    (30, 30, 0.4),
+    (30, 100, 0.1),
+    (30, 100, 0.4),
+    (30, 100, 0.8),
+    (10, 300, 0.4),
+    (5, 600, 0.2),
+    (120, 67, 0.1),
+    (120, 67, 0.4),
+]
 """Clusters, rows in each, and the share of the variance of outcomes that effects of the clusters have."""
 
 
-WRONG = [(133, 3, 0.0, 3), (133, 3, 0.4, 3), (300, 3, 0.0, 2), (30, 30, 0.0, 2), (30, 30, 0.0, 3)]
+WRONG = [(133, 3, 0.0, 3), (133, 3, 0.4, 3), (300, 3, 0.0, 2), (30, 30, 0.0, 2), (30, 30, 0.0, 3), (120, 67, 0.1, 1.5)]
 """The same, and how many times as often events occur as predicted."""
 
 
