@@ -41,6 +41,7 @@ class StandardUniform(Predictions):
     """
 
     family = "uniform"
+    has_scale = False
     known_metrics = "none: all uniform distributions are equal"
 
     def __init__(self, shape: tuple[int, ...], ends: tuple[FloatArray, FloatArray] | None = None) -> None:

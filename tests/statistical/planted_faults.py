@@ -92,6 +92,12 @@ def stepped(rng, n):
     return ct.Ordinal(p), np.where(rng.random(n) < 0.3, np.minimum(y + 1, 4), y)
 
 
+def blurred(rng, n):
+    p = rng.dirichlet(np.ones(5), n)
+    step = rng.choice([-1, 0, 1], n, p=[0.2, 0.6, 0.2])
+    return ct.Ordinal(p), np.clip(drawn(rng, p) + step, 0, 4)
+
+
 def latent(shift=0.0, scale=1.0):
     """Five ordered classes that a normal variable falls into."""
 
@@ -123,6 +129,12 @@ def of_quantiles(change):
     return make
 
 
+def of_widths(rng, n):
+    middle, s = rng.normal(size=n), np.exp(rng.normal(size=n))
+    values = middle[:, None] + s[:, None] * stats.norm.ppf(LEVELS)
+    return ct.QuantileForecast(LEVELS, values), middle + 0.3 + s * rng.normal(size=n)
+
+
 def level_too_low(rng, n):
     """The quantile that is said to be that of 95 % is that of 88 %."""
     middle, scores = rng.normal(size=n), stats.norm.ppf([0.05, 0.25, 0.5, 0.75, 0.88])
@@ -139,6 +151,22 @@ def of_numbers(change):
     return make
 
 
+def in_units(change):
+    """The same in the units of the outcomes, among very different standard deviations."""
+
+    def make(rng, n):
+        m, s = rng.normal(size=n), np.exp(rng.normal(size=n))
+        return ct.Normal(m, s), m + change(s * rng.normal(size=n), m, s, rng)
+
+    return make
+
+
+def of_positive_part(rng, n):
+    """Uniform laws, and errors that are 0.7 times as large in their own units."""
+    low = rng.normal(size=n)
+    return ct.Continuous(stats.uniform(low, 1.0)), low + 0.5 + 0.7 * (rng.random(n) - 0.5)
+
+
 def of_gamma(rng, n):
     p = ct.Gamma(np.full(n, 3.0), rng.uniform(1.0, 3.0, n))
     return p, 1.3 * p.sample(rng)
@@ -148,6 +176,37 @@ def of_vectors(change):
     def make(rng, n):
         m = rng.normal(size=(n, 3))
         return ct.MvNormal(m, np.ones((n, 3))), m + change(rng.normal(size=(n, 3)), m)
+
+    return make
+
+
+def beside_correlation(change, covariance):
+    """Three coordinates with predicted correlations, and normal errors of another covariance that are changed."""
+
+    def make(rng, n):
+        m, predicted = rng.normal(size=(n, 3)), np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.0], [0.0, 0.0, 1.0]])
+        errors = rng.normal(size=(n, 3)) @ np.linalg.cholesky(predicted if covariance is None else covariance).T
+        return ct.MvNormal(m, np.broadcast_to(predicted, (n, 3, 3))), m + change(errors, m)
+
+    return make
+
+
+def in_one_unit(rng, n):
+    """Vectors of very different standard deviations, 0.5 too low in one coordinate."""
+    m, s = rng.normal(size=(n, 3)), np.exp(rng.normal(size=(n, 3)))
+    return ct.MvNormal(m, s**2), m + s * rng.normal(size=(n, 3)) + np.array([0.0, 0.0, 0.5])
+
+
+def of_pairs(members, outcome):
+    """Ensembles of vectors of two numbers, whose correlation is one number for the members, another for the outcome."""
+
+    def make(rng, n):
+        roots = [np.linalg.cholesky([[1.0, r], [r, 1.0]]) for r in (members, outcome)]
+        centre = rng.normal(size=(n, 1, 2))
+        return (
+            ct.Ensemble(centre + rng.normal(size=(n, 20, 2)) @ roots[0].T),
+            centre[:, 0] + rng.normal(size=(n, 2)) @ roots[1].T,
+        )
 
     return make
 
@@ -338,7 +397,7 @@ PLANTED = [
         "slope",
         "",
         None,
-        "too high where predicted means are largest",
+        "rise more than predicted",
     ),
     Planted(
         "numbers",
@@ -476,6 +535,141 @@ PLANTED = [
     ),
     Planted("ensembles", "0.3 sd too low", of_ensembles(shift=0.3), "shift", "", 0.3, "above"),
     Planted("ensembles", "too narrow by 0.7", of_ensembles(spread=0.7), "scale", "", 1 / 0.7, "too narrow"),
+    Planted(
+        "classes",
+        "labels of five classes in a cycle",
+        of_classes(lambda p: np.roll(p, 1, axis=1)),
+        "order",
+        "",
+        None,
+        "what is predicted as class 1 turns out as class 2",
+    ),
+    Planted("claims", "10 % of the events are not seen", of_claims(lambda p: 0.9 * p), "share", "class 0", 0.1),
+    Planted(
+        "ordered", "40 % one class up or down", blurred, "step", "higher or lower", 0.4, "one class higher or lower"
+    ),
+    Planted(
+        "quantiles", "0.3 too low among very different widths", of_widths, "shift in units", "", 0.3, "in their units"
+    ),
+    Planted(
+        "numbers",
+        "0.3 too low among very different standard deviations",
+        in_units(lambda e, m, s, rng: e + 0.3),
+        "shift in units",
+        "",
+        0.3,
+        "in their units",
+    ),
+    Planted(
+        "numbers",
+        "0.6 too low where means are large, among very different standard deviations",
+        in_units(lambda e, m, s, rng: e + 0.6 * (m > 0.0)),
+        "local shift in units",
+        UP,
+        0.6,
+        "in their units",
+    ),
+    Planted(
+        "numbers",
+        "noise of 0.5 that is not predicted",
+        in_units(lambda e, m, s, rng: e + 0.5 * rng.normal(size=m.size)),
+        "added noise",
+        "",
+        0.5,
+        "too narrow",
+    ),
+    Planted(
+        "numbers",
+        "errors as the root of predicted standard deviations",
+        in_units(lambda e, m, s, rng: e / np.sqrt(s)),
+        "power of spreads",
+        "",
+        0.5,
+        "differ less than predicted",
+    ),
+    Planted(
+        "numbers",
+        "1 % outliers, 100 times as large",
+        of_numbers(lambda e, m, s, rng: np.where(rng.random(m.size) < 0.01, 100.0 * e, e)),
+        "outliers",
+        "",
+        0.01,
+    ),
+    Planted("numbers", "uniform, too wide", of_positive_part, "scale", "", None, "errors are 0.6"),
+    Planted(
+        "vectors",
+        "correlation 0 instead of 0.6",
+        beside_correlation(lambda e, m: e, np.eye(3)),
+        "correlation",
+        "coordinates 0 and 1",
+        0.0,
+        "instead of 0.6 as predicted",
+    ),
+    Planted(
+        "vectors",
+        "coordinate 1 too low by 0.3 sd beside a predicted correlation",
+        beside_correlation(in_coordinate(1, lambda e: e + 0.3), None),
+        "shift",
+        "coordinate 1",
+        0.3,
+        "above",
+    ),
+    Planted(
+        "vectors",
+        "coordinate 1 too narrow by 1.3 beside a predicted correlation",
+        beside_correlation(in_coordinate(1, lambda e: 1.3 * e), None),
+        "scale",
+        "coordinate 1",
+        1.3,
+        "too narrow",
+    ),
+    Planted(
+        "vectors",
+        "coordinate 2 too low by 0.5 among very different standard deviations",
+        in_one_unit,
+        "shift in units",
+        "coordinate 2",
+        0.5,
+        "in their units",
+    ),
+    Planted(
+        "vectors",
+        "coordinate 0 too low or too high by the mean of coordinate 1",
+        of_vectors(lambda e, m: e + 0.4 * np.outer(np.sign(m[:, 1]), [1.0, 0.0, 0.0])),
+        "local shift",
+        "coordinate 0 where predicted means of coordinate 1 are above",
+        0.4,
+        "above",
+    ),
+    Planted(
+        "vectors",
+        "Student's t, 4 degrees",
+        of_vectors(lambda e, m: e / np.sqrt(np.random.default_rng(3).chisquare(4, (len(m), 1)) / 2.0)),
+        "heavy tails of all",
+        "",
+        4.0,
+    ),
+    Planted(
+        "vectors",
+        "a common part of all coordinates",
+        of_vectors(lambda e, m: np.sqrt(0.7) * e + np.sqrt(0.3) * np.random.default_rng(3).normal(size=(len(m), 1))),
+        "correlation of all",
+        "",
+        0.3,
+    ),
+    Planted("counts", "1 more", of_counts(lambda rng, m: rng.poisson(m + 1.0)), "added", "", 1.0, "higher"),
+    Planted(
+        "ensembles", "correlation 0.5", of_pairs(0.0, 0.5), "correlation", "coordinates 0 and 1", None, "not predicted"
+    ),
+    Planted(
+        "ensembles",
+        "correlation 0 instead of 0.6",
+        of_pairs(0.6, 0.0),
+        "correlation",
+        "coordinates 0 and 1",
+        None,
+        "as predicted",
+    ),
 ]
 
 

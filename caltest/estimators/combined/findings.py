@@ -114,4 +114,4 @@ def _are_one(finding: Finding, other: Finding) -> bool:
 
 
 def _root(kind: str) -> str:
-    return kind.removeprefix("local ").removeprefix("common ")
+    return kind.removeprefix("local ").removeprefix("common ").removesuffix(" in units")

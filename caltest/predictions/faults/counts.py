@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp
+from math import exp, inf, sqrt
 
 import numpy as np
 
@@ -20,11 +20,15 @@ from caltest.predictions.faults.fault import (
     halves,
     instead,
     percent,
+    sized_shift,
     varies,
     weights_or_ones,
 )
 from caltest.predictions.faults.scores import CLIPPED
 from caltest.predictions.standard_scores import in_units
+
+REACH, LARGEST_PART = 10.0, 0.999
+"""Standard errors around a mean difference in which one is looked for, and the share of a mean that it may take."""
 
 LEAST_ZERO = 1e-6
 """Predicted probabilities of 0 below which zeros have no row."""
@@ -92,10 +96,16 @@ class CountFaults(Faults):
     """Means, dispersion and zeros."""
 
     def __init__(
-        self, law: CountPredictions, weights: FloatArray | None = None, among: CountPredictions | None = None
+        self,
+        law: CountPredictions,
+        weights: FloatArray | None = None,
+        among: CountPredictions | None = None,
+        named: FloatArray | None = None,
     ) -> None:
+        """Places of corrected predictions are named by the means (n,) of those that users have."""
         self.view = view = CountView(law, weights, among)
         self.weights = view.weights
+        self._named = view.mean if named is None else named
         self.compared = (
             Rows("means", 6, means, 2.0),
             Rows("spreads", 5, spreads, 2.0),
@@ -114,17 +124,17 @@ class CountFaults(Faults):
             MeanKept(),
             FewZeros(),
         ]
-        if places := halves(view.mean, "predicted means"):
+        if places := halves(self._named, "predicted means"):
             kinds.append(Factor(places, "local factor"))
         if varies(view.log_mean):
-            kinds.append(Elasticity([Pattern(view.log_mean)]))
+            kinds += [Elasticity([Pattern(view.log_mean)]), Added()]
         self.kinds = tuple(kinds)
 
     def seen(self, targets: Array) -> Counts:
         return Counts(self.view, targets)
 
     def after(self, seen: Counts, correction: CountPredictions) -> tuple[Faults, Counts]:
-        faults = CountFaults(correction, self.weights)
+        faults = CountFaults(correction, self.weights, named=self._named)
         return faults, faults.seen(seen.targets[:1])
 
 
@@ -187,6 +197,30 @@ class Elasticity(Factor):
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         more = "more" if fit.t > 0.0 else "less"
         return f"counts rise {more} than predicted: as the power {self.sized(seen, sibling, fit)} of predicted means"
+
+
+class Added(Fault[Counts]):
+    """Means that are larger by t."""
+
+    kind = "added"
+    range = (-inf, inf)
+
+    def bounds(self, seen: Counts, sibling: int) -> tuple[float, float]:
+        """Around the mean difference, with positive means."""
+        view, w = seen.view, seen.view.weights
+        most, reach = float(w @ seen.differences[0]), REACH * sqrt(float(w @ np.square(view.deviation)))
+        low, high = ((end(most, 0.0) + side * reach) / w.sum() for end, side in ((min, -1.0), (max, 1.0)))
+        return max(low, -LARGEST_PART * float(view.mean.min())), high
+
+    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
+        return float(seen.view.weights @ seen.log_ratio(self.corrected(seen, sibling, t)))
+
+    def corrected(self, seen: Counts, sibling: int, t: float) -> CountPredictions | None:
+        return seen.view.law.with_mean(seen.view.mean + t)
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        side = "higher" if fit.t > 0.0 else "lower"
+        return f"counts are {side} than predicted, by {sized_shift(fit)} on average whatever is predicted"
 
 
 class Spread(Fault[Counts]):

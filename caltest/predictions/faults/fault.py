@@ -13,6 +13,9 @@ from caltest._basics.numerics import Array, BoolArray, FloatArray
 MOST_DIGITS = 4
 """Of percentages, to which two or more are given."""
 
+AT_END = 1e-3
+"""Of an interval, from the end of which sizes that are nearer are this end."""
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -68,24 +71,30 @@ def percents(*shares: float) -> list[str]:
 def sized(fit: Fit, size: Callable[[float], float], text: Callable[[float, int], str] = about) -> str:
     """A size with its interval, such as ``0.25 (0.2 to 0.31)``, with two digits or more.
 
-    The digits tell the three numbers apart, and from the size of no fault if that is outside the interval.
+    The digits tell the three numbers apart, and from the size of no fault if that is outside the interval. A size that
+    is the end of those that are looked at is none, but the other end of its interval says something.
     """
-    low, high = sorted((size(fit.low), size(fit.high)))
-    no_fault = size(0.0)
+    (low, is_open_below), (high, is_open_above) = sorted(
+        [(size(fit.low), fit.is_open_below), (size(fit.high), fit.is_open_above)]
+    )
+    no_fault, margin = size(0.0), AT_END * (fit.high - fit.low)
+    is_end = (fit.is_open_above and fit.high - fit.t < margin) or (fit.is_open_below and fit.t - fit.low < margin)
     for digits in (2, 3, 4):
         at, ends = text(size(fit.t), digits), [text(low, digits), text(high, digits)]
         is_told_apart = low <= no_fault <= high or text(no_fault, digits) not in ends
-        if (len({at, *ends}) == 3 and is_told_apart) or fit.is_open_below or fit.is_open_above:
+        if (len({at, *ends}) == 3 and is_told_apart) or is_open_below or is_open_above:
             break
-    if fit.is_open_above:
-        return f"{at} (at least {ends[0]})"
-    return f"{at} (at most {ends[1]})" if fit.is_open_below else f"{at} ({ends[0]} to {ends[1]})"
+    if is_open_above or is_open_below:
+        bound = f"at least {ends[0]}" if is_open_above else f"at most {ends[1]}"
+        # All and nothing are shares, as far as any can be.
+        return bound if is_end and text is about else f"{at} ({bound})"
+    return f"{at} ({ends[0]} to {ends[1]})"
 
 
-def sized_shift(fit: Fit, factor: float = 1.0) -> str:
+def sized_shift(fit: Fit, size: Callable[[float], float] = float) -> str:
     """The size of a shift in its own direction, with its interval, which has a negative end if it contains 0."""
-    along = copysign(factor, fit.t)
-    return sized(fit, lambda t: along * t)
+    along = copysign(1.0, size(fit.t))
+    return sized(fit, lambda t: along * size(t))
 
 
 def varies(feature: FloatArray) -> bool:

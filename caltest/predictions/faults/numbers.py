@@ -2,8 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
-from math import exp, inf, lgamma, log, pi, sqrt
+from math import exp, expm1, inf, lgamma, log, log1p, pi, sqrt
 
 import numpy as np
 import scipy
@@ -29,13 +30,14 @@ from caltest.predictions.faults.fault import (
     waves,
     weights_or_ones,
 )
-from caltest.predictions.faults.scores import Scores
+from caltest.predictions.faults.scores import Scores, log_ratio_of_scales
+from caltest.predictions.standard_scores import own_units
 
 LEAST_RECIPROCAL = 1e-4
 """Of the degrees of freedom of Student's t, below which it is the normal distribution."""
 
-OUTLIER_SCALE = 5.0
-"""Standard deviation of the outliers, in units of that predicted."""
+NEGLIGIBLE = 0.1
+"""Standard deviation of noise, in units of another one, that hardly adds to it."""
 
 LEAST_KNOWN = 0.02
 """Share of known scores below which shifts are not looked for any farther."""
@@ -85,11 +87,14 @@ class Skew(Fault[Scores]):
         return np.asarray(np.sinh(_arcsinh_of_normal(seen.residuals, t, 1.0)))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        above, below = seen.share_of(seen.residuals > 2.0), seen.share_of(seen.residuals < -2.0)
+        above, below = (percent(seen.share_of(side * seen.residuals > 2.0)) for side in (1.0, -1.0))
         longer = "above" if fit.t > 0.0 else "below"
+        if not seen.is_normal:
+            shares = f"{above} of the outcomes are in the upper 2.3 % of what was predicted and {below} in the lower"
+            return f"errors are skewed, with the longer tail {longer}: {shares} 2.3 %"
         return (
-            f"errors are skewed, with the longer tail {longer}: {percent(above)} of the outcomes are more than 2 "
-            f"standard deviations above and {percent(below)} below, instead of 2.3 % each"
+            f"errors are skewed, with the longer tail {longer}: {above} of the outcomes are more than 2 standard "
+            f"deviations above and {below} below, instead of 2.3 % each"
         )
 
 
@@ -97,6 +102,14 @@ def third_moments(features: FloatArray, seen: Scores) -> FloatArray:
     """The third Hermite polynomial of the scores and the third Legendre polynomial of their levels."""
     z, u = seen.clipped, seen.centred_levels
     return np.concatenate([features @ (z * (z * z - 3.0)).T, features @ (u * (5.0 * u * u - 3.0)).T])
+
+
+def _beyond(seen: Scores, deviations: float) -> str:
+    """How many errors are so large, and how many should be, in words."""
+    found, expected = percent(seen.share_of(np.abs(seen.residuals) > deviations)), 2.0 * scipy.special.ndtr(-deviations)
+    if not seen.is_normal:
+        return f"{found} of the outcomes are in the outer {percent(expected)} of what was predicted"
+    return f"{found} of them are beyond {deviations:g} standard deviations instead of {percent(expected)}"
 
 
 class HeavyTails(Fault[Scores]):
@@ -121,11 +134,10 @@ class HeavyTails(Fault[Scores]):
         return 1.0 / max(t, LEAST_RECIPROCAL)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        far = percent(seen.share_of(np.abs(seen.residuals) > 3.0))
+        like = f", like Student's t with {self.sized(seen, sibling, fit)} degrees of freedom"
         return (
-            "errors have heavier tails than predicted at the same spread, like Student's t with "
-            f"{self.sized(seen, sibling, fit)} degrees of freedom: {far} of them are beyond 3 standard deviations "
-            "instead of 0.27 %"
+            f"errors have heavier tails than predicted at the same spread{like if seen.is_normal else ''}: "
+            f"{_beyond(seen, 3.0)}"
         )
 
 
@@ -148,30 +160,32 @@ class LightTails(Fault[Scores]):
         return np.asarray(np.sinh(_arcsinh_of_normal(seen.residuals, 0.0, exp(t))))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        far = percent(seen.share_of(np.abs(seen.residuals) > 2.0))
-        return (
-            "errors have lighter tails than predicted at the same spread: "
-            f"{far} of them are beyond 2 standard deviations instead of 4.6 %"
-        )
+        return f"errors have lighter tails than predicted at the same spread: {_beyond(seen, 2.0)}"
 
 
 class Outliers(Fault[Scores]):
-    """A share t of errors that are five times as large."""
+    """A share t of errors that are several times as large, by the factor that is most likely with its own share.
+
+    The factor is chosen by the outcomes, too, and costs as much as another parameter.
+    """
 
     kind = "outliers"
     range = (0.0, 0.5)
 
+    def __init__(self, total: float) -> None:
+        self.n_choices = max(1, int(sqrt(total)))
+
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        far = 0.5 * seen.squares * (1.0 - OUTLIER_SCALE**-2) - log(OUTLIER_SCALE)
+        far = log_ratio_of_scales(seen.squares, seen.outlier_scale)
         return seen.total(np.logaddexp(log(1.0 - t), far + log(t))) if t > 0.0 else 0.0
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
-        ndtr = scipy.special.ndtr
-        return _normal(seen.residuals, lambda z: (1.0 - t) * ndtr(-z) + t * ndtr(-z / OUTLIER_SCALE))
+        ndtr, scale = scipy.special.ndtr, seen.outlier_scale
+        return _normal(seen.residuals, lambda z: (1.0 - t) * ndtr(-z) + t * ndtr(-z / scale))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes are outliers"
-        return f"{much}, with errors {OUTLIER_SCALE:g} times as large as predicted"
+        return f"{much}, with errors about {about(seen.outlier_scale)} times as large as predicted"
 
 
 class Factor(Fault[Scores]):
@@ -221,14 +235,20 @@ class NumberFaults(Faults):
                 kinds += [Shift(places, "local shift"), Scale(places, "local scale")]
             if bent := [*waves(mean, "predicted means", 3), *waves(variance, "predicted variances", 2)]:
                 kinds += [ShiftWave(bent, "wave of shifts"), ScaleWave(bent, "wave of scales")]
+            deviations = _deviations(law)
+            if deviations is not None and varies(deviations):
+                kinds += [ShiftInUnits(everywhere, [deviations]), AddedNoise(deviations), SpreadPower(deviations)]
+                if places:
+                    kinds.append(ShiftInUnits(places, len(places) * [deviations], "local shift in units"))
             if varies(mean):
-                kinds.append(Slope([Pattern(sqrt(3.0) * (2.0 * ranks(mean) - 1.0))]))
+                kinds.append(Slope(mean) if deviations is None else SlopeInUnits(mean, deviations))
         if law.has_normal_scores:
-            kinds += [Skew(), HeavyTails(), LightTails(), Outliers()]
+            kinds += [Skew(), HeavyTails(), LightTails(), Outliers(float(self.weights.sum()))]
             compared.append(Rows("skew", 4, partial(third_moments, features[:2])))
             compared.append(Rows("heavy tails", 4, partial(fourth_moments, features[:2])))
             if getattr(law, "support", (-inf, inf))[0] == 0.0:
-                kinds.append(Factor())
+                # In words that suit positive outcomes, where a shift of scores is the same.
+                kinds.insert(0, Factor())
         self.kinds, self.compared = tuple(kinds), tuple(compared)
 
     def seen(self, targets: Array) -> Scores:
@@ -247,19 +267,34 @@ def _location_and_variance(predictions: Predictions) -> tuple[FloatArray, FloatA
     return mean.reshape(len(predictions)), variance
 
 
+def _deviations(law: Predictions) -> FloatArray | None:
+    """Units (n,) of the errors, if these are differences of outcomes and means in some units; None otherwise."""
+    units = law.normal or own_units(law)
+    return units[1] if units is not None and (units[1] > 0.0).all() else None
+
+
 class OfErrors(OfPatterns[Scores]):
     """A fault of the errors of all coordinates, or each sibling of those of its own."""
 
     range = (-inf, inf)
 
-    def __init__(self, patterns: Sequence[Pattern], kind: str = "", *, by_coordinate: bool = False) -> None:
+    def __init__(
+        self, patterns: Sequence[Pattern], kind: str = "", *, coordinates: Sequence[int] | None = None
+    ) -> None:
         super().__init__(patterns, kind)
-        self._by_coordinate = by_coordinate
+        self._coordinates = coordinates
+
+    def _rows(self, sibling: int) -> list[int] | slice:
+        return slice(None) if self._coordinates is None else [self._coordinates[sibling]]
 
     def own(self, seen: Scores, sibling: int) -> FloatArray:
         """The errors that it changes, (c, n)."""
-        lines = np.atleast_2d(seen.errors.T)
-        return lines[[sibling]] if self._by_coordinate else lines
+        return np.asarray(np.atleast_2d(seen.errors.T)[self._rows(sibling)])
+
+    def log_of_moved(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        """Log ratio of the densities of errors that have been moved, and of those that have not, (n,)."""
+        own = self.own(seen, sibling)
+        return seen.log_moved(own, self.moved(own, sibling, t), self._rows(sibling))
 
     @abstractmethod
     def moved(self, errors: FloatArray, sibling: int, t: float) -> FloatArray:
@@ -267,24 +302,33 @@ class OfErrors(OfPatterns[Scores]):
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | Scores | None:
         lines = np.array(np.atleast_2d(seen.errors.T))
-        lines[[sibling] if self._by_coordinate else slice(None)] = self.moved(self.own(seen, sibling), sibling, t)
+        lines[self._rows(sibling)] = self.moved(self.own(seen, sibling), sibling, t)
         return seen.with_errors(lines.T.reshape(seen.errors.shape))
 
     def apart(self, seen: Scores, sibling: int, other: int) -> bool:
-        return self._by_coordinate
+        if self._coordinates is None:
+            return False
+        a, b = self._coordinates[sibling], self._coordinates[other]
+        return a != b and seen.are_independent(a, b)
 
     def promising(self, seen: Scores) -> FloatArray:
-        """How far mean squares of coordinates are from 1; minus infinity for those, and patterns, of no observation."""
-        if not self._by_coordinate:
-            return np.array([0.0 if seen.weights @ np.abs(one.signs) > 0.0 else -inf for one in self.patterns])
-        squares = seen.weights @ seen.squares / seen.weights.sum()
-        return np.where(squares > 0.0, np.abs(np.log(np.maximum(squares, 1e-300))), -inf)
+        """Of coordinates squares of their scores over variances; minus infinity for patterns of no observation."""
+        places = [seen.weights * one.signs for one in self.patterns]
+        if self._coordinates is None:
+            return np.array([0.0 if np.abs(w).sum() > 0.0 else -inf for w in places])
+        found = zip(places, self._coordinates, strict=True)
+        return np.array([self._score(seen, w, t) if np.abs(w).sum() > 0.0 else -inf for w, t in found])
+
+    def _score(self, seen: Scores, signs: FloatArray, coordinate: int) -> float:
+        """Of a coordinate, for weights times signs (n,)."""
+        raise NotImplementedError
 
 
 class Shift(OfErrors):
     """Errors e of which ``e - t s`` has the predicted law, with the signs s of a pattern: too high or too low."""
 
     kind = "shift"
+    unit = "predicted standard deviations"
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Around the mean of the errors, which is too close to 0 by the share of those that are not known."""
@@ -296,8 +340,11 @@ class Shift(OfErrors):
         return min(most, 0.0) - reach, max(most, 0.0) + reach
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        own = self.own(seen, sibling)[0]
-        return seen.total(seen.log_kernel(self.moved(own, sibling, t)) - seen.log_kernel(own))
+        return seen.total(self.log_of_moved(seen, sibling, t))
+
+    def _score(self, seen: Scores, signs: FloatArray, coordinate: int) -> float:
+        slope, information = seen.slopes(coordinate)
+        return float(signs @ slope) ** 2 / max(float(np.square(signs) @ information), 1e-300)
 
     def moved(self, errors: FloatArray, sibling: int, t: float) -> FloatArray:
         return errors - t * self.patterns[sibling].signs
@@ -308,33 +355,76 @@ class Shift(OfErrors):
             return None
         return seen.shifted_back(self.patterns[sibling].signs, _location_and_variance(seen.law)[0])
 
-    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | Scores | None:
-        """None for vectors whose standard deviations differ, for the same reason."""
-        if seen.residuals.ndim > 1 and np.ptp(variances := seen.law.moments()[1]) > 1e-9 * variances.max():
-            return None
-        return super().corrected(seen, sibling, t)
-
     def size(self, seen: Scores, sibling: int, t: float) -> float:
-        return seen.unit * self.patterns[sibling].sign * t
+        return seen.moved_by(self.patterns[sibling].sign * t)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         one = self.patterns[sibling]
         side = one.direction(fit.t, "above", "below")
         rest = one.opposite(f"as much {'below' if side == 'above' else 'above'} it elsewhere")
-        much = f"{sized_shift(fit, seen.unit)} predicted standard deviations"
+        much = f"{sized_shift(fit, lambda t: self.size(seen, sibling, t))} {self.unit}"
         return f"outcomes are {side} what was predicted{one.where}, by {much}{rest}"
 
 
+class ShiftInUnits(Shift):
+    """The same by one amount in the units of the outcomes, which predicted standard deviations are different shares of.
+
+    Patterns are divided by the deviations (n,) of each, and t is in units of their median.
+    """
+
+    kind = "shift in units"
+    unit = "in their units, whatever the predicted standard deviation"
+
+    def __init__(
+        self,
+        patterns: Sequence[Pattern],
+        deviations: Sequence[FloatArray],
+        kind: str = "",
+        *,
+        coordinates: Sequence[int] | None = None,
+    ) -> None:
+        self._units = [float(np.median(some)) for some in deviations]
+        found = zip(patterns, self._units, deviations, strict=True)
+        divided = [replace(one, signs=one.signs * unit / some) for one, unit, some in found]
+        super().__init__(divided, kind, coordinates=coordinates)
+
+    def corrected_otherwise(self, seen: Scores, sibling: int) -> None:
+        """None: it is this that outcomes tell from a shift in standard deviations."""
+
+    def size(self, seen: Scores, sibling: int, t: float) -> float:
+        return self._units[sibling] * self.patterns[sibling].sign * t
+
+
 class Slope(Shift):
-    """Outcomes that rise more, or less, than the predicted means."""
+    """Outcomes that rise more, or less, than the ranks of the predicted means."""
 
     kind = "slope"
 
+    def __init__(self, mean: FloatArray) -> None:
+        super().__init__([Pattern(sqrt(3.0) * (2.0 * ranks(mean) - 1.0))])
+
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         high, low = ("high", "low") if fit.t > 0.0 else ("low", "high")
-        much = f"{sized_shift(fit, sqrt(3.0) * seen.unit)} predicted standard deviations"
+        much = f"{sized_shift(fit, lambda t: seen.moved_by(sqrt(3.0) * t))} predicted standard deviations"
         ends = f"by {much}, and as much too {low} where they are smallest"
         return f"outcomes are too {high} where predicted means are largest, {ends}"
+
+
+class SlopeInUnits(Shift):
+    """Outcomes that rise 1 + t times as much as the predicted means."""
+
+    kind = "slope"
+
+    def __init__(self, mean: FloatArray, deviations: FloatArray) -> None:
+        precision = np.square(np.median(deviations) / deviations)
+        super().__init__([Pattern((mean - precision @ mean / precision.sum()) / deviations)])
+
+    def size(self, seen: Scores, sibling: int, t: float) -> float:
+        return 1.0 + t
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        more = "more" if fit.t > 0.0 else "less"
+        return f"outcomes rise {more} than predicted: {self.sized(seen, sibling, fit)} times as much as predicted means"
 
 
 class Scale(OfErrors):
@@ -353,9 +443,13 @@ class Scale(OfErrors):
         return min(ends) - 1.0, max(ends) + 1.0
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        own, logs = self.own(seen, sibling), t * self.patterns[sibling].signs
-        terms = seen.log_kernel(self.moved(own, sibling, t)) - seen.log_kernel(own) - logs
-        return seen.total(terms.sum(axis=0))
+        logs = len(self.own(seen, sibling)) * t * self.patterns[sibling].signs
+        return seen.total(self.log_of_moved(seen, sibling, t) - logs)
+
+    def _score(self, seen: Scores, signs: FloatArray, coordinate: int) -> float:
+        slope, information = seen.slopes(coordinate)
+        terms = seen.errors[:, coordinate] * slope - 1.0
+        return float(signs @ terms) ** 2 / max(float(np.square(signs) @ (1.0 + information)), 1e-300)
 
     def moved(self, errors: FloatArray, sibling: int, t: float) -> FloatArray:
         return np.asarray(errors * np.exp(-t * self.patterns[sibling].signs))
@@ -375,6 +469,66 @@ def scale_in_words(pattern: Pattern, fit: Fit, ratio: Callable[[float], float] =
     return f"predictions are too {'narrow' if size > 1.0 else 'wide'}{pattern.where}: errors are {much}{rest}"
 
 
+class SpreadPower(Scale):
+    """Errors that are ``(s / m)**t`` times as large, for deviations s with the geometric mean m."""
+
+    kind = "power of spreads"
+    range = (-3.0, 3.0)
+
+    def __init__(self, deviations: FloatArray) -> None:
+        logs = np.log(deviations)
+        super().__init__([Pattern(logs - logs.mean())])
+
+    def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
+        return self.range
+
+    def size(self, seen: Scores, sibling: int, t: float) -> float:
+        return 1.0 + t
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        more, power = "more" if fit.t > 0.0 else "less", self.sized(seen, sibling, fit)
+        return f"spreads of errors differ {more} than predicted: as the power {power} of predicted standard deviations"
+
+
+class AddedNoise(Scale):
+    """Variances that are larger by one number, that of noise with the standard deviation ``c (exp(t) - 1)``.
+
+    The smallest predicted standard deviation says what c is, so that sizes of noise next to each other differ by about
+    as much in whatever is predicted.
+    """
+
+    kind = "added noise"
+    range = (0.0, inf)
+
+    def __init__(self, deviations: FloatArray) -> None:
+        super().__init__([Pattern(np.ones(deviations.size))])
+        self._deviations, self._unit = deviations, NEGLIGIBLE * float(deviations.min())
+
+    def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
+        """Up to the largest error."""
+        return 0.0, log1p(float((np.abs(seen.errors) * self._deviations).max()) / self._unit) + 1.0
+
+    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        return seen.total(self.log_of_moved(seen, sibling, t) - np.log(self._factors(t)))
+
+    def moved(self, errors: FloatArray, sibling: int, t: float) -> FloatArray:
+        return errors / self._factors(t)
+
+    def _factors(self, t: float) -> FloatArray:
+        return np.sqrt(1.0 + np.square(self.noise(t) / self._deviations))
+
+    def noise(self, t: float) -> float:
+        """Its standard deviation."""
+        return self._unit * expm1(t)
+
+    def size(self, seen: Scores, sibling: int, t: float) -> float:
+        return self.noise(t)
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        much = f"a standard deviation of {self.sized(seen, sibling, fit)}, in their units"
+        return f"predictions are too narrow: outcomes vary as if noise with {much}, were added to what was predicted"
+
+
 class ShiftWave(Shift):
     """Outcomes that are too high for some predictions and too low for others, with a wave of the predictions."""
 
@@ -384,7 +538,7 @@ class ShiftWave(Shift):
         def size(some: BoolArray) -> str:
             w = seen.weights[some]
             mean, error = float(w @ seen.errors[some]) / w.sum(), sqrt(float(w @ w)) / w.sum()
-            return f"{'+' if mean > 0.0 else ''}{about(seen.unit * mean)}" if abs(mean) > 2.0 * error else ""
+            return f"{'+' if mean > 0.0 else ''}{about(seen.moved_by(mean))}" if abs(mean) > 2.0 * error else ""
 
         places = self.patterns[sibling].in_places(size, "", "predicted standard deviations")
         return f"outcomes are off in places{places}"

@@ -1,8 +1,10 @@
 """What faults of numbers and vectors see of targets: their standard scores."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, sqrt
+from math import exp, log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -19,6 +21,54 @@ HALVINGS = 30
 
 MOST_PAIRED = 32
 """Coordinates of vectors that are compared in pairs."""
+
+
+QUANTILES_OF = 64
+"""Predictions whose quantiles tell what a change of their scores does to outcomes."""
+
+HALF, HALF_WEIGHTS = np.polynomial.legendre.leggauss(16)
+HALVES = np.concatenate([0.25 * (1.0 + HALF), 0.5 + 0.25 * (1.0 + HALF)])
+"""Levels of quantiles below and above the median, where distances to it have a bend."""
+
+WEIGHTS = np.tile(0.25 * HALF_WEIGHTS, 2)
+
+OUTLYING, LEAST_OUTLYING = 5.0, 3.0
+"""Scale of outliers, in predicted standard deviations, from which it is looked for, and the smallest one."""
+
+HARDLY = 0.05
+"""Predicted correlations that are called none."""
+
+MEMBERS = 2**18
+"""Members whose residuals tell which law that of the outcome has if they are exchangeable."""
+
+RARE, STEPS = 0.02, 50
+"""Share of outliers from which theirs is looked for, and steps of that."""
+
+
+class Moved(NamedTuple):
+    """What a change of the scores does to outcomes."""
+
+    shift: float
+    """Of the mean, in predicted standard deviations."""
+    ratio: float
+    """Of mean absolute distances to the predicted median."""
+
+
+def log_ratio_of_scales(squares: FloatArray, scale: float) -> FloatArray:
+    """Log ratio of the normal density of this scale to that of scale 1, at numbers of these squares."""
+    return np.asarray(0.5 * squares * (1.0 - scale**-2) - log(scale))
+
+
+def _outliers(squares: FloatArray, weights: FloatArray, scale: float) -> tuple[float, float]:
+    """Log likelihood, for weights of sum 1, and scale of outliers among standard normal numbers by the EM algorithm."""
+    share = RARE
+    for _ in range(STEPS):
+        logs = log_ratio_of_scales(squares, scale) + log(share)
+        both = np.logaddexp(log(1.0 - share), logs)
+        outlying = weights * np.exp(logs - both)
+        share = min(max(float(outlying.sum()), 1e-12), 0.5)
+        scale = max(LEAST_OUTLYING, sqrt(float(outlying @ squares) / max(float(outlying.sum()), 1e-300)))
+    return float(weights @ both), scale
 
 
 @dataclass
@@ -44,7 +94,7 @@ class Scores:
         """Those of the observations, 0 for those that are certain and right, which have no residuals."""
         if self.spread is None:
             return self.given_weights
-        return np.asarray(self.given_weights * (self.spread | (self.residuals != 0.0)))
+        return np.asarray(self.given_weights * (self.spread | (self._uncentred != 0.0)))
 
     @cached_property
     def z(self) -> FloatArray:
@@ -71,10 +121,42 @@ class Scores:
     @cached_property
     def residuals(self) -> FloatArray:
         """Those of the first targets, (n,) or (n, d)."""
+        if self._m is None or self.corrected is not None:
+            return self._uncentred
+        centre, spread = self._of_members
+        return (self._uncentred - centre) / spread
+
+    @cached_property
+    def _uncentred(self) -> FloatArray:
         if self.corrected is not None:
             return self.corrected
         residuals = self.z[0] if self._m is None else self.law.pool_residuals(self.targets[0])
         return residuals.reshape(self.z[0].shape)
+
+    @cached_property
+    def _residuals_of_members(self) -> FloatArray:
+        """Those (N, n) or (N, n, d) of members among all others of their pool, of not too many predictions."""
+        assert self.law.pool_size is not None
+        law = self.law.evenly_spaced(max(1, MEMBERS // self.law.pool_size))
+        members: FloatArray = law.members  # type: ignore[attr-defined]
+        residuals = law.pool_residuals(np.moveaxis(members, 1, 0))
+        return residuals.reshape(len(residuals), -1, *self._uncentred.shape[1:])
+
+    @cached_property
+    def _of_members(self) -> tuple[FloatArray, FloatArray]:
+        """The most likely centre and spread of the residuals of members, 0 and 1 for normal draws.
+
+        If the outcome is exchangeable with the members its residuals have the same law as theirs, which of skewed draws
+        has another centre.
+        """
+        assert self._m is not None
+        values, df = self._residuals_of_members.reshape(-1, *self._uncentred.shape[1:]), self._m - 1.0
+        centre, spread = np.zeros(values.shape[1:]), np.ones(values.shape[1:])
+        for _ in range(STEPS):
+            w = (df + 1.0) / (df + np.square((values - centre) / spread))
+            centre = (w * values).sum(axis=0) / w.sum(axis=0)
+            spread = np.maximum(np.sqrt((w * np.square(values - centre)).mean(axis=0)), 1e-6)
+        return centre, spread
 
     def total(self, logs: FloatArray) -> float:
         """The log likelihood ratio of all observations from those (n,) of each."""
@@ -143,17 +225,67 @@ class Scores:
     def _m(self) -> int | None:
         return None if self.law.pool_size is None else self.law.pool_size - 1
 
-    @property
-    def unit(self) -> float:
-        """A residual of 1 in predicted standard deviations."""
-        return 1.0 if self._m is None else sqrt(1.0 + 1.0 / self._m)
+    def moved_by(self, shift: float) -> float:
+        """A shift of the residuals in predicted standard deviations of the outcomes."""
+        if self._m is not None:
+            return shift * sqrt(1.0 + 1.0 / self._m)
+        return shift if (moved := self._moved(lambda z: z + shift)) is None else moved.shift
 
     def ratio(self, log_scale: float) -> float:
         """The ratio of errors to those predicted, for a log scale of the residuals."""
         if self._m is None:
-            return exp(log_scale)
+            moved = self._moved(lambda z: z * exp(log_scale))
+            return exp(log_scale) if moved is None else moved.ratio
         # The variance of the mean of the members is a part of that of the residuals.
         return sqrt(max(0.0, (1.0 + 1.0 / self._m) * exp(2.0 * log_scale) - 1.0 / self._m))
+
+    def log_moved(self, errors: FloatArray, moved: FloatArray, coordinates: list[int] | slice) -> FloatArray:
+        """Log ratio of the densities of errors (c, n) of some coordinates that have been moved, and have not, (n,)."""
+        return np.asarray((self.log_kernel(moved) - self.log_kernel(errors)).sum(axis=0))
+
+    def are_independent(self, a: int, b: int) -> bool:
+        """Whether errors of two coordinates say nothing of each other, so that one does not look like the other."""
+        return True
+
+    def slopes(self, coordinate: int) -> tuple[FloatArray, FloatArray]:
+        """Minus the derivatives (n,) of the log density by the error of a coordinate, and their variances."""
+        errors = self.errors[:, coordinate]
+        return errors, np.ones(errors.size)
+
+    @cached_property
+    def _of_quantiles(self) -> Predictions | None:
+        """Some predictions with scores that are no errors in their own units, of which quantiles tell what these are.
+
+        None of others, and of levels, which have no units.
+        """
+        law = self.law
+        is_known = law.normal is not None or not law.is_continuous or not law.has_scale or own_units(law) is not None
+        return None if is_known else law.evenly_spaced(QUANTILES_OF)
+
+    def _moved(self, change: Callable[[FloatArray], FloatArray]) -> "Moved | None":
+        """What a change of the scores does to outcomes, on average; None where scores are errors in their own units."""
+        law = self._of_quantiles
+        if law is None:
+            return None
+        scores = np.repeat(scipy.special.ndtri(HALVES)[:, None], len(law), axis=1)
+        before, after = law.of_standard_scores(scores), law.of_standard_scores(change(scores))
+        median = law.of_standard_scores(np.zeros((1, len(law))))
+        shift = WEIGHTS @ (after - before) / np.sqrt(WEIGHTS @ np.square(before - WEIGHTS @ before))
+        ratio = (WEIGHTS @ np.abs(after - median)) / (WEIGHTS @ np.abs(before - median))
+        return Moved(float(shift.mean()), float(ratio.mean()))
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether residuals are errors of normal laws, of numbers or of coordinates."""
+        return self.law.normal is not None or (self.law.has_normal_scores and not self.law.is_continuous)
+
+    @cached_property
+    def outlier_scale(self) -> float:
+        """The scale of the outliers that is most likely with a share of them, from some starts."""
+        squares, weights = self.squares, self.weights / self.weights.sum()
+        farthest = sqrt(float(squares.max(initial=0.0)))
+        found = [_outliers(squares, weights, scale) for scale in (OUTLYING, 0.5 * farthest) if scale >= LEAST_OUTLYING]
+        return max(found)[1]
 
     def log_kernel(self, errors: FloatArray) -> FloatArray:
         """Logarithm of their density if calibrated, but for a constant."""
@@ -168,3 +300,101 @@ class Scores:
     def share_of(self, some: BoolArray) -> float:
         """Share of the weight of some observations (n,)."""
         return float(self.weights @ some / self.weights.sum())
+
+
+class VectorScores(Scores):
+    """Errors of vectors in standard deviations of their coordinates, and the predicted correlations of these."""
+
+    @cached_property
+    def _root(self) -> FloatArray | None:
+        """Matrices F (n, d, d) with residuals ``F e`` of errors e, or None if these are the same."""
+        roots: FloatArray | None = getattr(self.law, "precision_roots", None)
+        return roots
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        if self.corrected is not None:
+            return self.corrected
+        return self.residuals if self._root is None else self.errors_of(self.z[0])
+
+    def errors_of(self, residuals: FloatArray) -> FloatArray:
+        """Errors with these residuals, (n, d)."""
+        if self._root is None:
+            return residuals
+        return np.asarray(np.linalg.solve(self._root, residuals[..., None])[..., 0], dtype=np.float64)
+
+    @cached_property
+    def residuals(self) -> FloatArray:
+        if self.corrected is None or self._root is None:
+            return super().residuals
+        return np.asarray((self._root @ self.errors[..., None])[..., 0])
+
+    @cached_property
+    def drifts(self) -> FloatArray:
+        """``K e`` with the inverse correlations K, (n, d): minus the derivatives of the log density."""
+        if self._root is None:
+            return self.residuals
+        return np.asarray((self.residuals[:, None] @ self._root)[:, 0])
+
+    def precision(self, a: int, b: int) -> FloatArray:
+        """Entries (n,) of the inverse correlations."""
+        if self._root is None:
+            return np.full(len(self.errors), float(a == b))
+        return np.asarray(np.einsum("ik,ik->i", self._root[:, :, a], self._root[:, :, b]))
+
+    def after(self, correction: FloatArray | Scores) -> "VectorScores":
+        assert not isinstance(correction, Scores)
+        return VectorScores(self.law, self.targets, self.given_weights, corrected=correction)
+
+    def log_moved(self, errors: FloatArray, moved: FloatArray, coordinates: list[int] | slice) -> FloatArray:
+        if self._root is None:
+            return super().log_moved(errors, moved, coordinates)
+        steps = (moved - errors).T
+        if isinstance(coordinates, slice):
+            changes = (self._root @ steps[..., None])[..., 0]
+            return np.asarray(-(steps * self.drifts).sum(axis=1) - 0.5 * np.square(changes).sum(axis=1))
+        (a,), step = coordinates, steps[:, 0]
+        return np.asarray(-step * self.drifts[:, a] - 0.5 * np.square(step) * self.precision(a, a))
+
+    def correlation(self, a: int, b: int) -> FloatArray:
+        """Predicted ones of two coordinates, (n,)."""
+        return np.zeros(len(self.errors)) if self._root is None else np.asarray(self._correlations[:, a, b])
+
+    def are_independent(self, a: int, b: int) -> bool:
+        return bool((np.abs(self.precision(a, b)) < HARDLY).all())
+
+    @cached_property
+    def _correlations(self) -> FloatArray:
+        assert self._root is not None
+        return np.asarray(np.linalg.inv(self._root.swapaxes(1, 2) @ self._root), dtype=np.float64)
+
+    def in_coordinate(self, t: int) -> Scores:
+        """Errors of a coordinate as those of numbers."""
+        return Scores(self.law, self.targets[..., t], self.given_weights, corrected=self.errors[:, t])
+
+    @cached_property
+    def errors_of_members(self) -> FloatArray:
+        """Those (N n, d) of members among all others of their pool."""
+        centre, spread = self._of_members
+        return (self._residuals_of_members.reshape(-1, centre.size) - centre) / spread
+
+    @cached_property
+    def _found(self) -> dict[tuple[int, int], float]:
+        return {}
+
+    def correlation_of_members(self, a: int, b: int) -> float:
+        """The most likely one of their errors."""
+        if (a, b) not in self._found:
+            errors = self.errors_of_members[:, [a, b]]
+            found = scipy.optimize.minimize_scalar(
+                lambda r: -float(self.log_of_correlation(errors, r).sum()), bounds=(-0.999, 0.999), method="bounded"
+            )
+            self._found[a, b] = float(found.x)
+        return self._found[a, b]
+
+    def log_of_correlation(self, errors: FloatArray, r: float) -> FloatArray:
+        """Log density of errors (N, 2) of two coordinates with this correlation, but for a constant."""
+        assert self._m is not None
+        df, rest = self._m - 1.0, 1.0 - r * r
+        squares = (np.square(errors).sum(axis=1) - 2.0 * r * errors[:, 0] * errors[:, 1]) / rest
+        return np.asarray(-0.5 * log(rest) - 0.5 * (df + 2.0) * np.log1p(squares / df))

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from functools import partial
-from math import sqrt
+from math import lgamma, log, sqrt
+from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
@@ -18,10 +20,22 @@ from caltest.predictions.faults.fault import (
     about,
     cosines,
     halves,
+    percent,
+    varies,
     weights_or_ones,
 )
-from caltest.predictions.faults.numbers import Scale, Shift, sums_of_scores, sums_of_squares
-from caltest.predictions.faults.scores import MOST_PAIRED, Scores
+from caltest.predictions.faults.numbers import (
+    LEAST_RECIPROCAL,
+    HeavyTails,
+    Outliers,
+    Scale,
+    Shift,
+    ShiftInUnits,
+    Skew,
+    sums_of_scores,
+    sums_of_squares,
+)
+from caltest.predictions.faults.scores import HARDLY, MOST_PAIRED, Scores, VectorScores
 
 MOST_FEATURES = 8
 """Coordinates whose predicted means are features."""
@@ -29,7 +43,14 @@ MOST_FEATURES = 8
 MOST_HALVED = 5
 """Coordinates whose predicted means have halves."""
 
-LARGEST_CORRELATION = 0.97
+LARGEST_CORRELATION, LARGEST_CHANGE = 0.97, 4.0
+"""Of pairs of coordinates, and the largest difference of inverse hyperbolic tangents of two."""
+
+LEAST_POOL = 6
+"""Members and outcome from which on correlations of errors are looked at."""
+
+OUTER, FARTHEST = 0.01, 6.0
+"""Probability outside of a region, and where errors are cut that promise a fault."""
 
 
 class VectorFaults(Faults):
@@ -53,11 +74,14 @@ class VectorFaults(Faults):
         ]
         features = np.concatenate([*cos, cosines(variance, 1, among=variances)]) * w
         everywhere, coordinates = [Pattern(one[0])], [Pattern(one[0], above=f"in coordinate {t}") for t in range(d)]
-        kinds: list[Fault[Scores]] = [
-            Shift(coordinates, by_coordinate=True),
-            Scale(coordinates, by_coordinate=True),
+        kinds: list[Fault[Any]] = [
+            Shift(coordinates, coordinates=range(d)),
+            Scale(coordinates, coordinates=range(d)),
             Scale(everywhere, "common scale"),
         ]
+        deviations: FloatArray | None = getattr(self._law, "deviations", None)
+        if deviations is not None and any(varies(one) for one in deviations.T):
+            kinds.append(ShiftInUnits(coordinates, list(deviations.T), coordinates=range(d)))
         compared = [
             Rows("shift", d, partial(sums_of_scores, one * w), 2.0),
             Rows("scale", d, partial(sums_of_squares, one * w), 2.0),
@@ -67,23 +91,38 @@ class VectorFaults(Faults):
             Rows("radius and cubes", 2, radius_and_cubes),
         ]
         paired = range(min(d, MOST_PAIRED))
-        if pairs := [(a, b) for a in paired for b in paired if a < b]:
+        pairs = [(a, b) for a in paired for b in paired if a < b]
+        if pairs:
             compared.append(Rows("correlations by prediction", len(features) * len(pairs), partial(products, features)))
             compared.append(Rows("correlation", len(pairs), partial(products, one * w)))
-            if self._law.has_normal_scores:
-                kinds.append(Correlation(pairs, everywhere))
-                places: list[Pattern] = []
-                for t in range(min(d, MOST_HALVED)):
-                    places += halves(mean[:, t], f"predicted means of coordinate {t}")
-                if places:
-                    kinds.append(Correlation(pairs, places, "local correlation"))
+            if self._law.pool_size is not None and self._law.pool_size >= LEAST_POOL:
+                kinds.append(PoolCorrelation(pairs))
+        if pairs and self._law.has_normal_scores:
+            places: list[Pattern] = []
+            for t in range(min(d, MOST_HALVED)):
+                places += halves(mean[:, t], f"predicted means of coordinate {t}")
+            kinds.append(Correlation(pairs, everywhere))
+            if places:
+                some = [(t, _in_coordinate(t, one)) for t in range(d) for one in places]
+                of, patterns = [t for t, _ in some], [one for _, one in some]
+                kinds.append(Shift(patterns, "local shift", coordinates=of))
+                kinds.append(Scale(patterns, "local scale", coordinates=of))
+                kinds.append(Correlation(pairs, places, "local correlation"))
+            kinds += [CommonCorrelation()] if d > 2 else []
+            kinds += [RadialTails(), *(OfCoordinate(one, d) for one in (Skew(), HeavyTails(), Outliers(w.sum())))]
         self.kinds, self.compared = tuple(kinds), tuple(compared)
 
     def seen(self, targets: Array) -> Scores:
-        return Scores(self._law, targets, self.weights)
+        return VectorScores(self._law, targets, self.weights)
 
-    def after(self, seen: Scores, correction: FloatArray) -> tuple[Faults, Scores]:
+    def after(self, seen: VectorScores, correction: FloatArray) -> tuple[Faults, VectorScores]:
         return self, seen.after(correction)
+
+
+def _in_coordinate(t: int, pattern: Pattern) -> Pattern:
+    """The same for errors of one coordinate."""
+    above, below = (where and f"in coordinate {t} {where}" for where in (pattern.above, pattern.below))
+    return Pattern(pattern.signs, above, below)
 
 
 def total_squares(features: FloatArray, seen: Scores) -> FloatArray:
@@ -104,11 +143,10 @@ def products(features: FloatArray, seen: Scores) -> FloatArray:
     return np.ascontiguousarray((pairs @ features.T).transpose(2, 1, 0).reshape(-1, len(pairs)))
 
 
-class Correlation(OfPatterns[Scores]):
-    """A correlation t s of two coordinates, with the signs s of a pattern."""
+class OfPairs(OfPatterns[VectorScores]):
+    """A wrong correlation of the errors of two coordinates, with a sibling for each pair and each of some patterns."""
 
     kind = "correlation"
-    range = (-LARGEST_CORRELATION, LARGEST_CORRELATION)
 
     def __init__(self, pairs: list[tuple[int, int]], patterns: Sequence[Pattern], kind: str = "") -> None:
         super().__init__(patterns, kind)
@@ -117,43 +155,202 @@ class Correlation(OfPatterns[Scores]):
     def _of(self, sibling: int) -> tuple[tuple[int, int], Pattern]:
         return self._pairs[sibling % len(self._pairs)], self.patterns[sibling // len(self._pairs)]
 
-    def promising(self, seen: Scores) -> FloatArray:
-        scores = np.empty(self.n_siblings)
-        for sibling in range(self.n_siblings):
-            (a, b), pattern = self._of(sibling)
-            products = seen.weights * pattern.signs * seen.residuals[:, a] * seen.residuals[:, b]
-            scores[sibling] = products.sum() ** 2 / max(float(np.square(seen.weights * pattern.signs).sum()), 1e-300)
-        return scores
-
-    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        (a, b), pattern = self._of(sibling)
-        r = t * pattern.signs
-        za, zb = seen.residuals[:, a], seen.residuals[:, b]
-        rest = 1.0 - r * r
-        quadratic = r * r * (za * za + zb * zb) - 2.0 * r * za * zb
-        return float(seen.weights @ (-0.5 * np.log(rest) - 0.5 * quadratic / rest))
-
-    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
-        """By the symmetric root of the inverse of the correlation matrix of the pair."""
-        (a, b), pattern = self._of(sibling)
-        both, apart = (0.5 / np.sqrt(1.0 + sign * t * pattern.signs) for sign in (1.0, -1.0))
-        za, zb, z = seen.residuals[:, a], seen.residuals[:, b], np.array(seen.residuals)
-        z[:, a], z[:, b] = both * (za + zb) + apart * (za - zb), both * (za + zb) - apart * (za - zb)
-        return z
-
-    def size(self, seen: Scores, sibling: int, t: float) -> float:
-        return self._of(sibling)[1].sign * t
-
-    def apart(self, seen: Scores, sibling: int, other: int) -> bool:
+    def apart(self, seen: VectorScores, sibling: int, other: int) -> bool:
         return self._of(sibling)[0] != self._of(other)[0]
 
     def place(self, sibling: int) -> str:
         (a, b), pattern = self._of(sibling)
         return f"coordinates {a} and {b}{pattern.where}"
 
-    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
         (a, b), pattern = self._of(sibling)
-        size = self.size(seen, sibling, fit.t)
-        rest = pattern.opposite(f"of {about(-size)} elsewhere")
-        much = f"{self.sized(seen, sibling, fit)}{pattern.where}{rest}"
-        return f"errors of coordinates {a} and {b} have a correlation that is not predicted, of {much}"
+        much, predicted = self.sized(seen, sibling, fit), self.size(seen, sibling, 0.0)
+        rest = pattern.opposite(f"of {about(self.size(seen, sibling, -fit.t))} elsewhere")
+        if abs(predicted) < HARDLY:
+            much = f"that is not predicted, of {much}{pattern.where}{rest}"
+        else:
+            much = f"of {much} instead of {about(predicted)} as predicted{pattern.where}{rest}"
+        return f"errors of coordinates {a} and {b} have a correlation {much}"
+
+
+class Correlation(OfPairs):
+    """Correlations of two coordinates of which the inverse hyperbolic tangent is larger by t s, with a pattern s."""
+
+    range = (-LARGEST_CHANGE, LARGEST_CHANGE)
+
+    def _changes(self, seen: VectorScores, sibling: int, t: float) -> FloatArray:
+        """Of the correlations, (n,)."""
+        (a, b), pattern = self._of(sibling)
+        predicted = seen.correlation(a, b)
+        return np.asarray(np.tanh(np.arctanh(predicted) + t * pattern.signs) - predicted)
+
+    def promising(self, seen: VectorScores) -> FloatArray:
+        scores = np.empty(self.n_siblings)
+        for sibling in range(self.n_siblings):
+            (a, b), pattern = self._of(sibling)
+            w, own = seen.weights * pattern.signs, seen.precision(a, b)
+            terms = seen.drifts[:, a] * seen.drifts[:, b] - own
+            variances = seen.precision(a, a) * seen.precision(b, b) + np.square(own)
+            scores[sibling] = (w @ terms) ** 2 / max(float(np.square(w) @ variances), 1e-300)
+        return scores
+
+    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
+        """With ``R_t = R + c (e_a e_b' + e_b e_a')``, the inverse K of R and ``v = K e``.
+
+        ``det R_t / det R = (1 + c K_ab)**2 - c**2 K_aa K_bb``, and the quadratic forms differ by a form of v_a and v_b.
+        """
+        (a, b), _ = self._of(sibling)
+        c, va, vb = self._changes(seen, sibling, t), seen.drifts[:, a], seen.drifts[:, b]
+        kaa, kbb, off = seen.precision(a, a), seen.precision(b, b), 1.0 + c * seen.precision(a, b)
+        determinant = off * off - c * c * kaa * kbb
+        if (determinant <= 0.0).any() or (off <= 0.0).any():
+            return -np.inf
+        quadratic = c * (c * (kbb * va * va + kaa * vb * vb) - 2.0 * off * va * vb) / determinant
+        return float(seen.weights @ (-0.5 * np.log(determinant) - 0.5 * quadratic))
+
+    def corrected(self, seen: VectorScores, sibling: int, t: float) -> FloatArray:
+        (a, b), _ = self._of(sibling)
+        d = seen.errors.shape[1]
+        was = np.array(np.broadcast_to(np.eye(d), (len(seen.errors), d, d)))
+        pairs = [(one, other) for one in range(d) for other in range(one)]
+        for one, other in pairs:
+            was[:, one, other] = was[:, other, one] = seen.correlation(one, other)
+        now = was.copy()
+        now[:, a, b] += self._changes(seen, sibling, t)
+        now[:, b, a] = now[:, a, b]
+        roots = np.linalg.cholesky(was), np.linalg.cholesky(now)
+        return np.asarray((roots[0] @ np.linalg.solve(roots[1], seen.errors[..., None]))[..., 0])
+
+    def size(self, seen: VectorScores, sibling: int, t: float) -> float:
+        """The mean correlation at the place that is named."""
+        (a, b), pattern = self._of(sibling)
+        at = seen.weights * (np.sign(pattern.signs) == pattern.sign)
+        return float(at @ (seen.correlation(a, b) + self._changes(seen, sibling, t)) / at.sum())
+
+
+class CommonCorrelation(Fault[VectorScores]):
+    """A correlation t of each two scores, as of errors that have a part in common."""
+
+    kind = "correlation of all"
+    range = (0.0, 0.99)
+
+    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
+        z, d, total = seen.residuals, seen.residuals.shape[1], float(seen.weights.sum())
+        whole, squares = 1.0 + (d - 1) * t, np.square(z).sum(axis=1)
+        quadratic = (squares - t * np.square(z.sum(axis=1)) / whole) / (1.0 - t)
+        determinant = (d - 1) * log(1.0 - t) + log(whole)
+        return float(0.5 * (seen.weights @ (squares - quadratic) - determinant * total))
+
+    def corrected(self, seen: VectorScores, sibling: int, t: float) -> FloatArray:
+        z, d = seen.residuals, seen.residuals.shape[1]
+        common = z.mean(axis=1, keepdims=True)
+        return seen.errors_of((z - common) / sqrt(1.0 - t) + common / sqrt(1.0 + (d - 1) * t))
+
+    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
+        much = f"a correlation that is not predicted, of {self.sized(seen, sibling, fit)}"
+        return f"errors of all coordinates have a part in common: each two have {much}"
+
+
+class RadialTails(Fault[VectorScores]):
+    """Student's t of variance 1 with 1 / t degrees of freedom for all coordinates together."""
+
+    kind = "heavy tails of all"
+    range = HeavyTails.range
+
+    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
+        if t < LEAST_RECIPROCAL:
+            return 0.0
+        squares, d, df = np.square(seen.residuals).sum(axis=1), seen.residuals.shape[1], 1.0 / t
+        constant = lgamma((df + d) / 2.0) - lgamma(df / 2.0) + 0.5 * d * log(2.0 / (df - 2.0))
+        return float(seen.weights @ (constant - 0.5 * (df + d) * np.log1p(squares / (df - 2.0)) + 0.5 * squares))
+
+    def corrected(self, seen: VectorScores, sibling: int, t: float) -> FloatArray:
+        """With the radius that has the same probability beyond it."""
+        squares, d, df = np.square(seen.residuals).sum(axis=1), seen.residuals.shape[1], self.size(seen, sibling, t)
+        beyond = scipy.special.fdtrc(d, df, squares * df / ((df - 2.0) * d))
+        factors = np.sqrt(scipy.special.chdtri(d, np.maximum(beyond, 1e-300)) / np.maximum(squares, 1e-300))
+        return np.asarray(seen.errors * factors[:, None])
+
+    def size(self, seen: VectorScores, sibling: int, t: float) -> float:
+        return 1.0 / max(t, LEAST_RECIPROCAL)
+
+    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
+        farthest = scipy.special.chdtri(seen.residuals.shape[1], OUTER)
+        found = percent(seen.share_of(np.square(seen.residuals).sum(axis=1) > farthest))
+        return (
+            "errors have heavier tails than predicted at the same spread, in all coordinates together, like Student's "
+            f"t with {self.sized(seen, sibling, fit)} degrees of freedom: {found} of them are outside of the region "
+            f"for {percent(1.0 - OUTER)}"
+        )
+
+
+class OfCoordinate(Fault[VectorScores]):
+    """A fault of numbers in the errors of one coordinate, given which the others are as predicted."""
+
+    def __init__(self, fault: Fault[Scores], d: int) -> None:
+        self._fault, self.n_siblings = fault, d
+        self.kind, self.range = fault.kind, fault.range
+        self.n_choices = d * (fault.n_choices or 1)
+
+    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
+        return self._fault.log_ratio(seen.in_coordinate(sibling), 0, t)
+
+    def corrected(self, seen: VectorScores, sibling: int, t: float) -> FloatArray:
+        """The others move as much as is predicted of them given this one."""
+        step = self._fault.corrected(seen.in_coordinate(sibling), 0, t) - seen.errors[:, sibling]
+        shares = [seen.correlation(sibling, b) if b != sibling else 1.0 for b in range(seen.errors.shape[1])]
+        return np.asarray(seen.errors + np.stack([share * step for share in shares], axis=1))
+
+    def promising(self, seen: VectorScores) -> FloatArray:
+        """How far the fourth moments, and squares of the third ones, are from those of normal errors."""
+        e, w = np.clip(seen.errors, -FARTHEST, FARTHEST), seen.weights / seen.weights.sum()
+        return np.asarray(np.abs(w @ (e**4 - 6.0 * e * e + 3.0)) / 24.0 + np.square(w @ (e**3 - 3.0 * e)) / 6.0)
+
+    def apart(self, seen: VectorScores, sibling: int, other: int) -> bool:
+        return seen.are_independent(sibling, other)
+
+    def size(self, seen: VectorScores, sibling: int, t: float) -> float:
+        return self._fault.size(seen.in_coordinate(sibling), 0, t)
+
+    def place(self, sibling: int) -> str:
+        return f"coordinate {sibling}"
+
+    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
+        return f"in coordinate {sibling} {self._fault.words(seen.in_coordinate(sibling), 0, fit)}"
+
+
+class PoolCorrelation(OfPairs):
+    """A correlation t of the errors of ensembles in two coordinates, beside that of each member among all others.
+
+    Errors of each are nearly Student's t of as many degrees of freedom as their spread has. If the outcome is
+    exchangeable with the members its errors have the same law as theirs, whatever that is, so that the correlation that
+    is most likely for them is the one that is predicted.
+    """
+
+    range = (-LARGEST_CORRELATION, LARGEST_CORRELATION)
+
+    def __init__(self, pairs: list[tuple[int, int]]) -> None:
+        super().__init__(pairs, [Pattern(np.ones(1))])
+
+    def bounds(self, seen: VectorScores, sibling: int) -> tuple[float, float]:
+        predicted = self._predicted(seen, sibling)
+        return self.range[0] - predicted, self.range[1] - predicted
+
+    def _predicted(self, seen: VectorScores, sibling: int) -> float:
+        (a, b), _ = self._of(sibling)
+        return seen.correlation_of_members(a, b)
+
+    def promising(self, seen: VectorScores) -> FloatArray:
+        weights, e = seen.weights / seen.weights.sum(), np.clip(seen.errors, -FARTHEST, FARTHEST)
+        products = np.array([weights @ (e[:, a] * e[:, b]) for a, b in self._pairs])
+        members = np.clip(seen.errors_of_members, -FARTHEST, FARTHEST)
+        return np.asarray(np.abs(products - [(members[:, a] * members[:, b]).mean() for a, b in self._pairs]))
+
+    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
+        (a, b), _ = self._of(sibling)
+        predicted, errors = self._predicted(seen, sibling), seen.errors[:, [a, b]]
+        logs = seen.log_of_correlation(errors, predicted + t) - seen.log_of_correlation(errors, predicted)
+        return seen.total(logs)
+
+    def size(self, seen: VectorScores, sibling: int, t: float) -> float:
+        return self._predicted(seen, sibling) + t

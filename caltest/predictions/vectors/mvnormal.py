@@ -168,6 +168,18 @@ class MvNormal(Predictions):
         return np.asarray(np.linalg.inv(self._root / scales[..., None]) if regular.all() else self._root), regular
 
     @property
+    def deviations(self) -> FloatArray | None:
+        """Standard deviations of the coordinates, (n, d); None with singular matrices."""
+        if self.is_singular:
+            return None
+        return in_standard_deviations(self.covariance)[0] if self._kind == FULL else self._as_kind(DIAGONAL)._root
+
+    @property
+    def precision_roots(self) -> FloatArray | None:
+        """Matrices F (n, d, d) with scores ``F e`` of errors e in standard deviations; None if e are the scores."""
+        return self._whitening[0] if self._kind == FULL and not self.is_singular else None
+
+    @property
     def has_normal_scores(self) -> bool:
         """Unless a covariance matrix is singular."""
         return not self.is_singular

@@ -9,7 +9,7 @@ import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
-from caltest.predictions.faults.classes.several import Frequency, Random, Slope, Temperature
+from caltest.predictions.faults.classes.several import Frequency, Random, Share, Slope, Temperature
 from caltest.predictions.faults.fault import Fit, Rows, about, cosines, half_periods, percents, ranks
 
 N_COSINES = 6
@@ -24,6 +24,9 @@ LEAST_IN_WINDOW = 10
 SLOPE_CHOICES = 8
 """So that a slope is named where it explains outcomes clearly better than a temperature, which more people know."""
 
+SHARE_CHOICES = 16
+"""The same of either class, beside odds, which for rare events are the same law."""
+
 WINDOW_CHOICES = 20
 """About as many windows as there are without those that overlap."""
 
@@ -35,8 +38,9 @@ class BinaryView(ClassView):
         super().__init__(*data, **settings)
         self.n_observations = self.n if self.sizes is None else self.sizes.sum()
         self.claims = self.p[:, 1]
-        self.ranks = ranks(self.claims, self.sizes)
-        self.cosines = cosines(self.claims, N_COSINES, self.sizes)
+        self.named_claims = self.origin.p[:, 1]
+        self.ranks = ranks(self.named_claims, self.sizes)
+        self.cosines = cosines(self.named_claims, N_COSINES, self.sizes)
         self.log_odds = self.logs[:, 1] - self.logs[:, 0]
         self.windows = [
             (float(start), float(start) + width)
@@ -82,7 +86,7 @@ class BinaryView(ClassView):
 
     def between(self, some: BoolArray) -> str:
         """The range of some claims in words."""
-        low, high = self.claims[some].min(), self.claims[some].max()
+        low, high = self.named_claims[some].min(), self.named_claims[some].max()
         if low == high:
             return f"of {claim_in_words(low)}"
         ends = claim_in_words(low), claim_in_words(high)
@@ -112,6 +116,7 @@ class BinaryFaults(LabelFaults):
             Claims(view),
             Temperature(view),
             Random(view),
+            ShareOfClaims(view, 2),
             Window(view, len(view.windows)),
             Wave(view, N_COSINES - 1),
             SlopeOfClaims(view),
@@ -144,6 +149,12 @@ class Claims(Frequency):
         side = "low" if came > claimed else "high"
         odds = f"odds times {self.sized(seen, sibling, fit)}"
         return f"{self.counted(seen, 1)}: claims are too {side} by {about(abs(came - claimed))} on average ({odds})"
+
+
+class ShareOfClaims(Share):
+    """Outcomes that are one of the two whatever is claimed, as of events that are not always seen."""
+
+    n_choices = SHARE_CHOICES
 
 
 class SlopeOfClaims(Slope):

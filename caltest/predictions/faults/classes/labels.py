@@ -53,7 +53,10 @@ class ClassView:
         sizes: FloatArray | None = None,
         among: "ClassView | None" = None,
         stored: Array | None = None,
+        origin: "ClassView | None" = None,
     ) -> None:
+        self.origin = origin or self
+        """What the users' predictions look like, in whose terms places are named if these are corrected ones."""
         self.law, self.weights, self.sizes, self.among = law, weights_or_ones(weights, len(law)), sizes, among
         if among is not None:
             chosen = among.chosen
@@ -341,10 +344,11 @@ class LabelFaults(Faults):
         *,
         among: FinitePredictions | None = None,
         stored: FloatArray | None = None,
+        origin: ClassView | None = None,
     ) -> None:
         """For cells of some sizes, ranks among other predictions, or corrected probabilities, if these are given."""
         others = None if among is None else ClassView(among, None)
-        self.view = self.view_type(law, weights, sizes=sizes, among=others, stored=stored)
+        self.view = self.view_type(law, weights, sizes=sizes, among=others, stored=stored, origin=origin)
         self.weights, self.is_corrected = self.view.weights, stored is not None
         self._fill()
 
@@ -356,7 +360,7 @@ class LabelFaults(Faults):
         return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))
 
     def after(self, seen: Labels, correction: FloatArray) -> tuple[Faults, Labels]:
-        faults = type(self)(self.view.law, self.weights, stored=correction)
+        faults = type(self)(self.view.law, self.weights, stored=correction, origin=self.view.origin)
         return faults, faults.seen(seen.labels[:1])
 
 

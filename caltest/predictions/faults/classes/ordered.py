@@ -31,6 +31,7 @@ from caltest.predictions.faults.fault import (
     halves,
     percent,
     sized_shift,
+    varies,
 )
 from caltest.predictions.faults.numbers import scale_in_words
 from caltest.predictions.quantile_forecast import QuantileForecast
@@ -127,7 +128,7 @@ class OrderedFaults(ClassFaults):
     def _fill(self) -> None:
         super()._fill()
         view = self.view
-        latent = Latent(view, _moments(view), None if view.among is None else _moments(view.among))
+        latent = Latent(view, _moments(view.origin), None if view.among is None else _moments(view.among))
         self.kinds = (*self.kinds, *latent.kinds, Step(view))
         self.compared = (*self.compared, *latent.compared)
 
@@ -168,16 +169,31 @@ class LatentShift(OfScores):
 
     kind = "shift"
     range = (-6.0, 6.0)
+    unit = "predicted standard deviations"
 
     def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
         return scores - t * self.patterns[sibling].signs
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        much = f"about {sized_shift(fit)} predicted standard deviations"
+        much = f"about {sized_shift(fit, lambda t: self.size(seen, sibling, t))} {self.unit}"
         one = self.patterns[sibling]
         side = one.direction(fit.t, "higher", "lower")
         rest = one.opposite("as much the other way elsewhere")
         return f"outcomes are {side} than predicted{one.where}, by {much}{rest}"
+
+
+class LatentShiftInUnits(LatentShift):
+    """The same by one amount in the units of the outcomes, for deviations (n,) of the predictions."""
+
+    kind = "shift in units"
+    unit = "in their units, whatever the predicted width"
+
+    def __init__(self, latent: Latent, deviations: FloatArray) -> None:
+        self._unit = float(np.median(deviations))
+        super().__init__(latent, [Pattern(self._unit / deviations)])
+
+    def size(self, seen: Labels, sibling: int, t: float) -> float:
+        return self._unit * t
 
 
 class LatentScale(OfScores):
@@ -195,30 +211,35 @@ class LatentScale(OfScores):
 
 
 class Step(ClassFault):
-    """A share t of each class moves to the next one above, or below; what is last stays."""
+    """A share t of each class moves to the next one above, or below, or half of it either way; what is last stays."""
 
     kind = "step"
     range = (0.0, 1.0)
-    n_siblings = 2
+
+    def __init__(self, view: ClassView) -> None:
+        super().__init__(view, 3)
+        self._moved: dict[int, FloatArray] = {}
+
+    def moved(self, sibling: int) -> FloatArray:
+        """Probabilities (n, k) if all moves."""
+        if sibling not in self._moved:
+            p = self.view.p
+            up, down = np.roll(p, 1, axis=1), np.roll(p, -1, axis=1)
+            up[:, 0], down[:, -1] = 0.0, 0.0
+            up[:, -1] += p[:, -1]
+            down[:, 0] += p[:, 0]
+            self._moved[sibling] = (up, down, 0.5 * (up + down))[sibling]
+        return self._moved[sibling]
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        view, step = self.view, 1 if sibling == 0 else -1
-        y, rows = seen.first, np.arange(view.n)
-        last, before = (view.k - 1 if step == 1 else 0), y - step
-        stays = np.where(y == last, 1.0, 1.0 - t)
-        exists = (before >= 0) & (before < view.k)
-        arrives = np.where(exists, view.p[rows, np.clip(before, 0, view.k - 1)], 0.0) / seen.probabilities
-        return float(view.weights @ np.log(stays + t * arrives))
+        ratios = self.moved(sibling)[np.arange(self.view.n), seen.first] / seen.probabilities
+        return float(self.view.weights @ np.log1p(t * (ratios - 1.0)))
 
     def law(self, sibling: int, t: float) -> FloatArray:
-        p, q = self.view.p, (1.0 - t) * self.view.p
-        moves, arrives, last = (slice(-1), slice(1, None), -1) if sibling == 0 else (slice(1, None), slice(-1), 0)
-        q[:, arrives] += t * p[:, moves]
-        q[:, last] += t * p[:, last]
-        return q
+        return np.asarray((1.0 - t) * self.view.p + t * self.moved(sibling))
 
     def place(self, sibling: int) -> str:
-        return ("higher", "lower")[sibling]
+        return ("higher", "lower", "higher or lower")[sibling]
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes"
@@ -234,6 +255,9 @@ class QuantileFaults(LabelFaults):
         among = None if view.among is None else _middles_and_widths(view.among.law)
         latent, levels = Latent(view, _middles_and_widths(law), among), law.levels
         self.kinds = (*latent.kinds, OneSide(latent))
+        ends, width = scipy.special.ndtri(levels[[0, -1]]), _middles_and_widths(law)["predicted widths"]
+        if ends[1] > ends[0] and (width > 0.0).all() and varies(width):
+            self.kinds += (LatentShiftInUnits(latent, width / (ends[1] - ends[0])),)
         if not self.is_corrected:  # Quantiles that are corrected have other levels, which differ between predictions.
             self.kinds += (Level(levels), *([Coverage(levels)] if levels.size > 1 else []))
         self.compared = (totals(view), *latent.compared)

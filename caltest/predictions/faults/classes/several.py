@@ -1,7 +1,7 @@
 """Faults of predicted probabilities of several classes."""
 
 from collections.abc import Callable
-from math import exp
+from math import exp, factorial
 from operator import attrgetter
 
 import numpy as np
@@ -10,6 +10,7 @@ import scipy
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.faults.classes.labels import (
     FLOOR,
+    MOST_CLASSES,
     ClassFault,
     ClassView,
     LabelFaults,
@@ -20,6 +21,9 @@ from caltest.predictions.faults.classes.labels import (
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
 from caltest.predictions.faults.fault import Fit, Rows, instead, percent, percents
+
+MOST_MOVED = 5
+"""Classes in another place that are named."""
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
@@ -39,6 +43,7 @@ class ClassFaults(LabelFaults):
             *(kind(view, view.k) for kind in (Frequency, Share, Slope)),
             Leak(view),
             Swap(view),
+            *([Permutation(view)] if view.k <= MOST_CLASSES else []),
         )
         n_pairs = size * (size - 1)
         self.compared = (
@@ -141,6 +146,47 @@ class Random(ClassFault):
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return f"about {self.sized(seen, sibling, fit, percent)} of the labels are random"
+
+
+class Permutation(ClassFault):
+    """``Q = (1 - t) p + t p'`` with p' of the classes in the order that is most likely for the outcomes."""
+
+    kind = "order"
+    range = (0.0, 1.0)
+
+    def __init__(self, view: ClassView) -> None:
+        super().__init__(view)
+        self.n_choices = factorial(view.k)
+        self._order: IntArray | None = None
+
+    def order(self, seen: Labels) -> IntArray:
+        """For each class (k,) the one whose probabilities are those of its outcomes."""
+        if self._order is None:
+            logs = np.zeros((self.view.k, self.view.k))
+            for part in self.view.parts:
+                rows = self.view.weights[part, None] * np.log(np.maximum(self.view.rows(part), FLOOR))
+                np.add.at(logs, seen.first[part], rows)
+            self._order = scipy.optimize.linear_sum_assignment(-logs)[1]
+        return self._order
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        ratios = self.view.at(self.order(seen)[seen.first]) / seen.probabilities
+        return float(self.view.weights @ np.log1p(t * (ratios - 1.0)))
+
+    def corrected(self, seen: Labels, sibling: int, t: float) -> FloatArray | None:
+        self.order(seen)
+        return super().corrected(seen, sibling, t)
+
+    def law(self, sibling: int, t: float) -> FloatArray:
+        assert self._order is not None
+        return np.asarray((1.0 - t) * self.view.p + t * self.view.p[:, self._order])
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        moved = [(a, b) for b, a in enumerate(self.order(seen)) if a != b]
+        said = [f"what is predicted as {self.view.named(a)} turns out as {self.view.named(b)}" for a, b in moved]
+        more = f", and {len(said) - MOST_MOVED} more" if len(said) > MOST_MOVED else ""
+        much = f"for about {self.sized(seen, sibling, fit, percent)} of the outcomes"
+        return f"classes are in another order than predicted {much}: {', '.join(said[:MOST_MOVED])}{more}"
 
 
 class OfEachClass(ClassFault):
