@@ -710,7 +710,8 @@ PAIRS = [
         "claims",
         "temperature 2, and then odds times 0.6",
         of_claims(lambda p: with_odds(1.0 / (1.0 + ((1.0 - p) / p) ** 0.5), np.log(0.6))),
-        ({"temperature"}, {"frequency"}),
+        # A share of unseen events beside a smaller temperature is nearly the same law.
+        ({"temperature"}, {"frequency", "share"}),
         {"temperature": 2.0},
     ),
     Pair(

@@ -1,6 +1,5 @@
 """What faults of numbers and vectors see of targets: their standard scores."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, log, sqrt
@@ -23,7 +22,7 @@ MOST_PAIRED = 32
 """Coordinates of vectors that are compared in pairs."""
 
 
-QUANTILES_OF = 64
+QUANTILES_OF = 32
 """Predictions whose quantiles tell what a change of their scores does to outcomes."""
 
 HALF, HALF_WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -229,12 +228,12 @@ class Scores:
         """A shift of the residuals in predicted standard deviations of the outcomes."""
         if self._m is not None:
             return shift * sqrt(1.0 + 1.0 / self._m)
-        return shift if (moved := self._moved(lambda z: z + shift)) is None else moved.shift
+        return shift if (moved := self._moved(shift, 1.0)) is None else moved.shift
 
     def ratio(self, log_scale: float) -> float:
         """The ratio of errors to those predicted, for a log scale of the residuals."""
         if self._m is None:
-            moved = self._moved(lambda z: z * exp(log_scale))
+            moved = self._moved(0.0, exp(log_scale))
             return exp(log_scale) if moved is None else moved.ratio
         # The variance of the mean of the members is a part of that of the residuals.
         return sqrt(max(0.0, (1.0 + 1.0 / self._m) * exp(2.0 * log_scale) - 1.0 / self._m))
@@ -262,17 +261,25 @@ class Scores:
         is_known = law.normal is not None or not law.is_continuous or not law.has_scale or own_units(law) is not None
         return None if is_known else law.evenly_spaced(QUANTILES_OF)
 
-    def _moved(self, change: Callable[[FloatArray], FloatArray]) -> "Moved | None":
+    @cached_property
+    def _known(self) -> dict[tuple[float, float], Moved]:
+        return {}
+
+    def _moved(self, shift: float, scale: float) -> Moved | None:
         """What a change of the scores does to outcomes, on average; None where scores are errors in their own units."""
-        law = self._of_quantiles
-        if law is None:
+        if self._of_quantiles is None:
             return None
+        if (shift, scale) not in self._known:
+            self._known[shift, scale] = self._moved_in(self._of_quantiles, shift, scale)
+        return self._known[shift, scale]
+
+    def _moved_in(self, law: Predictions, shift: float, scale: float) -> Moved:
         scores = np.repeat(scipy.special.ndtri(HALVES)[:, None], len(law), axis=1)
-        before, after = law.of_standard_scores(scores), law.of_standard_scores(change(scores))
+        before, after = law.of_standard_scores(scores), law.of_standard_scores(shift + scale * scores)
         median = law.of_standard_scores(np.zeros((1, len(law))))
-        shift = WEIGHTS @ (after - before) / np.sqrt(WEIGHTS @ np.square(before - WEIGHTS @ before))
+        means = WEIGHTS @ (after - before) / np.sqrt(WEIGHTS @ np.square(before - WEIGHTS @ before))
         ratio = (WEIGHTS @ np.abs(after - median)) / (WEIGHTS @ np.abs(before - median))
-        return Moved(float(shift.mean()), float(ratio.mean()))
+        return Moved(float(means.mean()), float(ratio.mean()))
 
     @property
     def is_normal(self) -> bool:

@@ -179,3 +179,34 @@ def test_laws_without_variances_are_compared_at_their_medians():
     location, variance = _location_and_variance(law)
     assert location == pytest.approx([1.0, -2.0, 0.5])
     assert variance.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("m", [5, 12])
+def test_skewed_ensembles_that_are_right_have_no_findings(m):
+    """Residuals of skewed draws have another centre, which is that of members among all others."""
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(2000, 1)) + rng.exponential(size=(2000, m + 1))
+    assert findings_of(as_sample(ct.Ensemble(values[:, 1:]), values[:, 0]))[0].gain <= 0.0
+
+
+def test_sizes_of_bounded_laws_are_those_of_outcomes():
+    rng = np.random.default_rng(4)
+    u, law = rng.random(2000), ct.Continuous(stats.uniform(np.zeros(2000), 1.0))
+    z = stats.norm.ppf(u)
+    for moved, kind in ((z + 0.3, "shift"), (0.6 * z, "scale")):
+        y = stats.norm.cdf(moved)
+        size = (y.mean() - 0.5) * np.sqrt(12.0) if kind == "shift" else 4.0 * np.abs(y - 0.5).mean()
+        first = findings_of(as_sample(law, y))[0]
+        assert first.kind == kind
+        assert first.estimate == pytest.approx(size, abs=0.03)
+
+
+def test_places_of_a_second_fault_are_named_in_the_given_claims():
+    rng = np.random.default_rng(7)
+    p = np.linspace(0.01, 0.99, 3000)
+    faults = ct.Bernoulli(p).faults()
+    seen = faults.seen((rng.random(3000) < p).astype(int)[None])
+    (odds,) = [one for one in faults.kinds if one.kind == "frequency"]
+    after, _ = faults.after(seen, odds.corrected(seen, 0, -1.0))
+    places = [[w.place(s) for s in range(w.n_siblings)] for f in (faults, after) for w in f.kinds if w.kind == "window"]
+    assert places[0] == places[1]
