@@ -268,9 +268,14 @@ def _location_and_variance(predictions: Predictions) -> tuple[FloatArray, FloatA
 
 
 def _deviations(law: Predictions) -> FloatArray | None:
-    """Units (n,) of the errors, if these are differences of outcomes and means in some units; None otherwise."""
+    """Units (n,) of the errors, if these are differences of outcomes and means in some units; None otherwise.
+
+    Outcomes that are certain have none, and count as others.
+    """
     units = law.normal or own_units(law)
-    return units[1] if units is not None and (units[1] > 0.0).all() else None
+    if units is None or not (units[1] > 0.0).any():
+        return None
+    return np.where(units[1] > 0.0, units[1], np.median(units[1][units[1] > 0.0]))
 
 
 class OfErrors(OfPatterns[Scores]):

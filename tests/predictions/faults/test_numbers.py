@@ -210,3 +210,13 @@ def test_places_of_a_second_fault_are_named_in_the_given_claims():
     after, _ = faults.after(seen, odds.corrected(seen, 0, -1.0))
     places = [[w.place(s) for s in range(w.n_siblings)] for f in (faults, after) for w in f.kinds if w.kind == "window"]
     assert places[0] == places[1]
+
+
+def test_outcomes_that_are_certain_do_not_hide_a_shift_in_units():
+    rng = np.random.default_rng(4)
+    mean, sd = rng.normal(size=400), np.exp(rng.normal(size=400))
+    y = mean + np.where(np.arange(400) < 5, 0.0, 0.4 + sd * rng.normal(size=400))
+    sd[:5] = 0.0
+    first = findings_of(as_sample(ct.Normal(mean, sd), y))[0]
+    assert (first.kind, first.second) == ("shift in units", None)
+    assert first.interval.low < 0.4 < first.interval.high
