@@ -320,6 +320,7 @@ class VectorScores(Scores):
 
     @cached_property
     def errors(self) -> FloatArray:
+        """Those of the first targets, (n, d)."""
         if self.corrected is not None:
             return self.corrected
         return self.residuals if self._root is None else self.errors_of(self.z[0])
@@ -332,6 +333,7 @@ class VectorScores(Scores):
 
     @cached_property
     def residuals(self) -> FloatArray:
+        """The same without predicted correlations."""
         if self.corrected is None or self._root is None:
             return super().residuals
         return np.asarray((self._root @ self.errors[..., None])[..., 0])
