@@ -378,8 +378,16 @@ class VectorScores(Scores):
         return np.asarray(np.linalg.inv(self._root.swapaxes(1, 2) @ self._root), dtype=np.float64)
 
     def in_coordinate(self, t: int) -> Scores:
-        """Errors of a coordinate as those of numbers."""
-        return Scores(self.law, self.targets[..., t], self.given_weights, corrected=self.errors[:, t])
+        """Errors of a coordinate as those of numbers, which are asked for often."""
+        if t not in self._coordinates:
+            self._coordinates[t] = Scores(
+                self.law, self.targets[..., t], self.given_weights, corrected=self.errors[:, t]
+            )
+        return self._coordinates[t]
+
+    @cached_property
+    def _coordinates(self) -> dict[int, Scores]:
+        return {}
 
     @cached_property
     def errors_of_members(self) -> FloatArray:
