@@ -356,7 +356,8 @@ def _worth_of_events(clusters: Clusters, sample: Sample) -> float:
     occurred = y > 0 if finite is None else y != finite.probabilities.argmax(axis=-1)
     if not occurred.any():
         return 0.0
-    return min(effective_number(np.bincount(one.codes, occurred)) for one in clusters.partitions)
+    counts = (np.bincount(one.codes, occurred).astype(np.float64) for one in clusters.partitions)
+    return min(effective_number(one) for one in counts)
 
 
 def _improbable(predictions: Predictions) -> FloatArray | None:
