@@ -56,7 +56,7 @@ RESULTS = {
     "weather": lambda p, y: weather.rank_histogram(np.outer(p, np.arange(5.0)), y + 0.5, **FEW),
     "simulations": lambda p, y: bayesian.simulation_based_calibration(np.outer(p, DRAWS), y + 0.5, **FEW),
 }
-OTHERWISE = {key: {"bars"} for key in ("default test", "cox", "clinical", "weather")}
+OTHERWISE = {key: {"bars"} for key in ("default test", "cox", "clinical", "weather", "centres")}
 """What says nothing about the level."""
 DEGENERATE = {
     "equal": (np.full(60, 0.5), Y),

@@ -359,7 +359,7 @@ BAD_KINDS = {
     "estimators": (
         simulated,
         {"error_functions": [ct.ECE()]},
-        "error_functions: got ECE ... wanted functions such as TwoStep",
+        "error_functions: got ECE ... wanted functions such as ct.risk.TwoStep",
     ),
     "a class": (simulated, {"error_functions": [ct.ECE]}, "error_functions: got <class ... wanted functions"),
     "bins": (

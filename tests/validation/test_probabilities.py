@@ -96,5 +96,5 @@ def test_means_and_standard_deviations_in_an_array_are_recognised():
     for pair in (np.column_stack([y, np.ones(12)]), (y, np.ones(12))):
         with pytest.raises(ValueError, match=r"or means and standard deviations in ct.Normal\(mean, scale\)"):
             ct.calibration_test(pair, y)
-    with pytest.raises(ValueError, match=r"wrap them in ct.Ensemble\(members\)$"):
+    with pytest.raises(ValueError, match=r"wrap them in ct.Ensemble\(members\)"):
         ct.calibration_test(np.column_stack([y] * 5), y)

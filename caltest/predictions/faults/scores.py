@@ -277,9 +277,13 @@ class Scores:
         scores = np.repeat(scipy.special.ndtri(HALVES)[:, None], len(law), axis=1)
         before, after = law.of_standard_scores(scores), law.of_standard_scores(shift + scale * scores)
         median = law.of_standard_scores(np.zeros((1, len(law))))
-        means = WEIGHTS @ (after - before) / np.sqrt(WEIGHTS @ np.square(before - WEIGHTS @ before))
-        ratio = (WEIGHTS @ np.abs(after - median)) / (WEIGHTS @ np.abs(before - median))
-        return Moved(float(means.mean()), float(ratio.mean()))
+        with np.errstate(all="ignore"):
+            means = WEIGHTS @ (after - before) / np.sqrt(WEIGHTS @ np.square(before - WEIGHTS @ before))
+            ratio = (WEIGHTS @ np.abs(after - median)) / (WEIGHTS @ np.abs(before - median))
+        known = np.isfinite(means) & np.isfinite(ratio)
+        if not known.any():  # All spreads are too small for numbers between their quantiles.
+            return Moved(shift, scale)
+        return Moved(float(means[known].mean()), float(ratio[known].mean()))
 
     @property
     def is_normal(self) -> bool:
