@@ -123,7 +123,7 @@ def sharper(bars: Sequence[Bar]) -> list[str]:
     some = [(one.reference, one.interval) for one in bars if one.stands_out and one.interval is not None]
     if not any(value is not None and low <= value <= high for value, (low, high) in some):
         return []
-    return ["p-values are of another test than intervals, which can hold what it rejects"]
+    return ["p-values and intervals come from different tests and can disagree"]
 
 
 class Grid(NamedTuple):

@@ -71,7 +71,7 @@ def test_printed_table(comparison):
 def test_markdown_and_latex(comparison):
     *markdown, empty, smallest, _, apart = comparison.to_markdown().splitlines()
     assert (empty, smallest) == ("", "p = 0.01 (the smallest possible with 99 redraws)")
-    assert apart == "p-values are of another test than intervals, which can hold what it rejects"
+    assert apart == "p-values and intervals come from different tests and can disagree"
     assert markdown[1] == "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     assert len(markdown) == 5
     assert all(line.count("|") == 9 for line in markdown)

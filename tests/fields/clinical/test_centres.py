@@ -77,7 +77,7 @@ def test_lines_say_where_intervals_hold_what_is_rejected():
     assert one.adjusted < 0.05
     assert not one.ratio.excludes(1.0)
     assert one.usual[1] < one.ratio.estimate
-    said = "p-values are of another test than intervals, which can hold what it rejects"
+    said = "p-values and intervals come from different tests and can disagree"
     assert said in str(found)
     ax = found.plot(ax=Figure().add_subplot())
     assert ax.get_legend().get_title().get_text() == said
