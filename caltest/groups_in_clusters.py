@@ -12,7 +12,6 @@ from caltest._validation import same_length, switch, whole_number
 from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import Groups
 from caltest.default_test import calibration_test, cluster_test_for
-from caltest.estimators.combined.findings import named
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, check_clusters
 from caltest.estimators.kernel_errors.groups import given
@@ -55,7 +54,7 @@ def groups_in_clusters(
     rows = []
     for g in np.lexsort((-scores[:, 0], adjusted)):
         one, p = found[g], float(adjusted[g])
-        finding = next(iter(named(one.findings, p)), None)
+        finding = next(iter(one.findings), None)
         rows.append(
             GroupResult(groups.names[g], groups.rows[g].size, one.estimate, float(scores[g, 0]), one.pvalue, p, finding)
         )

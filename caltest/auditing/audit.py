@@ -347,8 +347,8 @@ def _data(
         told = f"{used} looked at ({kept.size} of {n} rows), so that rows are independent"
         if are_tested_together(found, sample):
             told = (
-                f"all {n} rows in {kept.size} clusters are tested, and groups of them; power, slices, times, maps and "
-                "pictures are those of one row of each"
+                f"all {n} rows in {kept.size} clusters are tested, and groups of them; power, slices, times, tests "
+                "of maps and pictures are of one row of each"
             )
             dependent = Dependent(sample, found, known)
         sample = sample.take(kept)

@@ -416,13 +416,14 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
             break
     suffices, gain, found, words = max(tried, key=lambda one: one[:2])
     before, after = (format_pvalue(one.pvalue, one.pvalue_otherwise) for one in found.rows)
+    clusters = data.of_all[1]
     answer = (
-        f"{words[0].upper()}{words[1:]} {_changed(gain, gained[words][0])}. Fitted to {found.n_fit} rows, "
+        f"{words[0].upper()}{words[1:]} {_changed(gain, gained[words][0], clusters)}. Fitted to {found.n_fit} rows, "
         f"it changes the p-value of the test on the other {found.n} from {before} to {after}."
     )
     # A single outcome that was impossible makes the gain of the log score infinite; the Brier score tells if it helps.
     told = gained[words] if np.isfinite(gain) else gained[words][-1:]
-    helps = gain > 0.0 and any(float(one.mean()) > CLEAR * _error(one) for one in told)
+    helps = gain > 0.0 and any(float(one.mean()) > CLEAR * _error(one, clusters) for one in told)
     is_left = helps and not suffices
     if is_left:
         another = f"another map ({other}) or " if other else ""
@@ -444,7 +445,7 @@ def _suffices(found: "RecalibrationReport") -> bool:
     return found.after.pvalue_otherwise is None and matters(measures_of(found.samples[1])) is False
 
 
-def _changed(gain: float, gains: FloatArray) -> str:
+def _changed(gain: float, gains: FloatArray, clusters: Clusters | None = None) -> str:
     """What a map does to the log score, in words."""
     how = f"in {min(FOLDS, gains.size)}-fold cross-validation"
     if np.isnan(gain):
@@ -453,20 +454,25 @@ def _changed(gain: float, gains: FloatArray) -> str:
         rows = int(np.isinf(gains).sum())
         made = f"makes {rows} {'im' if gain > 0 else ''}possible outcome{'' if rows == 1 else 's'}"
         return f"{made} {'possible' if gain > 0 else 'impossible'} {how}"
-    error = f"(standard error {_error(gains):.2g})"
+    error = f"(standard error {_error(gains, clusters):.2g})"
     return f"{'lowers' if gain > 0 else 'raises'} the log score {how} by {abs(gain):.3g} {error}"
 
 
 def _gains(data: Data, method: "Calibrator") -> list[FloatArray]:
     """By how much the log scores (n,) of all rows fall, and their Brier scores, which few rows do not dominate.
 
-    Each part of the rows is mapped by what is fitted to the others.
+    Each part of the rows is mapped by what is fitted to the others, which share no cluster with them.
     """
     from caltest.recalibration.fit_best import folds_of
     from caltest.recalibration.shared.observed import Observed
 
-    observed = Observed.of(*data.pair, "probabilities")
-    folds = folds_of(observed, min(FOLDS, len(observed)), np.random.default_rng([data.seed, 2]))
+    (sample, clusters, _), rng = data.of_all, np.random.default_rng([data.seed, 2])
+    observed = Observed.of(sample.predictions, sample.as_given, "probabilities")
+    if clusters is None:
+        folds = folds_of(observed, min(FOLDS, len(observed)), rng)
+    else:
+        one = clusters.partitions[0]
+        folds = (rng.permutation(one.n_parts) % FOLDS)[one.codes]
     gains: list[list[FloatArray]] = []
     for fold in range(int(folds.max()) + 1):
         rest = observed.take(np.flatnonzero(folds == fold))
@@ -474,7 +480,8 @@ def _gains(data: Data, method: "Calibrator") -> list[FloatArray]:
         scores = _scores(rest.before()), _scores(rest.after(fitted))
         with np.errstate(invalid="ignore"):
             gains.append([before - after for before, after in zip(*scores, strict=True)])
-    return [np.concatenate(some) for some in zip(*gains, strict=True)]
+    rows = np.argsort(np.argsort(folds, kind="stable"))
+    return [np.concatenate(some)[rows] for some in zip(*gains, strict=True)]
 
 
 def _scores(sample: Sample) -> list[FloatArray]:
@@ -486,10 +493,13 @@ def _scores(sample: Sample) -> list[FloatArray]:
     return scores
 
 
-def _error(gains: FloatArray) -> float:
+def _error(gains: FloatArray, clusters: Clusters | None = None) -> float:
     """The standard error of their mean; 0 where outcomes were impossible before or after, and the mean is infinite."""
     with np.errstate(invalid="ignore"):
-        error = float(gains.std(ddof=1)) / sqrt(gains.size)
+        sums = gains - gains.mean()
+        if clusters is not None:
+            sums = np.bincount(clusters.partitions[0].codes, sums)
+        error = sqrt(float(sums @ sums) * sums.size / (sums.size - 1.0)) / gains.size
     return error if np.isfinite(error) else 0.0
 
 

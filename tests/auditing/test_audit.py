@@ -764,3 +764,18 @@ def test_numbers_of_rows_have_two_digits(n, said, monkeypatch):
     result = SimpleNamespace(n=50, detectable=SimpleNamespace(power=lambda _: 0.5))
     assert more_rows(result) == said
     assert more_rows(SimpleNamespace(n=n, detectable=result.detectable)) is None
+
+
+def test_maps_of_clusters_are_fitted_to_other_clusters():
+    """Copies of rows say no more than the rows: the gain of a map has nearly the error that it has of these alone."""
+    rng = np.random.default_rng(5)
+    p = rng.uniform(0.2, 0.8, 600)
+    y = (rng.random(600) < p - 0.15).astype(int)
+    copies = {"clusters": np.repeat(np.arange(600), 4), "n_resamples": 39, "rng": 1}
+    model = ct.audit(np.repeat(p, 4), np.repeat(y, 4), **copies).models[0]
+    alone = ct.audit(p, y, n_resamples=39, rng=1).models[0]
+    found, wanted = (one.sections["recalibration"] for one in (model, alone))
+    assert found.gain == pytest.approx(wanted.gain, abs=0.01)
+    errors = [float(re.search(r"standard error ([\d.]+)", one.answer)[1]) for one in (found, wanted)]
+    assert errors[0] == pytest.approx(errors[1], rel=0.2)
+    assert model.decision == alone.decision == "recalibrate"
