@@ -28,7 +28,7 @@ from caltest._results.values import (
     Finding as Finding,
 )
 from caltest.auditing.audit import Audit as Audit, ModelAudit as ModelAudit
-from caltest.auditing.sections import Section as Section
+from caltest.auditing.section import Section as Section
 from caltest.comparisons.models import ComparedModel as ComparedModel, ModelComparison as ModelComparison
 from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparison as PairComparison
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors

@@ -22,7 +22,8 @@ from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, missing_in, plain
 from caltest._validation.groups import Groups, groups_of_any_size, rows_of
 from caltest.auditing.fields import FIELDS
-from caltest.auditing.sections import LEVEL, NEEDED_POWER, SECTIONS, Data, Dependent, Section, more_rows_in_words
+from caltest.auditing.section import LEVEL, Data, Dependent, Section
+from caltest.auditing.sections import NEEDED_POWER, SECTIONS, more_rows_in_words
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.predictions import Predictions, Sample

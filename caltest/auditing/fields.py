@@ -11,7 +11,8 @@ from caltest._basics.numerics import Array
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import format_pvalue
 from caltest.auditing.pictures import drawn
-from caltest.auditing.sections import LEVEL, Data, Make, Section
+from caltest.auditing.section import LEVEL, Data, Section
+from caltest.auditing.sections import Make
 from caltest.estimators.classical.base import probability_of_event
 
 

@@ -1,31 +1,25 @@
-"""What a section of an audit is, and the question that each of them answers."""
+"""The sections of an audit, and the question that each of them answers."""
 
 import hashlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any
+from math import ceil
+from typing import Any
 
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import ends_of, matters, points
 from caltest._results.report import format_pvalue, listed, observations, power_phrase, pvalue_phrase
 from caltest._results.tables import sharper
 from caltest._validation.groups import Groups
-from caltest.auditing.pictures import Picture, drawn, pictures_of
+from caltest.auditing.pictures import drawn, pictures_of
+from caltest.auditing.repair import of_recalibration
+from caltest.auditing.section import LEVEL, Data, Section
 from caltest.estimators.combined.measures import measures_of
-from caltest.hstatistics.redraws.within_clusters import Clusters
-from caltest.predictions import Predictions, Sample
-from caltest.predictions.censored import Censored
-from caltest.predictions.classes.finite import at_labels, outcome_scores
-
-if TYPE_CHECKING:
-    from caltest.recalibration import Calibrator, RecalibrationReport
+from caltest.predictions import Sample
 
 PANELS = 12
 """Classes or groups that are shown; the others are counted."""
@@ -33,123 +27,11 @@ PANELS = 12
 FEW = 3
 """Names of groups and slices in the reason of a decision."""
 
-SCALED = 100
-"""Classes up to which vector scaling is tried where temperature scaling leaves an error."""
-
 NEEDED_POWER = 0.8
 """Probability with which a deviation that matters should be found."""
 
-FOLDS = 5
-"""Parts of the rows, each of which is mapped by what is fitted to the others."""
-
-CLEAR = 1.645
-"""Standard errors above which a gain is clear, which is so by chance in 5 % of cases."""
-
-LEFT = 0.01
-"""Level of the test after recalibration: maps of few rows have errors of their own, which one of 5 % often finds."""
-
 DISTINCT = 100
 """Fewer different probabilities than this, among many, look rounded."""
-
-
-@dataclass(frozen=True)
-class Section:
-    """The answer to a question.
-
-    Attributes
-    ----------
-    answer
-        One sentence; why there is no answer where it could not be computed.
-    facts, rows
-        Names with texts, and a table, the header first.
-    gain
-        Of recalibration: by how much the log score of rows falls that the map is not fitted to.
-    rejected
-        Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
-    is_grave, helps
-        Whether the error is known to be large enough to matter there, and whether the gain is above 0 and clear, by its
-        standard error or by that of the Brier score; not stored, as decisions are.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> sections = ct.audit(p, y, n_resamples=99, rng=1)["model"].sections
-    >>> sections["size"].answer, sections["time"].failed
-    ('The error is large enough to matter.', True)
-    """
-
-    answer: str
-    facts: Mapping[str, str] = field(default_factory=dict)
-    rows: tuple[tuple[str, ...], ...] = ()
-    failed: bool = False
-    gain: float | None = None
-    rejected: str = ""
-    pictures: tuple[Picture, ...] = field(default=(), repr=False, compare=False)
-    is_grave: bool = field(default=False, repr=False, compare=False)
-    helps: bool = field(default=False, repr=False, compare=False)
-
-    not_stored = ("pictures", "is_grave", "helps")
-
-
-@dataclass(frozen=True)
-class Dependent:
-    """Rows that may depend on each other within clusters, and their groups."""
-
-    sample: Sample
-    clusters: Clusters
-    groups: Groups | str | None
-
-
-@dataclass(frozen=True)
-class Data:
-    """What an audit looks at: rows that are independent of each other, and what is known of them."""
-
-    sample: Sample
-    groups: Groups | str | None
-    """Or why what is given are none."""
-    features: Mapping[Any, Array] | None
-    order: IntArray | None
-    """Rows in the order of time."""
-    clusters: str | None
-    """Which rows of clusters are looked at, in words."""
-    n: int
-    """Rows before that."""
-    n_resamples: int
-    seed: int
-    names: Sequence[str] = ()
-    """Of what is known, for the line that reproduces the audit."""
-    survival: tuple[Predictions, Censored] | None = None
-    """Predictions and times, some of them censored, of which the sample has the integral transforms."""
-    dependent: Dependent | None = None
-    """All rows, if the default test takes those of clusters, of which the others are one each."""
-
-    @property
-    def tested(self) -> Sample:
-        """What the default test looks at."""
-        return self.sample if self.dependent is None else self.dependent.sample
-
-    @property
-    def of_all(self) -> tuple[Sample, Clusters | None, Groups | str | None]:
-        """What the default test looks at, the clusters and the groups."""
-        if self.dependent is None:
-            return self.sample, None, self.groups
-        return self.dependent.sample, self.dependent.clusters, self.dependent.groups
-
-    @property
-    def counted(self) -> tuple[str, str]:
-        """What is counted as independent, and how: of clusters of which all rows are tested, fewer are enough."""
-        return "about" if self.dependent is None else "at most", "rows" if self.clusters is None else "clusters"
-
-    @property
-    def pair(self) -> tuple[Predictions, Any]:
-        """What calls take."""
-        return self.sample.predictions, self.sample.as_given
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Of calls that redraw."""
-        return {"n_resamples": self.n_resamples, "rng": self.seed}
 
 
 def of_data(data: Data, result: CalibrationTestResult) -> Section:
@@ -373,136 +255,6 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     return Section(answer, {}, rows, rejected=where, pictures=drawn(found.plot, words, (6.5, 3.2)))
 
 
-def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
-    """What a map makes of rows that it is not fitted to."""
-    from caltest import recalibration
-
-    law = data.sample.predictions.finite
-    if hasattr(data.sample.predictions, "members"):
-        raise ValueError(
-            "there is no map of ensembles; multiply distances of members from their mean by the factor that the "
-            "decision names, or add the shift to all of them, and test that on other rows; or fit distributions whose "
-            "means and spreads are regressed on those of the members"
-        )
-    if data.sample.predictions.levels is not None:
-        raise ValueError(
-            "there is no map of quantile forecasts; multiply distances of quantiles from the median by the factor that "
-            "the decision names, or add the shift to all of them, and test that on other rows"
-        )
-    if data.survival is not None:
-        raise ValueError("there is no map of predicted times that are censored; refit the model to newer data")
-    other = "caltest.recalibration.fit_best compares them"
-    methods: list[tuple[Calibrator, str]]
-    if law is None:
-        methods = [(recalibration.FamilyTemperatureScaling(), "temperature scaling of the distributions")]
-        # Of counts and vectors it is not.
-        continuous = data.sample.predictions.is_continuous
-        other = "caltest.recalibration.QuantileRecalibration corrects shifts too" if continuous else ""
-    elif law.to_array().ndim == 1:
-        methods = [(recalibration.BetaCalibration(), "beta calibration")]
-    else:
-        methods = [(recalibration.TemperatureScaling(), "temperature scaling")]
-        if law.n_classes <= SCALED:
-            methods.append((recalibration.VectorScaling(), "vector scaling"))
-    tried: list[tuple[bool, float, RecalibrationReport, str]] = []
-    gained: dict[str, list[FloatArray]] = {}
-    for method, words in methods:
-        found = recalibration.report(*data.pair, method, **data.settings)
-        gained[words] = _gains(data, method)
-        gain = float(gained[words][0].mean())
-        suffices = _suffices(found)
-        tried.append((gain > 0.0 and suffices, gain, found, words))
-        if suffices:
-            break
-    suffices, gain, found, words = max(tried, key=lambda one: one[:2])
-    before, after = (format_pvalue(one.pvalue, one.pvalue_otherwise) for one in found.rows)
-    clusters = data.of_all[1]
-    answer = (
-        f"{words[0].upper()}{words[1:]} {_changed(gain, gained[words][0], clusters)}. Fitted to {found.n_fit} rows, "
-        f"it changes the p-value of the test on the other {found.n} from {before} to {after}."
-    )
-    # A single outcome that was impossible makes the gain of the log score infinite; the Brier score tells if it helps.
-    told = gained[words] if np.isfinite(gain) else gained[words][-1:]
-    helps = gain > 0.0 and any(float(one.mean()) > CLEAR * _error(one, clusters) for one in told)
-    is_left = helps and not suffices
-    if is_left:
-        another = f"another map ({other}) or " if other else ""
-        answer += f" What is left needs {another}another model."
-    how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on rows kept for it"
-    facts = {"How": how} if helps else {}
-    others = [f"{name}, {pvalue_phrase(one.after.pvalue)} after it" for _, _, one, name in tried if one is not found]
-    if others:
-        facts["Tried too"] = others[0]
-    where = f"on held-out rows after {words}, too" if is_left and result.pvalue <= LEVEL else ""
-    return Section(answer, facts, tuple(zip(*found.table(), strict=True)), gain=gain, rejected=where, helps=helps)
-
-
-def _suffices(found: "RecalibrationReport") -> bool:
-    """Whether held-out rows show no error after recalibration, or one that is too small to matter."""
-    assert found.samples is not None
-    if found.after.pvalue > LEFT:
-        return True
-    return found.after.pvalue_otherwise is None and matters(measures_of(found.samples[1])) is False
-
-
-def _changed(gain: float, gains: FloatArray, clusters: Clusters | None = None) -> str:
-    """What a map does to the log score, in words."""
-    how = f"in {min(FOLDS, gains.size)}-fold cross-validation"
-    if np.isnan(gain):
-        return f"leaves the log score infinite {how}, because impossible outcomes stay impossible"
-    if np.isinf(gain):
-        rows = int(np.isinf(gains).sum())
-        made = f"makes {rows} {'im' if gain > 0 else ''}possible outcome{'' if rows == 1 else 's'}"
-        return f"{made} {'possible' if gain > 0 else 'impossible'} {how}"
-    error = f"(standard error {_error(gains, clusters):.2g})"
-    return f"{'lowers' if gain > 0 else 'raises'} the log score {how} by {abs(gain):.3g} {error}"
-
-
-def _gains(data: Data, method: "Calibrator") -> list[FloatArray]:
-    """By how much the log scores (n,) of all rows fall, and their Brier scores, which few rows do not dominate.
-
-    Each part of the rows is mapped by what is fitted to the others, which share no cluster with them.
-    """
-    from caltest.recalibration.fit_best import folds_of
-    from caltest.recalibration.shared.observed import Observed
-
-    (sample, clusters, _), rng = data.of_all, np.random.default_rng([data.seed, 2])
-    observed = Observed.of(sample.predictions, sample.as_given, "probabilities")
-    if clusters is None:
-        folds = folds_of(observed, min(FOLDS, len(observed)), rng)
-    else:
-        one = clusters.partitions[0]
-        folds = (rng.permutation(one.n_parts) % FOLDS)[one.codes]
-    gains: list[list[FloatArray]] = []
-    for fold in range(int(folds.max()) + 1):
-        rest = observed.take(np.flatnonzero(folds == fold))
-        fitted = observed.take(np.flatnonzero(folds != fold)).fit(method)
-        scores = _scores(rest.before()), _scores(rest.after(fitted))
-        with np.errstate(invalid="ignore"):
-            gains.append([before - after for before, after in zip(*scores, strict=True)])
-    rows = np.argsort(np.argsort(folds, kind="stable"))
-    return [np.concatenate(some)[rows] for some in zip(*gains, strict=True)]
-
-
-def _scores(sample: Sample) -> list[FloatArray]:
-    """Log scores (n,), and Brier scores of classes."""
-    law = sample.predictions.law
-    scores = [-np.asarray(law.log_density(sample.targets))]
-    if law.finite is not None:
-        scores.append(at_labels(outcome_scores(law.finite.probabilities, "brier"), sample.targets))
-    return scores
-
-
-def _error(gains: FloatArray, clusters: Clusters | None = None) -> float:
-    """The standard error of their mean; 0 where outcomes were impossible before or after, and the mean is infinite."""
-    with np.errstate(invalid="ignore"):
-        sums = gains - gains.mean()
-        if clusters is not None:
-            sums = np.bincount(clusters.partitions[0].codes, sums)
-        error = sqrt(float(sums @ sums) * sums.size / (sums.size - 1.0)) / gains.size
-    return error if np.isfinite(error) else 0.0
-
-
 def of_power(data: Data, result: CalibrationTestResult) -> Section:
     """What the test would have found, and how many rows it takes."""
     known = result.detectable
@@ -568,9 +320,6 @@ def digest(data: Data) -> str:
         state.update(np.ascontiguousarray(array).tobytes())
     return state.hexdigest()[:16]
 
-
-LEVEL = 0.05
-"""Level of all decisions."""
 
 FEWEST = 10
 """Rows of the smallest group."""

@@ -13,7 +13,7 @@ from caltest._basics.threads import in_terminal
 from caltest._validation.labels import said_to_occur
 from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
-from caltest.auditing.sections import LEVEL
+from caltest.auditing.section import LEVEL
 from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
 from caltest.cli.prediction_files import check_outputs, kept, read_columns, read_one_file, read_sample
 from caltest.predictions import Sample

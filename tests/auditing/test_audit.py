@@ -12,7 +12,9 @@ from printed import unfolded
 import caltest as ct
 from caltest.auditing.audit import _decision, _in_order
 from caltest.auditing.fields import _members, of_survival
-from caltest.auditing.sections import SECTIONS, Section, _changed, more_rows, rows_needed
+from caltest.auditing.repair import _changed
+from caltest.auditing.section import Section
+from caltest.auditing.sections import SECTIONS, more_rows, rows_needed
 
 DIGITS = ct.datasets.load_digits_predictions()
 

@@ -1,0 +1,161 @@
+"""What recalibration gives, on rows that no map is fitted to."""
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caltest._basics.numerics import FloatArray
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.measures import matters
+from caltest._results.report import format_pvalue, pvalue_phrase
+from caltest.auditing.section import LEVEL, Data, Section
+from caltest.estimators.combined.measures import measures_of
+from caltest.hstatistics.redraws.within_clusters import Clusters
+from caltest.predictions import Sample
+from caltest.predictions.classes.finite import at_labels, outcome_scores
+
+if TYPE_CHECKING:
+    from caltest.recalibration import Calibrator, RecalibrationReport
+
+SCALED = 100
+"""Classes up to which vector scaling is tried where temperature scaling leaves an error."""
+
+FOLDS = 5
+"""Parts of the rows, each of which is mapped by what is fitted to the others."""
+
+CLEAR = 1.645
+"""Standard errors above which a gain is clear, which is so by chance in 5 % of cases."""
+
+LEFT = 0.01
+"""Level of the test after recalibration: maps of few rows have errors of their own, which one of 5 % often finds."""
+
+
+def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
+    """What a map makes of rows that it is not fitted to."""
+    from caltest import recalibration
+
+    law = data.sample.predictions.finite
+    if hasattr(data.sample.predictions, "members"):
+        raise ValueError(
+            "there is no map of ensembles; multiply distances of members from their mean by the factor that the "
+            "decision names, or add the shift to all of them, and test that on other rows; or fit distributions whose "
+            "means and spreads are regressed on those of the members"
+        )
+    if data.sample.predictions.levels is not None:
+        raise ValueError(
+            "there is no map of quantile forecasts; multiply distances of quantiles from the median by the factor that "
+            "the decision names, or add the shift to all of them, and test that on other rows"
+        )
+    if data.survival is not None:
+        raise ValueError("there is no map of predicted times that are censored; refit the model to newer data")
+    other = "caltest.recalibration.fit_best compares them"
+    methods: list[tuple[Calibrator, str]]
+    if law is None:
+        methods = [(recalibration.FamilyTemperatureScaling(), "temperature scaling of the distributions")]
+        # Of counts and vectors it is not.
+        continuous = data.sample.predictions.is_continuous
+        other = "caltest.recalibration.QuantileRecalibration corrects shifts too" if continuous else ""
+    elif law.to_array().ndim == 1:
+        methods = [(recalibration.BetaCalibration(), "beta calibration")]
+    else:
+        methods = [(recalibration.TemperatureScaling(), "temperature scaling")]
+        if law.n_classes <= SCALED:
+            methods.append((recalibration.VectorScaling(), "vector scaling"))
+    tried: list[tuple[bool, float, RecalibrationReport, str]] = []
+    gained: dict[str, list[FloatArray]] = {}
+    for method, words in methods:
+        found = recalibration.report(*data.pair, method, **data.settings)
+        gained[words] = _gains(data, method)
+        gain = float(gained[words][0].mean())
+        suffices = _suffices(found)
+        tried.append((gain > 0.0 and suffices, gain, found, words))
+        if suffices:
+            break
+    suffices, gain, found, words = max(tried, key=lambda one: one[:2])
+    before, after = (format_pvalue(one.pvalue, one.pvalue_otherwise) for one in found.rows)
+    clusters = data.of_all[1]
+    answer = (
+        f"{words[0].upper()}{words[1:]} {_changed(gain, gained[words][0], clusters)}. Fitted to {found.n_fit} rows, "
+        f"it changes the p-value of the test on the other {found.n} from {before} to {after}."
+    )
+    # A single outcome that was impossible makes the gain of the log score infinite; the Brier score tells if it helps.
+    told = gained[words] if np.isfinite(gain) else gained[words][-1:]
+    helps = gain > 0.0 and any(float(one.mean()) > CLEAR * _error(one, clusters) for one in told)
+    is_left = helps and not suffices
+    if is_left:
+        another = f"another map ({other}) or " if other else ""
+        answer += f" What is left needs {another}another model."
+    how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on rows kept for it"
+    facts = {"How": how} if helps else {}
+    others = [f"{name}, {pvalue_phrase(one.after.pvalue)} after it" for _, _, one, name in tried if one is not found]
+    if others:
+        facts["Tried too"] = others[0]
+    where = f"on held-out rows after {words}, too" if is_left and result.pvalue <= LEVEL else ""
+    return Section(answer, facts, tuple(zip(*found.table(), strict=True)), gain=gain, rejected=where, helps=helps)
+
+
+def _suffices(found: "RecalibrationReport") -> bool:
+    """Whether held-out rows show no error after recalibration, or one that is too small to matter."""
+    assert found.samples is not None
+    if found.after.pvalue > LEFT:
+        return True
+    return found.after.pvalue_otherwise is None and matters(measures_of(found.samples[1])) is False
+
+
+def _changed(gain: float, gains: FloatArray, clusters: Clusters | None = None) -> str:
+    """What a map does to the log score, in words."""
+    how = f"in {min(FOLDS, gains.size)}-fold cross-validation"
+    if np.isnan(gain):
+        return f"leaves the log score infinite {how}, because impossible outcomes stay impossible"
+    if np.isinf(gain):
+        rows = int(np.isinf(gains).sum())
+        made = f"makes {rows} {'im' if gain > 0 else ''}possible outcome{'' if rows == 1 else 's'}"
+        return f"{made} {'possible' if gain > 0 else 'impossible'} {how}"
+    error = f"(standard error {_error(gains, clusters):.2g})"
+    return f"{'lowers' if gain > 0 else 'raises'} the log score {how} by {abs(gain):.3g} {error}"
+
+
+def _gains(data: Data, method: "Calibrator") -> list[FloatArray]:
+    """By how much the log scores (n,) of all rows fall, and their Brier scores, which few rows do not dominate.
+
+    Each part of the rows is mapped by what is fitted to the others, which share no cluster with them.
+    """
+    from caltest.recalibration.fit_best import folds_of
+    from caltest.recalibration.shared.observed import Observed
+
+    (sample, clusters, _), rng = data.of_all, np.random.default_rng([data.seed, 2])
+    observed = Observed.of(sample.predictions, sample.as_given, "probabilities")
+    if clusters is None:
+        folds = folds_of(observed, min(FOLDS, len(observed)), rng)
+    else:
+        one = clusters.partitions[0]
+        folds = (rng.permutation(one.n_parts) % FOLDS)[one.codes]
+    gains: list[list[FloatArray]] = []
+    for fold in range(int(folds.max()) + 1):
+        rest = observed.take(np.flatnonzero(folds == fold))
+        fitted = observed.take(np.flatnonzero(folds != fold)).fit(method)
+        scores = _scores(rest.before()), _scores(rest.after(fitted))
+        with np.errstate(invalid="ignore"):
+            gains.append([before - after for before, after in zip(*scores, strict=True)])
+    rows = np.argsort(np.argsort(folds, kind="stable"))
+    return [np.concatenate(some)[rows] for some in zip(*gains, strict=True)]
+
+
+def _scores(sample: Sample) -> list[FloatArray]:
+    """Log scores (n,), and Brier scores of classes."""
+    law = sample.predictions.law
+    scores = [-np.asarray(law.log_density(sample.targets))]
+    if law.finite is not None:
+        scores.append(at_labels(outcome_scores(law.finite.probabilities, "brier"), sample.targets))
+    return scores
+
+
+def _error(gains: FloatArray, clusters: Clusters | None = None) -> float:
+    """The standard error of their mean; 0 where outcomes were impossible before or after, and the mean is infinite."""
+    with np.errstate(invalid="ignore"):
+        sums = gains - gains.mean()
+        if clusters is not None:
+            sums = np.bincount(clusters.partitions[0].codes, sums)
+        error = sqrt(float(sums @ sums) * sums.size / (sums.size - 1.0)) / gains.size
+    return error if np.isfinite(error) else 0.0

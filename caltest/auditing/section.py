@@ -1,0 +1,115 @@
+"""What a section of an audit is, and the data that it looks at."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from caltest._basics.numerics import Array, IntArray
+from caltest._validation.groups import Groups
+from caltest.auditing.pictures import Picture
+from caltest.hstatistics.redraws.within_clusters import Clusters
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.censored import Censored
+
+LEVEL = 0.05
+"""Level of all decisions."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The answer to a question.
+
+    Attributes
+    ----------
+    answer
+        One sentence; why there is no answer where it could not be computed.
+    facts, rows
+        Names with texts, and a table, the header first.
+    gain
+        Of recalibration: by how much the log score of rows falls that the map is not fitted to.
+    rejected
+        Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
+    is_grave, helps
+        Whether the error is known to be large enough to matter there, and whether the gain is above 0 and clear, by its
+        standard error or by that of the Brier score; not stored, as decisions are.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> sections = ct.audit(p, y, n_resamples=99, rng=1)["model"].sections
+    >>> sections["size"].answer, sections["time"].failed
+    ('The error is large enough to matter.', True)
+    """
+
+    answer: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+    rows: tuple[tuple[str, ...], ...] = ()
+    failed: bool = False
+    gain: float | None = None
+    rejected: str = ""
+    pictures: tuple[Picture, ...] = field(default=(), repr=False, compare=False)
+    is_grave: bool = field(default=False, repr=False, compare=False)
+    helps: bool = field(default=False, repr=False, compare=False)
+
+    not_stored = ("pictures", "is_grave", "helps")
+
+
+@dataclass(frozen=True)
+class Dependent:
+    """Rows that may depend on each other within clusters, and their groups."""
+
+    sample: Sample
+    clusters: Clusters
+    groups: Groups | str | None
+
+
+@dataclass(frozen=True)
+class Data:
+    """What an audit looks at: rows that are independent of each other, and what is known of them."""
+
+    sample: Sample
+    groups: Groups | str | None
+    """Or why what is given are none."""
+    features: Mapping[Any, Array] | None
+    order: IntArray | None
+    """Rows in the order of time."""
+    clusters: str | None
+    """Which rows of clusters are looked at, in words."""
+    n: int
+    """Rows before that."""
+    n_resamples: int
+    seed: int
+    names: Sequence[str] = ()
+    """Of what is known, for the line that reproduces the audit."""
+    survival: tuple[Predictions, Censored] | None = None
+    """Predictions and times, some of them censored, of which the sample has the integral transforms."""
+    dependent: Dependent | None = None
+    """All rows, if the default test takes those of clusters, of which the others are one each."""
+
+    @property
+    def tested(self) -> Sample:
+        """What the default test looks at."""
+        return self.sample if self.dependent is None else self.dependent.sample
+
+    @property
+    def of_all(self) -> tuple[Sample, Clusters | None, Groups | str | None]:
+        """What the default test looks at, the clusters and the groups."""
+        if self.dependent is None:
+            return self.sample, None, self.groups
+        return self.dependent.sample, self.dependent.clusters, self.dependent.groups
+
+    @property
+    def counted(self) -> tuple[str, str]:
+        """What is counted as independent, and how: of clusters of which all rows are tested, fewer are enough."""
+        return "about" if self.dependent is None else "at most", "rows" if self.clusters is None else "clusters"
+
+    @property
+    def pair(self) -> tuple[Predictions, Any]:
+        """What calls take."""
+        return self.sample.predictions, self.sample.as_given
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Of calls that redraw."""
+        return {"n_resamples": self.n_resamples, "rng": self.seed}
