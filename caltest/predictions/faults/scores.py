@@ -353,7 +353,13 @@ class VectorScores(Scores):
         """Entries (n,) of the inverse correlations."""
         if self._root is None:
             return np.full(len(self.errors), float(a == b))
-        return np.asarray(np.einsum("ik,ik->i", self._root[:, :, a], self._root[:, :, b]))
+        return np.asarray(self._precisions[a, b])
+
+    @cached_property
+    def _precisions(self) -> FloatArray:
+        """The inverse correlations, (d, d, n), of which an entry is asked for often."""
+        assert self._root is not None
+        return np.ascontiguousarray((self._root.swapaxes(1, 2) @ self._root).transpose(1, 2, 0))
 
     def after(self, correction: FloatArray | Scores) -> "VectorScores":
         assert not isinstance(correction, Scores)
@@ -378,8 +384,7 @@ class VectorScores(Scores):
 
     @cached_property
     def _correlations(self) -> FloatArray:
-        assert self._root is not None
-        return np.asarray(np.linalg.inv(self._root.swapaxes(1, 2) @ self._root), dtype=np.float64)
+        return np.asarray(np.linalg.inv(self._precisions.transpose(2, 0, 1)), dtype=np.float64)
 
     def in_coordinate(self, t: int) -> Scores:
         """Errors of a coordinate as those of numbers, which are asked for often."""
