@@ -156,6 +156,9 @@ ROUNDS = 2
 HALVINGS = 8
 """How often a step is halved in which an end lies that interpolation does not see."""
 
+FEW = 10
+"""Occurrences of a class below which estimates jump with each of them."""
+
 FINE = 33
 """Places on each line at which the quantity is computed."""
 
@@ -194,15 +197,16 @@ def inverted(
     draws: Callable[[FloatArray], FloatArray],
     estimate: float,
     level: float,
+    few: bool = False,
 ) -> Ends:
     """The values on a line along which a quantity grows that two-sided tests with this estimate do not reject.
 
     ``draws(law)`` are estimates from outcomes redrawn from the law of a place, where the quantity is ``value(law)``.
     How far their quantiles are from it is interpolated between the places at which they were redrawn, which come to
-    include the ends. Where many redraws equal the estimate, as those of rare events of which none occurred, their
-    quantile jumps somewhere between two places: that step is halved, and the end is the outer one of the two. An
-    estimate that is smaller than chance gives at the start of the line counts as the median there, as else it would
-    reject all values, and one that is larger than at its end likewise.
+    include the ends. Where many redraws equal the estimate, as those of rare events of which none occurred, or a few
+    events move it, quantiles jump somewhere between two places: that step is halved, and the end is the outer one of
+    the two. An estimate that is smaller than chance gives at the start of the line counts as the median there, as else
+    it would reject all values, and one that is larger than at its end likewise.
     """
     tails = np.array([(1.0 - level) / 2.0, 0.5, (1.0 + level) / 2.0])
     fine = np.unique(np.concatenate([t + np.linspace(0.0, 1.0, FINE) for t in range(int(line.length))]))
@@ -232,9 +236,9 @@ def inverted(
             redraw(place)
         low, middle, high = _places(fine, values, found, wanted)
     for _ in range(HALVINGS):
-        for outer, inner in _jumps(quantiles, smallest, largest):
+        for outer, inner in _jumps(quantiles, smallest, largest, few):
             redraw((outer + inner) / 2.0)
-    outside = [outer for outer, _ in _jumps(quantiles, smallest, largest)]
+    outside = [outer for outer, _ in _jumps(quantiles, smallest, largest, few)]
     low, high = min([low, *outside]), max([high, *outside])
     inside = np.interp([low, high, middle, *fine[(fine > low) & (fine < high)]], fine, values)
     return Ends(float(inside.min()), float(inside.max()), float(inside[2]))
@@ -255,15 +259,18 @@ def _places(
     return first, min(last, max(first, _crossing(reached, at + median - estimate))), last
 
 
-def _jumps(quantiles: dict[float, FloatArray], smallest: float, largest: float) -> list[tuple[float, float]]:
-    """The last place that an end rejects and the first one that it does not, whose quantile equals the estimate."""
+def _jumps(quantiles: dict[float, FloatArray], smallest: float, largest: float, few: bool) -> list[tuple[float, float]]:
+    """The last place that an end rejects and the first one that it does not.
+
+    None where a quantile changes smoothly in between, unless few events move it.
+    """
     found, places = [], sorted(quantiles)
     for order, beyond in (
         (places, [smallest - quantiles[t][2] for t in places]),
         (places[::-1], [quantiles[t][0] - largest for t in reversed(places)]),
     ):
         i = int(np.argmin(np.array(beyond) > TOLERANCE))
-        if i and beyond[i] >= -TOLERANCE:
+        if i and (few or beyond[i] >= -TOLERANCE):
             found.append((order[i - 1], order[i]))
     return found
 
@@ -293,12 +300,13 @@ def intervals_of(
     lines = [[line(parts, fitted)] for line in (score_line, miscalibration_line, discrimination_line)]
     # Frequencies of few events, and of bins of one observation, say little; predictions are the other guess of the law.
     lines[2].append(discrimination_line(parts, parts.probabilities))
+    few = float(counts.sum(axis=0).min()) < FEW
     found: dict[str, Ends] = {}
     for index, some in enumerate(lines):
         value, draws = _functions(parts, index, n_resamples, seed)
-        ends = [inverted(line, value, draws, float(estimates[index]), level) for line in some]
+        ends = [inverted(line, value, draws, float(estimates[index]), level, few) for line in some]
         found[PARTS[index]] = Ends(min(one.low for one in ends), max(one.high for one in ends), ends[0].middle)
-    found["uncertainty"] = _uncertainty(parts, counts.sum(axis=0) / len(labels), level, n_resamples, seed)
+    found["uncertainty"] = _uncertainty(parts, counts.sum(axis=0) / len(labels), level, n_resamples, seed, few)
     return {part: ConfidenceInterval(one.low, one.high, level, METHOD, one.middle) for part, one in found.items()}
 
 
@@ -381,7 +389,7 @@ def _redraws(parts: Parts, law: FloatArray, n_resamples: int, seed: int) -> Iter
         yield drawn.redraw(rng, part.stop - part.start)
 
 
-def _uncertainty(parts: Parts, frequencies: FloatArray, level: float, n_resamples: int, seed: int) -> Ends:
+def _uncertainty(parts: Parts, frequencies: FloatArray, level: float, n_resamples: int, seed: int, few: bool) -> Ends:
     """From one class by the class frequencies to equal probabilities."""
     k, n = parts.n_classes, len(parts.probabilities)
     line = Polyline((np.eye(k)[np.argmax(frequencies)], frequencies, np.full(k, 1.0 / k)))
@@ -393,4 +401,4 @@ def _uncertainty(parts: Parts, frequencies: FloatArray, level: float, n_resample
         counts = generator_apart(seed).multinomial(n, law / law.sum(), size=n_resamples)
         return parts.scale * parts.entropy(counts / n)
 
-    return inverted(line, value, draws, value(frequencies), level)
+    return inverted(line, value, draws, value(frequencies), level, few)

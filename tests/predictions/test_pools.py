@@ -7,6 +7,7 @@ from samples import ensemble_and_outcomes as data
 from scipy import stats
 
 import caltest as ct
+from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.ensemble import DrawnEnsemble
 
@@ -216,7 +217,8 @@ class TestResiduals:
         assert result.effect_size.value == pytest.approx(2.0, rel=0.07)
         found = ct.calibration_test(ensemble, y + 2.0, n_resamples=19, rng=1).finding
         assert found.words.startswith("outcomes are above what was predicted, by ")
-        assert found.estimate == pytest.approx(2.0, rel=0.1)
+        assert found.estimate == pytest.approx(2.0, rel=0.03)
+        assert found.interval.low < 2.0 < found.interval.high
 
 
 class TestOutcomesOfEnsembles:
@@ -274,3 +276,18 @@ class TestOutcomesOfEnsembles:
         assert stats.binom.ppf(0.005, sets, 0.05) <= rejected <= stats.binom.ppf(0.995, sets, 0.05)
         assert min(found) > 0.9 * sets
         assert ct.generators.Resampled(ensemble).sample(7, rng=1)[0].n_members == 11
+
+
+@pytest.mark.parametrize("m", [4, 8, 20])
+@pytest.mark.parametrize("shift", [0.5, 4.0])
+def test_intervals_of_shifts_hold_them_in_standard_deviations_of_the_law(m, shift):
+    """Not in those of the members, which vary."""
+    held = []
+    for seed in range(6):
+        rng = np.random.default_rng([seed, m])
+        centre = rng.normal(size=800)
+        members, y = centre[:, None] + rng.normal(size=(800, m)), centre + shift + rng.normal(size=800)
+        (first, *_) = findings_of(as_sample(ct.Ensemble(members), y).pooled())
+        assert first.kind == "shift"
+        held.append(first.interval.low < shift < first.interval.high)
+    assert sum(held) >= 4

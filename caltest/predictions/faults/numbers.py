@@ -30,6 +30,7 @@ from caltest.predictions.faults.fault import (
     waves,
     weights_or_ones,
 )
+from caltest.predictions.faults.noncentral import centred, log_ratio_of_noncentral
 from caltest.predictions.faults.scores import Scores, log_ratio_of_scales
 from caltest.predictions.standard_scores import own_units
 
@@ -330,7 +331,11 @@ class OfErrors(OfPatterns[Scores]):
 
 
 class Shift(OfErrors):
-    """Errors e of which ``e - t s`` has the predicted law, with the signs s of a pattern: too high or too low."""
+    """Errors e of which ``e - t s`` has the predicted law, with the signs s of a pattern: too high or too low.
+
+    Those of ensembles are divided by the spread of the members, which is that of their law times a chi variate: they
+    have a noncentral t distribution.
+    """
 
     kind = "shift"
     unit = "predicted standard deviations"
@@ -345,7 +350,17 @@ class Shift(OfErrors):
         return min(most, 0.0) - reach, max(most, 0.0) + reach
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        return seen.total(self.log_of_moved(seen, sibling, t))
+        if (df := seen.pool_df) is None:
+            return seen.total(self.log_of_moved(seen, sibling, t))
+        shifts = t * self.patterns[sibling].signs
+        return seen.total(log_ratio_of_noncentral(self.own(seen, sibling), shifts, df).sum(axis=0))
+
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | Scores | None:
+        if (df := seen.pool_df) is None:
+            return super().corrected(seen, sibling, t)
+        lines = np.array(np.atleast_2d(seen.errors.T))
+        lines[self._rows(sibling)] = centred(self.own(seen, sibling), t * self.patterns[sibling].signs, df)
+        return lines.T.reshape(seen.errors.shape)
 
     def _score(self, seen: Scores, signs: FloatArray, coordinate: int) -> float:
         slope, information = seen.slopes(coordinate)

@@ -37,6 +37,12 @@ OUTLYING, LEAST_OUTLYING = 5.0, 3.0
 HARDLY = 0.05
 """Predicted correlations that are called none."""
 
+CONVERGED = 1e-6
+"""Step of centres and spreads, in standard deviations, that is small beside their error."""
+
+MOVES = 2
+"""How often outcomes are moved to the most likely place among members."""
+
 MEMBERS = 2**18
 """Members whose residuals tell which law that of the outcome has if they are exchangeable."""
 
@@ -68,6 +74,35 @@ def _outliers(squares: FloatArray, weights: FloatArray, scale: float) -> tuple[f
         share = min(max(float(outlying.sum()), 1e-12), 0.5)
         scale = max(LEAST_OUTLYING, sqrt(float(outlying @ squares) / max(float(outlying.sum()), 1e-300)))
     return float(weights @ both), scale
+
+
+def residuals_among(members: FloatArray) -> FloatArray:
+    """Differences of values (n, m, d) to the mean of the others, in their standard errors of a forecast."""
+    m = members.shape[1]
+    centred = members - members.mean(axis=1, keepdims=True)
+    means = -centred / (m - 1.0)
+    squares = np.square(centred).sum(axis=1, keepdims=True) - np.square(centred) - (m - 1.0) * np.square(means)
+    errors = np.sqrt(np.maximum(squares, 0.0) / (m - 2.0) * (1.0 + 1.0 / (m - 1.0)))
+    return np.asarray(np.divide(centred - means, errors, out=np.zeros_like(centred), where=errors > 0.0))
+
+
+def most_likely(values: FloatArray, df: float) -> tuple[FloatArray, FloatArray]:
+    """Centres and spreads (d,) of values (n, d): around these they look neither shifted nor scaled.
+
+    Spreads are the likeliest ones of Student's t. Centres are those at which the likelihood of noncentral t
+    distributions does not grow with their noncentrality, in proportion to ``sum r / sqrt(df + r**2)``.
+    """
+    centre, spread = np.zeros(values.shape[1]), np.ones(values.shape[1])
+    for _ in range(STEPS):
+        squares = df + np.square((values - centre) / spread)
+        w = 1.0 / np.sqrt(squares)
+        step = (w * (values - centre)).sum(axis=0) / w.sum(axis=0)
+        centre = centre + step
+        known, spread = spread, np.sqrt(((df + 1.0) / squares * np.square(values - centre)).mean(axis=0))
+        spread = np.maximum(spread, 1e-6)
+        if max(np.abs(step).max(), np.abs(spread - known).max()) < CONVERGED:
+            break
+    return centre, spread
 
 
 @dataclass
@@ -122,7 +157,7 @@ class Scores:
         """Those of the first targets, (n,) or (n, d)."""
         if self._m is None or self.corrected is not None:
             return self._uncentred
-        centre, spread = self._of_members
+        _, centre, spread = self._of_members
         return (self._uncentred - centre) / spread
 
     @cached_property
@@ -133,29 +168,32 @@ class Scores:
         return residuals.reshape(self.z[0].shape)
 
     @cached_property
-    def _residuals_of_members(self) -> FloatArray:
-        """Those (N, n) or (N, n, d) of members among all others of their pool, of not too many predictions."""
-        assert self.law.pool_size is not None
-        law = self.law.evenly_spaced(max(1, MEMBERS // self.law.pool_size))
-        members: FloatArray = law.members  # type: ignore[attr-defined]
-        residuals = law.pool_residuals(np.moveaxis(members, 1, 0))
-        return residuals.reshape(len(residuals), -1, *self._uncentred.shape[1:])
-
-    @cached_property
-    def _of_members(self) -> tuple[FloatArray, FloatArray]:
-        """The most likely centre and spread of the residuals of members, 0 and 1 for normal draws.
+    def _of_members(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Residuals (N,) or (N, d) of members among all others of their pools, and their centre and spread.
 
         If the outcome is exchangeable with the members its residuals have the same law as theirs, which of skewed draws
-        has another centre.
+        has another centre than normal ones. In the pools outcomes are moved to where residuals of members are, as else
+        wrong ones would change what the members say.
         """
         assert self._m is not None
-        values, df = self._residuals_of_members.reshape(-1, *self._uncentred.shape[1:]), self._m - 1.0
-        centre, spread = np.zeros(values.shape[1:]), np.ones(values.shape[1:])
-        for _ in range(STEPS):
-            w = (df + 1.0) / (df + np.square((values - centre) / spread))
-            centre = (w * values).sum(axis=0) / w.sum(axis=0)
-            spread = np.maximum(np.sqrt((w * np.square(values - centre)).mean(axis=0)), 1e-6)
-        return centre, spread
+        df, shape = self._m - 1.0, self._uncentred.shape[1:]
+        n = len(self.law)
+        number = min(n, max(1, MEMBERS // (self._m + 1)))
+        rows = np.arange(number) * n // number
+        pools, y = np.array(self.law.take(rows).members), self.targets[0][rows]  # type: ignore[attr-defined]
+        pools, y = pools.reshape(*pools.shape[:2], -1), y.reshape(number, -1)
+        place = np.arange(number), np.abs(pools - y[:, None]).max(axis=2).argmin(axis=1)
+        means = (pools.sum(axis=1) - pools[place]) / self._m
+        own = residuals_among(pools)[place]
+        units = np.divide(y - means, own, out=np.zeros_like(own), where=own != 0.0)
+        found = residuals_among(pools).reshape(-1, own.shape[1])
+        centre, spread = most_likely(found, df)
+        for _ in range(MOVES):
+            middle, width = most_likely(own, df)
+            pools[place] = means + units * (centre + (own - middle) * spread / width)
+            found = residuals_among(pools).reshape(-1, own.shape[1])
+            centre, spread = most_likely(found, df)
+        return found.reshape(-1, *shape), centre.reshape(shape), spread.reshape(shape)
 
     def total(self, logs: FloatArray) -> float:
         """The log likelihood ratio of all observations from those (n,) of each."""
@@ -223,6 +261,11 @@ class Scores:
     @property
     def _m(self) -> int | None:
         return None if self.law.pool_size is None else self.law.pool_size - 1
+
+    @property
+    def pool_df(self) -> float | None:
+        """Degrees of freedom of the residuals of ensembles; None of other predictions."""
+        return None if self._m is None else self._m - 1.0
 
     def moved_by(self, shift: float) -> float:
         """A shift of the residuals in predicted standard deviations of the outcomes."""
@@ -400,9 +443,9 @@ class VectorScores(Scores):
 
     @cached_property
     def errors_of_members(self) -> FloatArray:
-        """Those (N n, d) of members among all others of their pool."""
-        centre, spread = self._of_members
-        return (self._residuals_of_members.reshape(-1, centre.size) - centre) / spread
+        """Those (N, d) of members among all others."""
+        residuals, centre, spread = self._of_members
+        return (residuals - centre) / spread
 
     @cached_property
     def _found(self) -> dict[tuple[int, int], float]:
