@@ -12,7 +12,8 @@ from math import inf
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, to_array
+from caltest._basics.arrays import to_array
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._validation import Settings, finite_array, instance_of, optional, whole
 
 __all__ = ["Binning", "EdgeBinning", "MedianVarianceBinning", "QuantileBinning", "UniformBinning"]

@@ -7,17 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.arrays import Table, are_chunks, last_time, order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import (
-    ArrayLike,
-    FloatArray,
-    Table,
-    are_chunks,
-    generator_apart,
-    last_time,
-    order_of,
-    seed_of,
-)
+from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch, whole_number

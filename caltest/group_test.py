@@ -6,16 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import (
-    ArrayLike,
-    FloatArray,
-    check_finite,
-    order_of,
-    resampling_pvalue,
-    seed_of,
-    step_down,
-)
+from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, resampling_pvalue, seed_of, step_down
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import (

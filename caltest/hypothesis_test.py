@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.arrays import are_chunks
 from caltest._basics.chunks import accumulate, evenly_spaced_rows
-from caltest._basics.numerics import ArrayLike, are_chunks, check_finite, seed_of
+from caltest._basics.numerics import ArrayLike, check_finite, seed_of
 from caltest._basics.threads import one_blas_thread, progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.values import EffectSize

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._basics.numerics import are_chunks
+from caltest._basics.arrays import are_chunks
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, column, read_only, to_array
+from caltest._basics.arrays import column, read_only, to_array
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
 
 
 def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, Table, is_missing, order_of
+from caltest._basics.arrays import Table, is_missing, order_of
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest._validation import same_length
 
 MIDNIGHT = re.compile(r"[T ]00:00:00(\.0+)?(\+00:00)?$")

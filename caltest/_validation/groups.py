@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, Table, column
+from caltest._basics.arrays import Table, column
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation.columns import dates_in_words
 
 SHOWN = 5

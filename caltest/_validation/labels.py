@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, IntArray, column, to_array
+from caltest._basics.arrays import column, to_array
+from caltest._basics.numerics import Array, ArrayLike, IntArray
 from caltest._validation.arrays import all_whole, real_array, refuse_rows
 
 SHOWN = 10

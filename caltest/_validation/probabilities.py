@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, column, read_only, to_array
+from caltest._basics.arrays import column, read_only, to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation.arrays import all_whole, floats, in_unit, real_array
 
 MANY, LARGE = 33, 2**22

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 
+from caltest._basics.arrays import Table, index_of, to_array
 from caltest._basics.calls import OwnErrstate, unknown_argument
-from caltest._basics.numerics import ArrayLike, FloatArray, Table, index_of, to_array
+from caltest._basics.numerics import ArrayLike, FloatArray
 from caltest._validation.columns import in_rows_of
 
 Check = Callable[[str, Any], Any]

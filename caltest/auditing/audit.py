@@ -10,8 +10,9 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
+from caltest._basics.arrays import Table, labelled_as, order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, Table, generator_apart, labelled_as, order_of, seed_of
+from caltest._basics.numerics import Array, ArrayLike, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters

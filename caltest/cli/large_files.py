@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 import caltest as ct
+from caltest._basics.arrays import to_array
 from caltest._basics.files import chunks_with_columns, holds_rows, read_chunks
-from caltest._basics.numerics import Array, IntArray, memory_size, seed_of, to_array
+from caltest._basics.numerics import Array, IntArray, memory_size, seed_of
 from caltest._basics.rows import Convert, Rows, at_once, joined, numbers, texts
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import CalibrationTestResult

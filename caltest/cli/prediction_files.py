@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from caltest._basics.arrays import Table
 from caltest._basics.files import is_stdin, name_of, read_rows, read_with_columns
-from caltest._basics.numerics import Array, FloatArray, Table
+from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.rows import Rows, decimals, is_number, number, numbers, texts
 from caltest._validation import observation_weights, same_length
 from caltest._validation.labels import said_to_occur

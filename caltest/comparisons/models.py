@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.arrays import labelled_as
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, labelled_as, seed_of
+from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import (
     LISTED,

@@ -10,8 +10,9 @@ import numpy as np
 import scipy
 from numpy.linalg import norm
 
+from caltest._basics.arrays import labelled_as
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, labelled_as, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import (

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, are_chunks, check_finite, seed_of
+from caltest._basics.arrays import are_chunks
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import ASSUMPTIONS

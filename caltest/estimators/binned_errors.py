@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, ranges, read_only
+from caltest._basics.arrays import read_only
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._loops.statistics import binned
 from caltest._validation import at_least, choice, instance_of
 from caltest.binning import Binning, QuantileBinning, UniformBinning, a_binning

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, to_array
+from caltest._basics.arrays import to_array
+from caltest._basics.numerics import Array
 from caltest._validation import Settings, instance_of, probability_matrix, real_array, real_number
 from caltest.predictions import Predictions
 

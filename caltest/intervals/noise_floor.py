@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, order_of, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import redraws
 from caltest._results.tables import Table

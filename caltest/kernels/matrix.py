@@ -5,7 +5,8 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, Table, read_only
+from caltest._basics.arrays import Table, read_only
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import positive_semidefinite
 from caltest._validation.labels import require_order_of
 from caltest.kernels.base import Predicted, TargetKernel

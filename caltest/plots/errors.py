@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.arrays import last_time
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, last_time
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import whole_number
 from caltest.plots._axes import DARK, OUTSIDE, Axes, binary_of, ended, observed_and_band, started
 from caltest.predictions import Predictions, Sample

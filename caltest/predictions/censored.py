@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from caltest._basics.arrays import Table, column, in_one_order, order_of
 from caltest._basics.calls import OwnErrstate, own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, Table, column, generator_of, in_one_order, order_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
 from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.labels import said_to_occur
 from caltest.predictions import Predictions

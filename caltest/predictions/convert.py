@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from caltest._basics.arrays import Table, column, index_of, order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, IntArray, Table, column, index_of, order_of
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, IntArray
 from caltest._basics.threads import progress_bars
 from caltest._results.report import EXCLUDED
 from caltest._validation import not_a_pair, not_numbers, not_swapped, switch

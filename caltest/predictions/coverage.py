@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.arrays import Table, order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, Table, order_of
+from caltest._basics.numerics import Array, ArrayLike, BoolArray
 from caltest._validation import class_labels, class_names, fraction, real_targets, same_length
 from caltest._validation.labels import classes_of
 from caltest.predictions.classes.categorical import Bernoulli

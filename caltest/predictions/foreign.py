@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, FloatArray, index_of, to_array
+from caltest._basics.arrays import index_of, to_array
+from caltest._basics.numerics import Array, FloatArray
 from caltest._validation import real_array, refuse_rows
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import index_of
+from caltest._basics.arrays import index_of
 from caltest._validation import class_order
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of, to_array
+from caltest._basics.arrays import to_array
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
 from caltest._loops.formulas import normals
 from caltest._validation import mixture_weights
 from caltest.kernels import MMD, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel

@@ -5,7 +5,8 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, to_array
+from caltest._basics.arrays import to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
 from caltest._validation import finite_array, increasing_numbers, real_array, real_targets, refuse_rows
 from caltest.kernels import ExponentialKernel, LaplacianKernel, Metric, ProductKernel, Wasserstein
 from caltest.predictions.base import Parameter, Predictions, require_family

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.arrays import index_of, read_only
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, index_of, read_only
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
 from caltest._loops.rows import maxima
 from caltest._validation import class_in_words, whole_number
 from caltest._validation.groups import labels_of

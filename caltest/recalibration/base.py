@@ -8,8 +8,9 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from caltest._basics.arrays import to_array
 from caltest._basics.calls import OwnErrstate
-from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, to_array
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray
 from caltest._validation import Settings, choice, class_order, real_array
 from caltest._validation.labels import classes_of
 from caltest.predictions import Predictions

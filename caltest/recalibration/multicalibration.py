@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, order_of
+from caltest._basics.arrays import order_of
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import positive_number, whole
 from caltest._validation.columns import Coding, Column, columns_for
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap

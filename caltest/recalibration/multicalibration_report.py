@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, order_of, seed_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import format_pvalue
 from caltest._results.tables import Bar, Page, Table, sharper

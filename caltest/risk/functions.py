@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import FloatArray, ranges, read_only
+from caltest._basics.arrays import read_only
+from caltest._basics.numerics import FloatArray, ranges
 from caltest._loops.statistics.class_shares import class_shares, shares_on_line
 from caltest._validation import optional, positive_number, whole
 from caltest.binning import quantile_ranks

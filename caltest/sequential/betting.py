@@ -9,7 +9,8 @@ from typing import Any, Generic, Literal, Self, TypeVar, cast, get_args
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, last_time, order_of, ranges, seed_of, to_array
+from caltest._basics.arrays import last_time, order_of, to_array
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, ranges, seed_of
 from caltest._results.values import Stored
 from caltest._validation import CalledWithData, one_of, switch
 from caltest.estimators.scores import log_mixture

@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, order_of, seed_of
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._loops.counting import add_to_cells
 from caltest._validation import fraction, one_of, positive_number, switch, whole_number

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from caltest._basics.numerics import read_only
+from caltest._basics.arrays import read_only
 from caltest._loops.rows import FEW_CLASSES, VERY_FEW_CLASSES, classes_from_uniforms, draw_by_row, maxima
 from caltest._loops.statistics.binned import sums_of_bins
 from caltest._loops.uniforms import row_state, uniform

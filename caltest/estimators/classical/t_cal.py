@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, read_only
+from caltest._basics.arrays import read_only
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.statistics.binned import debiased_squares, sums_of_bins
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, optional, whole

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, read_only
+from caltest._basics.arrays import read_only
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest._loops.statistics.thresholds import raise_to_two_sides
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator

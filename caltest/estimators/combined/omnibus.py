@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._basics.arrays import read_only
 from caltest._basics.numerics import (
     Array,
     ArrayLike,
@@ -12,7 +13,6 @@ from caltest._basics.numerics import (
     IntArray,
     effective_number,
     ranges,
-    read_only,
     resampling_pvalues,
 )
 from caltest._basics.threads import threaded

@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, generator_apart, order_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, generator_apart
 from caltest._validation import same_length
 from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import label_columns, labels_of

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, check_memory, ranges, to_array
+from caltest._basics.arrays import to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, check_memory, ranges
 from caltest._basics.threads import threaded
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, switch, whole_number

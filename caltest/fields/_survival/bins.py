@@ -6,17 +6,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import (
-    Array,
-    ArrayLike,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    order_of,
-    resampling_pvalue,
-    seed_of,
-)
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, resampling_pvalue, seed_of
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import whole_number
 from caltest._validation.arrays import refuse_rows, same_length

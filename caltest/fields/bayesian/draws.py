@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, to_array
+from caltest._basics.arrays import to_array
+from caltest._basics.numerics import ArrayLike, FloatArray
 from caltest._validation import finite_array
 
 CLEAR, LAGS = 5.0, 200

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from caltest._basics.arrays import index_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, index_of
+from caltest._basics.numerics import Array, ArrayLike
 from caltest._validation import at_least
 from caltest._validation.arrays import finite_array, real_array, refuse_rows
 from caltest.predictions.convert import as_predictions

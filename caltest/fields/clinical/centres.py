@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, order_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
 from caltest._laws import law_of_count
 from caltest._results.report import at_level, decision, format_pvalue, listed, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, named_row, sharper

@@ -6,17 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import (
-    Array,
-    ArrayLike,
-    BoolArray,
-    FloatArray,
-    Table,
-    are_times,
-    index_of,
-    order_of,
-    to_array,
-)
+from caltest._basics.arrays import Table, are_times, index_of, order_of, to_array
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import one_of, whole_number
 from caltest.predictions import Ensemble
 from caltest.predictions.misread import codes_among, in_another_unit

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.arrays import Table, order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, Table, generator_apart, order_of
+from caltest._basics.numerics import Array, ArrayLike, generator_apart
 from caltest._validation import finite_array, real_array, refuse_rows, same_length
 from caltest._validation.groups import rows_of
 from caltest.predictions.convert import as_predictions, brought_into_order

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, Table, check_memory, column, to_array
+from caltest._basics.arrays import Table, column, to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, check_memory
 from caltest._validation import (
     RENORMALISED_TOLERANCE,
     SUM_TOLERANCE,

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.arrays import Table, index_of
 from caltest._basics.calls import OwnErrstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, Table, index_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import class_names, class_order, label_probabilities, switch
 from caltest._validation.arrays import same_length
 from caltest._validation.labels import in_order_of_columns

@@ -4,7 +4,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, to_array
+from caltest._basics.arrays import to_array
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import finite_array, increasing_numbers, one_of, real_array, real_targets, refuse_rows
 from caltest.predictions.classes.ordinal import Ordinal
 

@@ -5,7 +5,8 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, in_one_order, index_of
+from caltest._basics.arrays import in_one_order, index_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
 from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows, same_length
 from caltest.predictions.base import Parameter
 from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, stirling_error

@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._basics.numerics import MEMBER, Array, ArrayLike, FloatArray, is_data_array, to_array
+from caltest._basics.arrays import MEMBER, is_data_array, to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._loops.steps import squared_gaps
 from caltest._validation import finite_array, real_targets
 from caltest.kernels import EnergyDistance, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein

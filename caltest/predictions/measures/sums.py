@@ -9,7 +9,8 @@ from math import inf, pi, prod, sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, ranges, read_only
+from caltest._basics.arrays import read_only
+from caltest._basics.numerics import FloatArray, ranges
 from caltest._loops.formulas.kernels import IDENTITY
 from caltest._loops.pair_sums import lines, members, waves
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates

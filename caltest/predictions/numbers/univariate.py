@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of, in_one_order
+from caltest._basics.arrays import in_one_order
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
 from caltest._validation import real_array, real_targets, refuse_rows, same_length
 from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.base import ClosedFormMissing, Drawer, Parameter, Predictions, median_standard_deviation

@@ -6,7 +6,8 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of, in_one_order, warn
+from caltest._basics.arrays import in_one_order
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of, warn
 from caltest._loops.formulas import normals
 from caltest._loops.pair_sums.gaussian import redrawn_expectation_sums
 from caltest._loops.stacks import redraws_last

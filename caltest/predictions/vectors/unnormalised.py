@@ -5,7 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of, to_array
+from caltest._basics.arrays import to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
 from caltest._validation import finite_array, real_array, real_targets
 from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.kernels.metrics.vector_metrics import Euclidean

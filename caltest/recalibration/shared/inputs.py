@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, index_of, is_data_array, to_array
+from caltest._basics.arrays import index_of, is_data_array, to_array
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
 from caltest._validation import (
     RENORMALISED_TOLERANCE,
     class_labels,

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit, softmax
 
-from caltest._basics.numerics import Array, ArrayLike, IntArray, Table, to_array
+from caltest._basics.arrays import Table, to_array
+from caltest._basics.numerics import Array, ArrayLike, IntArray
 from caltest._validation import at_least
 from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
 from caltest.predictions.convert import as_predictions, as_sample, in_order_of_targets, names_of_columns
