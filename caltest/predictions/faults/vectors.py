@@ -10,6 +10,7 @@ import scipy
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
+from caltest.predictions.faults.errors import Scale, Shift, ShiftInUnits, sums_of_scores, sums_of_squares
 from caltest.predictions.faults.fault import (
     Fault,
     Faults,
@@ -24,18 +25,8 @@ from caltest.predictions.faults.fault import (
     varies,
     weights_or_ones,
 )
-from caltest.predictions.faults.numbers import (
-    LEAST_RECIPROCAL,
-    HeavyTails,
-    Outliers,
-    Scale,
-    Shift,
-    ShiftInUnits,
-    Skew,
-    sums_of_scores,
-    sums_of_squares,
-)
 from caltest.predictions.faults.scores import HARDLY, MOST_PAIRED, Scores, VectorScores
+from caltest.predictions.faults.shapes import LEAST_RECIPROCAL, HeavyTails, Outliers, Skew
 
 MOST_FEATURES = 8
 """Coordinates whose predicted means are features."""

@@ -8,7 +8,7 @@ import caltest as ct
 from caltest.estimators.combined.components import RowsOfFaults
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
-from caltest.predictions.faults.numbers import _location_and_variance
+from caltest.predictions.faults.errors import location_and_variance
 
 RNG = np.random.default_rng(8)
 N, B = 40, 4
@@ -176,7 +176,7 @@ def test_waves_say_what_their_numbers_are():
 
 def test_laws_without_variances_are_compared_at_their_medians():
     law = ct.StudentT([1.0, 1.5, 2.0], [1.0, -2.0, 0.5], [1.0, 2.0, 0.1])
-    location, variance = _location_and_variance(law)
+    location, variance = location_and_variance(law)
     assert location == pytest.approx([1.0, -2.0, 0.5])
     assert variance.tolist() == [1.0, 1.0, 1.0]
 

@@ -21,6 +21,7 @@ from caltest.predictions.faults.classes.labels import (
     remaining,
 )
 from caltest.predictions.faults.classes.several import ClassFaults, totals
+from caltest.predictions.faults.errors import scale_in_words
 from caltest.predictions.faults.fault import (
     Fault,
     Fit,
@@ -33,7 +34,6 @@ from caltest.predictions.faults.fault import (
     sized_shift,
     varies,
 )
-from caltest.predictions.faults.numbers import scale_in_words
 from caltest.predictions.quantile_forecast import QuantileForecast
 
 LARGEST = 8.0

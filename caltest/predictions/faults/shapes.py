@@ -1,0 +1,163 @@
+"""Faults in the shape of the errors of numbers: skewness, tails, outliers."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from math import exp, lgamma, log, pi, sqrt
+
+import numpy as np
+import scipy
+
+from caltest._basics.numerics import FloatArray
+from caltest.predictions.faults.fault import Fault, Fit, about, percent
+from caltest.predictions.faults.scores import Scores, log_ratio_of_scales
+
+LEAST_RECIPROCAL = 1e-4
+"""Of the degrees of freedom of Student's t, below which it is the normal distribution."""
+
+
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
+
+
+NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+
+
+def sinh_arcsinh(z: FloatArray, skew: float, tails: float) -> FloatArray:
+    """``log f(z) - log phi(z)`` with f of sinh((arcsinh(Z) + skew) / tails), standardised (Jones and Pewsey 2009)."""
+    mean, deviation = _moments(skew, tails)
+    v = mean + deviation * z
+    w = _arcsinh_of_normal(z, skew, tails)
+    x = np.sinh(w)
+    densities = np.log(np.cosh(w)) - 0.5 * np.log1p(v * v)
+    return np.asarray(0.5 * (z * z - x * x) + densities + log(tails * deviation))
+
+
+def _arcsinh_of_normal(z: FloatArray, skew: float, tails: float) -> FloatArray:
+    """``arcsinh(Z)`` of the same z."""
+    mean, deviation = _moments(skew, tails)
+    return np.asarray(tails * np.arcsinh(mean + deviation * z) - skew)
+
+
+def _normal(z: FloatArray, tail: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Standard normal scores of numbers with the upper tail of a symmetric law."""
+    return np.asarray(-np.sign(z) * scipy.special.ndtri(np.maximum(tail(np.abs(z)), 1e-300)))
+
+
+@lru_cache(maxsize=256)
+def _moments(skew: float, tails: float) -> tuple[float, float]:
+    values = np.sinh((np.arcsinh(NODES) + skew) / tails)
+    mean = float(NODE_WEIGHTS @ values)
+    return mean, sqrt(float(NODE_WEIGHTS @ np.square(values - mean)))
+
+
+class Skew(Fault[Scores]):
+    """Sinh-arcsinh laws with a skew t, standardised."""
+
+    kind = "skew"
+    range = (-2.0, 2.0)
+
+    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        return seen.total(sinh_arcsinh(seen.residuals, t, 1.0))
+
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        return np.asarray(np.sinh(_arcsinh_of_normal(seen.residuals, t, 1.0)))
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        above, below = (percent(seen.share_of(side * seen.residuals > 2.0)) for side in (1.0, -1.0))
+        longer = "above" if fit.t > 0.0 else "below"
+        if not seen.is_normal:
+            shares = f"{above} of the outcomes are in the upper 2.3 % of what was predicted and {below} in the lower"
+            return f"errors are skewed, with the longer tail {longer}: {shares} 2.3 %"
+        return (
+            f"errors are skewed, with the longer tail {longer}: {above} of the outcomes are more than 2 standard "
+            f"deviations above and {below} below, instead of 2.3 % each"
+        )
+
+
+def third_moments(features: FloatArray, seen: Scores) -> FloatArray:
+    """The third Hermite polynomial of the scores and the third Legendre polynomial of their levels."""
+    z, u = seen.clipped, seen.centred_levels
+    return np.concatenate([features @ (z * (z * z - 3.0)).T, features @ (u * (5.0 * u * u - 3.0)).T])
+
+
+def _beyond(seen: Scores, deviations: float) -> str:
+    """How many errors are so large, and how many should be, in words."""
+    found, expected = percent(seen.share_of(np.abs(seen.residuals) > deviations)), 2.0 * scipy.special.ndtr(-deviations)
+    if not seen.is_normal:
+        return f"{found} of the outcomes are in the outer {percent(expected)} of what was predicted"
+    return f"{found} of them are beyond {deviations:g} standard deviations instead of {percent(expected)}"
+
+
+class HeavyTails(Fault[Scores]):
+    """Student's t of variance 1 with 1 / t degrees of freedom."""
+
+    kind = "heavy tails"
+    range = (0.0, 0.49)
+
+    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        if t < LEAST_RECIPROCAL:
+            return 0.0
+        df = 1.0 / t
+        constant = lgamma((df + 1.0) / 2.0) - lgamma(df / 2.0) - 0.5 * log(pi * (df - 2.0)) + 0.5 * log(2.0 * pi)
+        logs = constant - 0.5 * (df + 1.0) * np.log1p(seen.squares / (df - 2.0)) + 0.5 * seen.squares
+        return seen.total(logs)
+
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        df = 1.0 / max(t, LEAST_RECIPROCAL)
+        return _normal(seen.residuals, lambda z: scipy.special.stdtr(df, -z * sqrt(df / (df - 2.0))))
+
+    def size(self, seen: Scores, sibling: int, t: float) -> float:
+        return 1.0 / max(t, LEAST_RECIPROCAL)
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        like = f", like Student's t with {self.sized(seen, sibling, fit)} degrees of freedom"
+        return (
+            f"errors have heavier tails than predicted at the same spread{like if seen.is_normal else ''}: "
+            f"{_beyond(seen, 3.0)}"
+        )
+
+
+def fourth_moments(features: FloatArray, seen: Scores) -> FloatArray:
+    """The fourth Hermite polynomial of the scores and the fourth Legendre polynomial of their levels."""
+    z2, u2 = np.square(seen.clipped), np.square(seen.centred_levels)
+    return np.concatenate([features @ (z2 * (z2 - 6.0)).T, features @ (u2 * (35.0 * u2 - 30.0)).T])
+
+
+class LightTails(Fault[Scores]):
+    """Sinh-arcsinh laws with lighter tails exp(t), standardised."""
+
+    kind = "light tails"
+    range = (0.0, 2.0)
+
+    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        return seen.total(sinh_arcsinh(seen.residuals, 0.0, exp(t)))
+
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        return np.asarray(np.sinh(_arcsinh_of_normal(seen.residuals, 0.0, exp(t))))
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        return f"errors have lighter tails than predicted at the same spread: {_beyond(seen, 2.0)}"
+
+
+class Outliers(Fault[Scores]):
+    """A share t of errors that are several times as large, by the factor that is most likely with its own share.
+
+    The factor is chosen by the outcomes, too, and costs as much as another parameter.
+    """
+
+    kind = "outliers"
+    range = (0.0, 0.5)
+
+    def __init__(self, total: float) -> None:
+        self.n_choices = max(1, int(sqrt(total)))
+
+    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        far = log_ratio_of_scales(seen.squares, seen.outlier_scale)
+        return seen.total(np.logaddexp(log(1.0 - t), far + log(t))) if t > 0.0 else 0.0
+
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        ndtr, scale = scipy.special.ndtr, seen.outlier_scale
+        return _normal(seen.residuals, lambda z: (1.0 - t) * ndtr(-z) + t * ndtr(-z / scale))
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes are outliers"
+        return f"{much}, with errors about {about(seen.outlier_scale)} times as large as predicted"
