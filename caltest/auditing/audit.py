@@ -276,13 +276,7 @@ def audit(
     what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``, and five fits
     of a map.
 
-    Of simulated data sets that are rejected, "recalibrate" and, in brackets, that a map helps but is not enough, in %:
-    calibrated binary predictions, n = 200, 3 (0) of 70; four calibrated classes, n = 200, 8 (0) of 40; overconfident
-    binary ones of temperature 1.5, n = 200, 10 (0) of 48, n = 1000, 95 (2) of 40; odds of a fifth of the rows e^1.5
-    times too large, n = 1000, 67 (0) of 39; a wave in the log odds, which no beta map mends, n = 1000, 60 (35) of 40;
-    four classes of temperature 1.6, n = 200, 74 (3) of 39, n = 1000, 100 (0) of 20; of other temperatures in each row,
-    n = 200, 56 (32) of 25; normal errors 1.3 times too large, n = 200, 100 (0) of 20; a shift of normal predictions,
-    which no temperature mends, 0 (0) of 18.
+    How often that is said of data sets that are rejected stands in ``docs/validity.md``, "Decisions of audits".
 
     Examples
     --------
