@@ -123,7 +123,7 @@ def score_decomposition(
         Between 0 and 1, for an interval for each part, and its mean under calibration; None for neither.
     n_resamples, rng
         As in ``calibration_test``, for these: redraws at each of about 10 places on each of 5 lines, and up to 16 more
-        where few events occurred.
+        where a class occurs fewer than 10 times.
 
     Raises
     ------
@@ -161,10 +161,8 @@ def score_decomposition(
     with 50 % label noise, n = 60 and 250, isotonic regression, 199 redraws: for the Brier score 93.6 to 100 % (250 data
     sets each), for the log score 91 to 100 % (100 each). For 3 and 10 classes of Dir(0.5, ..., 0.5), n = 250 and 4
     uniform bins of each class, the Brier score: 93 to 100 % (200 each). Of the miscalibration for uniform p, outcomes
-    of probability p**1.4, n = 120 and 300, 5 quantile bins: 96 and 94 % (900 each).
-    Of rare events, Beta(0.3, 60), and of claims of 99.9 %, alone and with 2 % of 60 %, n = 250, calibrated and with 0.6
-    times the log-odds, isotonic regression, 99 redraws: 89 to 100 % (150 each, either score), the least for the
-    miscalibration of rare events.
+    of probability p**1.4, n = 120 and 300, 5 quantile bins: 96 and 94 % (900 each). For rare ones see "Intervals where
+    few events occur" in ``docs/validity.md``.
 
     Sources: Dimitriadis, Gneiting and Jordan 2021 for isotonic regression; Murphy 1973 for bins. The intervals are not
     from the literature.

@@ -1,7 +1,7 @@
 """How often tests of survival curves reject right ones, and wrong ones, for several shares of censored rows.
 
 ``python -m tests.statistical.survival_sizes`` prints the first table of ``docs/validity.md``, in about three minutes,
-and ``... 100`` the second one, of 100 data sets.
+``... 100`` the second one, of 100 data sets, and ``... horizon`` the third one, of 300, in three minutes.
 """
 
 import sys
@@ -10,7 +10,7 @@ import numpy as np
 
 import caltest as ct
 from caltest.estimators.combined.findings import pvalues_only
-from caltest.fields import Censored, a_calibration, d_calibration
+from caltest.fields import Censored, a_calibration, d_calibration, one_calibration
 from caltest.predictions import SurvivalCurve
 
 SETS = 1000
@@ -94,5 +94,50 @@ def with_limits(sets):
             )
 
 
+AT_A_HORIZON = [
+    ("n = 60, risks of 0.36", 60, 1.0, 2.0, 0.5, 5),
+    ("n = 200, risks of 0.13", 200, 0.3, 1.0, 0.5, 5),
+    ("n = 500, 76 % censored", 500, 0.6, 0.6, 1.5, 10),
+    ("n = 300, none censored", 300, 0.6, 1e9, 2.0, 10),
+    ("n = 1000, 10 events expected", 1000, 0.02, 1.0, 0.5, 5),
+    ("n = 40, risks of 0.84", 40, 6.0, 0.3, 0.5, 5),
+]
+"""Rows, mean rates of events, mean times of censoring, horizons and groups."""
+
+
+def at_a_horizon(sets):
+    """Print how often one-calibration has groups and rejects, and O:E holds; and sizes for curves of few times."""
+    for name, n, mean, end, horizon, n_groups in AT_A_HORIZON:
+        found = []
+        for seed in range(sets):
+            rng = np.random.default_rng([seed, n, 7])
+            rate = mean * rng.gamma(2.0, 0.5, n)
+            time, limit = rng.exponential(1.0 / rate), rng.exponential(end, n)
+            laws, targets = ct.Gamma(np.ones(n), 1.0 / rate), Censored(np.minimum(time, limit), time <= limit)
+            try:
+                one = one_calibration(laws, targets, horizon, n_groups=n_groups, n_resamples=19, rng=seed)
+            except ValueError:
+                continue
+            found.append((one.approximate <= 0.05, one.pvalue <= 0.05, one.ratio.low <= 1.0 <= one.ratio.high))
+        rates = [100.0 * len(found) / sets, *(100.0 * np.mean(found, axis=0))]
+        print(f"| {name} |", " | ".join(f"{rate:.0f}" for rate in rates), "|", flush=True)
+    for grid in (np.array([0.5, 1.0, 2.0, 4.0]), np.linspace(0.1, 4.0, 40)):
+        rejected = []
+        for seed in range(sets):
+            rng = np.random.default_rng([seed, grid.size, 11])
+            rate = rng.uniform(0.5, 2.0, 300)
+            time, limit = rng.exponential(1.0 / rate), rng.exponential(2.0, 300)
+            curves = SurvivalCurve(grid, np.exp(-rate[:, None] * grid))
+            with pvalues_only():
+                targets = Censored(np.minimum(time, limit), time <= limit)
+                rejected.append(ct.calibration_test(curves, targets, n_resamples=99, rng=seed).pvalue <= 0.05)
+        print(f"curves at {grid.size} times: {100.0 * np.mean(rejected):.1f} % rejected", flush=True)
+
+
 if __name__ == "__main__":
-    with_limits(int(sys.argv[1])) if len(sys.argv) > 1 else main()
+    if sys.argv[1:] == ["horizon"]:
+        at_a_horizon(300)
+    elif len(sys.argv) > 1:
+        with_limits(int(sys.argv[1]))
+    else:
+        main()

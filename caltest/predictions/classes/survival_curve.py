@@ -41,8 +41,8 @@ class SurvivalCurve(Ordinal):
 
     Notes
     -----
-    Straight lines between few times are part of what is tested for censored ones: of calibrated exponential curves at
-    4 times 18 % were rejected at the 5 % level with 300 rows, of the same at 40 times 3 %. A note says so.
+    Straight lines between few times are part of what is tested for censored ones, and rejected too often where curves
+    are not straight ("Survival curves" in ``docs/validity.md``). A note says so.
 
     After t_m nothing is known but the probability S(t_m): a row that is under observation then has its event beyond,
     whenever that is. Curves of lifelines are ``model.predict_survival_function(X, times=times).T``, those of
