@@ -20,6 +20,7 @@ from caltest._basics.numerics import Array, FloatArray, check_memory, ranges, we
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import changes_by_class, gathered_sums
 from caltest.hstatistics.sums.grid import Grid
+from caltest.hstatistics.sums.single_precision import DIGITS, GaussianTiles
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions
 from caltest.predictions.bandwidth import MEDIAN_OF
@@ -160,8 +161,12 @@ class Features:
         # Two parts at least, so that the small products of redraws are shared among threads of one product each.
         size = ROWS if is_finite else min(NUMBERS, -(-len(predictions) // 2))
         parts = list(ranges(len(predictions), size))
-        of_part = self._finite_sums if is_finite else partial(self._real_sums, dtype)
-        part_sums = partial(of_part, predictions, targets, weights, diagonal)
+        is_single = targets.ndim == 3 and dtype == np.float32 and self.kernel.target_kernel.gaussian is not None
+        if is_single and not diagonal:
+            part_sums = partial(self._single_sums, predictions, targets, weights)
+        else:
+            of_part = self._finite_sums if is_finite else partial(self._real_sums, dtype)
+            part_sums = partial(of_part, predictions, targets, weights, diagonal)
         return reduce(operator.add, threaded(part_sums, parts, len(parts), "features", products=True))
 
     def adder(self, predictions: Predictions) -> Callable[[Array], FloatArray]:
@@ -233,6 +238,23 @@ class Features:
                 phi = tiles @ self.target_map
                 diagonals[some] = np.einsum("bit,bit,i->b", phi, phi, lengths)
         return FeatureSums(len(here), matrices, diagonals)
+
+    def _single_sums(
+        self, predictions: Predictions, targets: Array, weights: FloatArray | None, part: slice
+    ) -> FeatureSums:
+        """M of vectors for a Gaussian kernel, in single precision but for the products with maps."""
+        here, kernel = predictions.take(part), self.kernel.target_kernel
+        law, d = here.law.prepared(kernel), self.targets.shape[1]
+        assert kernel.gaussian is not None
+        tiles_of = GaussianTiles(self.targets, kernel.gaussian.widths(d))
+        target_map = inverse_root(law.target_tile(kernel, self.targets, self.targets), DIGITS)
+        columns = np.ascontiguousarray(self._prediction_features(here, weights, part).T, dtype=np.float32)
+        means = law.expected_kernel(kernel, self.targets).astype(np.float32)
+        matrices = np.empty((len(targets), target_map.shape[1], len(columns)))
+        for some in ranges(len(targets), max(1, TILES // means.size)):
+            for tiles in tiles_of.centred(targets[some, part], [means]):
+                matrices[some] = (columns @ tiles @ target_map).swapaxes(1, 2)
+        return FeatureSums(len(here), matrices, np.zeros(len(matrices)))
 
     @cached_property
     def _grid(self) -> Grid | None:

@@ -11,10 +11,11 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, ranges, weight_of_pairs
+from caltest._basics.numerics import FloatArray, ranges, weight_of_pairs
 from caltest._basics.threads import threaded
 from caltest.hstatistics.sums.features import inverse_root
 from caltest.hstatistics.sums.grid import Grid
+from caltest.hstatistics.sums.single_precision import DIGITS, GaussianTiles
 from caltest.kernels import GaussianKernel, PredictionKernel
 from caltest.predictions import MvNormal, Normal, Predictions
 
@@ -33,17 +34,8 @@ VALUES = 2**18
 MANY = 100
 """Vectors from which on features have single precision, and pairs i = j stay in, which hardly add to the variance."""
 
-ROWS = 2048
-"""Observations whose features are summed together, of many vectors."""
-
-LARGEST = 1e3
-"""Coordinates of residuals of many vectors count as at most this."""
-
-SINGLE = 1e-8
-"""Eigenvalues of the landmarks' kernel, over the largest, above which features in single precision have digits.
-
-Leaving out the others moves sums by 1 to 3 % of their standard deviation for two dimensions, by 0.2 % for more.
-"""
+ROWS, TOGETHER = 2048, 32
+"""Observations whose features are summed together, of many vectors, and redraws of a thread."""
 
 
 def residual_means(
@@ -70,9 +62,10 @@ def residual_means(
         sums = on_grid.sums(psi, scores)
     else:
         landmarks = [_ResidualLandmarks.of(width, d) for width in widths]
-        rows = min(n, ROWS) if d > 1 else n
-        parts = list(ranges(scores.shape[0], max(1, VALUES // (rows * max(one.size for one in landmarks)))))
-        part_sums = partial(_sums_of_many if d > 1 and n >= MANY else _sums, psi, landmarks)
+        is_large = d > 1 and n >= MANY
+        at_once = TOGETHER if is_large else max(1, VALUES // (n * max(one.size for one in landmarks)))
+        parts = list(ranges(scores.shape[0], at_once))
+        part_sums = partial(_sums_of_many if is_large else _sums, psi, landmarks)
         some = threaded(lambda part: part_sums(scores[part]), parts, len(parts), "residuals", products=True)
         sums = np.concatenate(list(some), axis=1)
     return np.asarray(sums / (n * (n - 1) if weights is None else 2.0 * weight_of_pairs(weights)))
@@ -91,38 +84,20 @@ def _sums(psi: FloatArray, landmarks: "list[_ResidualLandmarks]", scores: FloatA
 
 def _sums_of_many(psi: FloatArray, landmarks: "list[_ResidualLandmarks]", scores: FloatArray) -> FloatArray:
     """``|M|**2`` (L, B) for vectors, in single precision but for the sums."""
-    single = np.ascontiguousarray(psi.T, dtype=np.float32)
-    matrices = np.zeros((len(landmarks), scores.shape[0], len(single), LANDMARKS))
-    for rows in ranges(scores.shape[1], ROWS):
-        some = np.clip(scores[:, rows], -LARGEST, LARGEST).astype(np.float32)
-        tiles = _gaussian_tiles(_squared_distances(some, landmarks[0].points), [one.width for one in landmarks])
-        for matrix, one, tile in zip(matrices, landmarks, tiles, strict=True):
-            tile -= one.means.astype(np.float32)
-            matrix += single[:, rows] @ tile
-    return np.stack(
-        [np.square(matrix @ one.single_map).sum(axis=(1, 2)) for matrix, one in zip(matrices, landmarks, strict=True)]
-    )
-
-
-def _squared_distances(scores: Array, points: FloatArray) -> Array:
-    """Between scores (B, n, d) and points (t, d), (B, n, t), in the precision of the scores."""
-    points = points.astype(scores.dtype)
-    squares = scores @ (-2.0 * points.T)
-    squares += np.einsum("bid,bid->bi", scores, scores)[:, :, None]
-    squares += np.square(points).sum(axis=1)
-    return np.asarray(squares)
-
-
-def _gaussian_tiles(squares: Array, widths: list[float]) -> list[Array]:
-    """``exp(-s / (2 w**2))`` of squares s for some widths w; for half a width the fourth power, which is quicker."""
-    tiles: dict[float, Array] = {}
-    for width in sorted(widths, reverse=True):
-        if 2.0 * width in tiles:
-            fourth = np.square(tiles[2.0 * width])
-            tiles[width] = np.square(fourth, out=fourth)
-        else:
-            tiles[width] = np.exp(squares * squares.dtype.type(-0.5 / width**2))
-    return [tiles[width] for width in widths]
+    single, sums = np.ascontiguousarray(psi.T, dtype=np.float32), np.empty((len(landmarks), len(scores)))
+    order = sorted(range(len(landmarks)), key=lambda place: -landmarks[place].width)
+    falling = [landmarks[place] for place in order]
+    largest, means = falling[0].width, [one.means.astype(np.float32) for one in falling]
+    gaussians = GaussianTiles(falling[0].points, largest, [one.width / largest for one in falling])
+    n_rows = min(ROWS, scores.shape[1])
+    for some in ranges(len(scores), max(1, VALUES // (n_rows * LANDMARKS))):
+        matrices = np.zeros((len(landmarks), some.stop - some.start, len(single), LANDMARKS))
+        for rows in ranges(scores.shape[1], n_rows):
+            for matrix, tile in zip(matrices, gaussians.centred(scores[some, rows], means), strict=True):
+                matrix += single[:, rows] @ tile
+        for place, matrix, one in zip(order, matrices, falling, strict=True):
+            sums[place, some] = np.square(matrix @ one.single_map).sum(axis=(1, 2))
+    return sums
 
 
 def prediction_features(kernel: PredictionKernel, predictions: Predictions) -> FloatArray:
@@ -194,7 +169,7 @@ class _ResidualLandmarks:
             self.points = np.random.default_rng(0).standard_normal((LANDMARKS, d))
             self._law = MvNormal(np.zeros((1, d)), 1.0)
         gram = self._law.target_tile(self._kernel, self.points, self.points)
-        self._map, self.single_map = inverse_root(gram), inverse_root(gram, SINGLE)
+        self._map, self.single_map = inverse_root(gram), inverse_root(gram, DIGITS)
         self.means = self._law.expected_kernel(self._kernel, self.points)[0]
         self.size, self.length = self._map.shape
 
