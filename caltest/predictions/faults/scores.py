@@ -142,12 +142,6 @@ class Scores:
         return np.clip(self.z, -CLIPPED, CLIPPED)
 
     @cached_property
-    def products(self) -> FloatArray:
-        """Those of each two of the first coordinates of vectors, (B, pairs, n)."""
-        z = np.ascontiguousarray(self.clipped[:, :, :MOST_PAIRED].swapaxes(1, 2))
-        return np.concatenate([z[:, [a]] * z[:, a + 1 :] for a in range(z.shape[1] - 1)], axis=1)
-
-    @cached_property
     def centred_levels(self) -> FloatArray:
         """``2 F(y) - 1``."""
         return np.asarray(scipy.special.erf(self.clipped * sqrt(0.5)))
@@ -359,6 +353,8 @@ class Scores:
 class VectorScores(Scores):
     """Errors of vectors in standard deviations of their coordinates, and the predicted correlations of these."""
 
+    _summed: tuple[FloatArray, FloatArray] | None = None
+
     @cached_property
     def _root(self) -> FloatArray | None:
         """Matrices F (n, d, d) with residuals ``F e`` of errors e, or None if these are the same."""
@@ -428,6 +424,23 @@ class VectorScores(Scores):
     @cached_property
     def _correlations(self) -> FloatArray:
         return np.asarray(np.linalg.inv(self._precisions.transpose(2, 0, 1)), dtype=np.float64)
+
+    def product_sums(self, features: FloatArray) -> FloatArray:
+        """``sum_i f_ji z_ia z_ib`` for features (J, n) and each two of the first coordinates a < b, (J, pairs, B).
+
+        Those of the features that were asked for last are kept, because several faults use parts of them.
+        """
+        if self._summed is None or self._summed[0] is not features:
+            z = np.ascontiguousarray(self.clipped[:, :, :MOST_PAIRED].swapaxes(1, 2))
+            n_redraws, d, n = z.shape
+            memory, sums = np.empty((n_redraws, d - 1, n)), np.empty((n_redraws, d * (d - 1) // 2, len(features)))
+            first = 0
+            for a in range(d - 1):
+                some = slice(first, first + d - 1 - a)
+                np.matmul(np.multiply(z[:, [a]], z[:, a + 1 :], out=memory[:, a:]), features.T, out=sums[:, some])
+                first = some.stop
+            self._summed = features, sums.transpose(2, 1, 0)
+        return self._summed[1]
 
     def in_coordinate(self, t: int) -> Scores:
         """Errors of a coordinate as those of numbers, which are asked for often."""

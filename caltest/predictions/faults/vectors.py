@@ -84,8 +84,9 @@ class VectorFaults(Faults):
         paired = range(min(d, MOST_PAIRED))
         pairs = [(a, b) for a in paired for b in paired if a < b]
         if pairs:
-            compared.append(Rows("correlations by prediction", len(features) * len(pairs), partial(products, features)))
-            compared.append(Rows("correlation", len(pairs), partial(products, one * w)))
+            n_rows, both = len(features) * len(pairs), np.concatenate([features, one * w])
+            compared.append(Rows("correlations by prediction", n_rows, partial(products, both, slice(-1))))
+            compared.append(Rows("correlation", len(pairs), partial(products, both, slice(-1, None))))
             if self._law.pool_size is not None and self._law.pool_size >= LEAST_POOL:
                 kinds.append(PoolCorrelation(pairs))
         if pairs and self._law.has_normal_scores:
@@ -118,20 +119,19 @@ def _in_coordinate(t: int, pattern: Pattern) -> Pattern:
 
 def total_squares(features: FloatArray, seen: Scores) -> FloatArray:
     """Sums of all squared scores."""
-    return np.asarray(features @ np.square(seen.clipped).sum(axis=2).T)
+    return np.asarray(features @ np.einsum("bid,bid->bi", seen.clipped, seen.clipped).T)
 
 
 def radius_and_cubes(seen: Scores) -> FloatArray:
     """Squares of the radius, and cubes of the scores."""
     z = seen.clipped
-    radius = (np.square(z).sum(axis=2) - z.shape[2]) / sqrt(2.0 * z.shape[2])
-    return np.stack([np.square(radius) @ seen.weights, (z * z * z).sum(axis=2) @ seen.weights])
+    radius = (np.einsum("bid,bid->bi", z, z) - z.shape[2]) / sqrt(2.0 * z.shape[2])
+    return np.stack([np.square(radius) @ seen.weights, np.einsum("bid,bid,bid->bi", z, z, z) @ seen.weights])
 
 
-def products(features: FloatArray, seen: Scores) -> FloatArray:
-    """``sum_i f_i z_ia z_ib`` for features (J, n) and a < b: (J pairs, B)."""
-    pairs = seen.products
-    return np.ascontiguousarray((pairs @ features.T).transpose(2, 1, 0).reshape(-1, len(pairs)))
+def products(features: FloatArray, which: slice, seen: VectorScores) -> FloatArray:
+    """``sum_i f_i z_ia z_ib`` for some of the features (J, n) and a < b, one below the other for each feature."""
+    return np.ascontiguousarray(seen.product_sums(features)[which].reshape(-1, len(seen.targets)))
 
 
 class OfPairs(OfPatterns[VectorScores]):
