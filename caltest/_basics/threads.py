@@ -108,7 +108,7 @@ def threaded(
     ``what`` names the loop in progress bars, ``work`` is about how many nanoseconds it takes, and ``products`` says
     whether the function multiplies matrices.
     """
-    if total == 1:
+    if total <= 1:
         yield from map(function, items)
         return
     if n_threads() == 1 or work < WORTH_THREADS:

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -216,7 +215,8 @@ class Predictions(Labelled, OwnErrstate, ABC):
 
     def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
         """Observed targets (n,), if given, and those drawn by each of the streams: (B + 1, n) or (B, n)."""
-        n = len(self)
+        n, at = len(self), 0 if targets is None else 1
+        ends = at + np.cumsum([0, *(size for _, size in streams)])
 
         def redrawn(stream: Stream) -> Array:
             draws, size = self.redraw(*stream), stream[1]
@@ -225,16 +225,18 @@ class Predictions(Labelled, OwnErrstate, ABC):
                 raise ValueError(f"{type(self).__name__}.sample: got the shape {draws.shape}, wanted {wanted}")
             return draws
 
-        work = DRAW * n * sum(size for _, size in streams)
-        redraws = threaded(redrawn, streams, len(streams), "redraws", work=work)
-        first, at = next(redraws), 0 if targets is None else 1
+        first = redrawn(streams[0])
         kind = first.dtype if targets is None else np.result_type(first, targets)
-        out = np.empty((at + sum(size for _, size in streams), *first.shape[1:]), dtype=kind)
+        out = np.empty((ends[-1], *first.shape[1:]), dtype=kind)
         if targets is not None:
             out[0] = targets
-        for draws in chain([first], redraws):
-            out[at : at + len(draws)] = draws
-            at += len(draws)
+        out[at : ends[1]] = first
+
+        def fill(place: int) -> None:
+            out[ends[place] : ends[place + 1]] = redrawn(streams[place])
+
+        for _ in threaded(fill, range(1, len(streams)), len(streams) - 1, "redraws", work=DRAW * n * int(ends[-1])):
+            pass
         return out
 
     @abstractmethod

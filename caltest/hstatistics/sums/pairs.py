@@ -15,6 +15,9 @@ from caltest.predictions import Sample
 ROWS, COLUMNS = 256, 4096
 """Shape of a tile that is multiplied by weights: 8 MB of float64 for each thread."""
 
+NANOSECONDS = 0.25
+"""For each number of each pair, about."""
+
 SMALL_BLOCK = 128
 """Blocks up to this size are summed many at once."""
 
@@ -61,7 +64,8 @@ def h_sums(kernel: PairKernel, sample: Sample, size: int | None = None) -> tuple
     if size is None:
         size = STRIP if tiles.are_strips else ROWS
     places, total = strips(0, n, size), -(-n // size)
-    parts = threaded(tiles.sums, places, total, "kernel of all pairs", work=2.0 * n * n, products=tiles.products)
+    work = NANOSECONDS * n * n * _width(kernel, sample)
+    parts = threaded(tiles.sums, places, total, "kernel of all pairs", work=work, products=tiles.products)
     for one, trace in parts:
         pairs += one
         diagonal += trace
