@@ -22,7 +22,7 @@ from caltest._loops.rows import draw_by_row
 from caltest._loops.statistics.label_sums import add_by_class, add_by_group, add_entries, add_of_chosen
 from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import log_mixture
-from caltest.hstatistics.redraws.of_many_classes import FACTORS, N_KERNELS, Entries, pair_sums
+from caltest.hstatistics.redraws.of_many_classes import FACTORS, N_KERNELS, Entries, Kept, pair_sums
 from caltest.hstatistics.sums.features import Sums
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions, alternatives
@@ -39,6 +39,9 @@ LEAST_BANDWIDTH = 1e-3
 
 MOST = 2**12
 """Classes above which the matrix of a kernel of targets takes too much memory."""
+
+KEPT = 2500
+"""Observations of which kernels of all pairs are kept, 13 MB."""
 
 ALL_PAIRS = 10_000
 """Predictions up to which kernels are those of all pairs."""
@@ -225,7 +228,8 @@ class ManyClasses(OfRows[ClassSums]):
         labels = np.ascontiguousarray(labels, dtype=predictions.label_type)
         entries, kernels = Entries.of(labels, view.k), np.empty((N_KERNELS, len(labels)))
         if means is None:
-            pairs = pair_sums(view.stored, labels, entries, self.bandwidth)
+            kept = self._tiles if view is self.faults.view and view.n <= KEPT else None
+            pairs = pair_sums(view.stored, labels, entries, self.bandwidth, kept=kept)
             smoothed = pairs.smoothed
             kernels[:] = pairs.agreeing[:, :N_KERNELS].T + pairs.constants[:, None]
         else:
@@ -331,6 +335,11 @@ class ManyClasses(OfRows[ClassSums]):
     def _constants(self, view: ClassView) -> tuple[float, float, FloatArray]:
         """``sum p log p``, ``sum_i |p_i|**2`` and log norms of all temperatures; those of all rows are kept."""
         return self._own_constants if view is self.faults.view else self._constants_of(view)
+
+    @cached_property
+    def _tiles(self) -> Kept:
+        """Those of all rows, as other labels than the observed and redrawn ones may follow."""
+        return {}
 
     @cached_property
     def _own_constants(self) -> tuple[float, float, FloatArray]:

@@ -93,16 +93,25 @@ def strips(n: int) -> list[Strip]:
     return [(parts[i : min(i + STRIP, j + 1)], parts[j]) for j in range(len(parts)) for i in range(0, j + 1, STRIP)]
 
 
-def pair_sums(p: Array, labels: Array, entries: Entries, bandwidth: float, *, in_threads: bool = True) -> PairSums:
+KernelTile = tuple[Array, FloatArray]
+"""``exp(-TV / (4 b))`` of the pairs of some rows and columns, 0 for those of a row with itself, and ``constants``."""
+
+Kept = dict[tuple[int, int], KernelTile]
+"""By their first row and their first column."""
+
+
+def pair_sums(
+    p: Array, labels: Array, entries: Entries, bandwidth: float, *, in_threads: bool = True, kept: Kept | None = None
+) -> PairSums:
     """Sums for labels (B, n) of predictions p (n, k) over all pairs, with the bandwidth in the middle.
 
-    Not in threads where these have a part of the rows each.
+    Not in threads where these have a part of the rows each. Tiles that are kept are used for other labels.
     """
     total = PairSums(np.zeros((len(labels), 6)), np.zeros(N_KERNELS), np.zeros((len(entries), N_KERNELS), np.float32))
     items = strips(len(p))
 
     def sums(strip: Strip) -> StripSums:
-        return _strip_sums(p, labels, entries, bandwidth, strip)
+        return _strip_sums(p, labels, entries, bandwidth, strip, {} if kept is None else kept)
 
     made = threaded(sums, items, len(items), "kernel", products=True) if in_threads else map(sums, items)
     for agreeing, constants, smoothed in made:
@@ -117,7 +126,7 @@ StripSums = tuple[FloatArray, FloatArray, list[tuple[slice, Array]]]
 """What a strip adds to sums over pairs: R to that of some of the entries."""
 
 
-def _strip_sums(p: Array, labels: Array, entries: Entries, bandwidth: float, strip: Strip) -> StripSums:
+def _strip_sums(p: Array, labels: Array, entries: Entries, bandwidth: float, strip: Strip, kept: Kept) -> StripSums:
     k, (blocks, columns) = p.shape[1], strip
     right = single(p[columns])
     right_columns = np.ascontiguousarray(right.T)
@@ -129,32 +138,39 @@ def _strip_sums(p: Array, labels: Array, entries: Entries, bandwidth: float, str
     of_columns, part = entries.part(columns)
     smoothed = [(part, np.zeros((len(of_columns), N_KERNELS), dtype=np.float32))]
     for rows in blocks:
-        is_diagonal = rows == columns
+        is_diagonal, place = rows == columns, (rows.start, first)
         left = right if is_diagonal else single(p[rows])
-        tile = np.empty((-(-len(left) // FOUR) * FOUR, w), dtype=np.float32)
-        overlaps(left, right_columns, tile)
-        tile = tile[: len(left)]
-        tile -= 1.0
-        tile *= 0.25 / bandwidth
-        np.exp(np.minimum(tile, 0.0, out=tile), out=tile)
-        some = np.zeros_like(agreeing)
-        if is_diagonal:
-            np.fill_diagonal(tile, 0.0)
+        if place not in kept:
+            kept[place] = _kernel_tile(left, right, right_columns, bandwidth, is_diagonal)
+        (tile, constant), some = kept[place], np.zeros_like(agreeing)
+        constants += constant
         add_agreeing(tile, labels, rows.start, first, starts, members, k, some)
         if is_diagonal:
-            # Rows agree with themselves.
+            # Rows agree with themselves, and all other pairs are there twice.
             some[:, N_KERNELS] -= w
-        share, products, power = (0.5 if is_diagonal else 1.0), left @ right.T, tile.copy()
-        agreeing += share * some
-        for one in range(N_KERNELS):
-            constants[one] += share * np.einsum("ij,ij->i", power, products).sum(dtype=np.float64)
-            np.square(power, out=power)
-        if is_diagonal:
+            agreeing += 0.5 * some
             add_smoothed(tile, right_columns, of_columns.starts, of_columns.classes, smoothed[0][1])
             continue
+        agreeing += some
         of_rows, part = entries.part(rows)
         smoothed.append((part, np.zeros((len(of_rows), N_KERNELS), dtype=np.float32)))
         add_smoothed(tile, right_columns, of_rows.starts, of_rows.classes, smoothed[-1][1])
         turned = np.ascontiguousarray(tile.T), np.ascontiguousarray(left.T)
         add_smoothed(*turned, of_columns.starts, of_columns.classes, smoothed[0][1])
     return agreeing, constants, smoothed
+
+
+def _kernel_tile(left: Array, right: Array, right_columns: Array, bandwidth: float, is_diagonal: bool) -> KernelTile:
+    tile = np.empty((-(-len(left) // FOUR) * FOUR, len(right)), dtype=np.float32)
+    overlaps(left, right_columns, tile)
+    tile = tile[: len(left)]
+    tile -= 1.0
+    tile *= 0.25 / bandwidth
+    np.exp(np.minimum(tile, 0.0, out=tile), out=tile)
+    if is_diagonal:
+        np.fill_diagonal(tile, 0.0)
+    constants, products, power = np.empty(N_KERNELS), left @ right.T, tile.copy()
+    for one in range(N_KERNELS):
+        constants[one] = np.einsum("ij,ij->i", power, products).sum(dtype=np.float64)
+        np.square(power, out=power)
+    return tile, constants * (0.5 if is_diagonal else 1.0)
