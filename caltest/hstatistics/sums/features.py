@@ -101,7 +101,8 @@ class Features:
         if predictions.finite is not None:
             return cls(kernel, landmarks, prediction_map, np.empty(0), predictions.finite.gram(kernel.target_kernel))
         targets = landmarks.redraw(rng)
-        target_map = inverse_root(landmarks.law.target_tile(kernel.target_kernel, targets, targets))
+        tile = landmarks.law.target_tile(kernel.target_kernel, targets, targets)
+        target_map = inverse_root(tile, DIGITS) if targets.ndim == 2 else inverse_root(tile)
         return cls(kernel, landmarks, prediction_map, targets, target_map)
 
     def means(self, sums: FeatureSums, unbiased: bool) -> FloatArray:
@@ -247,13 +248,12 @@ class Features:
         law, d = here.law.prepared(kernel), self.targets.shape[1]
         assert kernel.gaussian is not None
         tiles_of = GaussianTiles(self.targets, kernel.gaussian.widths(d))
-        target_map = inverse_root(law.target_tile(kernel, self.targets, self.targets), DIGITS)
         columns = np.ascontiguousarray(self._prediction_features(here, weights, part).T, dtype=np.float32)
         means = law.expected_kernel(kernel, self.targets).astype(np.float32)
-        matrices = np.empty((len(targets), target_map.shape[1], len(columns)))
+        matrices = np.empty((len(targets), self.target_map.shape[1], len(columns)))
         for some in ranges(len(targets), max(1, TILES // means.size)):
             for tiles in tiles_of.centred(targets[some, part], [means]):
-                matrices[some] = (columns @ tiles @ target_map).swapaxes(1, 2)
+                matrices[some] = (columns @ tiles @ self.target_map).swapaxes(1, 2)
         return FeatureSums(len(here), matrices, np.zeros(len(matrices)))
 
     @cached_property

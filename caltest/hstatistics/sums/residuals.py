@@ -19,8 +19,8 @@ from caltest.hstatistics.sums.single_precision import DIGITS, GaussianTiles
 from caltest.kernels import GaussianKernel, PredictionKernel
 from caltest.predictions import MvNormal, Normal, Predictions
 
-LANDMARKS = 64
-"""Landmarks among the predictions, evenly spaced in their order; and among residuals that are vectors."""
+LANDMARKS, POINTS = 32, 64
+"""Landmarks among the predictions, evenly spaced in their order, and among residuals that are vectors."""
 
 RANGE, SPACING = 4.0, 0.75
 """Landmarks among residuals that are numbers: between minus and plus so many standard deviations, in bandwidths."""
@@ -90,8 +90,8 @@ def _sums_of_many(psi: FloatArray, landmarks: "list[_ResidualLandmarks]", scores
     largest, means = falling[0].width, [one.means.astype(np.float32) for one in falling]
     gaussians = GaussianTiles(falling[0].points, largest, [one.width / largest for one in falling])
     n_rows = min(ROWS, scores.shape[1])
-    for some in ranges(len(scores), max(1, VALUES // (n_rows * LANDMARKS))):
-        matrices = np.zeros((len(landmarks), some.stop - some.start, len(single), LANDMARKS))
+    for some in ranges(len(scores), max(1, VALUES // (n_rows * POINTS))):
+        matrices = np.zeros((len(landmarks), some.stop - some.start, len(single), POINTS))
         for rows in ranges(scores.shape[1], n_rows):
             for matrix, tile in zip(matrices, gaussians.centred(scores[some, rows], means), strict=True):
                 matrix += single[:, rows] @ tile
@@ -166,7 +166,7 @@ class _ResidualLandmarks:
             self.points = np.linspace(-RANGE, RANGE, ceil(2.0 * RANGE / (SPACING * width)) + 1)
             self._law = Normal([0.0], 1.0)
         else:
-            self.points = np.random.default_rng(0).standard_normal((LANDMARKS, d))
+            self.points = np.random.default_rng(0).standard_normal((POINTS, d))
             self._law = MvNormal(np.zeros((1, d)), 1.0)
         gram = self._law.target_tile(self._kernel, self.points, self.points)
         self._map, self.single_map = inverse_root(gram), inverse_root(gram, DIGITS)
