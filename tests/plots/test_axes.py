@@ -171,12 +171,12 @@ def test_fonts_of_saved_pictures_are_no_type_3():
 
 @pytest.mark.parametrize("form", ["pdf", "ps"])
 def test_figures_made_here_have_no_type_3_whatever_saves_them(form):
-    """And the settings of the user stay as they are."""
+    """And the settings of the user stay as they are. To write PostScript takes seconds."""
     plt.switch_backend("agg")
     before = dict(plt.rcParams)
     ax = DRAWN["pit_histogram"]()
     again = pickle.loads(pickle.dumps(ax.figure))
-    for save in (plt.savefig, ax.figure.savefig, again.savefig):
+    for save in (plt.savefig, ax.figure.savefig, again.savefig) if form == "pdf" else (again.savefig,):
         file = io.BytesIO()
         save(file, format=form)
         assert (b"/FontType 42" if form == "ps" else b"/CIDFontType2") in file.getvalue()

@@ -115,11 +115,11 @@ def test_ratios_of_laws_of_other_shapes_have_mean_one(kind):
     faults = weighted_only(law, 3)
     (fault,) = [one for one in faults.kinds if one.kind == kind]
     nodes, weights = np.polynomial.legendre.leggauss(400)
+    values = [np.full(40, 1.5 + 30.0 * node) for node in nodes]
+    density, seen = [law.log_density(y)[3] for y in values], [faults.seen(y[None]) for y in values]
     for sibling in range(fault.n_siblings):
         for t in (-0.4, 0.3):
-            values = [np.full(40, 1.5 + 30.0 * node) for node in nodes]
-            ratios = [fault.log_ratio(faults.seen(y[None]), sibling, t) for y in values]
-            density = [law.log_density(y)[3] for y in values]
+            ratios = [fault.log_ratio(one, sibling, t) for one in seen]
             assert 30.0 * (weights @ np.exp(np.add(ratios, density))) == pytest.approx(1.0, abs=1e-6)
 
 
