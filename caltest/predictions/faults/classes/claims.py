@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray
-from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels
+from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
 from caltest.predictions.faults.classes.several import Frequency, Random, Share, Slope, Temperature
 from caltest.predictions.faults.fault import Fit, Rows, about, cosines, half_periods, percents, ranks
 
@@ -41,7 +41,6 @@ class BinaryView(ClassView):
         self.named_claims = self.origin.p[:, 1]
         self.ranks = ranks(self.named_claims, self.sizes)
         self.cosines = cosines(self.named_claims, N_COSINES, self.sizes)
-        self.log_odds = self.logs[:, 1] - self.logs[:, 0]
         self.windows = [
             (float(start), float(start) + width)
             for width in WIDTHS
@@ -67,16 +66,6 @@ class BinaryView(ClassView):
         parts = seen.ones_by_group(np.searchsorted(ends, self.ranks), ends.size + 1)
         totals = np.cumsum(parts, axis=0)
         return np.asarray((totals[high] - totals[low]) * self.inside.any(axis=1, keepdims=True))
-
-    def log_ratio(self, seen: Labels, offsets: FloatArray) -> float:
-        """Of claims whose log odds are larger by some offsets (n,)."""
-        terms = offsets * seen.first - np.log1p(self.claims * np.expm1(offsets))
-        return float(self.weights @ terms)
-
-    def with_log_odds(self, offsets: FloatArray) -> FloatArray:
-        """Probabilities (n, 2) of these."""
-        log_odds = self.log_odds + offsets
-        return np.stack([scipy.special.expit(-log_odds), scipy.special.expit(log_odds)], axis=1)
 
     def means(self, seen: Labels, some: BoolArray) -> tuple[float, float, float]:
         """Mean claim and mean outcome of some predictions, and the standard error of the second."""
@@ -127,22 +116,23 @@ class BinaryFaults(LabelFaults):
         )
 
 
-class Claims(Frequency):
-    """Odds that are exp(t) times as large as claimed."""
+class OfClaims(OddsFault):
+    """A fault of the odds of class 1."""
 
     view: BinaryView
 
+    def class_of(self, sibling: int) -> int:
+        return 1
+
     def promising(self, seen: Labels) -> FloatArray:
-        return np.zeros(1)
-
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return super().log_ratio(seen, 1, t)
-
-    def law(self, sibling: int, t: float) -> FloatArray:
-        return super().law(1, t)
+        return np.zeros(self.n_siblings)
 
     def place(self, sibling: int) -> str:
         return ""
+
+
+class Claims(OfClaims, Frequency):
+    """Odds that are exp(t) times as large as claimed."""
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         claimed, came, _ = self.view.means(seen, np.ones(self.view.n, dtype=np.bool_))
@@ -157,32 +147,18 @@ class ShareOfClaims(Share):
     n_choices = SHARE_CHOICES
 
 
-class SlopeOfClaims(Slope):
+class SlopeOfClaims(OfClaims, Slope):
     """Log odds that are 1 + t times as far from their mean, which for rare events is not that of even odds."""
 
-    view: BinaryView
     n_choices = SLOPE_CHOICES
 
-    def promising(self, seen: Labels) -> FloatArray:
-        return np.zeros(1)
-
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return self.view.log_ratio(seen, t * self._log_odds(1))
-
-    def law(self, sibling: int, t: float) -> FloatArray:
-        return self.view.with_log_odds(t * self._log_odds(1))
-
-    def place(self, sibling: int) -> str:
-        return ""
-
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        return f"claims are {self._stretched(seen, 1, fit)}"
+        return f"claims are {self._stretched(seen, sibling, fit)}"
 
 
-class Window(ClassFault):
+class Window(OfClaims):
     """Log odds that are larger by t for claims in a window of ranks."""
 
-    view: BinaryView
     kind = "window"
     range = (-8.0, 8.0)
     n_choices = WINDOW_CHOICES
@@ -194,11 +170,8 @@ class Window(ClassFault):
         variances = view.inside @ (np.square(view.weights) * view.claims * (1.0 - view.claims))
         return np.where(view.inside.any(axis=1), np.square(sums) / np.maximum(variances, 1e-300), -np.inf)
 
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return self.view.log_ratio(seen, t * self.view.inside[sibling])
-
-    def law(self, sibling: int, t: float) -> FloatArray:
-        return self.view.with_log_odds(t * self.view.inside[sibling])
+    def along(self, sibling: int) -> FloatArray:
+        return np.asarray(self.view.inside[sibling], dtype=np.float64)
 
     def place(self, sibling: int) -> str:
         inside = self.view.inside[sibling]
@@ -208,7 +181,7 @@ class Window(ClassFault):
         view, inside = self.view, self.view.inside[sibling]
         claimed, came, _ = view.means(seen, inside)
         # Mean outcomes if the log odds are larger by the ends of the interval.
-        odds, weights = view.log_odds[inside], view.weights[inside]
+        odds, weights = scipy.special.logit(view.claims[inside]), view.weights[inside]
         ends = [float(np.average(scipy.special.expit(odds + t), weights=weights)) for t in (fit.low, fit.high)]
         rate, instead, low, high = percents(came, claimed, *ends)
         return (
@@ -217,18 +190,14 @@ class Window(ClassFault):
         )
 
 
-class Wave(ClassFault):
+class Wave(OfClaims):
     """Log odds that are larger by t times a cosine of the ranks of the claims, of two half periods or more."""
 
-    view: BinaryView
     kind = "wave"
     range = (-6.0, 6.0)
 
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return self.view.log_ratio(seen, t * self.view.cosines[sibling + 1])
-
-    def law(self, sibling: int, t: float) -> FloatArray:
-        return self.view.with_log_odds(t * self.view.cosines[sibling + 1])
+    def along(self, sibling: int) -> FloatArray:
+        return np.asarray(self.view.cosines[sibling + 1])
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         view = self.view

@@ -226,11 +226,11 @@ class Seen(Protocol):
 
     @property
     def sums(self) -> FloatArray:
-        """``M[b, c, a]``: sum of the probabilities of class a over observations of class c, for chosen classes."""
+        """``M[b, c, a]``: probabilities of class a over observations of class c, chosen ones, (B, S, S)."""
 
     @property
     def pair_logs(self) -> FloatArray:
-        """``L[b, c, a]``: sums over observations of class c of what leaks from a, and swaps with it, gain."""
+        """``L[b, c, a]``: over observations of class c what leaks from a, and swaps with it, gain, (B, S, S, 2)."""
 
 
 @dataclass
@@ -377,6 +377,27 @@ class ClassFault(Fault[Labels]):
     @abstractmethod
     def law(self, sibling: int, t: float) -> FloatArray:
         """Probabilities ``Q_t``, (n, k), or what is in proportion to them."""
+
+
+class OddsFault(ClassFault):
+    """``Q_c ~ p_c exp(t x)``: log odds of a class that are larger by t times a number x of each prediction."""
+
+    def class_of(self, sibling: int) -> int:
+        """The class c."""
+        return sibling
+
+    @abstractmethod
+    def along(self, sibling: int) -> FloatArray | float:
+        """The numbers x, (n,), or one for all."""
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        c, x = self.class_of(sibling), t * self.along(sibling)
+        return float(self.view.weights @ (x * (seen.first == c) - np.log1p(self.view.column(c) * np.expm1(x))))
+
+    def law(self, sibling: int, t: float) -> FloatArray:
+        q = np.array(self.view.p)
+        q[:, self.class_of(sibling)] *= np.exp(t * self.along(sibling))
+        return q
 
 
 def normalised(p: FloatArray) -> FloatArray:

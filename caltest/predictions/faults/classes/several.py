@@ -15,6 +15,7 @@ from caltest.predictions.faults.classes.labels import (
     ClassView,
     LabelFaults,
     Labels,
+    OddsFault,
     Seen,
     normalised,
     remaining,
@@ -200,7 +201,7 @@ class OfEachClass(ClassFault):
         return np.asarray((seen.counts - self.view.expected) / np.sqrt(np.maximum(self.view.variances, FLOOR)))
 
 
-class Frequency(OfEachClass):
+class Frequency(OddsFault, OfEachClass):
     """``Q_c ~ p_c exp(t)``: a class that occurs more often, or less, than predicted."""
 
     kind = "frequency"
@@ -215,12 +216,8 @@ class Frequency(OfEachClass):
     def promising(self, seen: Labels) -> FloatArray:
         return np.square(self._scores(seen))
 
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        norms = np.log1p(self.view.column(sibling) * np.expm1(t))
-        return float(t * seen.counts[sibling] - self.view.weights @ norms)
-
-    def law(self, sibling: int, t: float) -> FloatArray:
-        return np.asarray(self.view.p * np.exp(t * (np.arange(self.view.k) == sibling)))
+    def along(self, sibling: int) -> float:
+        return 1.0
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return f"{self.counted(seen, sibling)}: its odds are {self.sized(seen, sibling, fit)} times those predicted"
@@ -256,7 +253,7 @@ class Share(OfEachClass):
         return f"{much} are {self.view.named(sibling)} whatever is predicted"
 
 
-class Slope(OfEachClass):
+class Slope(OddsFault, OfEachClass):
     """``Q_c ~ p_c exp(t x)`` with the log odds x of p_c around their mean: odds that are too extreme or too even."""
 
     kind = "slope"
@@ -276,26 +273,17 @@ class Slope(OfEachClass):
             self._odds[c] = x - mean, mean
         return self._odds[c]
 
-    def _log_odds(self, c: int) -> FloatArray:
-        return self._around(c)[0]
+    def along(self, sibling: int) -> FloatArray:
+        return self._around(self.class_of(sibling))[0]
 
     def promising(self, seen: Labels) -> FloatArray:
         view = self.view
         scores = np.full(view.k, -np.inf)
         for c in view.chosen:
-            x, p = self._log_odds(int(c)) * view.weights, view.column(int(c))
+            x, p = self.along(int(c)) * view.weights, view.column(int(c))
             variance = float(np.square(x) @ (p * (1.0 - p)))
             scores[c] = float(x @ ((seen.first == c) - p)) ** 2 / max(variance, FLOOR)
         return scores
-
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        x, w = self._log_odds(sibling), self.view.weights
-        own = seen.first == sibling
-        return float(t * (w[own] @ x[own]) - w @ np.log1p(self.view.column(sibling) * np.expm1(t * x)))
-
-    def law(self, sibling: int, t: float) -> FloatArray:
-        odds = self._log_odds(sibling)[:, None]
-        return np.asarray(self.view.p * np.exp(t * odds * (np.arange(self.view.k) == sibling)))
 
     def size(self, seen: Labels, sibling: int, t: float) -> float:
         return 1.0 + t
@@ -305,6 +293,7 @@ class Slope(OfEachClass):
 
     def _stretched(self, seen: Labels, sibling: int, fit: Fit) -> str:
         """How far the log odds of a class should be from their mean, at which nothing changes."""
-        factor, centre = self.sized(seen, sibling, fit), percent(scipy.special.expit(self._around(sibling)[1]))
+        centre = percent(scipy.special.expit(self._around(self.class_of(sibling))[1]))
+        factor = self.sized(seen, sibling, fit)
         wrong = "the wrong way round" if fit.t < -1.0 else "too even" if fit.t > 0.0 else "too extreme"
         return f"{wrong}: their log odds should be {factor} times as far from those of {centre}"
