@@ -23,14 +23,8 @@ LEVELS = (0.5, 0.8, 0.95)
 POINTS = 0.02
 """Differences of claimed and true probabilities up to which an error is too small to matter."""
 
-RARE = 0.2
-"""The same for the rarer of two classes, as a share of its mean predicted probability, if that is smaller."""
-
 SHIFT = 0.04
 """The same for outcomes above the median: 0.0398 is what a shift by 0.1 standard deviations makes of normal ones."""
-
-TINY = 1e-9
-"""The least mean probability of the rarer class in a margin, which is no 0."""
 
 SMALLEST = 1e-150
 """The least error or standard deviation whose square is a number; one of smaller ones has no root mean square."""
@@ -40,9 +34,6 @@ NODES, ROWS = 64, 4096
 
 PROBABILITIES, LOOKED_AT, FEWEST_ROWS = 2**18, 2**20, 256
 """Probabilities of classes that are changed together, that a temperature is found from, and rows of the latter."""
-
-HOTTEST = 16.0
-"""The logarithm of a temperature at which all possible classes have nearly the same probability."""
 
 AT_ONCE = 2**21
 """Probabilities that are looked at together."""
@@ -104,11 +95,14 @@ def of_classes(law: "FinitePredictions", targets: Array) -> Checks:
 
 
 def margin_of(law: "FinitePredictions") -> float:
-    """Two points, or a fifth of the mean probability of the rarer of two classes, which hits of top labels are not."""
+    """Two points, or a fifth of the mean probability of the rarer of two classes, which hits of top labels are not.
+
+    It is never 0.
+    """
     if law.n_classes > 2 or law.notion == "top label":
         return POINTS
     mean = float(law.probabilities[:, 1].mean())
-    return min(POINTS, RARE * max(min(mean, 1.0 - mean), TINY))
+    return min(POINTS, 0.2 * max(min(mean, 1.0 - mean), 1e-9))
 
 
 def of_numbers(law: "Predictions", targets: Array) -> Checks:
@@ -318,9 +312,10 @@ def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, A
         moved = 1.0 / np.exp(logs * np.exp(-log_temperature)).sum(axis=-1)
         return float(np.abs(moved - p).mean()) - margin
 
-    if beyond(HOTTEST) < 0.0:
+    hottest = 16.0  # All possible classes have nearly the same probability.
+    if beyond(hottest) < 0.0:
         return None
-    temperature = float(np.exp(scipy.optimize.brentq(beyond, 0.0, HOTTEST, xtol=1e-6)))
+    temperature = float(np.exp(scipy.optimize.brentq(beyond, 0.0, hottest, xtol=1e-6)))
     words = f"probabilities {amount(margin, ' points')} too sure on average"
     generator, labels = generator_of(rng), np.empty((size, len(law)), law.label_type)
     for part in ranges(len(law), PROBABILITIES // law.n_classes):

@@ -29,7 +29,7 @@ from caltest.fields.clinical.validation_result import CalibrationCurve, Clinical
 from caltest.named_tests import OmnibusTest
 from caltest.predictions import Bernoulli
 from caltest.predictions.convert import as_sample
-from caltest.predictions.faults.fault import count
+from caltest.predictions.faults.words import count
 
 FEW = 10
 """Events, and cases without, below which DeLong's variance is too small: his intervals hold in 70 % with 2 events."""

@@ -4,6 +4,7 @@ A fault is a small class, a likelihood and words; rows are sums that tests compa
 one file here.
 """
 
-from caltest.predictions.faults.fault import Fault, Faults, Fit
+from caltest.predictions.faults.fault import Fault, Faults
+from caltest.predictions.faults.words import Fit
 
 __all__ = ["Fault", "Faults", "Fit"]

@@ -8,30 +8,10 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.counts.law import CountPredictions
-from caltest.predictions.faults.fault import (
-    Fault,
-    Faults,
-    Fit,
-    OfPatterns,
-    Pattern,
-    Rows,
-    about,
-    cosines,
-    halves,
-    instead,
-    percent,
-    sized_shift,
-    varies,
-    weights_or_ones,
-)
+from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.scores import CLIPPED
+from caltest.predictions.faults.words import Fit, about, instead, percent, sized_shift
 from caltest.predictions.standard_scores import in_units
-
-REACH, LARGEST_PART = 10.0, 0.999
-"""Standard errors around a mean difference in which one is looked for, and the share of a mean that it may take."""
-
-LEAST_ZERO = 1e-6
-"""Predicted probabilities of 0 below which zeros have no row."""
 
 
 class CountView:
@@ -40,7 +20,7 @@ class CountView:
     def __init__(
         self, law: CountPredictions, weights: FloatArray | None, among: CountPredictions | None = None
     ) -> None:
-        self.law, self.weights = law, weights_or_ones(weights, len(law))
+        self.law, self.weights = law, np.ones(len(law)) if weights is None else weights
         self.mean, self.deviation = law.mean, np.sqrt(law.variance)
         with np.errstate(under="ignore"):
             self.zero = np.exp(law.log_probabilities(np.zeros(1))[..., 0])
@@ -48,6 +28,21 @@ class CountView:
         self.features = np.concatenate([np.ones((1, len(law))), cosines(self.mean, 3, among=means)]) * self.weights
         middle = (w @ _log(means)) / max(float(w.sum()), 1e-300)
         self.log_mean = np.where(self.mean > 0.0, _log(self.mean) - middle, 0.0)
+
+    def squares(self, counts: Array) -> FloatArray:
+        """Squared residuals of counts (n, 1) or (1, U)."""
+        return in_units(np.square(counts - self.mean[:, None]), np.square(self.deviation)[:, None])
+
+    @cached_property
+    def _table(self) -> tuple[FloatArray, FloatArray]:
+        """Probabilities of the counts of the window, and their squared residuals, (n, U)."""
+        return self.law.probability_vectors(), self.squares(np.arange(*self.law.window)[None])
+
+    def tilted(self, t: float) -> tuple[FloatArray, FloatArray]:
+        """Sums of the probabilities times exp(-t r) of squared residuals r, and of these times r, (n,)."""
+        p, squares = self._table
+        tilted = p * np.exp(-t * squares)
+        return np.maximum(tilted.sum(axis=1), 1e-300), (tilted * squares).sum(axis=1)
 
 
 def _log(means: FloatArray) -> FloatArray:
@@ -75,6 +70,12 @@ class Counts:
     def is_zero(self) -> FloatArray:
         """1 where the count is 0."""
         return np.asarray(self.targets == 0, dtype=np.float64)
+
+    @property
+    def zeros_in_words(self) -> str:
+        """How many of the first targets are 0, and how many should be."""
+        weights = self.view.weights
+        return instead(float(self.is_zero[0] @ weights), float(self.view.zero @ weights), weights)
 
     @cached_property
     def first(self) -> Array:
@@ -104,7 +105,7 @@ class CountFaults(Faults):
     ) -> None:
         """Places of corrected predictions are named by the means (n,) of those that users have."""
         self.view = view = CountView(law, weights, among)
-        self.weights = view.weights
+        super().__init__(len(law), view.weights)
         self._named = view.mean if named is None else named
         self.compared = (
             Rows("means", 6, means, 2.0),
@@ -114,16 +115,10 @@ class CountFaults(Faults):
         )
         if law.with_mean(view.mean) is None:
             # Other members of the family are not known.
-            self.kinds = (Narrow(view), Zeros(), FewZeros())
+            self.kinds = (Narrow(), Zeros(), FewZeros())
             return
-        kinds: list[Fault[Counts]] = [
-            Factor([Pattern(np.ones(len(law)))]),
-            Spread(view),
-            Narrow(view),
-            Zeros(),
-            MeanKept(),
-            FewZeros(),
-        ]
+        kinds: list[Fault[Counts]] = [Factor([Pattern(np.ones(len(law)))]), Spread(view), Narrow()]
+        kinds += [Zeros(), MeanKept(), FewZeros()]
         if places := halves(self._named, "predicted means"):
             kinds.append(Factor(places, "local factor"))
         if varies(view.log_mean):
@@ -152,10 +147,10 @@ def spreads(seen: Counts) -> FloatArray:
 
 
 def zeros(seen: Counts) -> FloatArray:
-    """Zeros, in units of their standard deviation times features, and their number."""
+    """Zeros that are not too rare, in units of their standard deviation times features, and their number."""
     view = seen.view
     scale = np.sqrt(view.zero * (1.0 - view.zero))
-    per_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=(view.zero > LEAST_ZERO) & (scale > 0.0))
+    per_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=(view.zero > 1e-6) & (scale > 0.0))
     rows = (view.features * per_scale) @ (seen.is_zero - view.zero).T
     return np.concatenate([rows, (seen.is_zero @ view.weights)[None]])
 
@@ -165,15 +160,19 @@ def cubes(seen: Counts) -> FloatArray:
     return np.asarray((seen.residuals**3 @ seen.view.weights)[None])
 
 
-class Factor(OfPatterns[Counts]):
+class OfLaw(Fault[Counts]):
+    """Counts of another law of the family, or of one with the same means."""
+
+    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
+        return float(seen.view.weights @ seen.log_ratio(self.corrected(seen, sibling, t)))
+
+
+class Factor(OfLaw, OfPatterns[Counts]):
     """Means that are exp(t s) times as large, with the signs s of a pattern."""
 
     kind = "factor"
     is_factor = True
     range = (-8.0, 8.0)
-
-    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        return float(seen.view.weights @ seen.log_ratio(self.corrected(seen, sibling, t)))
 
     def corrected(self, seen: Counts, sibling: int, t: float) -> CountPredictions | None:
         return seen.view.law.with_mean(seen.view.mean * np.exp(t * self.patterns[sibling].signs))
@@ -199,21 +198,18 @@ class Elasticity(Factor):
         return f"counts rise {more} than predicted: as the power {self.sized(seen, sibling, fit)} of predicted means"
 
 
-class Added(Fault[Counts]):
+class Added(OfLaw):
     """Means that are larger by t."""
 
     kind = "added"
     range = (-inf, inf)
 
     def bounds(self, seen: Counts, sibling: int) -> tuple[float, float]:
-        """Around the mean difference, with positive means."""
+        """Ten standard errors around the mean difference, with positive means."""
         view, w = seen.view, seen.view.weights
-        most, reach = float(w @ seen.differences[0]), REACH * sqrt(float(w @ np.square(view.deviation)))
+        most, reach = float(w @ seen.differences[0]), 10.0 * sqrt(float(w @ np.square(view.deviation)))
         low, high = ((end(most, 0.0) + side * reach) / w.sum() for end, side in ((min, -1.0), (max, 1.0)))
-        return max(low, -LARGEST_PART * float(view.mean.min())), high
-
-    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        return float(seen.view.weights @ seen.log_ratio(self.corrected(seen, sibling, t)))
+        return max(low, -0.999 * float(view.mean.min())), high
 
     def corrected(self, seen: Counts, sibling: int, t: float) -> CountPredictions | None:
         return seen.view.law.with_mean(seen.view.mean + t)
@@ -223,7 +219,7 @@ class Added(Fault[Counts]):
         return f"counts are {side} than predicted, by {sized_shift(fit)} on average whatever is predicted"
 
 
-class Spread(Fault[Counts]):
+class Spread(OfLaw):
     """Larger or smaller dispersion: negative binomial counts of another size."""
 
     kind = "dispersion"
@@ -237,9 +233,6 @@ class Spread(Fault[Counts]):
     def _dispersions(self, seen: Counts, t: float) -> FloatArray:
         own = self._dispersion
         return np.full(len(seen.view.mean), exp(t)) if own is None else own * exp(t)
-
-    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        return float(seen.view.weights @ seen.log_ratio(self.corrected(seen, sibling, t)))
 
     def corrected(self, seen: Counts, sibling: int, t: float) -> CountPredictions | None:
         return seen.view.law.with_dispersion(self._dispersions(seen, t))
@@ -266,39 +259,20 @@ class Narrow(Fault[Counts]):
     kind = "too wide"
     range = (0.0, 20.0)
 
-    def __init__(self, view: CountView) -> None:
-        self._view = view
-
     def promising(self, seen: Counts) -> FloatArray:
         """How much smaller the squares are: the likelihood is concave, with its maximum at 0 where they are larger."""
-        view = self._view
-        smaller = float(view.weights @ ((view.deviation > 0.0) - self._squares(seen.first[:, None])[:, 0]))
+        view = seen.view
+        smaller = float(view.weights @ ((view.deviation > 0.0) - view.squares(seen.first[:, None])[:, 0]))
         return np.array([smaller if smaller > 0.0 else -np.inf])
 
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
-        squares = self._squares(seen.first[:, None])[:, 0]
-        return float(self._view.weights @ (-t * squares - np.log(self._norms(t)[0])))
-
-    def _squares(self, counts: Array) -> FloatArray:
-        """Squared residuals of counts (n, 1) or (1, U)."""
-        squares = np.square(counts - self._view.mean[:, None])
-        return in_units(squares, np.square(self._view.deviation)[:, None])
-
-    @cached_property
-    def _table(self) -> tuple[FloatArray, FloatArray]:
-        """Probabilities of the counts of the window, and their squared residuals, (n, U)."""
-        law = self._view.law
-        return law.probability_vectors(), self._squares(np.arange(*law.window)[None])
-
-    def _norms(self, t: float) -> tuple[FloatArray, FloatArray]:
-        """Sums of the tilted probabilities, and of them times the squared residuals, (n,)."""
-        p, squares = self._table
-        tilted = p * np.exp(-t * squares)
-        return np.maximum(tilted.sum(axis=1), 1e-300), (tilted * squares).sum(axis=1)
+        view = seen.view
+        squares = view.squares(seen.first[:, None])[:, 0]
+        return float(view.weights @ (-t * squares - np.log(view.tilted(t)[0])))
 
     def size(self, seen: Counts, sibling: int, t: float) -> float:
-        norms, squares = self._norms(t)
-        return float(np.average(squares / norms, weights=self._view.weights))
+        norms, squares = seen.view.tilted(t)
+        return float(np.average(squares / norms, weights=seen.view.weights))
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         return f"predictions are too wide: variances are {self.sized(seen, sibling, fit)} times those predicted"
@@ -321,10 +295,8 @@ class Zeros(Fault[Counts]):
         return np.zeros(len(seen.first))
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
-        view = seen.view
-        found, expected = float(seen.is_zero[0] @ view.weights), float(view.zero @ view.weights)
         much = f"about {self.sized(seen, sibling, fit, percent)} of the counts are 0 whatever is predicted"
-        return f"there are too many zeros: {instead(found, expected, view.weights)}; {much}"
+        return f"there are too many zeros: {seen.zeros_in_words}; {much}"
 
 
 class MeanKept(Zeros):
@@ -353,7 +325,5 @@ class FewZeros(Zeros):
         return float(view.weights @ logs)
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
-        view = seen.view
-        found, expected = float(seen.is_zero[0] @ view.weights), float(view.zero @ view.weights)
         much = f"about {self.sized(seen, sibling, fit, percent)} of those predicted do not occur"
-        return f"there are too few zeros: {instead(found, expected, view.weights)}; {much}"
+        return f"there are too few zeros: {seen.zeros_in_words}; {much}"

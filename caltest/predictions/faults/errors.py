@@ -9,17 +9,11 @@ import numpy as np
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Fit, OfPatterns, Pattern, Wave, about, ranks, sized, sized_shift
+from caltest.predictions.faults.fault import OfPatterns, Pattern, Wave, ranks
 from caltest.predictions.faults.noncentral import centred, log_ratio_of_noncentral
 from caltest.predictions.faults.scores import Scores
+from caltest.predictions.faults.words import Fit, about, sized, sized_shift
 from caltest.predictions.standard_scores import own_units
-
-NEGLIGIBLE = 0.1
-"""Standard deviation of noise, in units of another one, that hardly adds to it."""
-
-
-LEAST_KNOWN = 0.02
-"""Share of known scores below which shifts are not looked for any farther."""
 
 
 def location_and_variance(predictions: Predictions) -> tuple[FloatArray, FloatArray]:
@@ -71,8 +65,12 @@ class OfErrors(OfPatterns[Scores]):
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | Scores | None:
         lines = np.array(np.atleast_2d(seen.errors.T))
-        lines[self._rows(sibling)] = self.moved(self.own(seen, sibling), sibling, t)
+        lines[self._rows(sibling)] = self.moved_back(seen, sibling, t)
         return seen.with_errors(lines.T.reshape(seen.errors.shape))
+
+    def moved_back(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        """Its errors (c, n) without the fault."""
+        return self.moved(self.own(seen, sibling), sibling, t)
 
     def apart(self, seen: Scores, sibling: int, other: int) -> bool:
         if self._coordinates is None:
@@ -104,12 +102,12 @@ class Shift(OfErrors):
     unit = "predicted standard deviations"
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
-        """Around the mean of the errors, which is too close to 0 by the share of those that are not known."""
+        """Around the mean of the errors, too close to 0 by the share of those not known, taken as 98 % at most."""
         signs = self.patterns[sibling].signs
         w = seen.weights * signs
         total = max(float(w @ signs), 1e-300)
         most, reach = float(w @ self.own(seen, sibling)[0]) / total, 10.0 / sqrt(total)
-        most /= max(seen.known_share, LEAST_KNOWN)
+        most /= max(seen.known_share, 0.02)
         return min(most, 0.0) - reach, max(most, 0.0) + reach
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
@@ -118,12 +116,10 @@ class Shift(OfErrors):
         shifts = t * self.patterns[sibling].signs
         return seen.total(log_ratio_of_noncentral(self.own(seen, sibling), shifts, df).sum(axis=0))
 
-    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | Scores | None:
+    def moved_back(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         if (df := seen.pool_df) is None:
-            return super().corrected(seen, sibling, t)
-        lines = np.array(np.atleast_2d(seen.errors.T))
-        lines[self._rows(sibling)] = centred(self.own(seen, sibling), t * self.patterns[sibling].signs, df)
-        return lines.T.reshape(seen.errors.shape)
+            return super().moved_back(seen, sibling, t)
+        return centred(self.own(seen, sibling), t * self.patterns[sibling].signs, df)
 
     def _score(self, seen: Scores, signs: FloatArray, coordinate: int) -> float:
         slope, information = seen.slopes(coordinate)
@@ -276,8 +272,8 @@ class SpreadPower(Scale):
 class AddedNoise(Scale):
     """Variances that are larger by one number, that of noise with the standard deviation ``c (exp(t) - 1)``.
 
-    The smallest predicted standard deviation says what c is, so that sizes of noise next to each other differ by about
-    as much in whatever is predicted.
+    A tenth of the smallest predicted standard deviation is c, noise that hardly adds to it, so that sizes of noise next
+    to each other differ by about as much in whatever is predicted.
     """
 
     kind = "added noise"
@@ -285,7 +281,7 @@ class AddedNoise(Scale):
 
     def __init__(self, deviations: FloatArray) -> None:
         super().__init__([Pattern(np.ones(deviations.size))])
-        self._deviations, self._unit = deviations, NEGLIGIBLE * float(deviations.min())
+        self._deviations, self._unit = deviations, 0.1 * float(deviations.min())
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Up to the largest error."""

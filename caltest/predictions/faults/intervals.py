@@ -1,8 +1,5 @@
 """What faults see of scores that are only known to be in intervals, as those of censored times are."""
 
-from dataclasses import dataclass
-from typing import Self
-
 import numpy as np
 import scipy
 
@@ -19,10 +16,6 @@ FARTHEST = 8.0
 """Scores beyond which an interval is not followed."""
 
 
-ALIKE = 0.02
-"""Ends of intervals that differ by less are taken together, as their mean: a likelihood hardly sees that."""
-
-
 def faults_in_intervals(
     law: Predictions, levels: FloatArray, ends: tuple[FloatArray, FloatArray], weights: FloatArray
 ) -> tuple[NumberFaults, "IntervalScores"]:
@@ -30,15 +23,15 @@ def faults_in_intervals(
     is_known = ends[0] >= ends[1]
     known = scipy.special.ndtri(np.clip(levels[is_known], LEAST, 1.0 - LEAST))
     both = np.clip(scipy.special.ndtri(np.stack(ends)[:, ~is_known]), -FARTHEST, FARTHEST)
-    _, groups = np.unique(np.round(both / ALIKE), axis=1, return_inverse=True)
+    # Ends that are that close are taken together, as their mean: a likelihood hardly sees that.
+    _, groups = np.unique(np.round(both / 0.02), axis=1, return_inverse=True)
     groups, of_rows = groups.ravel(), weights[~is_known]
     totals = np.bincount(groups, of_rows)
     low, high = (np.bincount(groups, of_rows * one) / totals for one in both)
-    seen = IntervalScores.of(law, known, low, high, np.concatenate([weights[is_known], totals]))
+    seen = IntervalScores(law, known, low, high, np.concatenate([weights[is_known], totals]))
     return NumberFaults(law.take(np.zeros(seen.residuals.size, dtype=np.intp)), seen.given_weights), seen
 
 
-@dataclass
 class IntervalScores(Scores):
     """Residuals that are known (k,), then nodes in the intervals of c others, then their lower and their upper ends.
 
@@ -46,14 +39,9 @@ class IntervalScores(Scores):
     within it. Scores that were drawn there would look as predicted, whatever the fault.
     """
 
-    n_known: int = 0
-    own_weights: FloatArray | None = None
-    """Of the n observations, the known ones first."""
-    log_shares: FloatArray | None = None
-    """Logarithms of the shares of nodes (c, K) in their interval."""
-
-    @classmethod
-    def of(cls, law: Predictions, known: FloatArray, low: FloatArray, high: FloatArray, weights: FloatArray) -> Self:
+    def __init__(
+        self, law: Predictions, known: FloatArray, low: FloatArray, high: FloatArray, weights: FloatArray
+    ) -> None:
         """From known scores (k,), ends (c,) of others, and weights (k + c,)."""
         low = np.clip(low, -FARTHEST, FARTHEST - 1.0)
         high = np.clip(high, low + 1e-6, FARTHEST)
@@ -61,29 +49,25 @@ class IntervalScores(Scores):
         nodes = low[:, None] + half * (1.0 + PLACES)
         logs = np.log(SHARES) - 0.5 * np.square(nodes)
         logs -= scipy.special.logsumexp(logs, axis=1, keepdims=True)
+        self._n_known, self._weights, self._log_shares = known.size, weights, logs
         shares = weights[known.size :, None] * np.exp(logs)
         expanded = np.concatenate([weights[: known.size], shares.ravel(), np.zeros(2 * low.size)])
         residuals = np.concatenate([known, nodes.ravel(), low, high])
-        return cls(law, residuals[None], expanded, None, residuals, known.size, weights, logs)
+        super().__init__(law, residuals[None], expanded, corrected=residuals)
 
-    def after(self, correction: FloatArray | Scores) -> Self:
-        assert self.own_weights is not None
+    def after(self, correction: FloatArray | Scores) -> "IntervalScores":
         assert not isinstance(correction, Scores)
-        residuals = correction
-        low, high = residuals[residuals.size - 2 * (self.own_weights.size - self.n_known) :].reshape(2, -1)
-        return type(self).of(self.law, residuals[: self.n_known], low, high, self.own_weights)
+        low, high = correction[correction.size - 2 * (self._weights.size - self._n_known) :].reshape(2, -1)
+        return IntervalScores(self.law, correction[: self._n_known], low, high, self._weights)
 
     def total(self, logs: FloatArray) -> float:
-        assert self.own_weights is not None
-        assert self.log_shares is not None
-        k, shares = self.n_known, self.log_shares
+        k, shares = self._n_known, self._log_shares
         within = scipy.special.logsumexp(logs[k : k + shares.size].reshape(shares.shape) + shares, axis=1)
-        return float(self.own_weights @ np.concatenate([logs[:k], within]))
+        return float(self._weights @ np.concatenate([logs[:k], within]))
 
     @property
     def known_share(self) -> float:
-        assert self.own_weights is not None
-        return float(self.own_weights[: self.n_known].sum() / self.own_weights.sum())
+        return float(self._weights[: self._n_known].sum() / self._weights.sum())
 
     def shifted_back(self, signs: FloatArray, location: FloatArray) -> None:
         """None: the units of the targets are not known of scores."""

@@ -7,35 +7,10 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.errors import (
-    AddedNoise,
-    Scale,
-    ScaleWave,
-    Shift,
-    ShiftInUnits,
-    ShiftWave,
-    Slope,
-    SlopeInUnits,
-    SpreadPower,
-    deviations_of,
-    location_and_variance,
-    sums_of_scores,
-    sums_of_squares,
-)
-from caltest.predictions.faults.fault import (
-    Fault,
-    Faults,
-    Fit,
-    Pattern,
-    Rows,
-    cosines,
-    halves,
-    varies,
-    waves,
-    weights_or_ones,
-)
+from caltest.predictions.faults import errors, shapes
+from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, cosines, halves, varies, waves
 from caltest.predictions.faults.scores import Scores
-from caltest.predictions.faults.shapes import HeavyTails, LightTails, Outliers, Skew, fourth_moments, third_moments
+from caltest.predictions.faults.words import Fit
 
 
 class Factor(Fault[Scores]):
@@ -67,35 +42,45 @@ class NumberFaults(Faults):
         self, predictions: Predictions, weights: FloatArray | None = None, among: Predictions | None = None
     ) -> None:
         law = predictions.law
-        mean, variance = location_and_variance(predictions)
-        self._law, self.weights, self._spread = law, weights_or_ones(weights, len(law)), variance > 0.0
+        mean, variance = errors.location_and_variance(predictions)
+        super().__init__(len(law), weights)
+        self._law, self._spread = law, variance > 0.0
         one = np.ones((1, len(law)))
-        means, variances = (None, None) if among is None else location_and_variance(among)
+        means, variances = (None, None) if among is None else errors.location_and_variance(among)
         features = np.concatenate([one, cosines(mean, 3, among=means), cosines(variance, 2, among=variances)])
         features *= self.weights
         everywhere = [Pattern(one[0])]
-        kinds: list[Fault[Scores]] = [Shift(everywhere), Scale(everywhere)]
+        kinds: list[Fault[Scores]] = [errors.Shift(everywhere), errors.Scale(everywhere)]
         compared = [
-            Rows("shift", len(features), partial(sums_of_scores, features), 2.0),
-            Rows("scale", len(features), partial(sums_of_squares, features), 2.0),
+            Rows("shift", len(features), partial(errors.sums_of_scores, features), 2.0),
+            Rows("scale", len(features), partial(errors.sums_of_squares, features), 2.0),
         ]
         # What a pool has in common with its outcome would look like a place.
         if law.pool_size is None:
             if places := [*halves(mean, "predicted means"), *halves(variance, "predicted variances")]:
-                kinds += [Shift(places, "local shift"), Scale(places, "local scale")]
+                kinds += [errors.Shift(places, "local shift"), errors.Scale(places, "local scale")]
             if bent := [*waves(mean, "predicted means", 3), *waves(variance, "predicted variances", 2)]:
-                kinds += [ShiftWave(bent, "wave of shifts"), ScaleWave(bent, "wave of scales")]
-            deviations = deviations_of(law)
+                kinds += [errors.ShiftWave(bent, "wave of shifts"), errors.ScaleWave(bent, "wave of scales")]
+            deviations = errors.deviations_of(law)
             if deviations is not None and varies(deviations):
-                kinds += [ShiftInUnits(everywhere, [deviations]), AddedNoise(deviations), SpreadPower(deviations)]
+                kinds += [
+                    errors.ShiftInUnits(everywhere, [deviations]),
+                    errors.AddedNoise(deviations),
+                    errors.SpreadPower(deviations),
+                ]
                 if places:
-                    kinds.append(ShiftInUnits(places, len(places) * [deviations], "local shift in units"))
+                    kinds.append(errors.ShiftInUnits(places, len(places) * [deviations], "local shift in units"))
             if varies(mean):
-                kinds.append(Slope(mean) if deviations is None else SlopeInUnits(mean, deviations))
+                kinds.append(errors.Slope(mean) if deviations is None else errors.SlopeInUnits(mean, deviations))
         if law.has_normal_scores:
-            kinds += [Skew(), HeavyTails(), LightTails(), Outliers(float(self.weights.sum()))]
-            compared.append(Rows("skew", 4, partial(third_moments, features[:2])))
-            compared.append(Rows("heavy tails", 4, partial(fourth_moments, features[:2])))
+            kinds += [
+                shapes.Skew(),
+                shapes.HeavyTails(),
+                shapes.LightTails(),
+                shapes.Outliers(float(self.weights.sum())),
+            ]
+            compared.append(Rows("skew", 4, partial(shapes.third_moments, features[:2])))
+            compared.append(Rows("heavy tails", 4, partial(shapes.fourth_moments, features[:2])))
             if getattr(law, "support", (-inf, inf))[0] == 0.0:
                 # In words that suit positive outcomes, where a shift of scores is the same.
                 kinds.insert(0, Factor())

@@ -3,27 +3,20 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, log, sqrt
-from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.base import Predictions
+from caltest.predictions.faults.fault import kept
 from caltest.predictions.standard_scores import in_units, own_units, scores_of
 
 CLIPPED = 6.0
 """Scores of targets are at most this large in rows, so that a few redraws know their spread."""
 
-HALVINGS = 30
-"""Of the range of a shift in the units of the targets."""
-
 MOST_PAIRED = 32
 """Coordinates of vectors that are compared in pairs."""
-
-
-QUANTILES_OF = 32
-"""Predictions whose quantiles tell what a change of their scores does to outcomes."""
 
 HALF, HALF_WEIGHTS = np.polynomial.legendre.leggauss(16)
 HALVES = np.concatenate([0.25 * (1.0 + HALF), 0.5 + 0.25 * (1.0 + HALF)])
@@ -37,26 +30,8 @@ OUTLYING, LEAST_OUTLYING = 5.0, 3.0
 HARDLY = 0.05
 """Predicted correlations that are called none."""
 
-CONVERGED = 1e-6
-"""Step of centres and spreads, in standard deviations, that is small beside their error."""
-
-MOVES = 2
-"""How often outcomes are moved to the most likely place among members."""
-
-MEMBERS = 2**18
-"""Members whose residuals tell which law that of the outcome has if they are exchangeable."""
-
-RARE, STEPS = 0.02, 50
-"""Share of outliers from which theirs is looked for, and steps of that."""
-
-
-class Moved(NamedTuple):
-    """What a change of the scores does to outcomes."""
-
-    shift: float
-    """Of the mean, in predicted standard deviations."""
-    ratio: float
-    """Of mean absolute distances to the predicted median."""
+STEPS = 50
+"""Of the search of the share of outliers, and of centres and spreads."""
 
 
 def log_ratio_of_scales(squares: FloatArray, scale: float) -> FloatArray:
@@ -66,7 +41,7 @@ def log_ratio_of_scales(squares: FloatArray, scale: float) -> FloatArray:
 
 def _outliers(squares: FloatArray, weights: FloatArray, scale: float) -> tuple[float, float]:
     """Log likelihood, for weights of sum 1, and scale of outliers among standard normal numbers by the EM algorithm."""
-    share = RARE
+    share = 0.02
     for _ in range(STEPS):
         logs = log_ratio_of_scales(squares, scale) + log(share)
         both = np.logaddexp(log(1.0 - share), logs)
@@ -100,7 +75,7 @@ def most_likely(values: FloatArray, df: float) -> tuple[FloatArray, FloatArray]:
         centre = centre + step
         known, spread = spread, np.sqrt(((df + 1.0) / squares * np.square(values - centre)).mean(axis=0))
         spread = np.maximum(spread, 1e-6)
-        if max(np.abs(step).max(), np.abs(spread - known).max()) < CONVERGED:
+        if max(np.abs(step).max(), np.abs(spread - known).max()) < 1e-6:
             break
     return centre, spread
 
@@ -163,16 +138,16 @@ class Scores:
 
     @cached_property
     def _of_members(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Residuals (N,) or (N, d) of members among all others of their pools, and their centre and spread.
+        """Residuals (N,) or (N, d) of at most 2**18 members among all others of their pools, their centre and spread.
 
         If the outcome is exchangeable with the members its residuals have the same law as theirs, which of skewed draws
-        has another centre than normal ones. In the pools outcomes are moved to where residuals of members are, as else
-        wrong ones would change what the members say.
+        has another centre than normal ones. In the pools outcomes are moved twice to where residuals of members are, as
+        else wrong ones would change what the members say.
         """
         assert self._m is not None
         df, shape = self._m - 1.0, self._uncentred.shape[1:]
         n = len(self.law)
-        number = min(n, max(1, MEMBERS // (self._m + 1)))
+        number = min(n, max(1, 2**18 // (self._m + 1)))
         rows = np.arange(number) * n // number
         pools, y = np.array(self.law.take(rows).members), self.targets[0][rows]  # type: ignore[attr-defined]
         pools, y = pools.reshape(*pools.shape[:2], -1), y.reshape(number, -1)
@@ -182,7 +157,7 @@ class Scores:
         units = np.divide(y - means, own, out=np.zeros_like(own), where=own != 0.0)
         found = residuals_among(pools).reshape(-1, own.shape[1])
         centre, spread = most_likely(found, df)
-        for _ in range(MOVES):
+        for _ in range(2):
             middle, width = most_likely(own, df)
             pools[place] = means + units * (centre + (own - middle) * spread / width)
             found = residuals_among(pools).reshape(-1, own.shape[1])
@@ -247,7 +222,7 @@ class Scores:
             return np.asarray(scores_of(self.law, (y - amount * signs)[None])[0].reshape(-1))
 
         low, high = -far, far
-        for _ in range(HALVINGS):
+        for _ in range(30):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self.weights * signs @ residuals(middle) > 0.0 else (low, middle)
         return residuals(low)
@@ -265,13 +240,12 @@ class Scores:
         """A shift of the residuals in predicted standard deviations of the outcomes."""
         if self._m is not None:
             return shift * sqrt(1.0 + 1.0 / self._m)
-        return shift if (moved := self._moved(shift, 1.0)) is None else moved.shift
+        return self._moved(shift, 1.0)[0]
 
     def ratio(self, log_scale: float) -> float:
         """The ratio of errors to those predicted, for a log scale of the residuals."""
         if self._m is None:
-            moved = self._moved(0.0, exp(log_scale))
-            return exp(log_scale) if moved is None else moved.ratio
+            return self._moved(0.0, exp(log_scale))[1]
         # The variance of the mean of the members is a part of that of the residuals.
         return sqrt(max(0.0, (1.0 + 1.0 / self._m) * exp(2.0 * log_scale) - 1.0 / self._m))
 
@@ -290,27 +264,22 @@ class Scores:
 
     @cached_property
     def _of_quantiles(self) -> Predictions | None:
-        """Some predictions with scores that are no errors in their own units, of which quantiles tell what these are.
+        """At most 32 predictions whose scores are no errors in their own units, of which quantiles tell what these are.
 
         None of others, and of levels, which have no units.
         """
         law = self.law
         is_known = law.normal is not None or not law.is_continuous or not law.has_scale or own_units(law) is not None
-        return None if is_known else law.evenly_spaced(QUANTILES_OF)
+        return None if is_known else law.evenly_spaced(32)
 
-    @cached_property
-    def _known(self) -> dict[tuple[float, float], Moved]:
-        return {}
+    @kept
+    def _moved(self, shift: float, scale: float) -> tuple[float, float]:
+        """What a change of the scores does to outcomes, on average.
 
-    def _moved(self, shift: float, scale: float) -> Moved | None:
-        """What a change of the scores does to outcomes, on average; None where scores are errors in their own units."""
-        if self._of_quantiles is None:
-            return None
-        if (shift, scale) not in self._known:
-            self._known[shift, scale] = self._moved_in(self._of_quantiles, shift, scale)
-        return self._known[shift, scale]
-
-    def _moved_in(self, law: Predictions, shift: float, scale: float) -> Moved:
+        The shift of the mean in predicted standard deviations, and the ratio of distances to the predicted median.
+        """
+        if (law := self._of_quantiles) is None:
+            return shift, scale
         scores = np.repeat(scipy.special.ndtri(HALVES)[:, None], len(law), axis=1)
         before, after = law.of_standard_scores(scores), law.of_standard_scores(shift + scale * scores)
         median = law.of_standard_scores(np.zeros((1, len(law))))
@@ -319,8 +288,8 @@ class Scores:
             ratio = (WEIGHTS @ np.abs(after - median)) / (WEIGHTS @ np.abs(before - median))
         known = np.isfinite(means) & np.isfinite(ratio)
         if not known.any():  # All spreads are too small for numbers between their quantiles.
-            return Moved(shift, scale)
-        return Moved(float(means[known].mean()), float(ratio[known].mean()))
+            return shift, scale
+        return float(means[known].mean()), float(ratio[known].mean())
 
     @property
     def is_normal(self) -> bool:
@@ -442,17 +411,10 @@ class VectorScores(Scores):
             self._summed = features, sums.transpose(2, 1, 0)
         return self._summed[1]
 
+    @kept
     def in_coordinate(self, t: int) -> Scores:
         """Errors of a coordinate as those of numbers, which are asked for often."""
-        if t not in self._coordinates:
-            self._coordinates[t] = Scores(
-                self.law, self.targets[..., t], self.given_weights, corrected=self.errors[:, t]
-            )
-        return self._coordinates[t]
-
-    @cached_property
-    def _coordinates(self) -> dict[int, Scores]:
-        return {}
+        return Scores(self.law, self.targets[..., t], self.given_weights, corrected=self.errors[:, t])
 
     @cached_property
     def errors_of_members(self) -> FloatArray:
@@ -460,19 +422,14 @@ class VectorScores(Scores):
         residuals, centre, spread = self._of_members
         return (residuals - centre) / spread
 
-    @cached_property
-    def _found(self) -> dict[tuple[int, int], float]:
-        return {}
-
+    @kept
     def correlation_of_members(self, a: int, b: int) -> float:
         """The most likely one of their errors."""
-        if (a, b) not in self._found:
-            errors = self.errors_of_members[:, [a, b]]
-            found = scipy.optimize.minimize_scalar(
-                lambda r: -float(self.log_of_correlation(errors, r).sum()), bounds=(-0.999, 0.999), method="bounded"
-            )
-            self._found[a, b] = float(found.x)
-        return self._found[a, b]
+        errors = self.errors_of_members[:, [a, b]]
+        found = scipy.optimize.minimize_scalar(
+            lambda r: -float(self.log_of_correlation(errors, r).sum()), bounds=(-0.999, 0.999), method="bounded"
+        )
+        return float(found.x)
 
     def log_of_correlation(self, errors: FloatArray, r: float) -> FloatArray:
         """Log density of errors (N, 2) of two coordinates with this correlation, but for a constant."""

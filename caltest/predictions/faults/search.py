@@ -10,34 +10,20 @@ import scipy
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import ConfidenceInterval, Finding
-from caltest.predictions.faults.fault import Fault, Faults, Fit
+from caltest.predictions.faults.fault import Fault, Faults
+from caltest.predictions.faults.words import Fit
 
 GRID = 13
 """Sizes at which the likelihood of a fault is looked at before its maximum is searched."""
 
-DROP = 1.9207
-"""What the logarithm of the likelihood loses at the ends of a 95 % interval, half the quantile of chi-squared."""
-
-CONFIDENCE = 0.95
-"""Level of the intervals."""
+CONFIDENCE, DROP = 0.95, 1.9207
+"""Level of the intervals, and what the log likelihood loses at their ends, half the quantile of chi-squared."""
 
 FEWEST = 100.0
 """Observations whose logarithm is the penalty of smaller samples too, so that few calibrated ones have findings."""
 
-SIBLINGS = 5
-"""Siblings of a fault whose likelihood is maximised, those whose scores promise most."""
-
 REACH = 20.0
 """Gains at the best of the grid this far below the largest are refined for the first of a kind only."""
-
-PRECISION = 1e-4
-"""Of sizes, as a share of the distance of two sizes of the grid."""
-
-NAMED_TOO = 2
-"""Siblings of a fault whose words follow its own."""
-
-STEEP = 50.0
-"""Differences of log likelihoods beyond which no more is asked of them when an end of an interval is searched."""
 
 
 @dataclass(frozen=True)
@@ -90,21 +76,22 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) ->
 
 
 def apart_from(best: Candidate, likely: list[Candidate], seen: Any) -> list[Candidate]:
-    """The likeliest siblings of the best that are clear by themselves and that it does not bring about."""
+    """The two likeliest siblings of the best that are clear by themselves and that it does not bring about."""
     fault = best.fault
     others = [
         refined(one, seen)
         for one in likely
         if one.fault is fault and one.sibling != best.sibling and fault.apart(seen, best.sibling, one.sibling)
     ]
-    return sorted((one for one in others if one.gain > 0.0), key=lambda one: -one.gain)[:NAMED_TOO]
+    return sorted((one for one in others if one.gain > 0.0), key=lambda one: -one.gain)[:2]
 
 
 def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
+    """All, or the five that promise most."""
     promising = fault.promising(seen)
     if promising is None:
         return list(range(fault.n_siblings))
-    best = np.argsort(-promising, kind="stable")[:SIBLINGS]
+    best = np.argsort(-promising, kind="stable")[:5]
     return [int(sibling) for sibling in best if promising[sibling] > -inf]
 
 
@@ -120,11 +107,11 @@ def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> 
 
 
 def refined(one: Candidate, seen: Any) -> Candidate:
-    """At the most likely size between the neighbours."""
+    """At the most likely size between the neighbours, to a ten thousandth of their distance."""
     log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
     low, high = one.neighbours
     found = scipy.optimize.minimize_scalar(
-        lambda t: -log_ratio(t), bounds=one.neighbours, method="bounded", options={"xatol": PRECISION * (high - low)}
+        lambda t: -log_ratio(t), bounds=one.neighbours, method="bounded", options={"xatol": 1e-4 * (high - low)}
     )
     more = -float(found.fun) - log_ratio(one.t)
     return replace(one, t=float(found.x), gain=one.gain + more) if more > 0.0 else one
@@ -164,7 +151,7 @@ def _end(log_ratio: Callable[[float], float], t: float, end: float, least: float
     if outer is None:
         return end, True
     # A function that is far below 0 at once is not followed to the last digit.
-    found = scipy.optimize.brentq(lambda size: max(log_ratio(size) - least, -STEEP), t, outer, rtol=1e-6, disp=False)
+    found = scipy.optimize.brentq(lambda size: max(log_ratio(size) - least, -50.0), t, outer, rtol=1e-6, disp=False)
     return float(found), False
 
 

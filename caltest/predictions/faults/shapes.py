@@ -8,16 +8,14 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import FloatArray
-from caltest.predictions.faults.fault import Fault, Fit, about, percent
+from caltest.predictions.faults.fault import Fault
 from caltest.predictions.faults.scores import Scores, log_ratio_of_scales
+from caltest.predictions.faults.words import Fit, about, percent
 
 LEAST_RECIPROCAL = 1e-4
 """Of the degrees of freedom of Student's t, below which it is the normal distribution."""
 
-
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
-
-
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 
 

@@ -11,34 +11,13 @@ import scipy
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.errors import Scale, Shift, ShiftInUnits, sums_of_scores, sums_of_squares
-from caltest.predictions.faults.fault import (
-    Fault,
-    Faults,
-    Fit,
-    OfPatterns,
-    Pattern,
-    Rows,
-    about,
-    cosines,
-    halves,
-    percent,
-    varies,
-    weights_or_ones,
-)
+from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.scores import HARDLY, MOST_PAIRED, Scores, VectorScores
 from caltest.predictions.faults.shapes import LEAST_RECIPROCAL, HeavyTails, Outliers, Skew
-
-MOST_FEATURES = 8
-"""Coordinates whose predicted means are features."""
-
-MOST_HALVED = 5
-"""Coordinates whose predicted means have halves."""
+from caltest.predictions.faults.words import Fit, about, percent
 
 LARGEST_CORRELATION, LARGEST_CHANGE = 0.97, 4.0
 """Of pairs of coordinates, and the largest difference of inverse hyperbolic tangents of two."""
-
-LEAST_POOL = 6
-"""Members and outcome from which on correlations of errors are looked at."""
 
 OUTER, FARTHEST = 0.01, 6.0
 """Probability outside of a region, and where errors are cut that promise a fault."""
@@ -48,21 +27,20 @@ class VectorFaults(Faults):
     """Means and spreads of coordinates, correlations that are not predicted, and shapes.
 
     Features of the predictions are the means of the first eight coordinates and the total variance, by their ranks
-    among all predictions, or among some of them.
+    among all predictions, or among some of them. Halves are those of the means of the first five, and correlations of
+    ensembles are looked at from five members on.
     """
 
     def __init__(
         self, predictions: Predictions, weights: FloatArray | None = None, among: Predictions | None = None
     ) -> None:
-        self._law = predictions.law
-        self.weights = w = weights_or_ones(weights, len(predictions))
+        super().__init__(len(predictions), weights)
+        self._law, w = predictions.law, self.weights
         mean, variance = predictions.moments()
         d = mean.shape[1]
         one = np.ones((1, len(predictions)))
         means, variances = (None, None) if among is None else among.moments()
-        cos = [
-            cosines(mean[:, t], 1, among=None if means is None else means[:, t]) for t in range(min(d, MOST_FEATURES))
-        ]
+        cos = [cosines(mean[:, t], 1, among=None if means is None else means[:, t]) for t in range(min(d, 8))]
         features = np.concatenate([*cos, cosines(variance, 1, among=variances)]) * w
         everywhere, coordinates = [Pattern(one[0])], [Pattern(one[0], above=f"in coordinate {t}") for t in range(d)]
         kinds: list[Fault[Any]] = [
@@ -87,11 +65,11 @@ class VectorFaults(Faults):
             n_rows, both = len(features) * len(pairs), np.concatenate([features, one * w])
             compared.append(Rows("correlations by prediction", n_rows, partial(products, both, slice(-1))))
             compared.append(Rows("correlation", len(pairs), partial(products, both, slice(-1, None))))
-            if self._law.pool_size is not None and self._law.pool_size >= LEAST_POOL:
+            if self._law.pool_size is not None and self._law.pool_size > 5:
                 kinds.append(PoolCorrelation(pairs))
         if pairs and self._law.has_normal_scores:
             places: list[Pattern] = []
-            for t in range(min(d, MOST_HALVED)):
+            for t in range(min(d, 5)):
                 places += halves(mean[:, t], f"predicted means of coordinate {t}")
             kinds.append(Correlation(pairs, everywhere))
             if places:

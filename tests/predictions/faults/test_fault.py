@@ -8,7 +8,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.predictions.faults import Fit
-from caltest.predictions.faults.fault import about, count, instead, percent, percents, sized, sized_shift
+from caltest.predictions.faults.words import about, count, instead, percent, percents, sized, sized_shift
 
 RNG = np.random.default_rng(5)
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]

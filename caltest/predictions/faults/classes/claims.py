@@ -10,25 +10,14 @@ import scipy
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
 from caltest.predictions.faults.classes.several import Frequency, Random, Share, Slope, Temperature
-from caltest.predictions.faults.fault import Fit, Rows, about, cosines, half_periods, percents, ranks
+from caltest.predictions.faults.fault import Rows, cosines, half_periods, ranks
+from caltest.predictions.faults.words import Fit, about, percents
 
 N_COSINES = 6
 """Cosines of the ranks of the claims."""
 
 WIDTHS = (1 / 2, 1 / 3, 1 / 4, 1 / 6, 1 / 8, 1 / 12)
 """Shares of the predictions in a window of ranks."""
-
-LEAST_IN_WINDOW = 10
-"""Predictions in a window."""
-
-SLOPE_CHOICES = 8
-"""So that a slope is named where it explains outcomes clearly better than a temperature, which more people know."""
-
-SHARE_CHOICES = 16
-"""The same of either class, beside odds, which for rare events are the same law."""
-
-WINDOW_CHOICES = 20
-"""About as many windows as there are without those that overlap."""
 
 
 class BinaryView(ClassView):
@@ -49,10 +38,10 @@ class BinaryView(ClassView):
 
     @cached_property
     def inside(self) -> BoolArray:
-        """The predictions in each window, (W, n); none if they are too few."""
+        """The predictions in each window, (W, n); none if they are less than ten."""
         low, high = np.array(self.windows).T[:, :, None]
         inside = (self.ranks > low) & (self.ranks <= high)
-        return np.asarray(inside & (self.n_observations * (high - low) >= LEAST_IN_WINDOW))
+        return np.asarray(inside & (self.n_observations * (high - low) >= 10))
 
     def sums_of_claims(self, seen: Labels) -> FloatArray:
         """Outcomes, alone and times cosines of the ranks of the claims."""
@@ -124,15 +113,15 @@ class OfClaims(OddsFault):
     def class_of(self, sibling: int) -> int:
         return 1
 
-    def promising(self, seen: Labels) -> FloatArray:
-        return np.zeros(self.n_siblings)
-
     def place(self, sibling: int) -> str:
         return ""
 
 
 class Claims(OfClaims, Frequency):
     """Odds that are exp(t) times as large as claimed."""
+
+    def promising(self, seen: Labels) -> FloatArray:
+        return np.zeros(1)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         claimed, came, _ = self.view.means(seen, np.ones(self.view.n, dtype=np.bool_))
@@ -144,13 +133,18 @@ class Claims(OfClaims, Frequency):
 class ShareOfClaims(Share):
     """Outcomes that are one of the two whatever is claimed, as of events that are not always seen."""
 
-    n_choices = SHARE_CHOICES
+    # Named where they explain outcomes clearly better than odds, which for rare events are the same law.
+    n_choices = 16
 
 
 class SlopeOfClaims(OfClaims, Slope):
     """Log odds that are 1 + t times as far from their mean, which for rare events is not that of even odds."""
 
-    n_choices = SLOPE_CHOICES
+    # Named where it explains outcomes clearly better than a temperature, which more people know.
+    n_choices = 8
+
+    def promising(self, seen: Labels) -> FloatArray:
+        return np.zeros(1)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return f"claims are {self._stretched(seen, sibling, fit)}"
@@ -161,7 +155,8 @@ class Window(OfClaims):
 
     kind = "window"
     range = (-8.0, 8.0)
-    n_choices = WINDOW_CHOICES
+    # About as many windows as there are without those that overlap.
+    n_choices = 20
     says_what_happened = True
 
     def promising(self, seen: Labels) -> FloatArray:

@@ -12,7 +12,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import features_by_class, sums_by_group, tables_by_label
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.faults.fault import Fault, Faults, cosines, ranks, varies, weights_or_ones
+from caltest.predictions.faults.fault import Fault, Faults, cosines, ranks, varies
 
 MOST_CLASSES = 32
 """Classes with rows of their own beside their totals, and that are compared in pairs: those predicted most often."""
@@ -20,11 +20,8 @@ MOST_CLASSES = 32
 FLOOR = 1e-300
 """Smallest probability in ratios and logarithms."""
 
-PAIR_SHARE = 0.2
-"""Share of leaks and swaps in the likelihood of pairs."""
-
-PAIR_FLOOR = 1e-12
-"""Smallest probability there."""
+PAIR_SHARE, PAIR_FLOOR = 0.2, 1e-12
+"""Share of leaks and swaps in the likelihood of pairs, and the smallest probability there."""
 
 TABLE = 2**20
 """Probabilities, or numbers in tables of some of the predictions, that are computed together."""
@@ -34,9 +31,6 @@ MANY, LARGE = 33, 2**18
 
 CORRECTED = 2**22
 """Probabilities that are changed by a fault, to see what else is wrong."""
-
-NODES, FARTHEST = 32, 3.0
-"""How many, and the largest and smallest logarithm of a temperature."""
 
 
 class ClassView:
@@ -57,7 +51,8 @@ class ClassView:
     ) -> None:
         self.origin = origin or self
         """What the users' predictions look like, in whose terms places are named if these are corrected ones."""
-        self.law, self.weights, self.sizes, self.among = law, weights_or_ones(weights, len(law)), sizes, among
+        self.law, self.sizes, self.among = law, sizes, among
+        self.weights = np.ones(len(law)) if weights is None else weights
         if among is not None:
             chosen = among.chosen
         self.stored = law.stored if stored is None else stored
@@ -146,17 +141,12 @@ class ClassView:
             total += np.square(self.weights[part]) @ (p * (1.0 - p))
         return total
 
-    @cached_property
-    def logs(self) -> FloatArray:
-        """Logarithms of the probabilities, (n, k)."""
-        return np.asarray(np.log(np.maximum(self.p, FLOOR)))
-
     def log_norms(self, rows: slice | IntArray) -> Callable[[float], float]:
         """``sum_i w_i log sum_c p_ic**exp(-t)`` of some rows, as a function of t."""
         weights = self.weights[rows]
         if self.k >= MANY and weights.size * self.k >= LARGE:
             return self._interpolated(np.arange(self.n)[rows])
-        logs = self.logs[rows] if isinstance(rows, slice) else np.log(np.maximum(self.rows(rows), FLOOR))
+        logs = np.log(np.maximum(self.rows(rows), FLOOR))
 
         def direct(t: float) -> float:
             powers = logs * np.exp(-t)
@@ -166,13 +156,11 @@ class ClassView:
         return direct
 
     def _interpolated(self, rows: IntArray) -> Callable[[float], float]:
-        """By a polynomial of t: its error is below 1e-6 for each observation."""
-        from numpy.polynomial import chebyshev
-
-        nodes = chebyshev.chebpts1(NODES) * FARTHEST
-        total = sum_of_log_norms(self, rows, np.exp(-nodes))
-        fitted = chebyshev.chebfit(nodes / FARTHEST, total, NODES - 1)
-        return lambda t: float(chebyshev.chebval(t / FARTHEST, fitted))
+        """By a polynomial of t from -3 to 3: its error is below 1e-6 for each observation."""
+        points = np.polynomial.chebyshev.chebpts1(32)
+        total = sum_of_log_norms(self, rows, np.exp(-3.0 * points))
+        fitted = np.polynomial.Chebyshev(np.polynomial.chebyshev.chebfit(points, total, points.size - 1))
+        return lambda t: float(fitted(t / 3.0))
 
     def named(self, c: int) -> str:
         """A class in words."""
@@ -349,7 +337,8 @@ class LabelFaults(Faults):
         """For cells of some sizes, ranks among other predictions, or corrected probabilities, if these are given."""
         others = None if among is None else ClassView(among, None)
         self.view = self.view_type(law, weights, sizes=sizes, among=others, stored=stored, origin=origin)
-        self.weights, self.is_corrected = self.view.weights, stored is not None
+        super().__init__(self.view.n, self.view.weights)
+        self.is_corrected = stored is not None
         self._fill()
 
     @abstractmethod

@@ -22,18 +22,8 @@ from caltest.predictions.faults.classes.labels import (
 )
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.errors import scale_in_words
-from caltest.predictions.faults.fault import (
-    Fault,
-    Fit,
-    OfPatterns,
-    Pattern,
-    Rows,
-    cosines,
-    halves,
-    percent,
-    sized_shift,
-    varies,
-)
+from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern, Rows, cosines, halves, kept, varies
+from caltest.predictions.faults.words import Fit, percent, sized_shift
 from caltest.predictions.quantile_forecast import QuantileForecast
 
 LARGEST = 8.0
@@ -129,7 +119,7 @@ class OrderedFaults(ClassFaults):
         super()._fill()
         view = self.view
         latent = Latent(view, _moments(view.origin), None if view.among is None else _moments(view.among))
-        self.kinds = (*self.kinds, *latent.kinds, Step(view))
+        self.kinds = (*self.kinds, *latent.kinds, Step(view, 3))
         self.compared = (*self.compared, *latent.compared)
 
 
@@ -216,20 +206,15 @@ class Step(ClassFault):
     kind = "step"
     range = (0.0, 1.0)
 
-    def __init__(self, view: ClassView) -> None:
-        super().__init__(view, 3)
-        self._moved: dict[int, FloatArray] = {}
-
+    @kept
     def moved(self, sibling: int) -> FloatArray:
         """Probabilities (n, k) if all moves."""
-        if sibling not in self._moved:
-            p = self.view.p
-            up, down = np.roll(p, 1, axis=1), np.roll(p, -1, axis=1)
-            up[:, 0], down[:, -1] = 0.0, 0.0
-            up[:, -1] += p[:, -1]
-            down[:, 0] += p[:, 0]
-            self._moved[sibling] = (up, down, 0.5 * (up + down))[sibling]
-        return self._moved[sibling]
+        p = self.view.p
+        up, down = np.roll(p, 1, axis=1), np.roll(p, -1, axis=1)
+        up[:, 0], down[:, -1] = 0.0, 0.0
+        up[:, -1] += p[:, -1]
+        down[:, 0] += p[:, 0]
+        return np.asarray((up, down, 0.5 * (up + down))[sibling])
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         ratios = self.moved(sibling)[np.arange(self.view.n), seen.first] / seen.probabilities

@@ -6,10 +6,8 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest.predictions.faults.classes.labels import FLOOR, PAIR_SHARE, ClassFault, ClassView, Labels, Seen, remaining
-from caltest.predictions.faults.fault import Fit, Rows, percent
-
-COLUMNS = 64
-"""Sets of labels whose pairs are compared together."""
+from caltest.predictions.faults.fault import Rows
+from caltest.predictions.faults.words import Fit, percent
 
 
 def leaks(seen: Seen) -> FloatArray:
@@ -143,10 +141,10 @@ class LikelihoodOfPairs(Rows[Seen]):
         return self._rows(sums[: 2 * size**2].T.reshape(-1, size, size, 2), sums[2 * size**2 :])
 
     def _rows(self, sums: FloatArray, totals: FloatArray) -> FloatArray:
-        """Some columns at a time, because there are many pairs."""
+        """For 64 sets of labels at a time, because there are many pairs."""
         view, parts = self.view, []
         a, b = pairs_of(view.chosen.size, ordered=True).T
-        for part in ranges(len(sums), COLUMNS):
+        for part in ranges(len(sums), 64):
             some = sums[part]
             leaks = some[:, b, a, 0] + totals.T[part, view.chosen[a]] * log(1.0 - PAIR_SHARE)
             swaps = (some[:, b, a, 1] + some[:, a, b, 1])[:, a < b]

@@ -21,13 +21,11 @@ from caltest.predictions.faults.classes.labels import (
     remaining,
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
-from caltest.predictions.faults.fault import Fit, Rows, instead, percent, percents
+from caltest.predictions.faults.fault import Rows, kept
+from caltest.predictions.faults.words import Fit, instead, percent, percents
 
 MOST_MOVED = 5
 """Classes in another place that are named."""
-
-LEAST_ROWS = 20
-"""Predictions with the same most probable class from which on these are judged by themselves."""
 
 
 class ClassFaults(LabelFaults):
@@ -70,20 +68,18 @@ class Temperature(ClassFault):
     is_factor = True
     range = (-3.0, 3.0)
 
-    def __init__(self, view: ClassView, n_siblings: int = 1) -> None:
-        super().__init__(view, n_siblings)
-        self._norms: dict[int, Callable[[float], float]] = {}
-
     def rows_of(self, sibling: int) -> slice | IntArray:
         """The predictions concerned."""
         return slice(None)
 
+    @kept
+    def _log_norms(self, sibling: int) -> Callable[[float], float]:
+        return self.view.log_norms(self.rows_of(sibling))
+
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         rows = self.rows_of(sibling)
-        if sibling not in self._norms:
-            self._norms[sibling] = self.view.log_norms(rows)
         logs = float(self.view.weights[rows] @ np.log(seen.probabilities[rows]))
-        return logs * (exp(-t) - 1.0) - self._norms[sibling](t)
+        return logs * (exp(-t) - 1.0) - self._log_norms(sibling)(t)
 
     def law(self, sibling: int, t: float) -> FloatArray:
         rows, q = self.rows_of(sibling), np.array(self.view.p)
@@ -115,12 +111,12 @@ class TemperatureOfTop(Temperature):
         return np.flatnonzero(self.view.top == sibling)
 
     def promising(self, seen: Labels) -> FloatArray:
-        """Difference of hits and claims in standard errors; small groups are none."""
+        """Difference of hits and claims in standard errors; groups of less than 20 are none."""
         view, w = self.view, self.view.weights
         hits = np.bincount(view.top, w * ((seen.first == view.top) - view.confidence), minlength=view.k)
         variances = np.bincount(view.top, w * w * view.confidence * (1.0 - view.confidence), minlength=view.k)
         sizes = np.bincount(view.top, minlength=view.k)
-        return np.where(sizes >= LEAST_ROWS, hits**2 / np.maximum(variances, FLOOR), -np.inf)
+        return np.where(sizes >= 20, hits**2 / np.maximum(variances, FLOOR), -np.inf)
 
     def apart(self, seen: Labels, sibling: int, other: int) -> bool:
         return True
@@ -259,19 +255,14 @@ class Slope(OddsFault, OfEachClass):
     kind = "slope"
     range = (-3.0, 5.0)
 
-    def __init__(self, view: ClassView, n_siblings: int = 1) -> None:
-        super().__init__(view, n_siblings)
-        self._odds: dict[int, tuple[FloatArray, float]] = {}
-
+    @kept
     def _around(self, c: int) -> tuple[FloatArray, float]:
         """The log odds of a class around their mean, and the mean."""
-        if c not in self._odds:
-            p = np.clip(self.view.column(c), 1e-12, 1.0 - 1e-12)
-            x = np.log(p) - np.log1p(-p)
-            v = self.view.weights * p * (1.0 - p)
-            mean = float(v @ x) / float(v.sum())
-            self._odds[c] = x - mean, mean
-        return self._odds[c]
+        p = np.clip(self.view.column(c), 1e-12, 1.0 - 1e-12)
+        x = np.log(p) - np.log1p(-p)
+        v = self.view.weights * p * (1.0 - p)
+        mean = float(v @ x) / float(v.sum())
+        return x - mean, mean
 
     def along(self, sibling: int) -> FloatArray:
         return self._around(self.class_of(sibling))[0]

@@ -6,7 +6,7 @@ import pytest
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
-from caltest.predictions.faults.classes import claims, labels
+from caltest.predictions.faults.classes import labels
 
 RNG = np.random.default_rng(4)
 N, K, B = 30, 4, 5
@@ -76,7 +76,7 @@ def test_windows_of_claims():
     ranks = np.array([((p < v).sum() + (p <= v).sum()) / 2.0 for v in p]) / 60
     for (low, high), row in zip(faults.view.windows, rows, strict=True):
         inside = (ranks > low) & (ranks <= high)
-        enough = 60 * (high - low) >= claims.LEAST_IN_WINDOW
+        enough = 60 * (high - low) >= 10
         assert row == pytest.approx(y[:, inside].sum(axis=1) if enough and inside.any() else np.zeros(B))
     features = [np.ones(60), *(cosine(p, j) for j in range(1, 7))]
     assert rows_of(faults, "claims", y) == pytest.approx(np.array(features) @ y.T, abs=1e-10)
