@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from copy import copy as copy_of
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -21,21 +20,8 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions, at_labels
 from caltest.predictions.classes.multi_label import MultiLabel
-from caltest.predictions.foreign import (
-    Described,
-    described_by_scipy,
-    described_by_torch,
-    index_of_parameters,
-    is_continuous_of_no_family,
-    is_foreign,
-    is_of_scipy,
-    is_of_torch,
-    joined,
-    single_ones_at,
-)
+from caltest.predictions.foreign import from_foreign, is_foreign
 from caltest.predictions.misread import misread
-from caltest.predictions.mixture import Mixture
-from caltest.predictions.numbers.continuous import Continuous
 
 NO_ORDER = Table(np.empty(0))
 
@@ -152,32 +138,6 @@ def excluded_in_words(count: int, outcomes: Sequence[str]) -> str:
     return f"{count} outcomes occurred to which probability 0 was given ({which})"
 
 
-def from_foreign(data: Any) -> Predictions:
-    """The predictions of a distribution with array parameters, or of a list of distributions of one family."""
-    if any(map(is_continuous_of_no_family, data if isinstance(data, (list, tuple)) else [data])):
-        return Continuous(data)._labelled(index_of_parameters(data))
-    rows = joined([_rows(one, i) for i, one in enumerate(data)]) if isinstance(data, (list, tuple)) else _rows(data)
-    return _predictions(rows)._labelled(index_of_parameters(data))
-
-
-def _rows(data: Any, position: int = 0) -> Described:
-    if is_of_scipy(data):
-        with single_ones_at(position):
-            return described_by_scipy(data).as_rows()
-    if is_of_torch(data):
-        return described_by_torch(data).as_rows()
-    raise TypeError(f"predictions: got a {type(data).__name__} at position {position}, wanted distributions only")
-
-
-def _predictions(described: Described) -> Predictions:
-    if described.components is not None:
-        (weights,) = described.arguments
-        components = [_predictions(described.components.component(a)) for a in range(weights.shape[1])]
-        return Mixture(components, weights)
-    predictions: Predictions = getattr(import_module("caltest.predictions"), described.family)(*described.arguments)
-    return predictions
-
-
 Missing: TypeAlias = Literal["refuse", "drop"]
 """What becomes of observations without an outcome."""
 
@@ -206,16 +166,14 @@ def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, cop
         )
     table = Table.of(data, "predictions")
     array = column(table.array("predictions"))
-    if array.ndim == 2:
-        rows = Table(array, table.names, table.index)
-        return Categorical(rows, classes=classes) if copy else Categorical.borrowed(rows, classes)
-    if array.ndim == 1:
-        rows = Table(array, index=table.index)
-        return Bernoulli(rows, classes=classes) if copy else Bernoulli.borrowed(rows, classes)
-    raise ValueError(
-        f"predictions: got shape {array.shape}, wanted (n, k) probabilities of k classes "
-        "or (n,) probabilities of class 1; for members of ensembles wrap them in ct.Ensemble"
-    )
+    if array.ndim not in (1, 2):
+        raise ValueError(
+            f"predictions: got shape {array.shape}, wanted (n, k) probabilities of k classes "
+            "or (n,) probabilities of class 1; for members of ensembles wrap them in ct.Ensemble"
+        )
+    kind: type[Categorical | Bernoulli] = Bernoulli if array.ndim == 1 else Categorical
+    rows = Table(array, None if array.ndim == 1 else table.names, table.index)
+    return kind(rows, classes=classes) if copy else kind.borrowed(rows, classes)
 
 
 def as_sample(

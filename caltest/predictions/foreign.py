@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,29 @@ def is_of_torch(data: object) -> bool:
     """Whether it is a distribution of torch, without importing it."""
     distributions = sys.modules.get("torch.distributions")
     return distributions is not None and isinstance(data, distributions.Distribution)
+
+
+def from_foreign(data: Any) -> Any:
+    """The predictions of a distribution with array parameters, or of a list of distributions of one family."""
+    each = data if isinstance(data, (list, tuple)) else [data]
+    if any(map(is_continuous_of_no_family, each)):
+        predictions = _family("Continuous")(data)
+    else:
+        predictions = joined([_rows(one, i) for i, one in enumerate(each)]).predictions()
+    return predictions._labelled(index_of_parameters(data))
+
+
+def _family(name: str) -> Any:
+    return getattr(import_module("caltest.predictions"), name)
+
+
+def _rows(data: Any, position: int) -> "Described":
+    if is_of_scipy(data):
+        with single_ones_at(position):
+            return described_by_scipy(data).as_rows()
+    if is_of_torch(data):
+        return described_by_torch(data).as_rows()
+    raise TypeError(f"predictions: got a {type(data).__name__} at position {position}, wanted distributions only")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +86,13 @@ class Described:
         components = None if self.components is None else self.components._with_leading_dimension()
         return replace(self, arguments=arguments, batch=(1, *self.batch), components=components)
 
-    def component(self, a: int) -> "Described":
-        """The distributions at a place of the second dimension of the batch (n, m)."""
-        return replace(self, arguments=tuple(argument[:, a] for argument in self.arguments), batch=self.batch[:1])
+    def predictions(self) -> Any:
+        """What they are here, for a batch (n,)."""
+        if (parts := self.components) is None:
+            return _family(self.family)(*self.arguments)
+        (weights,) = self.arguments
+        components = [_family(parts.family)(*(one[:, a] for one in parts.arguments)) for a in range(weights.shape[1])]
+        return _family("Mixture")(components, weights)
 
 
 @contextmanager
