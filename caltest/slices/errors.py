@@ -1,7 +1,11 @@
-"""How predictions can be wrong in a slice, as statistics of sums over its rows."""
+"""How predictions can be wrong in a slice, as statistics of sums over its rows.
 
-from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+Errors are numbers of rows, observed and redrawn, whose sums over slices tell how wrong predictions are. Statistics
+(C, S, W) are functions of sums (T, S, W) of T numbers, of about mean 0 and variance 1 in each of S slices, and of sums
+(F, S) of numbers that are fixed; positive and negative values of each mean one of two directions.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -28,9 +32,6 @@ ABOVE = "share above the predicted median"
 CENTRAL = "share within one standard deviation"
 """Units of what is shown."""
 
-WITHIN = 2.0 * float(scipy.special.ndtr(1.0)) - 1.0
-"""Probability of a normal score between -1 and 1: no other central interval depends more on the scale of scores."""
-
 
 class Shown(NamedTuple):
     """What is claimed and observed, with an interval for the difference, and in which unit; the size of the error."""
@@ -54,49 +55,11 @@ class Shown(NamedTuple):
         return cls(claimed, observed, interval, unit, size)
 
 
-class Errors(ABC):
-    """Numbers of rows whose sums over slices tell how wrong predictions are, observed and redrawn.
-
-    Statistics (C, S, W) are functions of sums (T, S, W) of T numbers, of about mean 0 and variance 1 in each slice.
-    """
-
-    directions: ClassVar[tuple[tuple[str, str], ...]]
-    """What positive and negative values of each statistic mean."""
-
-    @abstractmethod
-    def observed(self) -> FloatArray:
-        """Numbers (T, n, 1)."""
-
-    @abstractmethod
-    def redrawn(self, generator: np.random.Generator, size: int) -> FloatArray:
-        """The same of redrawn outcomes, (T, n, size)."""
-
-    @abstractmethod
-    def fixed(self) -> FloatArray:
-        """Numbers (F, n) of predictions alone, whose sums (F, S) statistics need."""
-
-    @abstractmethod
-    def take_part(self, fixed: FloatArray, min_variance: float) -> BoolArray:
-        """Which statistics of which slices, (C, S), are looked at; no outcome decides."""
-
-    @abstractmethod
-    def statistics(self, sums: FloatArray, fixed: FloatArray) -> FloatArray:
-        """Statistics (C, S, W)."""
-
-    @abstractmethod
-    def shown(self, rows: BoolArray, channel: int, level: float) -> Shown:
-        """What is claimed and observed in some rows of what a statistic measures."""
-
-    @abstractmethod
-    def without(self, rows: BoolArray, channel: int) -> "Errors":
-        """The same outcomes for predictions that are corrected in some rows for what a statistic measures."""
-
-
 STEPS, RIDGE = 25, 1e-6
 """Steps of Newton's method, and what keeps slices of equal outcomes from having infinite logits."""
 
 
-class BinaryErrors(Errors):
+class BinaryErrors:
     """Of probabilities p of an event: ``sum r / sqrt(sum v)``, and the excess of the log score, freed of the first.
 
     With ``r = y - p``, ``v = p (1 - p)``, ``l = logit p`` and ``c = sum v l / sum v`` the second is
@@ -115,15 +78,19 @@ class BinaryErrors(Errors):
         return np.stack([r, r * self.logit[:, None]])
 
     def observed(self) -> FloatArray:
+        """Numbers (T, n, 1)."""
         return self._numbers(self.y[:, None])
 
     def redrawn(self, generator: np.random.Generator, size: int) -> FloatArray:
+        """The same of redrawn outcomes, (T, n, size)."""
         return self._numbers((self.p[:, None] > generator.random((size, self.p.size)).T).astype(np.float64))
 
     def fixed(self) -> FloatArray:
+        """Numbers (F, n) of predictions alone."""
         return np.stack([np.ones_like(self.p), self.v, self.v * self.logit, self.v * self.logit**2])
 
     def take_part(self, fixed: FloatArray, min_variance: float) -> BoolArray:
+        """Which statistics of which slices, (C, S), are looked at; no outcome decides."""
         n, v, _, squares = fixed
         first = (n >= FEWEST_ROWS) & (v >= min_variance)
         spread = self._spread(fixed)
@@ -135,6 +102,7 @@ class BinaryErrors(Errors):
         return np.asarray(squares - means**2 / np.where(v > 0.0, v, 1.0))
 
     def statistics(self, sums: FloatArray, fixed: FloatArray) -> FloatArray:
+        """Statistics (C, S, W)."""
         _, v, means, _ = (one[:, None] for one in fixed)
         r, rl = sums
         spread = self._spread(fixed)[:, None]
@@ -143,7 +111,7 @@ class BinaryErrors(Errors):
         return np.stack([first, (rl - means / v * r) / np.sqrt(np.where(spread > 0.0, spread, np.inf))])
 
     def shown(self, rows: BoolArray, channel: int, level: float) -> Shown:
-        """How often the event occurs; of sureness how often outcomes are on the side of the claim.
+        """How often the event is claimed and occurs; of sureness how often outcomes are on the side of the claim.
 
         That is the event where l > c, and no event elsewhere.
         """
@@ -154,7 +122,7 @@ class BinaryErrors(Errors):
         return Shown.of_shares(float(np.where(above, p, 1.0 - p).mean()), np.where(above, y, 1.0 - y), level, SIDE)
 
     def without(self, rows: BoolArray, channel: int) -> "BinaryErrors":
-        """Logits ``a + b l`` of largest likelihood in these rows, with slope 1 for a wrong mean."""
+        """The same with logits ``a + b l`` of largest likelihood in these rows, with slope 1 for a wrong mean."""
         return self.changed(rows, self.best_change(rows, channel))
 
     def losses(self) -> FloatArray:
@@ -184,7 +152,7 @@ class BinaryErrors(Errors):
         return BinaryErrors(p, self.y)
 
 
-class NumberErrors(Errors):
+class NumberErrors:
     """Of standard scores z: their mean, and their spread by the transformation of Wilson and Hilferty (1931).
 
     The first is ``sum z / sqrt(n)``. With ``m = n - 1`` and the variance q of the scores the second is
@@ -201,20 +169,25 @@ class NumberErrors(Errors):
         self.z, self.in_units = z, z if in_units is None else in_units
 
     def observed(self) -> FloatArray:
+        """Numbers (T, n, 1)."""
         return np.stack([self.z, self.z**2])[..., None]
 
     def redrawn(self, generator: np.random.Generator, size: int) -> FloatArray:
+        """The same of redrawn scores, (T, n, size)."""
         z = generator.normal(size=(size, self.z.size)).T
         return np.stack([z, z**2])
 
     def fixed(self) -> FloatArray:
+        """Numbers (F, n) of predictions alone."""
         return np.ones((1, self.z.size))
 
     def take_part(self, fixed: FloatArray, min_variance: float) -> BoolArray:
+        """Which statistics of which slices, (C, S), are looked at."""
         enough = fixed[0] >= max(FEWEST_ROWS, min_variance)
         return np.stack([enough, enough])
 
     def statistics(self, sums: FloatArray, fixed: FloatArray) -> FloatArray:
+        """Statistics (C, S, W)."""
         return self.of_sums(sums, fixed[0])
 
     @staticmethod
@@ -233,7 +206,9 @@ class NumberErrors(Errors):
         """
         z, some = self.z[rows], self.in_units[rows]
         if channel:
-            return Shown.of_shares(WITHIN, np.abs(z) <= 1.0, level, CENTRAL, float(some.std(ddof=1)))
+            # No other central interval depends more on the scale of normal scores.
+            within = 2.0 * float(scipy.special.ndtr(1.0)) - 1.0
+            return Shown.of_shares(within, np.abs(z) <= 1.0, level, CENTRAL, float(some.std(ddof=1)))
         return Shown.of_shares(0.5, z > 0.0, level, ABOVE, float(some.mean()))
 
     def without(self, rows: BoolArray, channel: int) -> "NumberErrors":
@@ -242,6 +217,9 @@ class NumberErrors(Errors):
         some = z[rows]
         z[rows] = (some - some.mean()) / (some.std(ddof=1) if channel else 1.0)
         return NumberErrors(z, self.in_units)
+
+
+Errors = BinaryErrors | NumberErrors
 
 
 def errors_of(sample: Sample, seed: int) -> tuple[Errors, str]:
@@ -261,19 +239,15 @@ def errors_of(sample: Sample, seed: int) -> tuple[Errors, str]:
 
 
 def _of_members(law: Predictions, targets: Array) -> FloatArray | None:
-    """Errors in standard deviations that ensembles predict for them; None for others and very few members.
+    """Errors in standard deviations that ensembles predict for them; None for others and less than six members.
 
     The ranks of outcomes do not say how far they are from all members. Of m members with mean M and standard deviation
     S the error ``(y - M) / (S sqrt(1 + 1/m))`` of a normal outcome has Student's law of m - 1 degrees of freedom.
     """
-    if law.pool_size is None or law.pool_size <= FEW_MEMBERS:
+    if law.pool_size is None or law.pool_size <= 6:
         return None
     m = law.pool_size - 1.0
     return np.asarray(law.pool_residuals(targets) * np.sqrt((m - 3.0) / (m - 1.0)))
-
-
-FEW_MEMBERS = 6
-"""Members and outcome, of which errors have no variance that can be relied on."""
 
 
 def normal_scores(sample: Sample, seed: int) -> FloatArray:

@@ -16,9 +16,6 @@ from caltest.slices.errors import NumberErrors, logits, normal_scores
 AT_ONCE = 64
 """Redraws whose sums are taken together."""
 
-ROUNDING = 1e-9
-"""Statistics that differ by less are equal."""
-
 
 class StepDown(NamedTuple):
     """P-values (S,) of statistics as if there were no others, those adjusted for all, and maxima (B,) of redraws."""
@@ -43,7 +40,7 @@ def adjusted_by_redraws(
     it; adjusted p-values never fall (Westfall and Young 1993). Redraws depend on how many are made ``at_once``.
     """
     order = np.argsort(observed, kind="stable")
-    least = (observed[order] - ROUNDING)[:, None]
+    least = (observed[order] - 1e-9)[:, None]  # What differs by less is equal.
     parts = list(ranges(n_resamples, at_once))
     streams = np.random.default_rng(seed).spawn(len(parts))
 
@@ -65,11 +62,8 @@ def adjusted_by_redraws(
     return StepDown(pvalues[0], pvalues[1], np.concatenate(maxima))
 
 
-CLASSES = 20
-"""Classes whose frequencies are looked at, those that vary most."""
-
-WAVES = 4
-"""Cosines of the ranks of predictions."""
+CLASSES, WAVES = 20, 4
+"""Classes whose frequencies are looked at, those that vary most, and cosines of the ranks of predictions."""
 
 WEIGHT = 0.92
 """Of all statistics but the mean error, which more faults change."""
@@ -79,9 +73,6 @@ FLAT = 1e-9
 
 SMALL, ALMOST_NONE = 1e-3, 1e-9
 """Root of the excess, and share of jumps in one direction, that are taken instead of smaller ones."""
-
-NUMBERS = 2**23
-"""Numbers of redraws that are held at a time, where these are fewer than are made together of small data."""
 
 IMPOSSIBLE = 1e6
 """Statistic of a group with an outcome that its prediction excludes."""
@@ -244,7 +235,8 @@ class GroupSums:
         large = weighted(z.copy())
         largest = np.where(matrix @ impossible > 0.0, IMPOSSIBLE, large.max(axis=0))
         work = float(n_resamples * matrix.nnz * len(z))
-        at_once = min(AT_ONCE, NUMBERS // max(groups.n, len(z) * len(groups)))
+        # Of large data fewer redraws are held at a time.
+        at_once = min(AT_ONCE, 2**23 // max(groups.n, len(z) * len(groups)))
         pvalues = adjusted_by_redraws(largest, redrawn, n_resamples, seed, "groups", work, at_once)
         means = (matrix @ self.parts[0].score(outcomes))[:, 0] / sizes
         scores = z[large.argmax(axis=0), np.arange(len(groups))]

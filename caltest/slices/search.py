@@ -143,14 +143,12 @@ def find_slices(
     with progress_bars(shown):
         tested = search.tested(number, level, seed)
     z, pvalues = tested.z, tested.pvalues
-    best = np.abs(z).argmax(axis=0)
     kept, explained = search.pruned(pvalues <= level, tested.critical)
     ranked = np.lexsort((-np.abs(z).max(axis=0), pvalues))
     explains = Counter(explained.values())
 
     def found(some: Iterable[int]) -> tuple[Slice, ...]:
-        numbers = ((i, float(z[best[i], i]), float(pvalues[i]), int(best[i])) for i in some)
-        return tuple(_slice(search, *of, level, explains[of[0]], explained.get(of[0])) for of in numbers)
+        return tuple(_slice(search, tested, level, i, explains[i], explained.get(i)) for i in some)
 
     return SliceSearchResult(
         rows=found(kept or ranked[:1].tolist()),
@@ -325,16 +323,13 @@ def _different(tables: Tables, cells: IntArray) -> IntArray:
     return cells[np.sort(first)]
 
 
-def _slice(
-    search: Search, i: int, z: float, pvalue: float, channel: int, alpha: float, explains: int, by: int | None
-) -> Slice:
+def _slice(search: Search, tested: Judged, alpha: float, i: int, explains: int, by: int | None) -> Slice:
     """A slice in words, with what is claimed and observed in it."""
-    cell = int(search.slices[i])
-    rows = search.tables.rows_of(cell)
-    n, level = int(rows.sum()), 1.0 - alpha / search.slices.size
-    shown = search.errors.shown(rows, channel, level)
+    channel = int(np.abs(tested.z[:, i]).argmax())
+    z = float(tested.z[channel, i] / WEIGHTS[channel, 0, 0])
+    rows = search.tables.rows_of(int(search.slices[i]))
+    n = int(rows.sum())
+    shown = search.errors.shown(rows, channel, 1.0 - alpha / search.slices.size)
     direction = search.errors.directions[channel][0 if z > 0.0 else 1]
-    name = search.tables.words_of(cell)
-    explained_by = "" if by is None else search.tables.words_of(int(search.slices[by]))
-    z = float(z / WEIGHTS[channel, 0, 0])
-    return Slice(name, n, n / rows.size, *shown, z, direction, pvalue, explains, explained_by)
+    name, *others = (search.tables.words_of(int(search.slices[one])) for one in (i, by) if one is not None)
+    return Slice(name, n, n / rows.size, *shown, z, direction, float(tested.pvalues[i]), explains, *others)

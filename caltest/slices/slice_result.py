@@ -127,16 +127,9 @@ class SliceSearchResult(Stored):
 
     def bars(self) -> list[Bar]:
         """Differences of what is observed and claimed, for ``plots.forest``."""
+        right = 0.0, "no difference", "observed minus claimed"
         return [
-            Bar(
-                one.name,
-                one.observed - one.claimed,
-                one.interval,
-                0.0,
-                "no difference",
-                "observed minus claimed",
-                one.pvalue <= self.alpha,
-            )
+            Bar(one.name, one.observed - one.claimed, one.interval, *right, one.pvalue <= self.alpha)
             for one in self.rows
         ]
 
@@ -221,14 +214,6 @@ NO_INTERVAL = "means and sd of errors have no intervals, as none hold for errors
 def _cells(one: Slice) -> list[str]:
     low, high, sign = 100.0 * one.interval.low, 100.0 * one.interval.high, "+" if one.unit == ABOVE else ""
     difference = f"{100.0 * (one.observed - one.claimed):+.3g} ({low:+.3g} to {high:+.3g})"
-    size = "" if one.size is None else f" ({one.size:{sign}.3g} sd)"
-    return [
-        one.name,
-        str(one.n),
-        percent(one.claimed),
-        percent(one.observed),
-        difference,
-        format_pvalue(one.pvalue),
-        one.direction + size,
-        str(one.explains),
-    ]
+    wrong = one.direction + ("" if one.size is None else f" ({one.size:{sign}.3g} sd)")
+    shares = percent(one.claimed), percent(one.observed)
+    return [one.name, str(one.n), *shares, difference, format_pvalue(one.pvalue), wrong, str(one.explains)]
