@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import exp, lgamma, log, pi, sqrt
+from math import exp, lgamma, log, sqrt
 
 import numpy as np
 import scipy
@@ -85,6 +85,15 @@ def _beyond(seen: Scores, deviations: float) -> str:
     return f"{found} of them are beyond {deviations:g} standard deviations instead of {percent(expected)}"
 
 
+def log_ratio_of_t(squares: FloatArray, d: int, t: float) -> FloatArray:
+    """Log ratio of Student's density of 1 / t degrees of freedom in d dimensions, of variances 1, to the normal one."""
+    if t < LEAST_RECIPROCAL:
+        return np.zeros_like(squares)
+    df = 1.0 / t
+    constant = lgamma((df + d) / 2.0) - lgamma(df / 2.0) + 0.5 * d * log(2.0 / (df - 2.0))
+    return np.asarray(constant - 0.5 * (df + d) * np.log1p(squares / (df - 2.0)) + 0.5 * squares)
+
+
 class HeavyTails(Fault[Scores]):
     """Student's t of variance 1 with 1 / t degrees of freedom."""
 
@@ -92,12 +101,7 @@ class HeavyTails(Fault[Scores]):
     range = (0.0, 0.49)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        if t < LEAST_RECIPROCAL:
-            return 0.0
-        df = 1.0 / t
-        constant = lgamma((df + 1.0) / 2.0) - lgamma(df / 2.0) - 0.5 * log(pi * (df - 2.0)) + 0.5 * log(2.0 * pi)
-        logs = constant - 0.5 * (df + 1.0) * np.log1p(seen.squares / (df - 2.0)) + 0.5 * seen.squares
-        return seen.total(logs)
+        return seen.total(log_ratio_of_t(seen.squares, 1, t))
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         df = 1.0 / max(t, LEAST_RECIPROCAL)

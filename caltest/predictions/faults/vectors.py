@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from math import lgamma, log, sqrt
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.faults.errors import Scale, Shift, ShiftInUnits, sums_of_scores, sums_of_squares
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.scores import HARDLY, MOST_PAIRED, Scores, VectorScores
-from caltest.predictions.faults.shapes import LEAST_RECIPROCAL, HeavyTails, Outliers, Skew
+from caltest.predictions.faults.shapes import LEAST_RECIPROCAL, HeavyTails, Outliers, Skew, log_ratio_of_t
 from caltest.predictions.faults.words import Fit, about, percent
 
 LARGEST_CORRELATION, LARGEST_CHANGE = 0.97, 4.0
@@ -227,15 +227,12 @@ class RadialTails(Fault[VectorScores]):
     range = HeavyTails.range
 
     def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
-        if t < LEAST_RECIPROCAL:
-            return 0.0
-        squares, d, df = np.square(seen.residuals).sum(axis=1), seen.residuals.shape[1], 1.0 / t
-        constant = lgamma((df + d) / 2.0) - lgamma(df / 2.0) + 0.5 * d * log(2.0 / (df - 2.0))
-        return float(seen.weights @ (constant - 0.5 * (df + d) * np.log1p(squares / (df - 2.0)) + 0.5 * squares))
+        squares, d = seen.squares.sum(axis=1), seen.residuals.shape[1]
+        return seen.total(log_ratio_of_t(squares, d, t))
 
     def corrected(self, seen: VectorScores, sibling: int, t: float) -> FloatArray:
         """With the radius that has the same probability beyond it."""
-        squares, d, df = np.square(seen.residuals).sum(axis=1), seen.residuals.shape[1], self.size(seen, sibling, t)
+        squares, d, df = seen.squares.sum(axis=1), seen.residuals.shape[1], self.size(seen, sibling, t)
         beyond = scipy.special.fdtrc(d, df, squares * df / ((df - 2.0) * d))
         factors = np.sqrt(scipy.special.chdtri(d, np.maximum(beyond, 1e-300)) / np.maximum(squares, 1e-300))
         return np.asarray(seen.errors * factors[:, None])
@@ -245,7 +242,7 @@ class RadialTails(Fault[VectorScores]):
 
     def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
         farthest = scipy.special.chdtri(seen.residuals.shape[1], OUTER)
-        found = percent(seen.share_of(np.square(seen.residuals).sum(axis=1) > farthest))
+        found = percent(seen.share_of(seen.squares.sum(axis=1) > farthest))
         return (
             "errors have heavier tails than predicted at the same spread, in all coordinates together, like Student's "
             f"t with {self.sized(seen, sibling, fit)} degrees of freedom: {found} of them are outside of the region "
