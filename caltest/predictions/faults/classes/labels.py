@@ -29,9 +29,6 @@ TABLE = 2**20
 MANY, LARGE = 33, 2**18
 """Classes, and probabilities in all, from which on sums of their powers are interpolated between a few exponents."""
 
-CORRECTED = 2**22
-"""Probabilities that are changed by a fault, to see what else is wrong."""
-
 
 class ClassView:
     """What the faults of classes see of n predictions and weights: of many classes no array of all probabilities."""
@@ -74,6 +71,11 @@ class ClassView:
     def parts(self) -> list[slice]:
         """Rows whose probabilities are computed together."""
         return list(ranges(self.n, TABLE // self.k))
+
+    @property
+    def can_be_corrected(self) -> bool:
+        """Whether probabilities are few enough to be changed by a fault, to see what else is wrong."""
+        return bool(self.n * self.k <= 2**22)
 
     def rows(self, rows: slice | IntArray) -> FloatArray:
         """Probabilities of some rows, (r, k).
@@ -361,7 +363,7 @@ class ClassFault(Fault[Labels]):
 
     def corrected(self, seen: Labels, sibling: int, t: float) -> FloatArray | None:
         """Probabilities (n, k), of not too many classes and predictions."""
-        return normalised(self.law(sibling, t)) if seen.view.stored.size <= CORRECTED else None
+        return normalised(self.law(sibling, t)) if seen.view.can_be_corrected else None
 
     @abstractmethod
     def law(self, sibling: int, t: float) -> FloatArray:
@@ -397,8 +399,3 @@ def normalised(p: FloatArray) -> FloatArray:
 def remaining(weight: float, t: float) -> float:
     """``weight log(1 - t)``, 0 without weight."""
     return float(weight * np.log1p(-t)) if weight > 0.0 else 0.0
-
-
-def gather(values: FloatArray, labels: Array) -> FloatArray:
-    """``values[i, labels[b, i]]``, (B, n)."""
-    return np.asarray(values[np.arange(labels.shape[1]), labels])

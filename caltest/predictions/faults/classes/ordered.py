@@ -10,16 +10,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import FloatArray
-from caltest.predictions.faults.classes.labels import (
-    CORRECTED,
-    ClassFault,
-    ClassView,
-    LabelFaults,
-    Labels,
-    gather,
-    normalised,
-    remaining,
-)
+from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, normalised, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.errors import scale_in_words
 from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern, Rows, cosines, halves, kept, varies
@@ -68,20 +59,24 @@ class Latent:
             Rows("skewness", 2, self.sums_of_cubes),
         )
 
+    def scores_of(self, seen: Labels) -> FloatArray:
+        """Scores of the labels, (B, n)."""
+        return np.asarray(self.scores[np.arange(self.view.n), seen.labels])
+
     def sums_of_scores(self, seen: Labels) -> FloatArray:
         """Scores times features."""
-        return self.features @ gather(self.scores, seen.labels).T
+        return self.features @ self.scores_of(seen).T
 
     def sums_of_squares(self, seen: Labels) -> FloatArray:
         """Squares of the scores times features, and those on either side."""
-        z = gather(self.scores, seen.labels)
+        z = self.scores_of(seen)
         squares, w = np.square(z), self.view.weights
         above = (squares * (z > 0.0)) @ w
         return np.concatenate([self.features @ squares.T, above[None], (squares @ w - above)[None]])
 
     def sums_of_cubes(self, seen: Labels) -> FloatArray:
         """Cubes of the scores times features."""
-        return np.asarray(self.features[:2] @ (gather(self.scores, seen.labels) ** 3).T)
+        return np.asarray(self.features[:2] @ (self.scores_of(seen) ** 3).T)
 
     @cached_property
     def edges(self) -> FloatArray:
@@ -148,7 +143,7 @@ class OfScores(OfPatterns[Labels]):
         return float(seen.view.weights @ (np.log(probabilities) - np.log(seen.probabilities)))
 
     def corrected(self, seen: Labels, sibling: int, t: float) -> FloatArray | None:
-        if seen.view.stored.size > CORRECTED:
+        if not seen.view.can_be_corrected:
             return None
         edges = np.stack([self.moved(edge, sibling, t) for edge in self._latent.edges.T], axis=1)
         return normalised(normal_between(edges[:, :-1], edges[:, 1:]))
