@@ -160,9 +160,13 @@ class Page(str):
 
     def __new__(cls, title: str, *parts: Part, notes: Sequence[str] = ()) -> "Page":
         """A title, parts below each other, and notes."""
-        new = super().__new__(cls, _text(title, parts, notes))
+        new = super().__new__(cls, _text(title, parts, notes, WIDEST))
         new.heading, new.parts, new.notes = title, parts, tuple(notes)
         return new
+
+    def narrow(self) -> str:
+        """The text with tables folded to its width."""
+        return _text(self.heading, self.parts, self.notes, WIDTH)
 
     def html(self) -> str:
         """A fragment without scripts or colours of its own, readable on light and dark ground.
@@ -175,11 +179,11 @@ class Page(str):
         return printable(f'<div class="caltest"><p><b>{escape(self.heading)}</b></p>{shown}{more}</div>')
 
 
-def _text(title: str, parts: Sequence[Part], notes: Sequence[str]) -> str:
+def _text(title: str, parts: Sequence[Part], notes: Sequence[str], widest: int) -> str:
     lines = [*_folded(title), "-" * min(len(title), WIDTH)]
     for part in parts:
         if isinstance(part, Grid):
-            lines += [f"  {line}" for line in aligned(part.rows, WIDEST - 2)]
+            lines += [f"  {line}" for line in aligned(part.rows, widest - 2)]
         elif isinstance(part, Mapping):
             names = max([14, *(len(name) for name, text in part.items() if text is not None)])
             for name, text in part.items():

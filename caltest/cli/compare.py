@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from caltest._basics.files import is_stdin, name_of
 from caltest._basics.threads import in_terminal
 from caltest.cli.options import JUDGED, add, command, show
 from caltest.cli.prediction_files import check_different, read_models, read_outcomes, read_sample
@@ -58,7 +59,7 @@ def _read(options: argparse.Namespace) -> dict[str, Sample]:
 
 def model_names(paths: list[Path]) -> list[str]:
     """Names of files without folders and suffixes; whole paths where these are not all different."""
-    names = [path.name.split(".")[0] for path in paths]
+    names = [name_of(path) if is_stdin(path) else path.name.split(".")[0] for path in paths]
     if len(set(names)) == len(names):
         return names
     names = [str(path) for path in paths]

@@ -46,5 +46,5 @@ def run(options: argparse.Namespace) -> int:
     smallest = "P-values of 0.001 are the smallest possible with 999 redraws."
     own = "Your own model: caltest test PREDICTIONS.csv OUTCOMES.csv"
     page = Page("caltest demo", [what, table, ""], Grid(rows), ["", said], verdicts, ["", smallest, own])
-    print(page)
+    print(page.narrow())
     return 0

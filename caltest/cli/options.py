@@ -131,7 +131,7 @@ def show(given: argparse.Namespace, result: Any, table: Table | None = None, **m
     entries = {"seed": None} | result.to_dict() | judged | more
     shown = (result.table(), result.remarks()) if table is None else (table, ())
     made: dict[str, Callable[[], str]] = {
-        "table": lambda: str(result.summary() if pvalue is None else result.summary(level)),
+        "table": lambda: (result.summary() if pvalue is None else result.summary(level)).narrow(),
         "json": lambda: json.dumps(entries, indent=2),
         "markdown": lambda: markdown(*shown),
         "latex": lambda: latex(*shown),

@@ -296,7 +296,7 @@ def test_missing_file(capsys):
 def test_demo_tells_the_models_apart(capsys):
     assert main(["demo"]) == 0
     printed = capsys.readouterr().out
-    assert max(map(len, printed.splitlines())) <= 100
+    assert max(map(len, printed.splitlines())) <= 80
     said = " ".join(printed.split())
     assert "naive Bayes not calibrated (p = 0, an impossible outcome): 24 outcomes occurred to which" in said
     assert "random forest not calibrated (p = 0.002): predictions are underconfident" in said
