@@ -199,7 +199,8 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
         raise ValueError("there are no features; give features=a table")
     found = find_slices(*data.pair, data.features, alpha=LEVEL, **data.settings)
     said = found.verdict()
-    answer = f"{said[0].upper()}{said[1:]}; {found.n_slices} {'slice was' if found.n_slices == 1 else 'slices were'} searched; the level holds for all together."
+    number = "1 slice was" if found.n_slices == 1 else f"{found.n_slices} slices were"
+    answer = f"{said[0].upper()}{said[1:]}; {number} searched; the level holds for all together."
     facts = {
         "Difference": "observed less claimed, in percentage points; all intervals hold together with 95 %",
         "Explains": "how many other slices are no longer rejected when predictions are corrected in this one and those "
