@@ -286,5 +286,5 @@ class Slope(OddsFault, OfEachClass):
         """How far the log odds of a class should be from their mean, at which nothing changes."""
         centre = percent(scipy.special.expit(self._around(self.class_of(sibling))[1]))
         factor = self.sized(seen, sibling, fit)
-        wrong = "the wrong way round" if fit.t < -1.0 else "too even" if fit.t > 0.0 else "too extreme"
+        wrong = "the wrong way round" if fit.high < -1.0 else "too even" if fit.t > 0.0 else "too extreme"
         return f"{wrong}: their log odds should be {factor} times as far from those of {centre}"

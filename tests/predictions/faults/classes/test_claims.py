@@ -61,6 +61,16 @@ def test_claims_of_rare_events_that_are_too_extreme_are_said_to_be(factor, words
     assert finding.interval.low < factor < finding.interval.high
 
 
+def test_claims_that_say_nothing_are_not_the_wrong_way_round():
+    """The slope is below 0 by chance: its interval holds 0."""
+    rng = np.random.default_rng(2)
+    p = rng.beta(1.0, 3.0, 500)
+    finding = ct.calibration_test(ct.Bernoulli(p), rng.random(500) < 0.25, n_resamples=99, rng=1).finding
+    assert finding.kind == "slope"
+    assert finding.estimate < 0.0 < finding.interval.high
+    assert finding.words.startswith("claims are too extreme: their log odds should be -0.")
+
+
 def test_claims_around_even_odds_have_a_temperature():
     rng = np.random.default_rng(3)
     x = 2.0 * rng.normal(size=1000)
