@@ -8,7 +8,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
-from caltest.comparisons.pairs import Difference
+from caltest.comparisons.pairs import Difference, Sums
 
 S = samples(60, 3)
 MODELS = {"good": S.p, "other": S.rng.dirichlet(np.ones(3), 60), "wrong & bad": np.eye(3)[(S.y + 1) % 3]}
@@ -106,6 +106,17 @@ def test_statistic_and_pvalue():
     assert result.effect_size.value == pytest.approx(roots[0] - roots[1])
 
 
+def test_a_model_that_knows_nothing_and_is_right_to_the_last_outcome_is_not_better():
+    """The jackknife sees no spread of it, but predictions say that there is some."""
+    rng = np.random.default_rng(5)
+    true = rng.random(40)
+    y = (np.argsort(np.argsort(true + 0.3 * rng.normal(size=40))) >= 20).astype(int)
+    known, nothing = ct.Bernoulli(true), ct.Bernoulli(np.full(40, 0.5))
+    result = ct.PairedSKCETest()(known, nothing, y)
+    assert result.pvalue > 0.3
+    assert ct.compare_pairs({"known": known, "nothing": nothing}, y).pvalue == pytest.approx(result.pvalue, rel=1e-9)
+
+
 def test_order_of_the_models_turns_the_sign():
     one, two = ct.PairedSKCETest()(S_PAIRED.p, OTHER, S_PAIRED.y), ct.PairedSKCETest()(OTHER, S_PAIRED.p, S_PAIRED.y)
     assert one.estimate == pytest.approx(-two.estimate, rel=1e-10)
@@ -167,9 +178,13 @@ def test_predictions_that_differ_by_rounding_do_not_differ():
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
 def test_differences_have_no_unit(unit):
     sums, other_sums = np.random.default_rng(1).normal(size=(2, 20))
-    found = Difference.of(unit * sums, unit * other_sums)
-    assert found.statistic == pytest.approx(Difference.of(sums, other_sums).statistic, rel=1e-9)
-    same = Difference.of(unit * sums, unit * sums * (1.0 + np.arange(20) * 1e-15))
+    for errors in ((0.0, 0.0), (2.0, 9.0)):
+        found, scaled = (
+            Difference.of(Sums(one * sums, one * errors[0]), Sums(one * other_sums, one * errors[1]))
+            for one in (1.0, unit)
+        )
+        assert scaled.statistic == pytest.approx(found.statistic, rel=1e-9)
+    same = Difference.of(Sums(unit * sums, 0.0), Sums(unit * sums * (1.0 + np.arange(20) * 1e-15), 0.0))
     assert (same.statistic, same.pvalue) == (0.0, 1.0)
 
 
@@ -226,6 +241,6 @@ def test_the_unit_of_sums_plays_no_role(unit, change):
     """Differences of 1e-12 of the sums are no longer those of rounding."""
     one = np.random.default_rng(2).normal(size=30)
     other = one * (1.0 + change * np.arange(1, 31) / np.linalg.norm(one * np.arange(1, 31)) * np.linalg.norm(one))
-    found, scaled = Difference.of(one, other), Difference.of(unit * one, unit * other)
+    found, scaled = (Difference.of(Sums(by * one, 0.0), Sums(by * other, 0.0)) for by in (1.0, unit))
     assert (scaled.statistic, scaled.pvalue) == pytest.approx((found.statistic, found.pvalue), rel=1e-3)
     assert (found.pvalue == 1.0) == (change < 1e-12)

@@ -30,8 +30,14 @@ def miscalibrated(n, rng):
     return rows(first), rows(second), rows((first + second) / 2.0).sample(rng)
 
 
+def nothing_known(n, rng):
+    """One model knows all of a binary outcome, the other one how frequent it is."""
+    p = rng.random(n)
+    return ct.Bernoulli(p), ct.Bernoulli(np.full(n, 0.5)), (rng.random(n) < p).astype(int)
+
+
 @pytest.mark.every(3)
-@pytest.mark.parametrize("make", [calibrated, miscalibrated])
+@pytest.mark.parametrize("make", [calibrated, miscalibrated, nothing_known])
 @pytest.mark.parametrize("n", [50, 250])
 def test_models_of_the_same_error_are_rarely_told_apart(make, n, replications):
     number, rng = replications(60, 2000), spawn(70, n)
@@ -51,7 +57,7 @@ def test_calibrated_and_overconfident_models_are_told_apart(replications):
     assert all(one.estimate < 0.0 for one in found)
 
 
-def test_rare_events_of_equal_errors_are_rejected_too_often_and_noted(replications):
+def test_rare_events_of_equal_errors_are_noted(replications):
     """One model predicts half of their frequency, the other one and a half times it; printed with ``-s``."""
     number, rates = replications(12, 300), {}
     for n, events in ((100, 1), (100, 2), (200, 5), (400, 10), (800, 20)):
@@ -64,5 +70,4 @@ def test_rare_events_of_equal_errors_are_rejected_too_often_and_noted(replicatio
             rejected += result.pvalue <= 0.05
         rates[events] = rejected / number
         print(f"{events} expected events: {100 * rates[events]:.1f} %")
-    assert rates[1] > 0.05
-    assert rates[20] <= 0.2
+    assert max(rates.values()) <= 0.25
