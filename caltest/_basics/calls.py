@@ -1,10 +1,11 @@
 """What all calls of users share: the state of floating-point errors, and the error for an argument they do not take."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, isclass, isfunction, signature
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -14,7 +15,7 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 def own_errstate(function: Call) -> Call:
     """Decorate what users call: it computes alike whatever ``numpy.seterr`` they made, and checks its results itself.
 
-    An argument that it does not take is an error that says what it takes.
+    An argument that it does not take, or lacks, is an error that says what it takes.
     """
 
     @wraps(function)
@@ -23,7 +24,7 @@ def own_errstate(function: Call) -> Call:
             with np.errstate(all="ignore"):
                 return function(*arguments, **named)
         except TypeError:
-            error = unknown_argument(_name_of(function, arguments), function, named, arguments[:1]) if named else None
+            error = _wrong_argument(function, arguments, named)
             if error is None:
                 raise
         raise error
@@ -46,25 +47,41 @@ class OwnErrstate:
             if isfunction(value) and (name[0] != "_" or name in ("__init__", "__post_init__", "__call__")):
                 setattr(cls, name, own_errstate(value))
 
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
+        """The object, of a class whose ``__init__``, which ``dataclass`` writes last, says what it takes."""
+        owner = next(kind for kind in cls.__mro__ if "__init__" in vars(kind))
+        init = vars(owner)["__init__"]
+        if isfunction(init) and not hasattr(init, "__wrapped__"):
+            setattr(owner, init.__name__, own_errstate(init))
+        return super().__new__(cls)
 
-def unknown_argument(
-    name: str, call: Callable[..., Any], given: Iterable[str], owner: tuple[Any, ...] = ()
+
+def _wrong_argument(
+    function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]
 ) -> TypeError | None:
-    """The error for the first named argument that a call does not take; None if it takes them all.
-
-    ``owner`` is the object of a method, whose class may take the argument where it is made.
-    """
-    parameters = signature(call).parameters
-    unknown = next((argument for argument in given if argument not in parameters), None)
-    if unknown is None or any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values()):
-        return None
-    makers = [type(one).__name__ for one in owner if "self" in parameters and _takes(type(one), unknown)]
-    takers = [f"{maker}(...), where it is made" for maker in makers] or _takers(
-        unknown, signature(call).return_annotation
-    )
-    hint = f", which belongs to {', '.join(takers)}" if takers else ""
+    """The error for the first named argument that a call does not take, or that it lacks; None if there is neither."""
+    name, parameters = _name_of(function, arguments), signature(function).parameters
     wanted = ", ".join(argument for argument in parameters if argument != "self") or "none"
-    return TypeError(f"{name}: got an argument {unknown!r}{hint}; wanted {wanted}")
+    unknown = next((argument for argument in named if argument not in parameters), None)
+    if unknown is not None and all(one.kind is not Parameter.VAR_KEYWORD for one in parameters.values()):
+        # What is called may take the argument where it is made.
+        makers = [type(one).__name__ for one in arguments[:1] if "self" in parameters and _takes(type(one), unknown)]
+        takers = [f"{maker}(...), where it is made" for maker in makers] or _takers(
+            unknown, signature(function).return_annotation
+        )
+        hint = f", which belongs to {', '.join(takers)}" if takers else ""
+        return TypeError(f"{name}: got an argument {unknown!r}{hint}; wanted {wanted}")
+    needed = [key for key, one in parameters.items() if one.default is one.empty and one.kind in _WITH_A_NAME]
+    lacking = next((key for key in needed if key not in named and key not in list(parameters)[: len(arguments)]), None)
+    if lacking is None:
+        return None
+    text = (type(arguments[0]) if function.__name__ == "__init__" else function).__doc__ or ""
+    examples = re.findall(rf">>> (.*\b{name}\(.*)", text)
+    example = next((f", as in {one}" for one in examples if one.count("(") == one.count(")")), "")
+    return TypeError(f"{name}: got no {lacking!r}; wanted {wanted}{example}")
+
+
+_WITH_A_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 def _takers(argument: str, result: Any) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 
 from caltest._basics.arrays import Table, index_of, to_array
-from caltest._basics.calls import OwnErrstate, unknown_argument
+from caltest._basics.calls import OwnErrstate
 from caltest._basics.numerics import ArrayLike, FloatArray
 from caltest._validation.columns import in_rows_of
 
@@ -28,14 +28,6 @@ class Settings(OwnErrstate):
         super().__init_subclass__(**options)
         of_all = (vars(kind).get("_checks", {}) for kind in reversed(cls.__mro__))
         cls._checks = {name: check for some in of_all for name, check in some.items()}
-
-    def __new__(cls, *arguments: Any, **named: Any) -> Self:
-        """The object; ``TypeError`` for a setting that it does not have, which names those it has."""
-        if not named.keys() <= getattr(cls, "__dataclass_fields__", {}).keys():
-            error = unknown_argument(cls.__name__, cls, named)
-            if error is not None:
-                raise error
-        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for name, check in self._checks.items():
