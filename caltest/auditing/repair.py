@@ -47,6 +47,9 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
             "there is no map of quantile forecasts; multiply distances of quantiles from the median by the factor that "
             "the decision names, or add the shift to all of them, and test that on other rows"
         )
+    if law is not None and (data.sample.targets == data.sample.targets[0]).all():
+        only = law.outcome_in_words(int(data.sample.targets[0]))
+        raise ValueError(f"all outcomes are {only}, which every map would make certain; wait for others")
     if data.survival is not None:
         raise ValueError("there is no map of predicted times that are censored; refit the model to newer data")
     other = "caltest.recalibration.fit_best compares them"

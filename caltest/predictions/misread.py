@@ -66,8 +66,8 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
                 "from the outcomes?",
             )
         if finite.n_classes == 2:
-            return _of_two_classes(some.probabilities[:, 1], labels)
-        return _of_many_classes(some, labels)
+            return _of_two_classes(some.probabilities[:, 1], labels) or _of_one_class(some, labels)
+        return _of_many_classes(some, labels) or _of_one_class(some, labels)
     if predictions.discrete:
         return ()
     return (*in_another_unit(predictions, targets), *_codes(predictions, targets))
@@ -169,6 +169,15 @@ def _of_many_classes(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
         return ()
     found = [f"{law.outcome_in_words(c)}: column {columns[c]}" for c in moved[:SHOWN]] + ["..."] * (len(moved) > SHOWN)
     return (f"columns in another order would fit the outcomes ({', '.join(found)}): is theirs that of the classes?",)
+
+
+def _of_one_class(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
+    """Whether all outcomes are of one class, although others were to be expected."""
+    first = int(labels[0])
+    p = law.probabilities[:, first]
+    if labels.size < ENOUGH or (labels != first).any() or _disagreement(p, np.ones(labels.size)) < WRONG:
+        return ()
+    return (f"all outcomes are {law.outcome_in_words(first)}: were they read from the right column?",)
 
 
 def _disagreement(p: FloatArray, occurred: Array) -> float:

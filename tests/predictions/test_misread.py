@@ -113,7 +113,7 @@ def test_percentages_below_one():
     y = (rng.random(3000) < rates).astype(int)
     words = "p / 100 would fit the outcomes: are these percentages?"
     assert words in ct.calibration_test(100.0 * rates, y, n_resamples=19, rng=1).notes
-    assert as_sample(100.0 * rates[:500], np.zeros(500, dtype=int)).remarks == ()
+    assert words not in as_sample(100.0 * rates[:500], np.zeros(500, dtype=int)).remarks
     assert as_sample(30.0 * rates, y).remarks == ()
 
 
@@ -149,3 +149,23 @@ def test_an_audit_asks_before_it_says_that_such_predictions_can_be_used():
     model = ct.audit(outcomes.astype(float), outcomes, n_resamples=19, rng=1).models[0]
     assert model.decision == "not enough data to tell"
     assert "look at the data first: all rows of an outcome have the same prediction" in model.reason
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_outcomes_of_one_class(k):
+    p = np.random.default_rng(1).dirichlet(np.ones(k), 50)
+    found = ct.calibration_test(p, np.ones(50, dtype=int), n_resamples=99, rng=1)
+    assert found.notes == ("all outcomes are class 1: were they read from the right column?",)
+    assert as_sample(p[:8], np.ones(8, dtype=int)).remarks == ()
+    rare = np.repeat([[0.001, 0.999]], 50, axis=0) if k == 2 else np.repeat([[0.001, 0.998, 0.001]], 50, axis=0)
+    assert as_sample(rare, np.ones(50, dtype=int)).remarks == ()
+    audit = ct.audit(p, np.ones(50, dtype=int), n_resamples=99, rng=1)
+    assert audit.models[0].decision == "do not use as it is"
+    assert "look at how the data were read: all outcomes are class 1" in unfolded(str(audit))
+
+
+def test_one_class_is_no_reason_to_recalibrate():
+    audit = ct.audit(np.full(50, 0.9), np.ones(50, dtype=int), n_resamples=99, rng=1)
+    assert audit.models[0].decision == "not enough data to tell"
+    answer = audit.models[0].sections["recalibration"].answer
+    assert answer == "Not computed: all outcomes are class 1, which every map would make certain; wait for others."
