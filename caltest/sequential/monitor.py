@@ -116,6 +116,12 @@ class MonitorResult(Stored):
             rows.append([str(one["after"]), *since])
         return rows
 
+    def remarks(self) -> list[str]:
+        """That dates start anew with each alarm, where there were several."""
+        if len(self.alarms) < 2:
+            return []
+        return ["wrong since: of the rows after the alarm before; an error that lasts is older"]
+
     def sentence(self) -> str:
         return f"The predictions were watched for errors ({self.bets}): {self.verdict()}."
 
@@ -134,7 +140,7 @@ class MonitorResult(Stored):
             "Bets": self.bets,
             "Assumes": ASSUMPTIONS,
         }
-        table: list[Part] = [[""], Grid(self.table())] if self.alarms else [[], []]
+        table: list[Part] = [[""], Grid(self.table()), self.remarks()] if self.alarms else [[], []]
         return Page("CalibrationMonitor", found, *table, [""], what, notes=self.notes)
 
     def __repr__(self) -> str:

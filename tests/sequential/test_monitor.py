@@ -184,3 +184,16 @@ def test_quiet_and_empty_monitors():
     for bad in (1, 0.5, "many"):
         with pytest.raises((ValueError, TypeError), match="average_run_length"):
             ct.CalibrationMonitor(bad)
+
+
+def test_dates_after_the_first_alarm_are_said_to_begin_anew():
+    said = "wrong since: of the rows after the alarm before; an error that lasts is older"
+    monitor, lines = ct.CalibrationMonitor(), {}
+    for start in range(0, 600, 100):
+        p, y = stream(100, start, wrong_from=0)
+        monitor.update(p, y)
+        lines[len(monitor.alarms)] = str(monitor.result()).splitlines()
+    assert max(lines) >= 2
+    for number, some in lines.items():
+        assert (said in some) is (number >= 2)
+    assert said in monitor.result().to_markdown()
