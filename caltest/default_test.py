@@ -143,7 +143,10 @@ def calibration_test(
     (0.001, 'temperature', 0.24)
     """
     if whole_number("lag", lag, 1) > 1 and (are_chunks(predictions) or isinstance(predictions, MultiLabel)):
-        raise TypeError("lag: got one with ct.MultiLabel or dask arrays, wanted other predictions in memory")
+        raise TypeError(
+            "lag: got one with ct.MultiLabel or dask arrays, wanted other predictions in memory, such as one label, "
+            "p.label(name)"
+        )
     if are_chunks(predictions) or are_chunks(targets):
         _check_for_chunks(kernel, weights, features, clusters, missing)
         return OmnibusTest(n_resamples=n_resamples)(predictions, targets, classes=classes, rng=rng)
@@ -166,7 +169,10 @@ def calibration_test(
     at_least(len(sample), 2, "the unbiased SKCE")
     if clusters is not None:
         if not (weights is features is None and lag == 1):
-            raise TypeError("clusters: got some with weights, features or a lag, wanted none of these beside them")
+            raise TypeError(
+                "clusters: got some with weights, features or a lag, wanted none of these beside them; to use these, "
+                "pass one row of each cluster (caltest.estimators.one_per_cluster)"
+            )
         found = _clusters(clusters, predictions, targets, sample)
         return cluster_test_for(found, sample, kernel, n_resamples).on(sample, rng=rng, progress=progress)
     if weights is not None:

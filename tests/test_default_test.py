@@ -182,7 +182,7 @@ class TestClusters:
         [
             ({"weights": np.arange(1, 121)}, TypeError, "clusters: got some with weights"),
             ({"features": {"x": P}}, TypeError, "clusters: got some with weights, features"),
-            ({"lag": 2}, TypeError, "clusters: got some with weights, features or a lag"),
+            ({"lag": 2}, TypeError, "a lag, wanted none of these beside them; to use these, pass one row"),
             ({"clusters": PATIENT[:-1]}, ValueError, "clusters: got 119 values, wanted 120"),
             ({"clusters": np.zeros(120)}, ValueError, "clusters: got one cluster"),
         ],

@@ -67,10 +67,11 @@ def increasing_numbers(data: ArrayLike, name: str, advice: str) -> FloatArray:
 
 def real_targets(data: ArrayLike, n: int, name: str, d: int | None = None) -> FloatArray:
     """Observed numbers as an (n,) float array, or vectors as an (n, d) one."""
-    values = real_array(data, name, ndim=1 if d is None else 2)
+    array = to_array(data, name)
+    if d is not None and array.size and (array.ndim != 2 or array.shape[1] != d):
+        raise ValueError(f"{name}: got shape {array.shape}, wanted ({n}, {d}), a vector for each prediction")
+    values = real_array(array, name, ndim=1 if d is None else 2)
     same_length(n, values.shape[0], name)
-    if d is not None and values.shape[1] != d:
-        raise ValueError(f"{name}: got vectors of length {values.shape[1]}, wanted {d} as predicted")
     return values
 
 

@@ -608,7 +608,10 @@ class Predictions(Labelled, OwnErrstate, ABC):
         return self._quantile(levels("level", level))
 
     def _quantile(self, level: FloatArray) -> FloatArray:
-        raise TypeError(f"predictions: got {self.family} predictions, whose quantiles are not known here")
+        raise TypeError(
+            f"predictions: got {self.family} predictions, whose quantiles are not known here, wanted a family of "
+            "numbers with a quantile function, such as Normal or Gamma"
+        )
 
     def at_temperature(self, temperature: float) -> "Predictions":
         """Predictions with densities proportional to ``p**(1/T)`` (Widmann et al. 2021, Definition F.1).

@@ -173,7 +173,7 @@ class TestDistortionsOfNumbers:
         assert Outliers(0.3, ct.Poisson([40.0])).sample(ct.Poisson([1.0, 2.0]), rng=1).dtype.kind == "i"
 
     def test_families_without_quantiles_are_refused(self):
-        with pytest.raises(TypeError, match="predictions: got Categorical predictions, whose quantiles are not known"):
+        with pytest.raises(TypeError, match="whose quantiles are not known here, wanted a family of numbers"):
             Bias(0.1).sample(ct.Categorical(P))
 
 

@@ -62,8 +62,8 @@ def test_bad_members(members, message):
 
 BAD_TARGETS = {
     "vectors for numbers": (MEMBERS, np.zeros((N, 2)), "targets: got shape (9, 2), wanted 1 dimension"),
-    "numbers for vectors": (VECTORS, np.zeros(N), "targets: got shape (9,), wanted 2 dimensions"),
-    "other dimension": (VECTORS, np.zeros((N, 2)), "targets: got vectors of length 2, wanted 3"),
+    "numbers for vectors": (VECTORS, np.zeros(N), "targets: got shape (9,), wanted (9, 3), a vector"),
+    "other dimension": (VECTORS, np.zeros((N, 2)), "targets: got shape (9, 2), wanted (9, 3), a vector"),
     "too few": (MEMBERS, np.zeros(4), "targets: got 4 values, wanted 9, one per prediction"),
     "too few vectors": (VECTORS, np.zeros((4, 3)), "targets: got 4 values, wanted 9, one per prediction"),
     "nan": (MEMBERS, put(np.zeros(N), np.nan, 5), "targets: got nan at row 5"),

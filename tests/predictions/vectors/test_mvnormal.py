@@ -159,9 +159,9 @@ def test_bad_parameters(mean, covariance, message):
 
 def test_bad_targets_and_kernels():
     predictions = ct.MvNormal(MEAN, 1.0)
-    with pytest.raises(ValueError, match="targets: got vectors of length 2, wanted 3 as predicted"):
+    with pytest.raises(ValueError, match=r"targets: got shape \(5, 2\), wanted \(5, 3\), a vector for each prediction"):
         ct.calibration_test(predictions, Y[:, :2])
-    with pytest.raises(ValueError, match="targets: got shape \\(5,\\), wanted 2 dimensions"):
+    with pytest.raises(ValueError, match="targets: got shape \\(5,\\), wanted \\(5, 3\\), a vector"):
         ct.calibration_test(predictions, Y[:, 0])
     with pytest.raises(ValueError, match="bandwidth: got 2 numbers, wanted one, or one for each of 3 dimensions"):
         ct.SKCE(ct.ProductKernel(ct.ExponentialKernel(bandwidth=1.0), ct.GaussianKernel(bandwidth=(1.0, 2.0))))(
