@@ -78,6 +78,10 @@ def read_one_file(
 
 def _read_apart(path: Path, others: Sequence[str], columns: Sequence[str], are_checked: bool) -> tuple[Rows, Rows]:
     """Columns of predictions, by default all, and others."""
+    wrong = next((name for name in columns if name == others[0] or columns.count(name) > 1), None)
+    if wrong is not None:
+        as_what = "the column of outcomes" if wrong == others[0] else "a column named twice"
+        raise ValueError(f"--columns: got {wrong!r}, {as_what}, wanted different columns of predictions")
     with columns_advised(bool(columns)):
         given, taken = read_with_columns(path, others, columns)
         if are_checked and not columns:

@@ -332,7 +332,12 @@ class PairComparison(AdjustedRows, Stored):
         """Which models differ at a level, in words."""
         names, pairs = self.rejected(alpha), f"{self._counted} of models"
         if not names:
-            return f"no evidence that calibration errors differ in any of {pairs}, {at_level(alpha)}"
+            where = (
+                f"in any of {pairs}"
+                if len(self.rows) > 1
+                else f"between {self.rows[0].first} and {self.rows[0].second}"
+            )
+            return f"no evidence that calibration errors differ {where}, {at_level(alpha)}"
         which = first_of(names, LISTED, ", ")
         return f"calibration errors differ in {len(names)} of {pairs}, {at_level(alpha)}: {which}"
 

@@ -732,3 +732,14 @@ def test_a_first_outcome_that_is_taken_for_a_header_is_told(tmp_path, capsys, ro
     assert main(["test", str(tmp_path / "p.csv"), str(tmp_path / "y.csv"), "--seed", "1"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert ("the first line, 0, was taken for a header, as there is one line more than rows of" in printed) == is_told
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [("old,died", "got 'died', the column of outcomes"), ("old,old", "got 'old', a column named twice")],
+)
+def test_columns_of_predictions_are_different_ones(columns, words, tmp_path, capsys):
+    path = tmp_path / "risks.csv"
+    path.write_text("old,new,died\n" + "0.2,0.3,1\n0.4,0.5,0\n" * 10)
+    assert main(["compare", str(path), "--outcome-column", "died", "--columns", columns]) == 2
+    assert f"--columns: {words}, wanted different columns of predictions" in capsys.readouterr().err

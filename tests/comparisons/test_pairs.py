@@ -60,6 +60,7 @@ def test_numbers():
     models = {"good": S.normal, "wide": ct.Normal(np.zeros(60), 2.0)}
     one = ct.compare_pairs(models, S.targets, kernel=W2)
     assert (len(one), repr(one)) == (1, "<comparison of 1 pair of models, n = 60>")
+    assert one.verdict(1e-9).startswith("no evidence that calibration errors differ between good and wide, at the")
 
 
 def test_bad_input():
