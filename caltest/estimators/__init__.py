@@ -8,7 +8,8 @@ binary outcomes: ``HosmerLemeshow``, ``CoxCalibration`` (with ``cox_calibration`
 ``ECCE``, ``CORPMiscalibration``, ``SmoothECE``; of numbers: ``PIT``, ``QuantileCalibration``, ``ResidualMean``,
 ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
 
-``Estimator`` is the base of all, ``BinaryStatistic`` of the classical ones; those that are an instance of
+``Estimator`` is the base of all, and says which errors they raise, ``BinaryStatistic`` of the classical ones, for
+predictions with two classes: reduce others by ``ct.top_label`` or ``ct.classwise``. Those that are an instance of
 ``HasTextbookLaw`` have a law in textbooks. ``one_per_cluster`` picks independent observations. ``FamilyKernel``, the
 default of ``SKCE``, ``BlockSKCE`` and ``CrossSKCE``, is the kernel of whatever family the predictions have.
 """

@@ -23,7 +23,8 @@ class Estimator(CalledWithData, ABC):
     """A calibration error estimated from predictions and targets.
 
     Call it with user data: ``estimator(predictions, targets)``. Subclasses are frozen dataclasses that only
-    reduce h, or bins, to a number.
+    reduce h, or bins, to a number. ``TypeError`` for settings of another kind and predictions that it is not for,
+    ``ValueError`` for settings of other values, too few observations, and data that do not fit together.
     """
 
     two_sided: ClassVar[bool] = False
@@ -178,23 +179,18 @@ an_estimator = instance_of(Estimator, "an estimator such as SKCE(kernel)")
 
 
 class RedrawnEstimator(Estimator):
-    """An estimator that takes many targets of the same predictions at once."""
+    """An estimator that takes many targets of the same predictions at once; what only needs these is computed once."""
 
     def estimate(self, sample: Sample) -> float:
         return float(self.estimates(sample.predictions, np.asarray(sample.targets)[None])[0])
 
     @abstractmethod
-    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        """Estimates for many targets (B, n) of the same predictions, (B,); what only needs these is computed once."""
+    def estimates(self, predictions: Predictions, targets: Array) -> FloatArray: ...
 
 
 @dataclass(frozen=True)
 class TextbookTail:
-    """A statistic and the probability that it is as large if the predictions are calibrated.
-
-    ``df`` are the degrees of freedom of its law, if it has some, and ``notes`` what is known of the size of the test
-    for such data.
-    """
+    """A statistic, the probability that it is as large if calibrated, ``df`` of its law, and ``notes`` on its size."""
 
     statistic: float
     pvalue: float

@@ -23,12 +23,11 @@ TARGETS_AT_ONCE = 64
 
 def order_of_mean(name: str, order: Any) -> float:
     """An order q of a mean of powers."""
+    wanted = "a number of at least 1"
     if isinstance(order, (bool, np.bool_)) or not isinstance(order, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: got {order!r}, wanted a number of at least 1")
+        raise TypeError(f"{name}: got {order!r}, wanted {wanted}")
     if not order >= 1.0:
-        raise ValueError(
-            f"{name}: got {order!r}, wanted a number of at least 1; math.inf for the largest error of a bin"
-        )
+        raise ValueError(f"{name}: got {order!r}, wanted {wanted}; math.inf for the largest error of a bin")
     return float(order)
 
 
@@ -60,11 +59,6 @@ class ECE(Estimator):
 
     Sources: Widmann et al. 2019, eq. 5 and appendix J.1.1; Guo et al. 2017 for the top label; Wenger et al. 2020, eq.
     9, for the order q, where 1/B is printed in place of the weights.
-
-    Raises
-    ------
-    TypeError
-        For predictions that are not of classes, or settings of another kind.
 
     Examples
     --------
@@ -176,13 +170,6 @@ class ClasswiseECE(RedrawnEstimator):
     aggregate
         ``"mean"`` over the k classes or their ``"sum"``: both are called class-wise ECE in the literature.
 
-    Raises
-    ------
-    ValueError
-        For an order below 1, or another aggregate.
-    TypeError
-        For predictions that are not of classes, or settings of another kind.
-
     Notes
     -----
     ``[ECE()(*pair) for pair in classwise(p, y)]`` are the errors of the single classes. Time that of k estimates of
@@ -215,10 +202,8 @@ class ClasswiseECE(RedrawnEstimator):
 
     def in_bins(self, p: FloatArray, targets: Array, binnings: Sequence[Binning]) -> FloatArray:
         """Estimates (B,) of probabilities (n, k) for many targets (B, n), with a binning for each class."""
-        errors = [
-            ECE(binning, order=self.order).estimates(Bernoulli(p[:, c]), targets == c)
-            for c, binning in enumerate(binnings)
-        ]
+        estimators = [ECE(binning, order=self.order) for binning in binnings]
+        errors = [one.estimates(Bernoulli(p[:, c]), targets == c) for c, one in enumerate(estimators)]
         return np.asarray(np.mean(errors, axis=0) if self.aggregate == "mean" else np.sum(errors, axis=0))
 
     def describe(self, predictions: Predictions) -> str:
@@ -241,11 +226,6 @@ class DebiasedSquaredECE(RedrawnEstimator):
     ----------
     binning
         Default: ``QuantileBinning(15)``.
-
-    Raises
-    ------
-    TypeError
-        For predictions that are not of classes, or settings of another kind.
 
     Notes
     -----
@@ -299,16 +279,12 @@ class Bins(NamedTuple):
 
 def bins_of(predictions: Predictions, binning: Binning) -> Bins:
     """The bins of predictions, all with the weight 1."""
-    vectors = binned_predictions(predictions).embedding(Euclidean())
+    classes = binned_predictions(predictions)
+    vectors = classes.embedding(Euclidean())
     numbers = binning.assign(vectors)
     sizes = np.bincount(numbers)
-    return Bins(
-        numbers=numbers,
-        sizes=sizes,
-        sums=binned.sums_of_bins(read_only(vectors, np.float64), numbers, sizes.size),
-        weights=np.ones(sizes.size),
-        first=binned_predictions(predictions).n_classes - vectors.shape[1],
-    )
+    sums = binned.sums_of_bins(read_only(vectors, np.float64), numbers, sizes.size)
+    return Bins(numbers, sizes, sums, np.ones(sizes.size), classes.n_classes - vectors.shape[1])
 
 
 def _totals(

@@ -5,6 +5,7 @@ from math import sqrt
 from typing import ClassVar
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, effective_number
 from caltest._loops.pair_sums.redraws import gathered_sums
@@ -13,6 +14,7 @@ from caltest._results.values import EffectSize
 from caltest._validation import at_least, same_length
 from caltest.estimators.base import RedrawnEstimator, TextbookTail
 from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, as_clusters, check_clusters
+from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.alternatives import Alternatives
 from caltest.predictions.classes.finite import Score, outcome_scores
@@ -28,6 +30,7 @@ LARGEST_KURTOSIS = 0.5
 class ExcessScore(RedrawnEstimator):
     """Mean of ``S(P, Y) - E S(P, Z)``, Z ~ P, for a score S of classes: 0 on average if predictions are calibrated."""
 
+    score: ClassVar[Score]
     two_sided = True
     textbook_statistic = "z, standard normal if calibrated"
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
@@ -40,17 +43,15 @@ class ExcessScore(RedrawnEstimator):
                 f"{type(self).__name__}; for numbers use ResidualMean() and ResidualSpread()"
             )
 
-    score: ClassVar[Score]
-
-    def outcome_scores(self, predictions: Predictions) -> tuple[FloatArray, FloatArray]:
-        """Probabilities and scores of all outcomes, (n, k)."""
+    def _excesses(self, predictions: Predictions) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Probabilities and scores of all outcomes, and scores less their means, (n, k)."""
         assert predictions.law.finite is not None
         p = predictions.law.finite.probabilities
-        return p, outcome_scores(p, self.score)
+        scores = outcome_scores(p, self.score)
+        return p, scores, scores - np.einsum("ik,ik->i", p, scores)[:, None]
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
-        p, scores = self.outcome_scores(predictions)
-        excess = scores - np.einsum("ik,ik->i", p, scores)[:, None]
+        _, _, excess = self._excesses(predictions)
         if weights is not None:
             excess *= weights[:, None]
         total = len(predictions) if weights is None else weights.sum()
@@ -58,25 +59,20 @@ class ExcessScore(RedrawnEstimator):
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """Both normal tails of the estimate over its standard deviation given the predictions."""
-        from scipy.special import ndtr
-
-        p, scores = self.outcome_scores(sample.predictions)
-        centred = scores - np.einsum("ik,ik->i", p, scores)[:, None]
-        variances, fourths = (np.einsum("ik,ik->i", p, centred**power) for power in (2, 4))
+        p, scores, excess = self._excesses(sample.predictions)
+        variances, fourths = (np.einsum("ik,ik->i", p, excess**power) for power in (2, 4))
         variance = float(variances.sum())
         if variance <= ROUNDING**2 * float(np.einsum("ik,ik->", p, np.square(scores))):
             return TextbookTail(0.0, 1.0)
         z = estimate * len(p) / sqrt(variance)
         kurtosis = float((fourths / variance - 3.0 * variances * (variances / variance)).sum()) / variance
-        notes: tuple[str, ...] = ()
-        if kurtosis > LARGEST_KURTOSIS:
-            notes = (
-                "only few uncertain outcomes make the score vary, for which the normal law is rough: in simulations it "
-                "rejected up to 11 % of calibrated predictions at the 5 % level and 3 % at the 1 % level, and 16 and "
-                "12 % where all predictions were nearly equal and rare; "
-                f"MonteCarloTest({type(self).__name__}()) is exact",
-            )
-        return TextbookTail(z, 2.0 * float(ndtr(-abs(z))), notes=notes)
+        note = (
+            "only few uncertain outcomes make the score vary, for which the normal law is rough: in simulations it "
+            "rejected up to 11 % of calibrated predictions at the 5 % level and 3 % at the 1 % level, and 16 and 12 % "
+            f"where all predictions were nearly equal and rare; MonteCarloTest({type(self).__name__}()) is exact"
+        )
+        notes = (note,) if kurtosis > LARGEST_KURTOSIS else ()
+        return TextbookTail(z, 2.0 * float(scipy.special.ndtr(-abs(z))), notes=notes)
 
 
 @dataclass(frozen=True)
@@ -89,8 +85,7 @@ class ExcessLogScore(ExcessScore):
 
     Notes
     -----
-    Time O(n k) and O(n) for each redraw. Probabilities of 0 count as 5e-324. ``TypeError`` for other predictions than
-    those of classes.
+    Time O(n k) and O(n) for each redraw. Probabilities of 0 count as 5e-324.
 
     Examples
     --------
@@ -118,9 +113,7 @@ class ExcessBrierScore(ExcessScore):
 
     Notes
     -----
-    Time O(n k) and O(n) for each redraw. ``TypeError`` for other predictions than those of classes.
-
-    Source: Spiegelhalter 1986, for binary predictions.
+    Time O(n k) and O(n) for each redraw. Source: Spiegelhalter 1986, for binary predictions.
 
     Examples
     --------
@@ -161,7 +154,7 @@ class ResidualMean(ResidualMoment):
 
     Notes
     -----
-    Time O(n d) for each redraw. ``TypeError`` for classes.
+    Time O(n d) for each redraw.
 
     Examples
     --------
@@ -200,7 +193,7 @@ class ResidualSpread(ResidualMoment):
 
     Notes
     -----
-    Time O(n d) for each redraw. ``TypeError`` for classes, ``ValueError`` for ensembles of one member.
+    Time O(n d) for each redraw. ``ValueError`` for ensembles of one member.
 
     Examples
     --------
@@ -244,15 +237,14 @@ class LogLikelihoodRatio(RedrawnEstimator):
 
     The alternatives are fixed given the predictions: for classes other temperatures, labels at random and classes that
     are too frequent; for continuous distributions shifted and scaled outcomes; for counts other means and dispersions
-    (``caltest.predictions.alternatives``). If the
+    (``caltest.predictions.alternatives``); none are known for ensembles and mixtures of vectors (``TypeError``). If the
     predictions are calibrated, E has mean 1 whatever they are, so 1 / E bounds a p-value (``EValueBound``). It finds
     what its alternatives describe with the power of a likelihood ratio, and can miss what none of them resembles.
 
     Notes
     -----
-    Time O(n k) for each alternative and O(n) for each of them and each redraw. ``TypeError`` for families whose
-    densities are not known: ensembles, mixtures of vectors. Outcomes of predicted probability 0 count as
-    probability 5e-324.
+    Time O(n k) for each alternative and O(n) for each of them and each redraw. Outcomes of predicted probability 0
+    count as probability 5e-324.
 
     Examples
     --------
@@ -307,11 +299,6 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
     clusters
         (n,) array-like of labels, with the errors of ``ClusterSKCE``; ``ValueError`` for two of each observation.
 
-    Raises
-    ------
-    TypeError
-        For families without known likelihood ratios.
-
     Examples
     --------
     >>> import caltest as ct
@@ -325,14 +312,7 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
     clusters: ArrayLike = field(repr=False)
     is_clustered = True
     assumptions = ASSUMPTIONS
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "clusters", as_clusters(self.clusters))
-        if self.clusters.are_crossed:
-            raise ValueError(
-                "clusters: got two labels for each observation, wanted one; for two use ClusterSKCETest, or "
-                "LikelihoodRatioTest of what one_per_cluster(predictions, targets, clusters) keeps"
-            )
+    _checks = {"clusters": lambda _, labels: _not_crossed(as_clusters(labels))}
 
     def check(self, predictions: Predictions) -> None:
         super().check(predictions)
@@ -358,3 +338,12 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
     def describe(self, predictions: Predictions) -> str:
         ratio = super().describe(predictions)
         return f"{ratio}, mean over the choices of one outcome of each of {self.clusters.n_clusters} clusters"
+
+
+def _not_crossed(clusters: Clusters) -> Clusters:
+    if clusters.are_crossed:
+        raise ValueError(
+            "clusters: got two labels for each observation, wanted one; for two use ClusterSKCETest, or "
+            "LikelihoodRatioTest of what one_per_cluster(predictions, targets, clusters) keeps"
+        )
+    return clusters

@@ -7,6 +7,7 @@ from math import sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, FloatArray, generator_apart, ranges
 from caltest._basics.threads import threaded
@@ -28,27 +29,24 @@ NANOSECONDS = 5.0
 
 
 class BinaryStatistic(RedrawnEstimator):
-    """A statistic of probabilities p of class 1 and outcomes 0 or 1.
-
-    Raises
-    ------
-    TypeError
-        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
-    """
+    """A statistic of probabilities p of class 1 and outcomes 0 or 1."""
 
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 
     def check(self, predictions: Predictions) -> None:
         at_least(len(predictions), 1, type(self).__name__)
-        probability_of_one(predictions, type(self).__name__)
+        self.probabilities(predictions)
+
+    def probabilities(self, predictions: Predictions) -> FloatArray:
+        """Those of class 1, (n,)."""
+        return probability_of_one(predictions, type(self).__name__)
 
     @abstractmethod
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         """The function of outcomes (B, n) with the statistics (B,) as values; what only needs p is computed once."""
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        p = probability_of_one(predictions, type(self).__name__)
-        return in_parts(self.statistic_of(p), targets)
+        return in_parts(self.statistic_of(self.probabilities(predictions)), targets)
 
 
 def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatArray:
@@ -59,11 +57,10 @@ def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatAr
     return np.concatenate([np.empty(0), *values])
 
 
-def chi_squared_tail(estimate: float, df: int, notes: tuple[str, ...]) -> TextbookTail:
-    """The tail of the chi-squared law; 1 without any degree of freedom."""
-    from scipy.special import chdtrc
-
-    return TextbookTail(estimate, float(chdtrc(df, estimate)) if df else 1.0, (float(df),), notes)
+def chi_squared_tail(estimate: float, df: int, note: str) -> TextbookTail:
+    """The tail of the chi-squared law, 1 without any degree of freedom, with a note if it is not empty."""
+    tail = float(scipy.special.chdtrc(df, estimate)) if df else 1.0
+    return TextbookTail(estimate, tail, (float(df),), (note,) if note else ())
 
 
 def root_per_observation(excess: float, n: int, unit: str) -> EffectSize:
@@ -113,11 +110,9 @@ class TransformStatistic(RedrawnEstimator):
         predictions.law.cdf(np.zeros((0, len(predictions))))
 
     def uses_random_numbers(self, predictions: Predictions) -> bool:
-        """For the jumps of counts and ensembles."""
         return predictions.law.has_jumps
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Draw the numbers v where there are jumps."""
         if not self.uses_random_numbers(predictions):
             return self
         return self._with(_ties=generator_apart(rng).random(len(predictions)))

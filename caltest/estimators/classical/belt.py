@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest._results.values import EffectSize
@@ -66,9 +67,7 @@ class CalibrationBelt(BinaryStatistic):
     @property
     def threshold(self) -> float:
         """What another degree has to add to the likelihood ratio."""
-        from scipy.special import chdtri
-
-        return float(chdtri(1, 1.0 - self.selection))
+        return float(scipy.special.chdtri(1, 1.0 - self.selection))
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         odds, threshold = LogOdds.of(p, self.max_degree), self.threshold
@@ -98,8 +97,7 @@ def belt(estimator: CalibrationBelt, p: FloatArray, outcomes: Array, critical: F
     I is the information matrix, so that the bands hold all polynomials with ``(b' - b)' I (b' - b) <= c``.
     ``ValueError`` if the outcomes are separated, so that b is infinite.
     """
-    from scipy.special import expit
-
+    expit = scipy.special.expit
     odds = LogOdds.of(p, estimator.max_degree)
     n_columns = int(odds.ratios(outcomes[None], estimator.threshold)[1][0])
     if n_columns < 2:
@@ -113,9 +111,8 @@ def belt(estimator: CalibrationBelt, p: FloatArray, outcomes: Array, critical: F
             "predictions: got some that separate the outcomes, so that no polynomial is best; "
             "MonteCarloTest(CalibrationBelt()) still applies"
         )
-    inner = p[odds.kept]
-    ends = np.log(inner.min()) - np.log1p(-inner.min()), np.log(inner.max()) - np.log1p(-inner.max())
-    places = np.clip(expit(np.linspace(*ends, POINTS)), inner.min(), inner.max())
+    low, high = p[odds.kept].min(), p[odds.kept].max()
+    places = np.clip(expit(np.linspace(scipy.special.logit(low), scipy.special.logit(high), POINTS)), low, high)
     columns = odds.columns(places)[:, :n_columns]
     log_odds = columns @ coefficients
     spread = np.sqrt(np.einsum("ij,ij->i", columns, np.linalg.solve(information, columns.T).T))

@@ -16,12 +16,7 @@ from caltest._results.tables import Bar, Page
 from caltest._results.values import ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import (
-    BinaryStatistic,
-    chi_squared_tail,
-    probability_of_event,
-    probability_of_one,
-)
+from caltest.estimators.classical.base import BinaryStatistic, chi_squared_tail, probability_of_event
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
 
@@ -130,20 +125,18 @@ class CoxCalibration(BinaryStatistic):
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """The chi-squared tail."""
-        p = probability_of_one(sample.predictions, "CoxCalibration")
-        df, information = LogOdds.of(p, 1).rank, float(np.sum(p * (1.0 - p)))
-        notes: tuple[str, ...] = ()
-        if information < INFORMATION:
-            notes = (
-                f"the sum of p (1 - p) is only {information:.2g}, for which the chi-squared law is rough: in "
-                "simulations it rejected up to 12.5 % of calibrated predictions at the 5 % level and 3 % at the 1 % "
-                "level; MonteCarloTest(CoxCalibration()) is exact",
-            )
-        return chi_squared_tail(estimate, df, notes)
+        p = self.probabilities(sample.predictions)
+        information = float(np.sum(p * (1.0 - p)))
+        note = (
+            f"the sum of p (1 - p) is only {information:.2g}, for which the chi-squared law is rough: in simulations "
+            "it rejected up to 12.5 % of calibrated predictions at the 5 % level and 3 % at the 1 % level; "
+            "MonteCarloTest(CoxCalibration()) is exact"
+        )
+        return chi_squared_tail(estimate, LogOdds.of(p, 1).rank, note if information < INFORMATION else "")
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """What recalibration adds to the log-likelihood of an observation, above what it adds by chance."""
-        df = LogOdds.of(probability_of_one(predictions, "CoxCalibration"), 1).rank if mean is None else mean
+        df = LogOdds.of(self.probabilities(predictions), 1).rank if mean is None else mean
         return EffectSize((estimate - df) / (2.0 * len(predictions)), GAIN)
 
     def describe(self, predictions: Predictions) -> str:
@@ -157,11 +150,8 @@ class CoxCalibrationResult(Stored):
     Attributes
     ----------
     intercept, slope
-        a and b of ``logit P(Y = 1) = a + b logit(p)``. A slope below 1 says that predictions are overconfident.
-    intercept_standard_error, slope_standard_error
-        From the information matrix.
-    intercept_interval, slope_interval
-        ``estimate -+ z standard_error`` with the normal quantile z.
+        a and b of ``logit P(Y = 1) = a + b logit(p)``, with standard errors from the information matrix and intervals
+        ``estimate -+ z standard_error``. A slope below 1 says that predictions are overconfident.
     statistic, pvalue
         Likelihood ratio of both against (0, 1), and its chi-squared tail with 2 degrees of freedom.
     n_used
@@ -190,13 +180,10 @@ class CoxCalibrationResult(Stored):
 
     def bars(self) -> list[Bar]:
         """Intercept and slope with their intervals, for ``plots.forest``."""
-        rows = (
-            ("intercept", 0.0, self.intercept, self.intercept_interval),
-            ("slope", 1.0, self.slope, self.slope_interval),
-        )
+        found = ("intercept", self.intercept, self.intercept_interval), ("slope", self.slope, self.slope_interval)
         return [
             Bar(name, value, one, right, "if calibrated", "coefficient", one.excludes(right))
-            for name, right, value, one in rows
+            for right, (name, value, one) in zip((0.0, 1.0), found, strict=True)
         ]
 
     def verdict(self, alpha: float = 0.05) -> str:
@@ -268,7 +255,6 @@ def cox_calibration(
                    if calibrated
     Both           likelihood ratio 1237.22, p = 2.20e-269 (asymptotic)
     """
-    from scipy.special import ndtri
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
 
@@ -279,18 +265,20 @@ def cox_calibration(
     x, y = np.log(p[kept]) - np.log1p(-p[kept]), sample.targets[kept]
     _check_overlap(x, y)
     fitted = GLM(y, np.column_stack([np.ones(x.size), x]), family=Binomial()).fit(tol=1e-12)
-    z = float(ndtri((1.0 + level) / 2.0))
-    (a, b), (a_error, b_error) = fitted.params.tolist(), fitted.bse.tolist()
     method = "normal limit of the estimate"
+    intercept, slope = (
+        ConfidenceInterval(low, high, level, method) for low, high in fitted.conf_int(1.0 - level).tolist()
+    )
     estimator = CoxCalibration()
     statistic = estimator.estimate(sample)
+    (a, b), errors = fitted.params.tolist(), fitted.bse.tolist()
     return CoxCalibrationResult(
         intercept=a,
         slope=b,
-        intercept_standard_error=a_error,
-        slope_standard_error=b_error,
-        intercept_interval=ConfidenceInterval(a - z * a_error, a + z * a_error, level, method),
-        slope_interval=ConfidenceInterval(b - z * b_error, b + z * b_error, level, method),
+        intercept_standard_error=errors[0],
+        slope_standard_error=errors[1],
+        intercept_interval=intercept,
+        slope_interval=slope,
         statistic=statistic,
         pvalue=estimator.textbook_tail(statistic, sample).pvalue,
         n_used=int(x.size),

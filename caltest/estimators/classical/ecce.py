@@ -11,7 +11,7 @@ from caltest._laws import absolute_maximum_tail, range_tail
 from caltest._results.values import EffectSize
 from caltest._validation import choice
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import BinaryStatistic, probability_of_one
+from caltest.estimators.classical.base import BinaryStatistic
 from caltest.predictions import Predictions, Sample
 
 Kind = Literal["MAD", "R"]
@@ -65,8 +65,7 @@ class ECCE(BinaryStatistic):
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         order = np.argsort(p, kind="stable")
-        ordered = p[order]
-        deviation = float(np.sqrt(np.sum(p * (1.0 - p))))
+        ordered, deviation = p[order], _deviation(p)
         last = np.flatnonzero(np.append(np.diff(ordered) > 0.0, True))
         if deviation == 0.0:
             return lambda outcomes: np.zeros(outcomes.shape[0])
@@ -87,26 +86,28 @@ class ECCE(BinaryStatistic):
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """The tail of the maximum or of the range of a Brownian motion."""
-        p = probability_of_one(sample.predictions, "ECCE")
+        p = self.probabilities(sample.predictions)
         information = float(np.sum(p * (1.0 - p)))
         tail = range_tail if self.statistic == "R" else absolute_maximum_tail
-        notes: tuple[str, ...] = ()
-        if information < INFORMATION:
-            rates = "1.7 to 4.5 %" if self.statistic == "R" else "3.0 to 4.6 %"
-            notes = (
-                f"the sum of p (1 - p) is only {information:.2g}, for which the law of a Brownian motion is rough: in "
-                f"simulations it rejected {rates} of calibrated predictions at the 5 % level, and 14 % where all were "
-                f'nearly equal and rare; MonteCarloTest(ECCE("{self.statistic}")) is exact',
-            )
-        return TextbookTail(estimate, tail(estimate), notes=notes)
+        rates = "1.7 to 4.5 %" if self.statistic == "R" else "3.0 to 4.6 %"
+        note = (
+            f"the sum of p (1 - p) is only {information:.2g}, for which the law of a Brownian motion is rough: in "
+            f"simulations it rejected {rates} of calibrated predictions at the 5 % level, and 14 % where all were "
+            f'nearly equal and rare; MonteCarloTest(ECCE("{self.statistic}")) is exact'
+        )
+        return TextbookTail(estimate, tail(estimate), notes=(note,) if information < INFORMATION else ())
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The largest surplus or lack of events in a range of predictions, per observation, above that of chance."""
-        p = probability_of_one(predictions, "ECCE")
-        deviation = float(np.sqrt(np.sum(p * (1.0 - p))))
-        largest = (estimate - (MEANS[self.statistic] if mean is None else mean)) * deviation / p.size
+        p = self.probabilities(predictions)
+        largest = (estimate - (MEANS[self.statistic] if mean is None else mean)) * _deviation(p) / p.size
         return EffectSize(largest, "largest cumulative difference per observation, above its mean if calibrated")
 
     def describe(self, predictions: Predictions) -> str:
         what = "range" if self.statistic == "R" else "maximum absolute deviation"
         return f"cumulative differences of outcomes and predictions, {what} (ECCE-{self.statistic})"
+
+
+def _deviation(p: FloatArray) -> float:
+    """Of the number of events."""
+    return float(np.sqrt(np.sum(p * (1.0 - p))))

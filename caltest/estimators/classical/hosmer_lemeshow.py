@@ -11,12 +11,7 @@ from caltest._results.values import EffectSize
 from caltest._validation import whole
 from caltest.binning import QuantileBinning
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import (
-    BinaryStatistic,
-    chi_squared_tail,
-    probability_of_one,
-    root_per_observation,
-)
+from caltest.estimators.classical.base import BinaryStatistic, chi_squared_tail, root_per_observation
 from caltest.predictions import Predictions, Sample
 
 EXPECTED = 5.0
@@ -90,26 +85,22 @@ class HosmerLemeshow(BinaryStatistic):
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """The chi-squared tail."""
-        groups = self._groups(probability_of_one(sample.predictions, "HosmerLemeshow"))
-        df = int(np.count_nonzero(groups.variances > 0.0))
+        groups = self._groups(self.probabilities(sample.predictions))
         least = float(np.minimum(groups.expected, groups.unexpected).min())
-        notes: tuple[str, ...] = ()
-        if least < EXPECTED:
-            notes = (
-                f"only {least:.2g} events or non-events are expected in a group; below 5 the p-value can be too small "
-                "(in simulations the test rejected up to 8 % of calibrated data sets at the 5 % level, and 36 % where "
-                "events were rare and predictions nearly equal; at the 1 % level up to 4 % and 31 %); "
-                "MonteCarloTest(HosmerLemeshow()) is exact",
-            )
-        return chi_squared_tail(estimate, df, notes)
+        note = (
+            f"only {least:.2g} events or non-events are expected in a group; below 5 the p-value can be too small (in "
+            "simulations the test rejected up to 8 % of calibrated data sets at the 5 % level, and 36 % where events "
+            "were rare and predictions nearly equal; at the 1 % level up to 4 % and 31 %); "
+            "MonteCarloTest(HosmerLemeshow()) is exact"
+        )
+        return chi_squared_tail(estimate, groups.n_varying, note if least < EXPECTED else "")
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The root of the mean square of the deviations of groups, each in standard deviations of an outcome.
 
         The statistic is n times that mean square, and about the number of groups more by chance.
         """
-        if mean is None:
-            mean = float(np.count_nonzero(self._groups(probability_of_one(predictions, "HosmerLemeshow")).variances))
+        mean = self._groups(self.probabilities(predictions)).n_varying if mean is None else mean
         return root_per_observation(estimate - mean, len(predictions), UNIT)
 
     def describe(self, predictions: Predictions) -> str:
@@ -129,3 +120,8 @@ class _Groups(NamedTuple):
     def variances(self) -> FloatArray:
         """``E (1 - E / n)``."""
         return self.expected * self.unexpected / self.sizes
+
+    @property
+    def n_varying(self) -> int:
+        """Groups whose number of events is not certain."""
+        return int(np.count_nonzero(self.variances))

@@ -66,13 +66,6 @@ class PIT(TransformStatistic):
         ends most; ``"POT"``, ``"PRIT"`` and ``"PIET"`` for transforms that depend on each other, as those of
         leave-one-out predictions do (``fields.bayesian.loo_pit``); ``"PITOS"`` for clumps and gaps.
 
-    Raises
-    ------
-    ValueError
-        For another statistic, or predictions without any spread.
-    TypeError
-        For predictions that are neither of counts, nor ensembles of numbers, nor continuous distributions of a number.
-
     Notes
     -----
     If predictions are calibrated, u has the uniform law whatever was predicted, so ``PITTest`` needs no redraws:
@@ -125,14 +118,12 @@ class PIT(TransformStatistic):
         if self.statistic in POINTWISE:
             return TextbookTail(estimate, tail(estimate))
         if self.statistic == "AD":
-            notes: tuple[str, ...] = ()
-            if n < FEW:
-                notes = (
-                    f"only {n} observations: in simulations with 1 to 9 of them the limit law rejected 5.1 to 6.2 % of "
-                    "calibrated predictions at the 5 % level and 1.0 to 1.6 % at the 1 % level; "
-                    'MonteCarloTest(PIT("AD")) is exact',
-                )
-            return TextbookTail(estimate, anderson_darling_tail(estimate), notes=notes)
+            note = (
+                f"only {n} observations: in simulations with 1 to 9 of them the limit law rejected 5.1 to 6.2 % of "
+                "calibrated predictions at the 5 % level and 1.0 to 1.6 % at the 1 % level; "
+                'MonteCarloTest(PIT("AD")) is exact'
+            )
+            return TextbookTail(estimate, anderson_darling_tail(estimate), notes=(note,) if n < FEW else ())
         u = self.transforms(sample.predictions, np.asarray(sample.targets)[None])[0]
         return TextbookTail(estimate, _cramer_von_mises_pvalue(u, estimate))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest.estimators.classical.base import BinaryStatistic
@@ -46,8 +47,7 @@ class SmoothECE(BinaryStatistic):
     biased_error = "smooth calibration error"
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        from scipy.fft import dct, idct
-
+        dct, idct = scipy.fft.dct, scipy.fft.idct
         shares, squares = _shares(p), (np.pi * np.arange(CELLS)) ** 2 / 2.0
 
         def width_of(outcomes: Array) -> FloatArray:
@@ -73,10 +73,8 @@ class SmoothECE(BinaryStatistic):
 
 def _shares(p: FloatArray) -> Any:
     """How much of each observation is in each cell, a sparse matrix (CELLS, n): the two nearest centres share it."""
-    from scipy.sparse import csr_array
-
     place = np.clip(p * CELLS - 0.5, 0.0, CELLS - 1.0)
     left = np.minimum(place.astype(np.intp), CELLS - 2)
     right, rows = place - left, np.arange(p.size)
-    cells = np.concatenate([left, left + 1])
-    return csr_array((np.concatenate([1.0 - right, right]), (cells, np.tile(rows, 2))), shape=(CELLS, p.size))
+    cells, parts = np.concatenate([left, left + 1]), np.concatenate([1.0 - right, right])
+    return scipy.sparse.csr_array((parts, (cells, np.tile(rows, 2))), shape=(CELLS, p.size))

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, FloatArray
-from caltest._validation import positive_number, whole_number
+from caltest._validation import positive_number, whole
 from caltest.estimators.binned_errors import order_of_mean
 from caltest.estimators.classical.base import BinaryStatistic
 from caltest.predictions import Predictions
@@ -32,13 +33,6 @@ class SoftBinnedECE(BinaryStatistic):
     order
         Order q of the mean over bins, finite; the source trains with 2.
 
-    Raises
-    ------
-    ValueError
-        For a number of bins below 1, a temperature that is not positive, an order below 1 or infinite.
-    TypeError
-        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
-
     Notes
     -----
     Continuous in the predictions, unlike ``ECE``, so that it can be a loss in training; like it, biased: see
@@ -60,17 +54,15 @@ class SoftBinnedECE(BinaryStatistic):
     n_bins: int = 15
     temperature: float = 0.01
     order: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_bins", whole_number("n_bins", self.n_bins, 1))
-        object.__setattr__(self, "temperature", positive_number("temperature", self.temperature))
-        object.__setattr__(self, "order", positive_number("order", order_of_mean("order", self.order)))
+    _checks = {
+        "n_bins": whole(1),
+        "temperature": positive_number,
+        "order": lambda name, order: positive_number(name, order_of_mean(name, order)),
+    }
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
-        from scipy.special import softmax
-
         centres = (np.arange(self.n_bins) + 0.5) / self.n_bins
-        shares = softmax(-((p[:, None] - centres) ** 2) / self.temperature, axis=1)
+        shares = scipy.special.softmax(-((p[:, None] - centres) ** 2) / self.temperature, axis=1)
         sizes = shares.sum(axis=0)
         # Of predictions that are all far from a bin its shares can be 0 in floating point.
         shares, sizes = shares[:, sizes > 0.0], sizes[sizes > 0.0]

@@ -31,20 +31,14 @@ class FeatureSKCE(KernelEstimator, RedrawnEstimator):
     features
         As in ``calibration_test``.
 
-    Raises
-    ------
-    ValueError
-        If no column varies; at the call for another number of predictions, and for columns that are made from the
-        outcomes or from the spread of members.
-
     Notes
     -----
     ``MonteCarloTest(FeatureSKCE(kernel, features))``, or ``MonteCarloTest(SKCE(kernel))(p, y, features=features)``, is
-    exact for features that are not made from the outcomes, nor from the spread of the members of ensembles. The kernels
-    of features are those of the default test: of numbers and times ``sum_m c_m(r) c_m(r') / m**2`` with six cosines c_m
-    of the ranks r, which no outlier or unit changes, of categories ``[x = x']``, missing values a category of their
-    own. Each is centred, or it would be mostly constant and ask about the mean error only, and scaled to the root mean
-    square 1 over all pairs.
+    exact for features that are not made from the outcomes, nor from the spread of the members of ensembles
+    (``ValueError`` for those that are, and if no column varies). The kernels of features are those of the default test:
+    of numbers and times ``sum_m c_m(r) c_m(r') / m**2`` with six cosines c_m of the ranks r, which no outlier or unit
+    changes, of categories ``[x = x']``, missing values a category of their own. Each is centred, or it would be mostly
+    constant and ask about the mean error only, and scaled to the root mean square 1 over all pairs.
 
     One number for all features: it finds errors that depend on one of them, alone or with the prediction, less well the
     more columns there are, and none that depend on two features together only. ``calibration_test(features=)`` without

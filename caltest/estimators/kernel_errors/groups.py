@@ -37,17 +37,12 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
     weights
         (n,) array-like of numbers of at least 0, one for each observation.
 
-    Raises
-    ------
-    ValueError
-        For weights that are negative, missing or all 0; at the call for another number of predictions, fewer than two
-        positive weights, and weights that are made from the outcomes or from the spread of members.
-
     Notes
     -----
     ``MonteCarloTest(WeightedSKCE(kernel, weights))`` is exact for ``P(Y | P_X, w) = P_X``, with weights that do not
-    depend on the targets; what that means is said in ``calibration_test``. Time O(n**2 k), or O(n log n) for binary
-    predictions with an exponential kernel; memory O(n k).
+    depend on the targets; what that means is said in ``calibration_test``. ``ValueError`` for fewer than two positive
+    weights, and for those that are made from the outcomes or from the spread of members. Time O(n**2 k), or O(n log n)
+    for binary predictions with an exponential kernel; memory O(n k).
 
     Examples
     --------
@@ -87,7 +82,7 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
         return int(np.count_nonzero(self.weights))
 
     def notes(self, n: int) -> tuple[str, ...]:
-        """Those of the kernel, whose median is that of observations with positive weights."""
+        # The median is that of observations with positive weights.
         return super().notes(self.n_used(n))
 
     def hypothesis(self, predictions: Predictions) -> str:
@@ -98,7 +93,7 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
         return f"{super().assumptions}; {ASSUMED}"
 
     def describe(self, predictions: Predictions) -> str:
-        return f"SKCE (unbiased, weighted), k = {self.kernel.describe()}"
+        return self._described("weighted")
 
 
 def check_weights(weights: FloatArray | None, sample: Sample) -> None:
@@ -126,13 +121,8 @@ class GroupSKCE(KernelEstimator, RedrawnEstimator):
     kernel
         Product of a kernel of predictions and a kernel of targets.
     groups
-        As in ``GroupCalibrationTest``; for overlapping ones the number that two observations share replaces
-        ``[g = g']``.
-
-    Raises
-    ------
-    ValueError
-        For groups with fewer than two members or missing labels; at the call for another number of predictions.
+        As in ``GroupCalibrationTest``, of two members or more; for overlapping ones the number that two observations
+        share replaces ``[g = g']``.
 
     Notes
     -----

@@ -81,6 +81,12 @@ class KernelEstimator(Estimator):
         bias = 0.0 if self.unbiased or mean is None else mean
         return share_of_bound(estimate - bias, self.kernel, predictions)
 
+    def _name(self, pairs: str) -> str:
+        return f"SKCE ({'unbiased' if self.unbiased else 'biased'}, {pairs})"
+
+    def _described(self, pairs: str) -> str:
+        return f"{self._name(pairs)}, k = {self.kernel.describe()}"
+
 
 UNEVEN = 30.0
 """How many times as much one coordinate varies as another one where distances hardly depend on the other one."""

@@ -76,16 +76,13 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator):
         at_least(n, 2 if self.unbiased else 1, "LowRankSKCE")
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace ``"median"`` bandwidths by numbers, and choose the landmarks, unless that is done already."""
         if self._features is not None:
             return self
         resolved = super().resolve(predictions)
-        return resolved._with(
-            _features=Features.at_landmarks(resolved.kernel, predictions, self.rank, generator_apart(rng))
-        )
+        features = Features.at_landmarks(resolved.kernel, predictions, self.rank, generator_apart(rng))
+        return resolved._with(_features=features)
 
     def uses_random_numbers(self, predictions: Predictions) -> bool:
-        """For landmarks of real targets."""
         return predictions.finite is None
 
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
@@ -108,5 +105,4 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator):
         return self._features
 
     def describe(self, predictions: Predictions) -> str:
-        bias = "unbiased" if self.unbiased else "biased"
-        return f"SKCE ({bias}, rank {self.rank}), k = {self.kernel.describe()}"
+        return self._described(f"rank {self.rank}")

@@ -21,6 +21,16 @@ MANY = 20_000
 """Predictions from which on standard deviations are those of the redraws."""
 
 
+def _of_a_distance(name: str, kernel: Any) -> ProductKernel:
+    product = a_product_kernel(name, kernel)
+    if not product.prediction_kernel.has_bandwidth:
+        raise TypeError(
+            f"{name}: got {product.prediction_kernel!r} for the predictions, wanted a kernel of a distance, the "
+            "bandwidth of which can be multiplied"
+        )
+    return product
+
+
 @dataclass(frozen=True)
 class MaxSKCE(KernelEstimator, JointEstimator):
     """Maximum over several kernels of ``SKCE_k / sd_k``, with the standard deviation that it has if calibrated.
@@ -35,11 +45,6 @@ class MaxSKCE(KernelEstimator, JointEstimator):
         SKCE with this kernel.
     factors
         Positive numbers by which its bandwidth is multiplied; 1 is always among them.
-
-    Raises
-    ------
-    TypeError
-        For kernels that are not product kernels of a distance of the predictions.
 
     Notes
     -----
@@ -65,17 +70,10 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     _deviations: FloatArray | None = field(default=None, init=False, repr=False, compare=False)
     statistic_name = "largest SKCE in units of its standard deviation"
 
-    _checks = {"kernel": a_product_kernel}
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.kernel.prediction_kernel.has_bandwidth:
-            raise TypeError(
-                f"kernel: got {self.kernel.prediction_kernel!r} for the predictions, wanted a kernel of a distance, "
-                "the bandwidth of which can be multiplied"
-            )
-        factors = positive_numbers("factors", self.factors)
-        object.__setattr__(self, "factors", tuple(dict.fromkeys((1.0, *factors))))
+    _checks = {
+        "kernel": _of_a_distance,
+        "factors": lambda name, factors: tuple(dict.fromkeys((1.0, *positive_numbers(name, factors)))),
+    }
 
     @property
     def kernels(self) -> tuple[ProductKernel, ...]:
@@ -87,7 +85,6 @@ class MaxSKCE(KernelEstimator, JointEstimator):
         at_least(len(predictions), 2, "the unbiased SKCE")
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
-        """Replace ``"median"`` bandwidths by numbers, and compute standard deviations where they are known."""
         resolved = super().resolve(predictions)
         # Not where they take longer than the sums.
         found = standard_deviations(resolved.kernels, predictions) if len(predictions) <= MANY else None

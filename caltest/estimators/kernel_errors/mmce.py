@@ -9,7 +9,7 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, instance_of, switch
 from caltest.estimators.base import Estimator
-from caltest.estimators.kernel_errors.kernel_estimator import median_notes, share_of_largest
+from caltest.estimators.kernel_errors.kernel_estimator import share_of_largest
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.kernels import DeltaKernel, Euclidean, ExponentialKernel, PredictionKernel, ProductKernel
 from caltest.predictions import Predictions, Sample
@@ -35,13 +35,6 @@ class MMCE(Estimator):
     -----
     Predictions are categorical, or binary ones that already are confidences with outcomes right or wrong.
     n >= 2 observations, n >= 1 if biased. Time O(n**2), memory O(n k).
-
-    Raises
-    ------
-    ValueError
-        For too few observations.
-    TypeError
-        For predictions that are not of classes, or a kernel that is not one of predictions.
 
     Examples
     --------
@@ -80,7 +73,7 @@ class MMCE(Estimator):
         return SKCE(ProductKernel(self.kernel, DeltaKernel()), self.unbiased)
 
     def notes(self, n: int) -> tuple[str, ...]:
-        return median_notes(ProductKernel(self.kernel, DeltaKernel()), n)
+        return self._skce().notes(n)
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The MMCE as a share of its largest value; without the bias, where it is known."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import exp, inf, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,14 +60,13 @@ class SKCE(KernelEstimator):
     _checks = {"unbiased": switch}
 
     def check(self, predictions: Predictions) -> None:
-        at_least(len(predictions), 2 if self.unbiased else 1, self._name())
+        at_least(len(predictions), 2 if self.unbiased else 1, self._name("all pairs"))
 
     def estimate(self, sample: Sample) -> float:
         return mean_of_pairs(self.kernel, sample, self.unbiased)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        estimates: FloatArray = redrawn_means([self.kernel], predictions, targets, unbiased=self.unbiased)[0]
-        return estimates
+        return np.asarray(redrawn_means([self.kernel], predictions, targets, unbiased=self.unbiased)[0])
 
     def given_features(self, features: Any) -> Estimator:
         if not self.unbiased:
@@ -89,10 +88,7 @@ class SKCE(KernelEstimator):
         return exp(-(max(0.0, sqrt(max(0.0, n * estimate / bound)) - 1.0) ** 2) / 2.0)
 
     def describe(self, predictions: Predictions) -> str:
-        return f"{self._name()}, k = {self.kernel.describe()}"
-
-    def _name(self) -> str:
-        return f"SKCE ({'unbiased' if self.unbiased else 'biased'}, all pairs)"
+        return self._described("all pairs")
 
 
 @dataclass(frozen=True)
@@ -131,13 +127,12 @@ class BlockSKCE(KernelEstimator):
     kernel: PairKernel = FAMILY_KERNEL
     block_size: int = 2
     unbiased: bool = True
+    _checks = {"unbiased": switch}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "unbiased", switch("unbiased", self.unbiased))
-        object.__setattr__(
-            self, "block_size", whole_number("block_size", self.block_size, 2 if self.unbiased else 1, inf)
-        )
+        size = whole_number("block_size", self.block_size, 2 if self.unbiased else 1, inf)
+        object.__setattr__(self, "block_size", size)
 
     def check(self, predictions: Predictions) -> None:
         at_least(len(predictions), self.block_size, f"one block of size {self.block_size}")
@@ -170,8 +165,7 @@ class BlockSKCE(KernelEstimator):
         return hoeffding_bound(estimate, h_bound(self.kernel, predictions), n_pairs)
 
     def describe(self, predictions: Predictions) -> str:
-        bias = "unbiased" if self.unbiased else "biased"
-        return f"SKCE ({bias}, blocks of {self.block_size}), k = {self.kernel.describe()}"
+        return self._described(f"blocks of {self.block_size}")
 
 
 def hoeffding_bound(estimate: float, bound: float, n_pairs: int) -> float:
@@ -199,11 +193,6 @@ class UCME(KernelEstimator):
     Time O(n J k), memory O(n J).
 
     Source: Widmann et al. 2021, Definition C.1 and appendix C.2.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For bad test locations, and at the call for predictions of another family or number of classes.
 
     Examples
     --------
@@ -243,8 +232,7 @@ class UCME(KernelEstimator):
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         means = redrawn_deviation_means(self.kernel, predictions, targets, self.locations)
-        estimates: FloatArray = np.mean(means**2, axis=1)
-        return estimates
+        return np.asarray(np.mean(means**2, axis=1))
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         unit = "root mean square of the witness function at the test locations"
@@ -258,18 +246,11 @@ ROWS, COLUMNS = 256, 2048
 """Shape of the tiles of h."""
 
 
-@dataclass(frozen=True, eq=False)
-class OutcomeTerms:
+class OutcomeTerms(NamedTuple):
     """What the terms of the first half can be, given the predictions and the targets of the second half.
 
-    Attributes
-    ----------
-    values
-        ``w_i(c) - E w_i(Z_i)`` for each outcome c, (n_1, k).
-    probabilities
-        Of the outcomes, (n_1, k).
-    observed
-        Terms of the observed outcomes, (n_1,).
+    ``values`` (n_1, k), ``w_i(c) - E w_i(Z_i)`` for each outcome c, with their ``probabilities``, and ``observed`` ones
+    (n_1,).
     """
 
     values: FloatArray
@@ -361,4 +342,4 @@ class CrossSKCE(KernelEstimator):
         return OutcomeTerms(values, probabilities, values[np.arange(len(first)), first.targets])
 
     def describe(self, predictions: Predictions) -> str:
-        return f"SKCE (unbiased, pairs between alternate rows), k = {self.kernel.describe()}"
+        return self._described("pairs between alternate rows")
