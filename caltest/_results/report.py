@@ -126,6 +126,12 @@ def with_interval(value: float, interval: Any) -> str:
     return f"{value:.3g} ({100 * interval.confidence_level:g} % CI {interval.low:.3g} to {interval.high:.3g})"
 
 
+def in_cell(interval: Any, value: float | None = None) -> str:
+    """``"0.62 (0.52 to 0.73)"``, for tables whose header has the level; around another value than the estimate."""
+    ends = "" if interval is None else f" ({interval.low:.3g} to {interval.high:.3g})"
+    return f"{interval.estimate if value is None else value:.3g}{ends}"
+
+
 def sentence_of(result: Any, alpha: float) -> str:
     """One sentence on a test, with its decision at a level."""
     used = "" if result.n_used == result.n else f" ({result.n_used} used)"

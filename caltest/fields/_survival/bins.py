@@ -19,7 +19,6 @@ from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, notes_on_
 FEWEST = 5
 """Events that a group of one-calibration has at least, and expected ones of a bin of A-calibration."""
 
-
 LEVEL = 0.95
 """Of intervals of all bins together."""
 
@@ -47,13 +46,6 @@ def d_calibration(
         Bins of equal width of ``F(time)``.
     n_resamples, rng
         Of the exact p-value, as in ``calibration_test``.
-
-    Raises
-    ------
-    ValueError
-        For bad data or settings.
-    TypeError
-        For families that are not continuous, or targets that are not ``Censored``.
 
     Notes
     -----
@@ -96,19 +88,14 @@ def a_calibration(
     predictions, targets, limits, n_bins, n_resamples, rng
         As in ``d_calibration``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As in ``d_calibration``, and fewer than 5 expected events.
-
     Notes
     -----
     With ``u = F(time)``, a row that leaves at u is expected to have ``log(1 - a) - log(1 - min(b, u))`` events in a bin
     (a, b) that it enters, the predicted cumulative hazard. Observed less expected counts of the bins are uncorrelated
     martingales with the expected counts as variances, so that ``sum_b (N_b - E_b)^2 / E_b`` is compared with the
     chi-squared law with as many degrees of freedom as bins, which is asymptotic; neighbours are joined until each
-    expects 5 events. Nothing is spread, so that censoring costs less power than in D-calibration. The exact p-value is
-    that of ``d_calibration``: places of censored rows are drawn. Cost O(n K + K B).
+    expects 5 events (``ValueError`` for fewer). Nothing is spread, so that censoring costs less power than in
+    D-calibration. The exact p-value is that of ``d_calibration``: places of censored rows are drawn. Cost O(n K + K B).
 
     Source: Akritas 1988.
 
@@ -133,7 +120,6 @@ def _in_bins(
     n_resamples: int,
     rng: Any,
 ) -> SurvivalCalibration:
-    """Both, which differ in what censored rows count."""
     k, number = whole_number("n_bins", n_bins, 2), whole_number("n_resamples", n_resamples, 1)
     laws, low, high = ranges_of(predictions, targets)
     n, seed, event = low.size, seed_of(rng), np.asarray(targets.event)
@@ -145,24 +131,27 @@ def _in_bins(
         raise ValueError(
             f"targets: got {expected.sum():.3g} expected events, wanted at least {FEWEST}; take calibration_test"
         )
-    df = len(counts) - (method == "D-calibration")
-    statistic = float((np.square(counts - expected) / expected).sum())
-    each = zip(edges, edges[1:], seen, expected, counts, strict=False)
+    df, statistic = len(counts) - (method == "D-calibration"), _chi_squared(counts, expected)
     rows = tuple(
         SurvivalGroup(
-            f"{a:.3g} to {b:.3g}", n, int(events), float(wanted / n), float(count / n), _garwood(count, n, len(counts))
+            name=f"{a:.3g} to {b:.3g}",
+            n=n,
+            events=int(events),
+            predicted=float(wanted / n),
+            observed=float(count / n),
+            interval=_garwood(count, n, len(counts)),
         )
-        for a, b, events, wanted, count in each
+        for a, b, events, wanted, count in zip(edges, edges[1:], seen, expected, counts, strict=False)
     )
     if ends is None:
-        null = _chi_squared(redrawing.multinomial(n, np.full(k, 1.0 / k), size=number), n)
-        observed = float(_chi_squared(np.bincount(_bin(drawn, k), minlength=k), n))
+        null = np.asarray(_chi_squared(redrawing.multinomial(n, np.full(k, 1.0 / k), size=number), n / k))
+        observed = float(_chi_squared(np.bincount(_bin(drawn, k), minlength=k), n / k))
     else:
         null, observed = np.array([_redrawn(method, ends, k, redrawing) for _ in range(number)]), statistic
     pvalue = resampling_pvalue(observed, null)
     tail, censored = float(scipy.special.chdtrc(df, statistic)), int((~event).sum())
     notes = (*notes_on_times(laws, targets, low, high), *([] if event.any() else [UNSEEN]))
-    return SurvivalCalibration(method, rows, pvalue, tail, statistic, df, None, n, censored, number, seed, notes)
+    return SurvivalCalibration(method, rows, pvalue, tail, float(statistic), df, None, n, censored, number, seed, notes)
 
 
 def _garwood(count: float, n: int, n_bins: int) -> ConfidenceInterval:
@@ -194,7 +183,7 @@ def _redrawn(method: str, ends: FloatArray, k: int, rng: np.random.Generator) ->
     u = rng.random(ends.size)
     event, low = u <= ends, np.minimum(u, ends)
     _, _, counts, expected = _bins(method, low, np.where(event, low, 1.0), low, event, k)
-    return float((np.square(counts - expected) / expected).sum())
+    return float(_chi_squared(counts, expected))
 
 
 def _limits(predictions: ArrayLike, targets: Censored, limits: ArrayLike) -> FloatArray:
@@ -232,6 +221,5 @@ def _spread(low: FloatArray, high: FloatArray, k: int) -> FloatArray:
     return np.asarray((inside / (end - start)).sum(axis=0) + np.bincount(_bin(low[known], k), minlength=k))
 
 
-def _chi_squared(counts: Array, n: int) -> FloatArray:
-    expected = n / counts.shape[-1]
-    return np.asarray(np.square(counts - expected).sum(axis=-1) / expected)
+def _chi_squared(counts: Array, expected: Any) -> Any:
+    return (np.square(counts - expected) / expected).sum(axis=-1)

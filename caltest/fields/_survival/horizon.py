@@ -38,18 +38,11 @@ def one_calibration(
         A time, in their unit.
     n_groups
         Groups of equal size by predicted risk; neighbours are joined until each has 5 events up to the horizon and a
-        row that was seen as long, if any was and not all had the event.
+        row that was seen as long, if any was and not all had the event; ``ValueError`` for fewer than two.
     confidence_level
         Of the intervals.
     n_resamples, rng
         Of the exact test, as in ``calibration_test``.
-
-    Raises
-    ------
-    ValueError
-        For bad data or settings, fewer than two such groups, or a horizon as long as which nobody was seen.
-    TypeError
-        For families that are not continuous, or targets that are not ``Censored``.
 
     Notes
     -----
@@ -105,23 +98,20 @@ def one_calibration(
         elif events >= 2 * FEWEST:
             wanted, advice = f"{wanted}, of which each has a row seen up to then", "another horizon, or "
         raise ValueError(f"targets: got {events} events up to {at:g}, wanted {wanted}; take {advice}calibration_test")
-    rows, statistic = [], 0.0
-    for place in groups:
-        row, variance = _row(risk[place], time[place], event[place], at, level)
-        statistic += (row.observed - row.predicted) ** 2 / variance
-        rows.append(row)
+    rows, variances = zip(*(_row(risk[one], time[one], event[one], at, level) for one in groups), strict=True)
+    statistic = sum((row.observed - row.predicted) ** 2 / of_row for row, of_row in zip(rows, variances, strict=True))
     whole, _ = _row(risk, time, event, at, level)
     assert whole.interval is not None
-    low, high = (one / whole.predicted for one in whole.interval.ends)
-    ratio = ConfidenceInterval(low, high, level, whole.interval.method, whole.observed / whole.predicted)
+    low, high, share = (one / whole.predicted for one in (*whole.interval, whole.observed))
+    ratio = ConfidenceInterval(low, high, level, whole.interval.method, share)
     tail, seed = float(scipy.special.chdtrc(len(rows), statistic)), seed_of(rng)
     exact = _exact(predictions, targets, risk, redraws, seed)
     return SurvivalCalibration(
         method=f"One-calibration at {at:g}",
-        rows=tuple(rows),
+        rows=rows,
         pvalue=tail if exact is None else exact,
         approximate=tail,
-        statistic=float(statistic),
+        statistic=statistic,
         degrees=len(rows),
         ratio=ratio,
         n=risk.size,

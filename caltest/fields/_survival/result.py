@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from caltest._results.report import at_level, decision, format_pvalue, pvalue_phrase, with_interval
+from caltest._results.report import at_level, decision, format_pvalue, in_cell, pvalue_phrase, with_interval
 from caltest._results.tables import Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 
@@ -92,11 +92,10 @@ class SurvivalCalibration(Stored):
 
     @property
     def _counted(self) -> str:
-        """What the shares are of: D-calibration has censored rows in the bins in which their events are likely."""
+        # D-calibration has censored rows in the bins in which their events are likely.
         return "times" if self.method == "D-calibration" else "events"
 
     def sentence(self, alpha: float = 0.05) -> str:
-        """For a paper: the test with its decision at a level, and the O:E ratio."""
         how = "chi-squared law" if self.n_resamples is None else f"exact test by {self.n_resamples} redraws"
         one = self.ratio
         ratio = "" if one is None or one.estimate is None else f"; the O:E ratio was {with_interval(one.estimate, one)}"
@@ -106,7 +105,6 @@ class SurvivalCalibration(Stored):
         )
 
     def bars(self) -> list[Bar]:
-        """Observed shares beside predicted ones, for ``plots.forest``."""
         what = "predicted", f"share of {self._counted}"
         return [
             Bar(one.name, one.observed, own, one.predicted, *what, own is not None and own.excludes(one.predicted))
@@ -115,17 +113,14 @@ class SurvivalCalibration(Stored):
         ]
 
     def table(self) -> Table:
-        header = ["", "n", "events", "predicted", "observed"]
-        return [header, *(_cells(one) for one in self.rows)]
+        return [["", "n", "events", "predicted", "observed"], *(_cells(one) for one in self.rows)]
 
     def summary(self, alpha: float = 0.05) -> Page:
-        exact = self.seed is not None
+        exact, law = self.seed is not None, f"chi-squared {self.statistic:.4g}, {self.degrees} df"
         found = {
             "Verdict": self.verdict(alpha),
             "p-value": f"{format_pvalue(self.pvalue)} ({'exact' if exact else 'asymptotic'})",
-            "Approximate": f"{format_pvalue(self.approximate)} (chi-squared {self.statistic:.4g}, {self.degrees} df)"
-            if exact
-            else None,
+            "Approximate": f"{format_pvalue(self.approximate)} ({law})" if exact else None,
             "O:E ratio": None if self.ratio is None else f"{self.ratio.estimate:.3g}, {self.ratio}",
             "Rows": f"{self.n}, of which {self.n_censored} are censored",
         }
@@ -139,5 +134,5 @@ class SurvivalCalibration(Stored):
 
 
 def _cells(one: SurvivalGroup) -> list[str]:
-    interval = "" if one.interval is None else f" ({one.interval.low:.3g} to {one.interval.high:.3g})"
-    return [one.name, str(one.n), str(one.events), f"{one.predicted:.3g}", f"{round(one.observed, 12):.3g}{interval}"]
+    observed = in_cell(one.interval, round(one.observed, 12))
+    return [one.name, str(one.n), str(one.events), f"{one.predicted:.3g}", observed]

@@ -11,7 +11,7 @@ from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
 from caltest._laws import law_of_count
-from caltest._results.report import at_level, decision, format_pvalue, listed, pvalue_phrase
+from caltest._results.report import at_level, decision, format_pvalue, in_cell, listed, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, named_row, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, same_length
@@ -117,9 +117,7 @@ class ValidationByGroup(Stored):
     def sentence(self, alpha: float = 0.05) -> str:
         """For a paper: the O:E ratios with the most and the fewest events for those expected, and the test."""
         low, high = (end(self.rows, key=lambda one: one.events / one.expected) for end in (min, max))
-        ends = (
-            f"{one.ratio.estimate:.3g} ({one.ratio.low:.3g} to {one.ratio.high:.3g}; {one.name})" for one in (low, high)
-        )
+        ends = (f"{in_cell(one.ratio)[:-1]}; {one.name})" for one in (low, high))
         return (
             f"With {self.events} events in {self.n} cases of {len(self.rows)} groups, O:E ratios were from "
             f"{' to '.join(ends)}, with simultaneous {100 * self.confidence_level:g} % intervals; calibration in the "
@@ -130,10 +128,10 @@ class ValidationByGroup(Stored):
     def bars(self) -> list[Bar]:
         """O:E ratios with intervals and ranges, for ``plots.forest``; those beyond their range stand out."""
         what = "range if calibrated", "O:E ratio"
+        values = [one.events / one.expected for one in self.rows]
         return [
             Bar(one.name, value, one.ratio, 1.0, *what, not one.usual[0] <= value <= one.usual[1], one.usual)
-            for one in self.rows
-            for value in [one.events / one.expected]
+            for one, value in zip(self.rows, values, strict=True)
         ]
 
     def table(self) -> Table:
@@ -141,10 +139,10 @@ class ValidationByGroup(Stored):
         header = ["group", "n", "events", "O:E ratio", f"{level} if calibrated", "in the large", "slope"]
         rows = [[*header, "p-value", "adjusted"]]
         for one in self.rows:
-            low, high = one.usual
-            measures = [_cell(one.ratio), f"{low:.3g} to {high:.3g}", _cell(one.in_the_large), _cell(one.slope)]
-            pvalues = [format_pvalue(one.pvalue), format_pvalue(one.adjusted)]
-            rows.append([one.name, str(one.n), str(one.events), *measures, *pvalues])
+            found = one.ratio, one.in_the_large, one.slope
+            ratio, *others = ("" if interval is None else in_cell(interval) for interval in found)
+            usual, pvalues = "{:.3g} to {:.3g}".format(*one.usual), map(format_pvalue, (one.pvalue, one.adjusted))
+            rows.append([one.name, str(one.n), str(one.events), ratio, usual, *others, *pvalues])
         return rows
 
     def remarks(self) -> list[str]:
@@ -164,10 +162,6 @@ class ValidationByGroup(Stored):
         return self._page("Validation of predicted risks by group", found, what, notes=self.notes)
 
 
-def _cell(interval: ConfidenceInterval | None) -> str:
-    return "" if interval is None else f"{interval.estimate:.3g} ({interval.low:.3g} to {interval.high:.3g})"
-
-
 @own_errstate
 def validate_by_group(
     predictions: ArrayLike,
@@ -185,16 +179,10 @@ def validate_by_group(
         As in ``validate``.
     groups
         (n,) labels of centres or other groups; or booleans that say who belongs to which group, which may overlap, as
-        in ``calibration_by_group``. Groups may be of one case, and without events.
+        in ``calibration_by_group``. Groups may be of one case, and without events; ``ValueError`` for those that are
+        the outcomes, without a case, or in which all risks are 0.
     confidence_level
         With which the intervals of a measure hold in all groups together, and so do the ranges.
-
-    Raises
-    ------
-    ValueError
-        For bad data or settings, groups that are the outcomes, without a case, or in which all risks are 0.
-    TypeError
-        For predictions that are not binary.
 
     Notes
     -----
@@ -240,28 +228,31 @@ def validate_by_group(
     adjusted = _step_down(pvalues, possible, laws)
     usual = _usual(np.lexsort((pvalues, adjusted)), adjusted, possible, laws, 1.0 - level)
     found, without = [], []
-    for g, (name, cases) in enumerate(zip(members.names, members.rows, strict=True)):
-        row, reason = _row(name, p[cases], y[cases], level, len(members))
-        low, high = (float(count / row.expected) for count in usual[g])
-        found.append(replace(row, usual=(low, high), pvalue=float(pvalues[g]), adjusted=float(adjusted[g])))
+    numbers = zip(usual, pvalues.tolist(), adjusted.tolist(), strict=True)
+    for name, cases, of_group in zip(members.names, members.rows, numbers, strict=True):
+        row, reason = _row(name, p[cases], y[cases], level, len(members), *of_group)
+        found.append(row)
         without += [f"{name}: {reason}"] if reason else []
     notes = (f"no slope in {len(without)} of {len(members)} groups; {without[0]}",) if without else ()
     event = name_of_event(sample.predictions)
     return ValidationByGroup(tuple(found), y.size, int(y.sum()), level, (*sample.notes, *notes), event)
 
 
-def _row(name: str, p: FloatArray, y: Array, level: float, number: int) -> tuple[GroupValidation, str]:
-    """Measures of one of some groups, and why there is no slope, if there is none."""
+def _row(
+    name: str, p: FloatArray, y: Array, level: float, number: int, usual: IntArray, pvalue: float, adjusted: float
+) -> tuple[GroupValidation, str]:
+    """One of some groups, and why there is no slope, if there is none."""
     each, events, expected = 1.0 - (1.0 - level) / number, int(y.sum()), float(p.sum())
-    ends = clopper_pearson(events, y.size, each)
-    low, high = (end * y.size / expected for end in ends)
+    ends, least, most = clopper_pearson(events, y.size, each), float(usual[0] / expected), float(usual[1] / expected)
     method = f"Clopper and Pearson, {number} group{'' if number == 1 else 's'} together"
+    low, high = (end * y.size / expected for end in ends)
     ratio, in_the_large = ConfidenceInterval(low, high, level, method, events / expected), None
     if ((p > 0.0) & (p < 1.0)).any():
         low, high, value = (_shift(p, mean) for mean in (*ends, events / y.size))
         in_the_large = ConfidenceInterval(low, high, level, method, value)
     slope, reason = _slope(p, y, each, level)
-    return GroupValidation(name, y.size, events, expected, ratio, (0.0, 0.0), in_the_large, slope, 1.0, 1.0), reason
+    measures = ratio, (least, most), in_the_large, slope
+    return GroupValidation(name, y.size, events, expected, *measures, pvalue, adjusted), reason
 
 
 def _two_sided(law: FloatArray) -> FloatArray:

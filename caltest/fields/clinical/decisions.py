@@ -15,7 +15,7 @@ from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, increasing_numbers, whole_number
 from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.fields.clinical.curves import SplineCurve
-from caltest.fields.clinical.validation import redrawn, too_few
+from caltest.fields.clinical.validation import redrawn, score_limits, too_few
 from caltest.predictions import Bernoulli
 from caltest.predictions.convert import as_sample
 
@@ -67,10 +67,10 @@ class DecisionCurve(Stored):
 
     Attributes
     ----------
-    event
-        The name of its class, if it has one.
     pvalue
         Exact, of the largest standardised loss: whether miscalibration costs more than the fit of a curve does.
+    event
+        The name of its class, if it has one.
 
     Examples
     --------
@@ -114,7 +114,6 @@ class DecisionCurve(Stored):
         return f"{helps}; miscalibration costs benefit, at {worst.name} {1000 * worst.loss:.3g} net events per 1000"
 
     def sentence(self, alpha: float = 0.05) -> str:
-        """For a paper: where the model helps, what miscalibration costs, and the test of it."""
         worst = self._worst
         return (
             f"With {self.events} events in {self.n} cases, treating by predicted risk had the largest net benefit at "
@@ -129,7 +128,7 @@ class DecisionCurve(Stored):
         rows = [[*header, f"loss ({level} interval)", f"{level} of calibrated models"]]
         for one in self.rows:
             model, loss = _per_1000(one.model, one.interval), _per_1000(one.loss, one.loss_interval)
-            others = [_per_1000(value) for value in (one.treat_all, one.recalibrated)]
+            others = map(_per_1000, (one.treat_all, one.recalibrated))
             rows.append([one.name, model, *others, loss, f"up to {_per_1000(one.usual_loss)}"])
         return rows
 
@@ -180,13 +179,6 @@ def decision_curve(
     confidence_level
         Of intervals, and of the range of calibrated models.
 
-    Raises
-    ------
-    ValueError
-        For bad data or settings.
-    TypeError
-        For predictions that are not binary.
-
     Notes
     -----
     The loss is the net benefit of the risks of a calibration curve (restricted cubic splines, as in ``validate``) minus
@@ -221,16 +213,12 @@ def decision_curve(
         raise ValueError(f"thresholds: got {places.tolist()}, wanted risks between 0 and 1{advice}")
     level, sample = fraction("confidence_level", confidence_level), as_sample(predictions, targets, classes)
     p, y = probability_of_event(sample.predictions, "clinical.decision_curve"), np.asarray(sample.targets)
-    seed = seed_of(rng)
-    curve = SplineCurve.of(p, places)
-    by_model = [_treated(p[None], t) for t in places]
+    seed, curve = seed_of(rng), SplineCurve.of(p, places)
 
     def losses(outcomes: Array) -> tuple[FloatArray, FloatArray]:
         values = np.asarray(outcomes, dtype=np.float64)
-        risks, _ = curve(p, values)
-        recalibrated = [_benefit(_treated(risks, t), values, t) for t in places]
-        model = [_benefit(some, values, t) for some, t in zip(by_model, places, strict=True)]
-        return np.column_stack(recalibrated) - np.column_stack(model), np.column_stack(recalibrated)
+        recalibrated = _benefits(curve(p, values)[0], values, places)
+        return recalibrated - _benefits(p[None], values, places), recalibrated
 
     observed, recalibrated = (one[0] for one in losses(y[None]))
     null, _ = redrawn(Bernoulli(p), losses, number, np.random.default_rng(seed))
@@ -242,22 +230,20 @@ def decision_curve(
     of_losses: list[ConfidenceInterval | None] = [None] * places.size
     if not reason:
         of_losses = [*_loss_intervals(p, y, places, observed, number, level, np.random.default_rng(seed).spawn(1)[0])]
-    everyone = [_benefit(np.ones((1, y.size)), y[None], t)[0] for t in places]
+    everyone = _benefits(np.ones((1, y.size)), y[None], places)[0]
     rows = tuple(
         NetBenefit(
             name=f"{100 * t:g} %",
-            threshold=float(t),
-            model=float(better - loss),
-            interval=_interval(treated[0], y, float(t), level),
-            treat_all=float(all_),
-            recalibrated=float(better),
-            loss=float(loss),
-            loss_interval=interval,
-            usual_loss=float(end),
+            threshold=t,
+            model=float(recalibrated[i] - observed[i]),
+            interval=_interval(_treated(p, t), y, t, level),
+            treat_all=float(everyone[i]),
+            recalibrated=float(recalibrated[i]),
+            loss=float(observed[i]),
+            loss_interval=of_losses[i],
+            usual_loss=float(ends[i]),
         )
-        for t, treated, better, all_, loss, interval, end in zip(
-            places, by_model, recalibrated, everyone, observed, of_losses, ends, strict=True
-        )
+        for i, t in enumerate(places.tolist())
     )
     return DecisionCurve(
         rows=rows,
@@ -276,9 +262,10 @@ def _treated(risks: FloatArray, threshold: float) -> FloatArray:
     return (risks >= threshold - 1e-12).astype(np.float64)
 
 
-def _benefit(treated: FloatArray, outcomes: Array, threshold: float) -> FloatArray:
-    """Of decisions (1 or B, n) for outcomes (B, n)."""
-    return np.asarray((treated * (outcomes - (1.0 - outcomes) * threshold / (1.0 - threshold))).mean(axis=1))
+def _benefits(risks: FloatArray, outcomes: Array, places: FloatArray) -> FloatArray:
+    """Net benefits (B, m) of decisions by risks (1 or B, n) at m thresholds for outcomes (B, n)."""
+    gains = ((t, outcomes - (1.0 - outcomes) * t / (1.0 - t)) for t in places)
+    return np.column_stack([(_treated(risks, t) * gain).mean(axis=1) for t, gain in gains])
 
 
 def _interval(treated: FloatArray, y: Array, threshold: float, level: float) -> ConfidenceInterval:
@@ -292,10 +279,7 @@ def _interval(treated: FloatArray, y: Array, threshold: float, level: float) -> 
         variance = _variance(b, right, wrong, n - right - wrong, odds)
         return (estimate - b) ** 2 - z**2 * variance / n
 
-    # Where all or none are treated and have the event or none, the estimate is a solution itself, beside the limit.
-    step = 1e-9 / n
-    low = -odds if estimate - step <= -odds else float(scipy.optimize.brentq(excess, -odds, estimate - step))
-    high = 1.0 if estimate + step >= 1.0 else float(scipy.optimize.brentq(excess, estimate + step, 1.0))
+    low, high = score_limits(excess, -odds, estimate, 1.0, 1e-9 / n)
     return ConfidenceInterval(low, high, level, "score interval of two probabilities", estimate)
 
 
@@ -345,12 +329,7 @@ def _loss_intervals(
     above = lines[kept] >= places
     has_none = (above.any(axis=0) & ~above.all(axis=0)) | (calibrated[0] >= least)
     losses = np.vstack([values[kept], own])[:, 1:]
-    low, high = (
-        np.minimum(np.where(has_none, 0.0, losses.min(axis=0)), observed),
-        np.maximum(losses.max(axis=0), observed),
-    )
+    low = np.minimum(np.where(has_none, 0.0, losses.min(axis=0)), observed)
+    ends = zip(low.tolist(), np.maximum(losses.max(axis=0), observed).tolist(), observed.tolist(), strict=True)
     method = "curves that the likelihood ratio does not reject"
-    return [
-        ConfidenceInterval(float(a), float(b), level, method, float(one))
-        for a, b, one in zip(low, high, observed, strict=True)
-    ]
+    return [ConfidenceInterval(a, b, level, method, one) for a, b, one in ends]

@@ -60,7 +60,6 @@ class ValidationSize(Stored):
         return [{"name": name, "cases": n, "events": n * self.prevalence} for name, n in rows.items()]
 
     def table(self) -> Table:
-        """Cases and events for each."""
         body = [[one["name"], str(one["cases"]), f"{one['events']:.0f}"] for one in self.row_entries()]
         return [["for the interval of", "cases", "events"], *body]
 
@@ -69,7 +68,6 @@ class ValidationSize(Stored):
         return f"Intervals of the wanted widths take {self.n} cases: {each} (mean risk {self.prevalence:.3g})."
 
     def summary(self) -> str:
-        """Cases for each, and the largest number."""
         lines = [f"{a:<12} {b:>8} cases, {c} events" for a, b, c in self.table()[1:]]
         return "\n".join([f"The validation takes {self.n} cases.", *lines])
 
@@ -89,18 +87,11 @@ def validation_size(
     ----------
     predictions
         (m,) predicted risks, or ``Bernoulli``, as the validation will have them: those of a pilot, or of the
-        development data.
+        development data; ``ValueError`` if they are all equal.
     oe_width, slope_width, c_width
         Widths of the intervals, above 0.
     confidence_level
         Of the intervals.
-
-    Raises
-    ------
-    ValueError
-        For bad predictions or settings, or risks that are all equal.
-    TypeError
-        For predictions that are not binary.
 
     Notes
     -----
@@ -122,9 +113,9 @@ def validation_size(
     slope            2801 cases, 283 events
     c-statistic       962 cases, 97 events
     """
-    widths = [positive_number(name, value) for name, value in (("oe_width", oe_width), ("slope_width", slope_width))]
-    c_half = positive_number("c_width", c_width) / 2.0
-    z = float(scipy.special.ndtri((1.0 + fraction("confidence_level", confidence_level)) / 2.0))
+    of_ratio, of_slope = positive_number("oe_width", oe_width), positive_number("slope_width", slope_width)
+    of_c, level = positive_number("c_width", c_width), fraction("confidence_level", confidence_level)
+    z = float(scipy.special.ndtri((1.0 + level) / 2.0))
     p = probability_of_event(as_predictions(predictions), "clinical.validation_size")
     inner = p[(p > 0.0) & (p < 1.0)]
     if np.unique(inner).size < 2:
@@ -132,12 +123,11 @@ def validation_size(
     f, x, v = float(p.mean()), scipy.special.logit(inner), inner * (1.0 - inner)
     # Predictions of 0 and 1 have no log-odds; a constant that is added to these changes nothing.
     i_a, i_ab, i_b = (float((v * (x - x.mean()) ** k).sum()) / p.size for k in range(3))
-    slope = i_a / ((widths[1] / (2.0 * z)) ** 2 * (i_a * i_b - i_ab**2))
     c = _concordance(p)
     return ValidationSize(
-        oe_ratio=ceil((1.0 - f) / (f * (asinh(widths[0] / 2.0) / z) ** 2)),
-        slope=ceil(slope),
-        concordance=_newcombe_size(c, f, c_half / z),
+        oe_ratio=ceil((1.0 - f) / (f * (asinh(of_ratio / 2.0) / z) ** 2)),
+        slope=ceil(i_a / ((of_slope / (2.0 * z)) ** 2 * (i_a * i_b - i_ab**2))),
+        concordance=_newcombe_size(c, f, of_c / (2.0 * z)),
         prevalence=f,
         c=c,
     )
@@ -145,13 +135,12 @@ def validation_size(
 
 def _concordance(p: FloatArray) -> float:
     """Of calibrated risks: pairs of an event and another case, weighted by the probabilities of being such a pair."""
-    order = np.sort(p)
-    below = np.cumsum(1.0 - order) - (1.0 - order)
-    _, first, counts = np.unique(order, return_index=True, return_counts=True)
-    ties = np.add.reduceat(1.0 - order, first) / 2.0
-    wins = float((np.repeat(below[first] + ties, counts) * order).sum() - (order * (1.0 - order)).sum() / 2.0)
-    pairs = float(order.sum() * (1.0 - order).sum() - (order * (1.0 - order)).sum())
-    return wins / pairs
+    # With itself a case is no pair, which counts half of a win as a tie.
+    _, places = np.unique(p, return_inverse=True)
+    ones, zeros = np.bincount(places, p), np.bincount(places, 1.0 - p)
+    itself = float((p * (1.0 - p)).sum())
+    wins = float(ones @ (np.cumsum(zeros) - zeros / 2.0)) - itself / 2.0
+    return wins / (float(ones.sum() * zeros.sum()) - itself)
 
 
 def _newcombe_size(c: float, f: float, largest: float) -> int:

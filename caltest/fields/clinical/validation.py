@@ -48,7 +48,10 @@ def interval_of_concordance(p: FloatArray, y: Array, c: float, level: float) -> 
     z = float(scipy.special.ndtri((1.0 + level) / 2.0))
     ones, zeros = np.sort(p[y == 1]), np.sort(p[y == 0])
     if min(ones.size, zeros.size) < FEW or c in (0.0, 1.0):
-        return ConfidenceInterval(*_score_limits(c, ones.size, zeros.size, z), level, "Newcombe's score interval")
+        limits = score_limits(
+            lambda t: (c - t) ** 2 - z**2 * newcombe_variance(t, ones.size, zeros.size), 0.0, c, 1.0, 1e-9
+        )
+        return ConfidenceInterval(*limits, level, "Newcombe's score interval")
     of_ones = (np.searchsorted(zeros, ones, "left") + np.searchsorted(zeros, ones, "right")) / (2.0 * zeros.size)
     of_zeros = 1.0 - (np.searchsorted(ones, zeros, "left") + np.searchsorted(ones, zeros, "right")) / (2.0 * ones.size)
     error = float(np.sqrt(of_ones.var(ddof=1) / ones.size + of_zeros.var(ddof=1) / zeros.size)) / (c * (1.0 - c))
@@ -66,15 +69,16 @@ def newcombe_variance(c: float, n_ones: float, n_zeros: float) -> float:
     return c * (1.0 - c) * (1.0 + half * (1.0 - c) / (2.0 - c) + half * c / (1.0 + c)) / (n_ones * n_zeros)
 
 
-def _score_limits(c: float, n_ones: int, n_zeros: int, z: float) -> tuple[float, float]:
-    """Where ``|c - t| = z sqrt(V(t))`` with Newcombe's variance V, his method 5."""
+def score_limits(
+    excess: Callable[[float], float], least: float, estimate: float, most: float, step: float
+) -> tuple[float, float]:
+    """Where ``(estimate - t)^2 - z^2 V(t)`` is 0 on both sides of an estimate.
 
-    def excess(t: float) -> float:
-        return (c - t) ** 2 - z**2 * newcombe_variance(t, n_ones, n_zeros)
-
-    # Where c is 0 or 1, it is a solution itself, beside the limit.
-    low = float(scipy.optimize.brentq(excess, 0.0, min(c, 1.0 - 1e-9))) if c > 0.0 else 0.0
-    return low, float(scipy.optimize.brentq(excess, max(c, 1e-9), 1.0)) if c < 1.0 else 1.0
+    It can be so at the estimate too, where this is the smallest or largest value possible; so it is left by a step.
+    """
+    below, above = estimate - step, estimate + step
+    low = least if below <= least else float(scipy.optimize.brentq(excess, least, below))
+    return low, most if above >= most else float(scipy.optimize.brentq(excess, above, most))
 
 
 CurveOf = SplineCurve | LoessCurve
@@ -132,13 +136,6 @@ def validate(
         each with its interval, what 95 % of calibrated models with these risks give, and an exact p-value; the curve
         with a band that holds everywhere at once; and the default test, which alone decides.
 
-    Raises
-    ------
-    ValueError
-        For bad data or settings.
-    TypeError
-        For predictions that are not binary.
-
     Notes
     -----
     With observed events y and risks p, ``O:E = sum y / sum p``; calibration in the large a solves
@@ -174,7 +171,6 @@ def validate(
     level, number = fraction("confidence_level", confidence_level), whole_number("n_resamples", n_resamples, 19)
     sample = as_sample(predictions, targets, classes)
     p, y = probability_of_event(sample.predictions, "clinical.validate"), np.asarray(sample.targets)
-    events = int(y.sum())
     seed = seed_of(rng)
     with progress_bars(switch("progress", progress)):
         test = OmnibusTest(n_resamples=number).on(sample, rng=seed)
@@ -202,7 +198,7 @@ def validate(
         rows=rows,
         curve=_banded(grid, line, lines, level, curve),
         default_test=test,
-        events=events,
+        events=int(y.sum()),
         expected=float(p.sum()),
         confidence_level=level,
         n_resamples=number,

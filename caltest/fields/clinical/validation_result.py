@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent
-from caltest._results.report import decision, format_pvalue, is_smallest, pvalue_phrase, with_interval
+from caltest._results.report import decision, format_pvalue, in_cell, is_smallest, pvalue_phrase, with_interval
 from caltest._results.tables import Bar, Page, Table, named_row
 from caltest._results.values import ConfidenceInterval, Stored
 
@@ -80,10 +80,8 @@ class ClinicalValidation(Stored):
         The measures.
     default_test
         The default test, which decides.
-    events, expected
-        Observed and expected number of events.
-    event
-        The name of its class, if it has one.
+    events, expected, event
+        Observed and expected number of events, and the name of their class, if it has one.
     confidence_level
         Of intervals, ranges and band.
 
@@ -131,7 +129,6 @@ class ClinicalValidation(Stored):
         return self.default_test.pvalue
 
     def __getitem__(self, name: str) -> ClinicalMeasure:
-        """The measure of a name; ``KeyError`` if there is none."""
         return named_row(self.rows, name)
 
     def verdict(self, alpha: float = 0.05) -> str:
@@ -139,7 +136,6 @@ class ClinicalValidation(Stored):
         return self.default_test.verdict(alpha)
 
     def sentence(self, alpha: float = 0.05) -> str:
-        """For a paper: events, O:E, intercept, slope, ICI, and the test."""
         rows = [one for one in self.rows if one.name[0] != "E"]
         words = [f"the {one.name} was {with_interval(one.value, one.interval)}" for one in rows]
         return (
@@ -149,7 +145,6 @@ class ClinicalValidation(Stored):
         )
 
     def bars(self) -> list[Bar]:
-        """O:E ratio and slope with their intervals beside 1, for ``plots.forest``."""
         return [
             Bar(one.name, one.value, one.interval, 1.0, "if calibrated", "", one.pvalue <= 1.0 - self.confidence_level)
             for one in self.rows
@@ -158,14 +153,12 @@ class ClinicalValidation(Stored):
 
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} %"
-        header = ["measure", f"value ({level} interval)", "ideal", f"{level} of calibrated models", "p-value"]
-        rows = [header]
+        rows = [["measure", f"value ({level} interval)", "ideal", f"{level} of calibrated models", "p-value"]]
         for one in self.rows:
-            interval = "" if one.interval is None else f" ({one.interval.low:.3g} to {one.interval.high:.3g})"
             low, high = one.usual
             usual = f"up to {high:.3g}" if one.ideal == low == 0.0 else f"{low:.3g} to {high:.3g}"
             ideal = "" if one.ideal is None else f"{one.ideal:g}"
-            rows.append([one.name, f"{one.value:.3g}{interval}", ideal, usual, format_pvalue(one.pvalue)])
+            rows.append([one.name, in_cell(one.interval, one.value), ideal, usual, format_pvalue(one.pvalue)])
         return rows
 
     def remarks(self) -> list[str]:
