@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, resampling_pvalue, seed_of, step_down
@@ -37,14 +38,12 @@ class RankLaw:
     @classmethod
     def of(cls, n: int, m: int) -> "RankLaw":
         """The law for n simulations of m draws."""
-        from scipy.special import bdtr
-
         points = np.unique(np.linspace(1, m, min(m, POINTS)).round().astype(np.intp))
         shares = points / (m + 1.0)
         x = np.arange(n + 1.0)
-        below = bdtr(x, n, shares[:, None])
+        below = scipy.special.bdtr(x, n, shares[:, None])
         # P(X >= x) is the probability that the n - X others are at most n - x: no cancellation.
-        above = bdtr(n - x, n, 1.0 - shares[:, None])
+        above = scipy.special.bdtr(n - x, n, 1.0 - shares[:, None])
         tails = np.clip(2.0 * np.minimum(below, above), 1e-300, 1.0)
         return cls(points, shares, -np.log(tails))
 
@@ -53,13 +52,11 @@ class RankLaw:
         n_points, size = self.points.size, ranks.shape[1]
         cells = np.searchsorted(self.points, ranks, side="right") * size + np.arange(size)
         table = np.bincount(cells.ravel(), minlength=(n_points + 1) * size).reshape(n_points + 1, size)
-        counts: IntArray = np.cumsum(table, axis=0)[:-1]
-        return counts
+        return np.asarray(np.cumsum(table, axis=0)[:-1])
 
     def statistics(self, ranks: IntArray) -> FloatArray:
         """(B,) the largest surprise over all points."""
-        counts = self.counts(ranks)
-        return np.asarray(np.take_along_axis(self.surprises, counts, axis=1).max(axis=0))
+        return np.asarray(np.take_along_axis(self.surprises, self.counts(ranks), axis=1).max(axis=0))
 
     def band(self, maxima: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
         """Shares (L,) between which all curves stay with the level, from observed and redrawn maxima (B + 1,)."""
@@ -82,10 +79,7 @@ def chosen(ranks: IntArray, choices: IntArray) -> IntArray:
 
 def normal_scores(pools: FloatArray) -> FloatArray:
     """Pools (n, m + 1, d) with each parameter as normal quantiles of its ranks, the mean of those of equal values."""
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    return np.asarray(ndtri((rankdata(pools, axis=1) - 0.5) / pools.shape[1]))
+    return np.asarray(scipy.special.ndtri((scipy.stats.rankdata(pools, axis=1) - 0.5) / pools.shape[1]))
 
 
 def shape_of(ranks: IntArray, m: int) -> tuple[float, float]:
@@ -110,10 +104,9 @@ class ParameterRanks:
         Mean rank of the truth as a share, 0.5 if calibrated.
     pvalue, adjusted
         Alone, and adjusted for all parameters and quantities.
-    ranks
-        (n,) of the truth among its draws, from 0 on.
-    shares
-        Share of ranks below each point of the band, which is that of the whole result: there is no ``interval``.
+    ranks, shares
+        (n,) ranks of the truth among its draws, from 0 on, and the share of them below each point of the band, which is
+        that of the whole result: there is no ``interval``.
 
     Examples
     --------
@@ -143,13 +136,9 @@ class SimulationBasedCalibrationResult(Stored):
         Parameters, then test quantities.
     n, n_draws, thin
         Simulations, draws of each that remain, and the step between them.
-    pvalue
-        Of the hypothesis that all posteriors are right, exact: twice the smaller of the two below, or that of ranks
-        alone.
-    ranks_pvalue
-        The smallest adjusted p-value of ``rows``.
-    joint_pvalue
-        Of the kernel test of all parameters together; None for one parameter.
+    pvalue, ranks_pvalue, joint_pvalue
+        Of the hypothesis that all posteriors are right, exact: twice the smaller of the two others, which are the
+        smallest adjusted one of ``rows`` and that of the kernel test, None for one parameter, where ranks decide alone.
     points, lowest, highest
         Shares at which distribution functions of ranks are compared, and the ends of their band there.
     confidence_level
@@ -204,16 +193,13 @@ class SimulationBasedCalibrationResult(Stored):
         if self.pvalue > level:
             return f"posteriors are not rejected {said}"
         some = [f"{one.name}: {one.finding}" for one in self.rejected(level)[:3]]
-        if not some:
-            some = ["ranks of each parameter are as they should be, the parameters together are not"]
-        return f"posteriors are wrong {said} ({'; '.join(some)})"
+        of_all = "ranks of each parameter are as they should be, the parameters together are not"
+        return f"posteriors are wrong {said} ({'; '.join(some) or of_all})"
 
     def sentence(self, alpha: float = 0.05) -> str:
-        """One sentence for a paper: simulations, draws, p-values, and the parameters that are rejected."""
         names = [f"{one.name} ({one.finding}, {pvalue_phrase(one.adjusted)})" for one in self.rejected(alpha)]
-        joint = (
-            "" if self.joint_pvalue is None else f", a kernel test of all together {pvalue_phrase(self.joint_pvalue)}"
-        )
+        p = self.joint_pvalue
+        joint = "" if p is None else f", a kernel test of all together {pvalue_phrase(p)}"
         return (
             f"Posteriors were tested by simulation-based calibration with {self.n} simulations of {self.n_draws} draws "
             f"({pvalue_phrase(self.pvalue)}); ranks, adjusted for {len(self.rows)} parameters and quantities by the "
@@ -222,26 +208,22 @@ class SimulationBasedCalibrationResult(Stored):
         )
 
     def table(self) -> Table:
-        header = ["parameter", "mean rank", "p-value", "adjusted", "what the ranks say"]
-        rows, rejected = [], self.rejected()
+        rows, rejected = [["parameter", "mean rank", "p-value", "adjusted", "what the ranks say"]], self.rejected()
         for one in self.rows:
-            said = one.finding if one in rejected else ""
-            pvalues = [format_pvalue(p) for p in (one.pvalue, one.adjusted)]
-            rows.append([one.name, f"{one.mean_rank:.3f}", *pvalues, said])
+            pvalues = map(format_pvalue, (one.pvalue, one.adjusted))
+            rows.append([one.name, f"{one.mean_rank:.3f}", *pvalues, one.finding if one in rejected else ""])
         if self.joint_pvalue is not None:
             rows.append(["all together", "", format_pvalue(self.joint_pvalue), "", "kernel test of vectors"])
-        return [header, *rows]
+        return rows
 
     def summary(self, alpha: float = 0.05) -> Page:
         smallest = " (the smallest possible)" if is_smallest(self.ranks_pvalue, self.n_resamples) else ""
         of_two = "" if self.joint_pvalue is None else ", twice the smaller of ranks and kernel test"
-        found = {
-            "Verdict": self.verdict(alpha),
-            "p-value": f"{format_pvalue(self.pvalue)}, {self.pvalue_kind}{of_two}{smallest}",
-        }
+        pvalue = f"{format_pvalue(self.pvalue)}, {self.pvalue_kind}{of_two}{smallest}"
+        found = {"Verdict": self.verdict(alpha), "p-value": pvalue}
+        thinned = f", one in {self.thin} of the chain" if self.thin > 1 else ""
         what = {
-            "Simulations": f"{self.n}, each with {self.n_draws} draws"
-            + (f", one in {self.thin} of the chain" if self.thin > 1 else ""),
+            "Simulations": f"{self.n}, each with {self.n_draws} draws{thinned}",
             "Null": f"which of the {self.n_draws + 1} values is the truth redrawn {self.n_resamples} times",
             "Assumes": "simulations independent, parameters drawn from the prior of the model, draws exchangeable",
             "Reproduce": f"rng={self.seed}",
@@ -291,7 +273,7 @@ def simulation_based_calibration(
         ArviZ with a ``posterior`` (InferenceData, DataTree).
     truths
         The parameters that made the data: (n, d) or (n,); for draws with names a mapping to (n, ...), or a list of n
-        mappings. Its names choose the parameters that are tested.
+        mappings. Its names choose the parameters that are tested, each of which varies. At least 2 simulations.
     quantities
         Test quantities: functions from parameters and data of one simulation to one number for each row. Parameters are
         (m + 1, d) numbers, for draws with names a dictionary of (m + 1,) numbers by the names of the table. The
@@ -306,14 +288,6 @@ def simulation_based_calibration(
         Probability, at least, that the curves of all right parameters are in the band.
     n_resamples, rng
         As in ``calibration_test``: redraws of which value is the truth, and of the order of equal values.
-
-    Raises
-    ------
-    ValueError
-        For other shapes, missing values, simulations with other numbers of draws, fewer than 2 simulations, a parameter
-        whose draws and truths are all one number, or quantities that are not one finite number for each row.
-    TypeError
-        For names in one of draws and truths only.
 
     Notes
     -----

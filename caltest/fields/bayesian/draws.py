@@ -43,19 +43,17 @@ class Posteriors:
 
     def refuse_sorted(self, thin: int | str) -> None:
         """``ValueError`` for sorted draws where their order matters: all but those of one parameter with ``thin=1``."""
-        alone = len(self.names) == 1
-        if alone and thin == 1:
-            return
-        for j, name in enumerate(self.names):
-            if self._is_sorted(j):
-                raise ValueError(
-                    f"draws: got those of {name!r} sorted in every simulation, wanted them as they were drawn, or "
-                    f"shuffled{'; thin=1 takes them in any order' if alone else ''}"
-                )
+        alone, names = len(self.names) == 1, self._sorted()
+        if names and not (alone and thin == 1):
+            raise ValueError(
+                f"draws: got those of {names[0]!r} sorted in every simulation, wanted them as they were drawn, or "
+                f"shuffled{'; thin=1 takes them in any order' if alone else ''}"
+            )
 
-    def _is_sorted(self, j: int) -> bool:
-        steps = np.diff(self.draws[..., j], axis=2)
-        return bool(np.count_nonzero(steps) >= MANY and ((steps >= 0.0).all() or (steps <= 0.0).all()))
+    def _sorted(self) -> list[str]:
+        steps = [np.diff(self.draws[..., j], axis=2) for j in range(len(self.names))]
+        are_many = [np.count_nonzero(one) >= MANY and ((one >= 0.0).all() or (one <= 0.0).all()) for one in steps]
+        return [name for name, is_sorted in zip(self.names, are_many, strict=True) if is_sorted]
 
     def thinned(self, step: int) -> Self:
         """Every step-th draw of each chain; ``ValueError`` if the step is longer than the chains."""
@@ -70,7 +68,7 @@ class Posteriors:
         sorted, whose order says nothing.
         """
         n, chains, m, _ = self.draws.shape
-        if m < 4 or any(map(self._is_sorted, range(len(self.names)))):
+        if m < 4 or self._sorted():
             return 1
         means = self.draws.mean(axis=2, keepdims=True)
         e = self.draws - means
@@ -115,9 +113,9 @@ def posteriors_of(draws: Any, truths: Any) -> Posteriors:
     shapes = {one.draws.shape[:3] for one in parts}
     if len(shapes) > 1:
         raise ValueError(f"draws: got parameters with different simulations, chains or draws: {sorted(shapes)}")
+    values, true = ([getattr(one, what) for one in parts] for what in ("draws", "truths"))
     names = tuple(name for one in parts for name in one.names)
-    joined = [np.concatenate([getattr(one, what) for one in parts], axis=-1) for what in ("draws", "truths")]
-    return Posteriors(names, joined[0], joined[1])
+    return Posteriors(names, np.concatenate(values, axis=-1), np.concatenate(true, axis=-1))
 
 
 def _is_arviz(draws: Any) -> bool:
@@ -132,8 +130,7 @@ def _of_arrays(draws: ArrayLike, truths: ArrayLike) -> Posteriors:
         swapped = values.ndim == 3 and true.shape == values.shape[1:]
         raise ValueError(
             f"draws: got shape {values.shape} with truths of shape {true.shape}, wanted (n, m, d) numbers, m draws of "
-            "d parameters in n simulations, and (n, d)"
-            + ("; draws.transpose(1, 0, 2) has this order" if swapped else "")
+            f"d parameters in n simulations, and (n, d){'; draws.transpose(1, 0, 2) has this order' * swapped}"
         )
     return Posteriors(tuple(f"parameter {j}" for j in range(true.shape[1])), values[:, None], true, False)
 
@@ -157,11 +154,11 @@ def _of_name(name: str, draws: Any, truths: ArrayLike) -> Posteriors:
             "list with an object of ArviZ for each simulation"
         )
     if true.ndim == 0 or values.ndim < 3 or 0 in values.shape or values.shape[:1] + values.shape[3:] != true.shape:
+        given = values[:, 0] if values.ndim > 1 else values
+        advice = "; join chains by draws.reshape(n, -1, *draws.shape[3:])" * (given.ndim == true.ndim + 2)
         raise ValueError(
-            f"{what}: got shape {values[:, 0].shape if values.ndim > 1 else values.shape} with truths of shape "
-            f"{true.shape}, wanted (n, m, ...) numbers for truths (n, ...)"
-            + "; join chains by draws.reshape(n, -1, *draws.shape[3:])"
-            * (values[:, 0].ndim == true.ndim + 2)
+            f"{what}: got shape {given.shape} with truths of shape {true.shape}, wanted (n, m, ...) numbers for truths "
+            f"(n, ...){advice}"
         )
     index = list(np.ndindex(true.shape[1:]))
     names = tuple(f"{name}[{', '.join(map(str, one))}]" if one else str(name) for one in index)

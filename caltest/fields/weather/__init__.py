@@ -1,4 +1,7 @@
-"""Verification of forecasts of weather: ensembles at dates, lead times and stations, in arrays or xarray objects."""
+"""Verification of forecasts of weather: ensembles at dates, lead times and stations, in arrays or xarray objects.
+
+Results have a row for each lead time and, for ``exceedances``, each threshold.
+"""
 
 from caltest._basics import names as _names
 from caltest.fields.weather.crps import crps_decomposition as crps_decomposition

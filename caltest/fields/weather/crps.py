@@ -104,6 +104,8 @@ def _upper(gains: IntArray, low: IntArray, high: IntArray) -> BoolArray:
 THRESHOLDS = 20_000
 """Of the isotonic decomposition, at most."""
 
+WORDS = "reliability of the CRPS worse than by chance"
+UNIT = "above its mean if calibrated, in the unit of the outcomes"
 
 PERSISTENT = (
     "where outcomes change later forecasts, more is rejected than should be: in simulations of persistent rain, up to "
@@ -144,29 +146,19 @@ def crps_decomposition(
     isotonic
         ``"thresholds"`` for the regression at each threshold apart, ``"distributions"`` for that of Arnold et al.:
         recalibrated distributions keep the stochastic order of the forecasts, the same at all thresholds, so that
-        miscalibration is of the whole distributions. For up to 2,000 cases of a lead time.
-
-    Returns
-    -------
-    VerificationResult
-        With ``scores`` in each row: ``"CRPS"``, ``"fair CRPS"`` (as of infinitely many members), ``"reliability"``,
-        ``"potential"``, ``"miscalibration"``, ``"discrimination"``, ``"uncertainty"``, in the unit of the outcomes; for
-        several stations the ``"energy score"`` of their vectors, and its fair form. The part is the reliability, its
-        estimate that above the mean if calibrated. ``"ordered pairs"`` is the share of pairs of forecasts that the
-        stochastic order orders.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in ``rank_histogram``, and for more than 2,000 cases with ``isotonic="distributions"``.
+        miscalibration is of the whole distributions. For up to 2,000 cases of a lead time (``ValueError``).
 
     Notes
     -----
+    Rows have ``scores``, in the unit of the outcomes: ``"CRPS"``, ``"fair CRPS"`` (as of infinitely many members) and
+    the parts above; for several stations the ``"energy score"`` of their vectors, and its fair form. The part that is
+    tested is the reliability, its estimate that above the mean if calibrated. ``"ordered pairs"`` is the share of pairs
+    of forecasts that the stochastic order orders.
+
     The reliability of calibrated ensembles is above 0, by chance and because members are few, so it is compared with
     that of redraws of which value of each date is the outcome, as in ``rank_histogram``. The p-value is exact if dates
     are independent. Where earlier outcomes change later forecasts, which then have other distances between members, it
-    is too small: 10 % of right forecasts of 50 dates of persistent rain were rejected at the 5 % level, 8 % of 500. The
-    ``rank_histogram`` of one station is exact there. This test weighs ranks by the distance of members, so that large
+    is too small; how much a note of the result says. This test weighs ranks by the distance of members, so that large
     errors count more, and finds less than a rank histogram if cases have a very different spread.
 
     The isotonic decomposition is exact for up to 20,000 values of members and outcomes, else for every k-th of these as
@@ -216,20 +208,10 @@ def _tested(lead: Lead, stochastic: bool) -> LeadResult:
     pvalue = combined([resampling_pvalue(float(one[0]), one[1:]) for one in values[1:] or values])
     reliability = values[0] / n
     observed = float(reliability[0])
-    part = PartResult(
-        name="reliability",
-        words="reliability of the CRPS worse than by chance",
-        estimate=observed - float(reliability[1:].mean()),
-        interval=None,
-        unit="above its mean if calibrated, in the unit of the outcomes",
-        statistic=observed,
-        df=1,
-        pvalue=pvalue,
-        adjusted=pvalue,
-        approximate=None,
-    )
+    above = observed - float(reliability[1:].mean())
+    part = PartResult("reliability", WORDS, above, None, UNIT, observed, 1, pvalue, pvalue, None)
     members, outcomes = pools[given][:, :-1], pools[given][:, -1]
-    scores = _scores(pools[given]) | _energy(pools[given.all(axis=1)])
+    scores = _crps(members, outcomes) | _energy(pools[given.all(axis=1)])
     check_finite(*scores.values())
     scores |= {
         "reliability": observed,
@@ -237,7 +219,7 @@ def _tested(lead: Lead, stochastic: bool) -> LeadResult:
         **(stochastic_parts(members, outcomes, scores["CRPS"]) if stochastic else _isotonic(members, outcomes)),
     }
     picture = shown(lead, np.arange(size) / (size - 1.0), shares[0], shares[0].mean(axis=0))
-    return lead.result(ranks, (part,), picture, scores)
+    return lead.result(ranks, (part,), scores=scores, **picture)
 
 
 def _table(values: FloatArray, ranks: IntArray, given: BoolArray) -> Table:
@@ -281,13 +263,16 @@ def _reliability(widths: FloatArray, shares: FloatArray) -> FloatArray:
     return np.asarray((widths * np.square(shares - places)).sum(axis=1))
 
 
-def _scores(cases: FloatArray) -> dict[str, float]:
-    """CRPS, and the same without the part that is due to few members, of cases (N, m + 1)."""
-    members, outcomes = np.sort(cases[:, :-1], axis=1), cases[:, -1:]
+def _crps(members: FloatArray, outcomes: FloatArray) -> dict[str, float]:
     m = members.shape[1]
-    distance = float(np.abs(members - outcomes).mean())
-    spread = float((members @ (2.0 * np.arange(m) - m + 1.0)).mean()) / m
-    return {"CRPS": distance - spread / m, "fair CRPS": distance - spread / (m - 1)}
+    distance = float(np.abs(members - outcomes[:, None]).mean())
+    spread = float((np.sort(members, axis=1) @ (2.0 * np.arange(m) - m + 1.0)).mean()) / m
+    return _fair("CRPS", distance, spread, m)
+
+
+def _fair(name: str, distance: float, spread: float, m: int) -> dict[str, float]:
+    """A score of m members, and the same without the part that is due to their small number."""
+    return {name: distance - spread / m, f"fair {name}": distance - spread / (m - 1)}
 
 
 def _energy(pools: FloatArray) -> dict[str, float]:
@@ -299,10 +284,8 @@ def _energy(pools: FloatArray) -> dict[str, float]:
         return {}
     members, m = pools[..., :-1], pools.shape[2] - 1
     distance = float(np.linalg.norm(members - pools[..., -1:], axis=1).mean())
-    spread = sum(
-        float(np.linalg.norm(members[..., a + 1 :] - members[..., a, None], axis=1).sum()) for a in range(m - 1)
-    ) / (len(pools) * m)
-    return {"energy score": distance - spread / m, "fair energy score": distance - spread / (m - 1)}
+    pairs = (np.linalg.norm(members[..., a + 1 :] - members[..., a, None], axis=1).sum() for a in range(m - 1))
+    return _fair("energy score", distance, float(sum(pairs)) / (len(pools) * m), m)
 
 
 def _isotonic(members: FloatArray, outcomes: FloatArray) -> dict[str, float]:

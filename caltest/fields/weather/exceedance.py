@@ -45,19 +45,10 @@ def exceedances(
     predictions, targets, horizon, missing, n_resamples, rng
         As in ``rank_histogram``.
     thresholds
-        One or several increasing numbers in the unit of the outcomes; the event is to be above one.
+        One or several increasing numbers in the unit of the outcomes; the event is to be above one. ``ValueError`` for
+        one that no value or every value exceeds.
     n_bins
         Number of groups of equal width of the share of members.
-
-    Returns
-    -------
-    VerificationResult
-        With a row for each event: a lead time and a threshold.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in ``rank_histogram``; for thresholds that do not increase, or one that no value or every value exceeds.
 
     Notes
     -----
@@ -122,7 +113,7 @@ def _tested(lead: Lead, n_bins: int) -> LeadResult:
         name: tuple(np.minimum(row, 1.0)[seen].tolist()) if row else ()
         for name, row in shown(lead, places, frequencies, expected).items()
     }
-    return lead.result(Ranks.of(events.astype(np.float64), given, lead.rng), parts, picture)
+    return lead.result(Ranks.of(events.astype(np.float64), given, lead.rng), parts, **picture)
 
 
 def _table(events: BoolArray, given: BoolArray, groups: IntArray, n_groups: int) -> Table:

@@ -33,16 +33,15 @@ class Forecasts:
 
     @property
     def n_members(self) -> int:
-        """Number of members."""
+        """Members of each forecast."""
         return int(self.pools.shape[-1]) - 1
 
     def describe(self) -> str:
         """Sizes in words."""
         n_leads, n_dates, n_stations, _ = self.pools.shape
         sizes = [(n_leads, "lead time"), (n_dates, "date"), (n_stations, "station"), (self.n_members, "member")]
-        return ", ".join(
-            f"{n} {word}{'s' if n > 1 else ''}" for n, word in sizes if n > 1 or word in ("date", "member")
-        )
+        said = [(n, word) for n, word in sizes if n > 1 or word in ("date", "member")]
+        return ", ".join(f"{n} {word}{'s' if n > 1 else ''}" for n, word in said)
 
 
 def forecasts_of(predictions: Any, targets: Any, horizon: Any, missing: str) -> Forecasts:
@@ -121,10 +120,8 @@ def _positional(predictions: ArrayLike, targets: ArrayLike) -> Read:
     if are_times(times):
         rows = np.argsort(times, kind="stable")
         members, outcomes = members[rows], outcomes[rows]
-    members, outcomes = (
-        (members.swapaxes(1, 2), outcomes) if members.ndim == 3 else (members[:, None], outcomes[:, None])
-    )
-    return ("",), members[None], outcomes[None], (1,)
+    members = members.swapaxes(1, 2) if members.ndim == 3 else members[:, None]
+    return ("",), members[None], outcomes.reshape(1, len(outcomes), -1), (1,)
 
 
 def _numbers(data: ArrayLike, name: str) -> FloatArray:
@@ -153,11 +150,11 @@ def _named(predictions: Any, targets: Any) -> Read:
         )
     wanted = set(names) - {"member"}
     if set(map(str, targets.dims)) != wanted:
-        valid = "targets.sel(time=predictions.time + predictions.lead)" if "lead" in wanted else "targets.transpose()"
+        valid = "targets.sel(time=predictions.time + predictions.lead)"
+        advice = f"; {valid} has the outcome of each forecast" * ("lead" in wanted)
         raise ValueError(
             f"targets: got dimensions {', '.join(map(str, targets.dims))}, wanted those of the predictions without "
-            f"member, {', '.join(sorted(wanted))}"
-            + (f"; {valid} has the outcome of each forecast" * ("lead" in wanted))
+            f"member, {', '.join(sorted(wanted))}{advice}"
         )
     from xarray import align
 

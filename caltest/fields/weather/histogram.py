@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray
@@ -75,20 +76,14 @@ def rank_histogram(
     n_resamples, rng
         As in ``calibration_test``: redraws for each lead time, more for more than 5 of them.
 
-    Raises
-    ------
-    ValueError
-        For bad data or settings, fewer than 2 members, or fewer than 2 dates (2 for each step of the horizon).
-    TypeError
-        For outcomes without named dimensions where the predictions have them, or a pre-rank of another kind.
-
     Notes
     -----
     Hypothesis: at each date the outcome could be any of the m + 1 values, for all stations at once. Each redraw chooses
     one value of each date as the outcome, for all stations, so that stations can depend on each other. Values of a
     member at several stations have to belong together: members in another order at each station are an error that is
-    found, even if those of each station are right; test such stations one by one. If all values of
-    each date are equal, with shared ties, nothing can be said and p = 1.
+    found, even if those of each station are right; test such stations one by one. At least 2 members and 2 dates, 2 for
+    each step of the horizon (``ValueError``). If all values of each date are equal, with shared ties, nothing can be
+    said and p = 1.
 
     P-values are exact if dates are independent, for every n, m and number of ties. Where outcomes of earlier dates
     change what is forecast later, as they do, ranks at one station are independent all the same, with random ties,
@@ -131,7 +126,7 @@ def rank_histogram(
         words = WORDS if function is None else OF_VECTORS
         parts = parts_tested(sums, contrasts(ranks.size), words, UNITS, _estimates(ranks, lead))
         values, places = sums[0].deviations + sums[0].expected, np.arange(1.0, ranks.size + 1.0)
-        return lead.result(ranks, parts, shown(lead, places, values, sums[0].expected))
+        return lead.result(ranks, parts, **shown(lead, places, values, sums[0].expected))
 
     sources: tuple[str, ...] = ("allen2024", "thorarinsdottir2016") if function is not None else ()
     sources += ("broecker2018",) if max(forecasts.horizons) > 1 else ()
@@ -153,7 +148,7 @@ def _estimates(ranks: Ranks, lead: Lead) -> Estimates:
     middles = (ranks.low + ranks.high + 1.0) / (2.0 * ranks.size) - 0.5
     u, n = middles[..., -1] * ranks.given, float(ranks.given.sum())
     bias = float(u.sum() / n)
-    found: Estimates = {"bias": (bias, lead.mean((u - bias * ranks.given).sum(axis=1), n, bias))}
+    found = {"bias": (bias, lead.mean((u - bias * ranks.given).sum(axis=1), n, bias))}
     # What the squares of each date are on average over its values.
     expected = np.asarray((np.square(middles).mean(axis=2) * ranks.given).sum(axis=1))
     squares, total = np.square(u).sum(axis=1), float(expected.sum())
@@ -169,12 +164,12 @@ Prerank = Callable[[FloatArray], Any]
 
 def average_rank(pool: FloatArray) -> FloatArray:
     """Mean over the coordinates of the ranks: low and high values."""
-    return np.asarray(_ranks(pool).mean(axis=1))
+    return np.asarray(scipy.stats.rankdata(pool, axis=0).mean(axis=1))
 
 
 def band_depth(pool: FloatArray) -> FloatArray:
     """Mean over the coordinates of ``(m + 1 - rank) (rank - 1)``: vectors in the middle have large ones."""
-    ranks = _ranks(pool)
+    ranks = scipy.stats.rankdata(pool, axis=0)
     return np.asarray(((len(pool) - ranks) * (ranks - 1.0)).mean(axis=1))
 
 
@@ -194,10 +189,9 @@ PRERANKS: dict[str, Prerank] = {"average": average_rank, "band depth": band_dept
 
 def checked_prerank(prerank: Any) -> Prerank:
     """The function of a name; ``ValueError`` for another name, ``TypeError`` for what is neither."""
-    if callable(prerank):
-        return prerank  # type: ignore[no-any-return]
-    if isinstance(prerank, str) and prerank in PRERANKS:
-        return PRERANKS[prerank]
+    found = PRERANKS.get(prerank) if isinstance(prerank, str) else prerank
+    if callable(found):
+        return found
     kind = ValueError if isinstance(prerank, str) else TypeError
     raise kind(
         f"prerank: got {prerank!r}, wanted {', '.join(map(repr, PRERANKS))} or a function from (m + 1, d) to (m + 1,)"
@@ -218,10 +212,3 @@ def reduced(pools: FloatArray, prerank: Prerank) -> FloatArray:
         largest = float(np.abs(found).max()) or 1.0
         values[date, 0] = np.round(found / largest, 12) * largest
     return values
-
-
-def _ranks(pool: FloatArray) -> FloatArray:
-    """Ranks (m + 1, d) from 1, the mean of them for ties."""
-    below = (pool[None] < pool[:, None]).sum(axis=1)
-    same = (pool[None] == pool[:, None]).sum(axis=1)
-    return np.asarray(below + (same + 1.0) / 2.0)

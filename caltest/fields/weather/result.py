@@ -21,12 +21,9 @@ class PartResult:
         What the observed sign means.
     estimate, interval
         The size in the unit of ``unit``, and its interval where there is a valid one.
-    statistic, df
-        Of all dates, and the degrees of freedom of its limit law.
-    pvalue, adjusted
-        Of this part alone, by redraws, and adjusted for all parts of all lead times.
-    approximate
-        The p-value of the limit law for many dates; None where dates depend on each other.
+    pvalue, adjusted, approximate
+        Of this part alone, by redraws; adjusted for all parts of all lead times; and that of the limit law of the
+        statistic for many dates, with ``df``, None where dates depend on each other.
 
     Examples
     --------
@@ -56,8 +53,6 @@ class LeadResult:
     ----------
     name
         Of the lead time, empty if there is a single one.
-    n, n_dates
-        Cases, and dates they are at.
     pvalue, adjusted
         Of all parts together, for this lead time, and adjusted for all of them.
     serial
@@ -100,14 +95,10 @@ class VerificationResult(Stored):
 
     Attributes
     ----------
-    rows
-        What was found at each lead time, in their order.
     pvalue
         Of the hypothesis for all lead times: the smallest adjusted p-value. It is exact.
     smallest
         The smallest p-value that so many redraws can give.
-    null, assumes
-        How p-values were made, and what they assume.
     axis
         What the picture shows: names of the horizontal and the vertical axis.
     each
@@ -144,7 +135,6 @@ class VerificationResult(Stored):
         return f"<{self.test}: p = {format_pvalue(self.pvalue)}, {self.predictions}>"
 
     def __getitem__(self, name: str) -> LeadResult:
-        """The lead time of a name; ``KeyError`` if there is none."""
         return named_row(self.rows, name)
 
     def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
@@ -163,7 +153,6 @@ class VerificationResult(Stored):
         return f"calibration is not rejected {level}{f' at any {self.each}' if len(self.rows) > 1 else ''}"
 
     def _where(self, alpha: float) -> str:
-        """Which of several lead times are rejected at a level, if some are."""
         rejected = self.rejected(alpha)
         if len(self.rows) == 1 or not rejected:
             return ""
@@ -183,19 +172,16 @@ class VerificationResult(Stored):
         return "; ".join(said) or None
 
     def sentence(self, alpha: float = 0.05) -> str:
-        """One sentence on the test, with its decision at a level."""
         level = fraction("alpha", alpha)
-        said = "was rejected" if self.pvalue <= level else "was not rejected"
-        if self.pvalue > level and self.smallest > level:
+        said, why = "was rejected" if self.pvalue <= level else "was not rejected", self.why(level)
+        if self.smallest > level:
             said = "could not have been rejected with so few redraws"
-        why = self.why(level)
         return (
             f"The hypothesis that {self.hypothesis} {said} {at_level(level)}{self._where(level)} ({self.predictions}; "
             f"p = {format_pvalue(self.pvalue)}, {self.null}){'' if why is None else ': ' + why}."
         )
 
     def bars(self) -> list[Bar]:
-        """Estimates of parts beside what they are if calibrated, for ``plots.forest``."""
         return [
             Bar(_name(row, part), part.estimate, part.interval, 0.0, "calibrated", part.unit, False)
             for row in self.rows
@@ -218,7 +204,6 @@ class VerificationResult(Stored):
         return entries
 
     def summary(self, alpha: float = 0.05) -> Page:
-        """The report that ``print`` shows, with the verdict at a level."""
         level = fraction("alpha", alpha)
         units = dict.fromkeys(f"{part.name}: {part.unit}" for row in self.rows for part in row.parts if part.unit)
         kind = f"exact, adjusted for all {self.each}s" if len(self.rows) > 1 else "exact"
@@ -239,11 +224,8 @@ class VerificationResult(Stored):
         return self._page(self.test, found, what, *scores, notes=self.notes)
 
     def _scores(self) -> Table:
-        """A column for each lead time."""
-        names = list(self.rows[0].scores)
-        return [["", *(row.name for row in self.rows)]] * (len(self.rows) > 1) + [
-            [name, *(f"{row.scores[name]:.4g}" for row in self.rows)] for name in names
-        ]
+        header = [["", *(row.name for row in self.rows)]] if len(self.rows) > 1 else []
+        return header + [[name, *(f"{row.scores[name]:.4g}" for row in self.rows)] for name in self.rows[0].scores]
 
 
 def _name(row: LeadResult, part: PartResult) -> str:
@@ -256,14 +238,5 @@ def _cells(row: LeadResult, part: PartResult) -> list[str]:
         estimate, interval = f"{part.estimate:z.3f}", f"{part.interval.low:z.3f} to {part.interval.high:z.3f}"
     elif part.estimate is not None:
         estimate = f"{part.estimate:.3g}"
-    return [
-        _name(row, part),
-        str(row.n),
-        estimate,
-        interval,
-        f"{part.statistic:.3g}",
-        str(part.df),
-        format_pvalue(part.pvalue),
-        "" if part.approximate is None else format_pvalue(part.approximate),
-        format_pvalue(part.adjusted),
-    ]
+    pvalues = ["" if p is None else format_pvalue(p) for p in (part.pvalue, part.approximate, part.adjusted)]
+    return [_name(row, part), str(row.n), estimate, interval, f"{part.statistic:.3g}", str(part.df), *pvalues]

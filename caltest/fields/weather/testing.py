@@ -107,7 +107,7 @@ class Ranks(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of values, m + 1."""
+        """Of values, m + 1."""
         return int(self.low.shape[2])
 
     def table(self) -> Table:
@@ -188,8 +188,6 @@ def serial(scores: FloatArray, dates: IntArray, choices: Array) -> FloatArray:
     return np.asarray(np.divide(products, squares, out=np.zeros(len(products)), where=squares > 0.0))
 
 
-HYPOTHESIS = "outcome and members of a date are exchangeable"
-
 LEVEL = 0.95
 """Of intervals, and of bands."""
 
@@ -222,21 +220,13 @@ class Lead:
 
     def sums(self, table: Table, width: int) -> list[Exchanged]:
         """Of all dates, and of each of the parts if there are several."""
-        parts = [] if self.horizon == 1 else self.parts
-        dates = np.arange(len(self.choices)), *parts
+        dates = [np.arange(len(self.choices)), *(self.parts if self.horizon > 1 else [])]
         return [Exchanged.of(table, some, self.choices, width) for some in dates]
 
-    def result(
-        self,
-        ranks: Ranks,
-        parts: tuple[PartResult, ...],
-        picture: Mapping[str, Any],
-        scores: Mapping[str, float] | None = None,
-    ) -> LeadResult:
-        """With the smallest p-value of the parts."""
+    def result(self, ranks: Ranks, parts: tuple[PartResult, ...], **more: Any) -> LeadResult:
+        """With the smallest p-value of the parts, and what else a result has."""
         n, pvalue = int(ranks.given.sum()), min(part.adjusted for part in parts)
-        own = self._serial(ranks)
-        return LeadResult(self.name, n, len(ranks.given), parts, pvalue, pvalue, own, **picture, scores=scores or {})
+        return LeadResult(self.name, n, len(ranks.given), parts, pvalue, pvalue, self._serial(ranks), **more)
 
     def _serial(self, ranks: Ranks) -> PartResult | None:
         """The correlation of dates that should be independent."""
@@ -266,7 +256,7 @@ class Lead:
         return ConfidenceInterval(estimate - reach, estimate + reach, LEVEL, method, estimate)
 
 
-Estimates = dict[str, tuple[float, ConfidenceInterval | None]]
+Estimates = Mapping[str, tuple[float | None, ConfidenceInterval | None]]
 """Sizes of parts by their names, with their intervals."""
 
 
@@ -283,22 +273,13 @@ def parts_tested(
     alone = ([resampling_pvalue(float(row[0]), row[1:]) for row in one.statistics] for one in separate)
     adjusted = (step_down(one.surprises).tolist() for one in separate)
     pvalues = [[combined(list(own)) for own in zip(*kind, strict=True)] for kind in (alone, adjusted)]
-    signs = [*(rows @ sums[0].deviations[0]), 0.0]
-    none: tuple[float | None, ConfidenceInterval | None] = (None, None)
-    return tuple(
-        PartResult(
-            name,
-            words[name][int(signs[i] < 0.0)],
-            *estimates.get(name, none),
-            units.get(name, ""),
-            float(of_all.statistics[i, 0]),
-            of_all.df[i],
-            pvalues[0][i],
-            pvalues[1][i],
-            None if others else float(np.exp(-of_all.surprises[i, 0])),
-        )
-        for i, name in enumerate(words)
-    )
+    signs, found = [*(rows @ sums[0].deviations[0]), 0.0], []
+    for i, name in enumerate(words):
+        what = name, words[name][int(signs[i] < 0.0)], *estimates.get(name, (None, None)), units.get(name, "")
+        approximate = None if others else float(np.exp(-of_all.surprises[i, 0]))
+        statistic = float(of_all.statistics[i, 0])
+        found.append(PartResult(*what, statistic, of_all.df[i], pvalues[0][i], pvalues[1][i], approximate))
+    return tuple(found)
 
 
 def shown(lead: Lead, places: FloatArray, values: FloatArray, expected: FloatArray) -> dict[str, tuple[float, ...]]:
@@ -309,9 +290,9 @@ def shown(lead: Lead, places: FloatArray, values: FloatArray, expected: FloatArr
     low = high = np.empty(0)
     if lead.horizon == 1 and len(values) * (1.0 - LEVEL) >= 1.0 - 1e-9:
         low, high, _ = band_of_redraws(values, LEVEL)
-    rows = places, values[0], expected, np.maximum(low, 0.0), high
-    names = "places", "observed", "expected", "lowest", "highest"
-    return {name: tuple(map(float, row)) for name, row in zip(names, rows, strict=True)}
+    rows = {"places": places, "observed": values[0], "expected": expected}
+    rows |= {"lowest": np.maximum(low, 0.0), "highest": high}
+    return {name: tuple(row.tolist()) for name, row in rows.items()}
 
 
 def verified(
@@ -332,10 +313,8 @@ def verified(
     n_dates, horizon = forecasts.pools.shape[1], max(forecasts.horizons)
     n_leads = len(forecasts.names) * max(1, len(levels))
     if n_dates < 2 * horizon:
-        raise ValueError(
-            f"predictions: got {n_dates} date{'s' if n_dates > 1 else ''}, wanted at least {2 * horizon}"
-            + (f" for a horizon of {horizon}" if horizon > 1 else "")
-        )
+        plural, why = "s" * (n_dates > 1), f" for a horizon of {horizon}" * (horizon > 1)
+        raise ValueError(f"predictions: got {n_dates} date{plural}, wanted at least {2 * horizon}{why}")
     number = min(MOST, -(-n_leads * horizon // ENOUGH)) * (number + 1) - 1
     drawing, breaking = np.random.default_rng(seed).spawn(2)
     kind = np.min_scalar_type(forecasts.n_members)
@@ -344,18 +323,16 @@ def verified(
     each = zip(forecasts.names, forecasts.horizons, forecasts.pools, forecasts.given, strict=True)
     leads = [Lead(*one, choices, breaking) for one in each]
     if levels:
-        leads = [
-            replace(one, name=f"{one.name} above {level:g}".strip(), level=level) for one in leads for level in levels
-        ]
+        above = [(one, f"{one.name} above {level:g}".strip(), level) for one in leads for level in levels]
+        leads = [replace(one, name=name, level=level) for one, name, level in above]
     rows = [tested(lead) for lead in leads]
     adjusted = holm([row.pvalue for row in rows])
     for i, row in enumerate(rows):
         # Those of parts are adjusted for lead times by Bonferroni.
         parts = tuple(replace(part, adjusted=min(1.0, n_leads * part.adjusted)) for part in row.parts)
         rows[i] = replace(row, adjusted=adjusted[i], parts=parts)
-    drawn = f"which value of a date is the outcome redrawn {number} times" + ", for all stations at once" * (
-        forecasts.pools.shape[2] > 1
-    )
+    drawn = f"which value of a date is the outcome redrawn {number} times"
+    drawn += ", for all stations at once" * (forecasts.pools.shape[2] > 1)
     if horizon > 1:
         drawn += f"; dates apart by the horizon ({horizon} at most) tested together, the smallest p times the horizon"
     apart = f"dates at least {horizon} apart" if horizon > 1 else "dates"
@@ -363,7 +340,7 @@ def verified(
     only_ranks = of_ranks and forecasts.pools.shape[2] == 1
     what = f"ranks of {apart} independent" if only_ranks else f"{apart} independent, or many of them"
     return VerificationResult(
-        hypothesis=HYPOTHESIS,
+        hypothesis="outcome and members of a date are exchangeable",
         predictions=forecasts.describe(),
         n=int(forecasts.given.sum()),
         rows=tuple(rows),
@@ -380,7 +357,6 @@ def verified(
 
 
 def _empty(rows: Sequence[LeadResult]) -> tuple[str, ...]:
-    """A note if nothing can be said."""
     empty = [row.name for row in rows if not any(part.df for part in row.parts)]
     where = f" of lead {', '.join(empty)}" if any(empty) else ""
     return (f"the values of each date{where} are all equal, so that they say nothing",) if empty else ()
