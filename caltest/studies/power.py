@@ -24,8 +24,6 @@ class PowerResult(Stored):
 
     Attributes
     ----------
-    test, generator
-        What was simulated, in words.
     is_calibrated
         Whether the data are calibrated: rates are then sizes, else powers.
     n_requested
@@ -34,8 +32,6 @@ class PowerResult(Stored):
         Levels of the test and of the intervals.
     pvalues
         P-values (n_simulations,) of the data sets, in order; read-only.
-    seed
-        Integer that reproduces the result as ``rng=seed``.
 
     Examples
     --------
@@ -65,7 +61,6 @@ class PowerResult(Stored):
     picture = "forest"
 
     def bars(self) -> list[Bar]:
-        """Rates of rejection at the levels, with their intervals, for ``plots.forest``."""
         rates = zip(self.alphas, self.rates, self.intervals, strict=True)
         return [Bar(f"{100 * a:g} % level", rate, one, a, "level", self.quantity, False) for a, rate, one in rates]
 
@@ -190,11 +185,9 @@ def power(
 
     Raises
     ------
-    TypeError
-        For a test that cannot be called or returns no ``pvalue``, or a generator without ``sample``.
-    ValueError
-        For other settings, or an earlier result of another study: in other words, or with another p-value for the first
-        data set, which is tested again. Errors of the test are passed on, with a note that says in which simulation.
+    TypeError, ValueError
+        For other settings, and an earlier result of another study: in other words, or with another p-value for the
+        first data set, which is tested again. Those of the test have a note that says in which simulation.
 
     Notes
     -----
@@ -233,7 +226,7 @@ def power(
     task = Task((test,), generator, n, simulation.checked_seed(rng, resume))
     earlier = np.empty(0) if resume is None else resume.pvalues
     with progress_bars(shown):
-        pvalues = simulate(task, earlier[:, None], wanted).pvalues[:, 0]
+        pvalues = simulate(task, earlier[:, None], wanted)[:, 0]
     if pvalues.size == 0:
         raise KeyboardInterrupt
     return power_result(task, test, wanted, alphas, level, pvalues)
@@ -245,11 +238,8 @@ def power_result(
     """The result for the p-values that were simulated for one of the tests of a task."""
     pvalues = np.array(pvalues)
     pvalues.flags.writeable = False
-    notes = []
-    if pvalues.size < n_requested:
-        notes.append(
-            f"interrupted: {pvalues.size} of {n_requested} simulations are finished; resume=result continues them"
-        )
+    finished = f"{pvalues.size} of {n_requested} simulations are finished"
+    notes = [f"interrupted: {finished}; resume=result continues them"] if pvalues.size < n_requested else []
     notes += _unreachable_levels(pvalues, alphas)
     return PowerResult(
         **simulation.study_of(test, task.generator),

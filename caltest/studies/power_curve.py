@@ -32,8 +32,6 @@ class PowerCurve(Stored):
     cells
         What was simulated, by (name of the test, position of the generator, n); cells that were not reached are
         missing.
-    seed
-        Integer that reproduces the study as ``rng=seed``.
 
     Examples
     --------
@@ -109,7 +107,6 @@ class PowerCurve(Stored):
         return {(test, g, cell.n): cell for test, g, cell in zip(names, positions, found, strict=True)}
 
     def table(self, alpha: float | None = None) -> Table:
-        """Rates at a level, by default the first, with their intervals: a row for each generator and n."""
         rows = [
             [words, str(n), *(self._cell_in_words((test, g, n), alpha) for test in self.tests)]
             for g, words in enumerate(self.generators)
@@ -125,7 +122,6 @@ class PowerCurve(Stored):
         return f"{self.cells[key].rate_at(alpha):.2f} [{low:.2f}, {high:.2f}]"
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """The rate of each cell at the first level, with its interval."""
         return [
             {"name": test, "generator": self.generators[g], "strength": self.strengths[g], "n": n, "rate": cell.rate}
             | dict(zip(("low", "high"), cell.interval, strict=True))
@@ -133,13 +129,8 @@ class PowerCurve(Stored):
         ]
 
     def sentence(self) -> str:
-        """The smallest and the largest rate of each test at the first level."""
-        found = [[cell.rate for key, cell in self.cells.items() if key[0] == test] for test in self.tests]
-        rates = [
-            f"from {min(some):.2f} to {max(some):.2f} for {test}"
-            for test, some in zip(self.tests, found, strict=True)
-            if some
-        ]
+        found = {test: [cell.rate for key, cell in self.cells.items() if key[0] == test] for test in self.tests}
+        rates = [f"from {min(some):.2f} to {max(some):.2f} for {test}" for test, some in found.items() if some]
         return (
             f"The simulated {self._quantities} {at_level(self.alphas[0])} for n = {listed(list(map(str, self.sizes)))} "
             f"and {listed(self.generators)} was {listed(rates)}."
@@ -192,11 +183,6 @@ def power_curve(
         An earlier result of the same study: what was simulated is kept. Tests, sizes, simulations and generators (at
         the end of the list) can be added.
 
-    Returns
-    -------
-    PowerCurve
-        ``print`` it for a table, ``caltest.plots.power_curve`` draws it.
-
     Raises
     ------
     TypeError, ValueError
@@ -221,7 +207,7 @@ def power_curve(
            [0.04, 0.96]])
     """
     named = dict(tests) if isinstance(tests, Mapping) else {"test": tests}
-    models = list(generators) if isinstance(generators, (list, tuple)) else [generators]
+    models = list(simulation.several(generators))
     numbers = _checked_sizes(sizes)
     if not named or not models:
         raise ValueError(f"tests, generators: got {len(named)} and {len(models)}, wanted at least one of each")
@@ -244,11 +230,10 @@ def power_curve(
             earlier = {name: stored[name, g, n] for name in named if (name, g, n) in stored}
             for name, cell in earlier.items():
                 check_same_study(cell, named[name], models[g], n, wanted)
-            if interrupted:
-                made, cut = {name: cell.pvalues for name, cell in earlier.items()}, True
-            else:
-                made, cut = _simulate_cell(named, task, earlier, wanted)
-            interrupted |= cut
+            made = {name: cell.pvalues for name, cell in earlier.items()}
+            if not interrupted:
+                made = _simulate_cell(named, task, made, wanted)
+                interrupted = any(pvalues.size < wanted for pvalues in made.values())
             for name, pvalues in made.items():
                 if pvalues.size:
                     cells[name, g, n] = power_result(task, named[name], wanted, alphas, level, pvalues)
@@ -269,23 +254,22 @@ def power_curve(
 
 
 def _checked_sizes(sizes: int | Sequence[int]) -> tuple[int, ...]:
-    several = isinstance(sizes, (list, tuple, range, np.ndarray))
-    numbers = tuple(whole_number("sizes", n, 1, inf) for n in (sizes if several else [sizes]))  # type: ignore[union-attr]
+    numbers = tuple(whole_number("sizes", n, 1, inf) for n in simulation.several(sizes))
     if not numbers or len(set(numbers)) != len(numbers):
         raise ValueError(f"sizes: got {sizes!r}, wanted one number of observations or several different ones")
     return tuple(sorted(numbers))
 
 
 def _simulate_cell(
-    tests: Mapping[str, Test], task: Task, earlier: Mapping[str, PowerResult], wanted: int
-) -> tuple[dict[str, FloatArray], bool]:
-    """P-values by the name of the test, and whether something is missing; tests that go on together share data."""
-    made = {name: earlier[name].pvalues if name in earlier else np.empty(0) for name in tests}
+    tests: Mapping[str, Test], task: Task, earlier: Mapping[str, FloatArray], wanted: int
+) -> dict[str, FloatArray]:
+    """P-values by the name of the test, fewer if interrupted; tests that go on together share data."""
+    made = {name: earlier.get(name, np.empty(0)) for name in tests}
     for start in sorted({values.size for values in made.values()}):
         names = [name for name, values in made.items() if values.size == start]
         part = replace(task, tests=tuple(tests[name] for name in names))
         found = simulate(part, np.stack([made[name] for name in names], axis=1), wanted)
-        made |= zip(names, found.pvalues.T, strict=True)
-        if found.interrupted:
-            return made, True
-    return made, False
+        made |= zip(names, found.T, strict=True)
+        if len(found) < wanted:
+            break
+    return made

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil, floor, inf, sqrt
+from math import ceil, inf, sqrt
 from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
@@ -29,15 +29,11 @@ class SampleSize(Stored):
     ----------
     power, alpha
         What was wanted, and the level of the test.
-    n
-        The smallest number of observations with that power, as estimated; None if the search was interrupted before
-        there was an estimate.
-    achieved
-        The simulated power at n, or None if the search was interrupted before.
+    n, achieved
+        The smallest number of observations with that power, as estimated, and the simulated power there; None if the
+        search was interrupted before.
     tried
         What was simulated, in ascending order of n.
-    seed
-        Integer that reproduces the result as ``rng=seed``.
 
     Examples
     --------
@@ -64,7 +60,6 @@ class SampleSize(Stored):
     picture = "forest"
 
     def bars(self) -> list[Bar]:
-        """Powers that were simulated, in the order of n, beside the wanted one, for ``plots.forest``."""
         return [
             Bar(f"n = {one.n}", one.rate, one.interval, self.power, "wanted", "power", one.n == self.n)
             for one in self.tried
@@ -166,20 +161,7 @@ def sample_size(
     seed = simulation.checked_seed(rng, resume)
     search = Search(test, generator, wanted, level, confidence, m, lowest, highest, seed, stored)
     with progress_bars(shown):
-        answer = search.run()
-    if not search.stored:
-        raise KeyboardInterrupt
-    return SampleSize(
-        **simulation.study_of(test, generator),
-        power=wanted,
-        alpha=level,
-        n=answer.n,
-        interval=answer.interval,
-        achieved=answer.achieved,
-        tried=tuple(search.stored[n] for n in sorted(search.stored)),
-        seed=seed,
-        notes=answer.notes,
-    )
+        return search.run()
 
 
 PILOT = 10
@@ -194,25 +176,12 @@ ROUNDS = 6
 """The most rounds; there are more than two only where the estimate still moves by more than a step."""
 
 
-class Answer(NamedTuple):
-    """What a search found; ``n`` is None if it was interrupted too early."""
-
-    n: int | None
-    interval: ConfidenceInterval | None = None
-    achieved: PowerResult | None = None
-    notes: tuple[str, ...] = ()
-
-
 class Crossing(NamedTuple):
     """An estimate of n as a real number, and the ends of its confidence interval."""
 
     n: float
     low: float
     high: float
-
-
-class _Interrupted(Exception):
-    """The user wants no more simulations."""
 
 
 @dataclass
@@ -235,19 +204,36 @@ class Search:
     stored: dict[int, PowerResult] = field(default_factory=dict)
     used: dict[int, int] = field(default_factory=dict)
 
-    def run(self) -> Answer:
+    def run(self) -> SampleSize:
         """The answer; ``ValueError`` if the power is not reached at ``n_max``."""
         try:
             centre = self._doubled()
             if centre is not None:
                 return self._answer(self._refined(centre))
-            note = (
-                f"the power is at least {self.power:g} at the smallest n of the search; lower n_min for a smaller one"
-            )
             self.rate(self.n_min, self.m)
-            return Answer(self.n_min, None, self._cell(self.n_min), (note,))
-        except _Interrupted:
+        except KeyboardInterrupt:
             return self._unfinished()
+        note = f"the power is at least {self.power:g} at the smallest n of the search; lower n_min for a smaller one"
+        return self._result(self.n_min, None, self._cell(self.n_min), note)
+
+    def _result(
+        self, n: int | None, crossing: Crossing | None, achieved: PowerResult | None, *notes: str
+    ) -> SampleSize:
+        interval = None
+        if crossing is not None:
+            low, high = max(np.floor(crossing.low), 1.0), np.ceil(crossing.high)
+            interval = ConfidenceInterval(float(low), float(high), self.confidence_level, "probit regression")
+        return SampleSize(
+            **simulation.study_of(self.test, self.generator),
+            power=self.power,
+            alpha=self.alpha,
+            n=n,
+            interval=interval,
+            achieved=achieved,
+            tried=tuple(self.stored[n] for n in sorted(self.stored)),
+            seed=self.seed,
+            notes=notes,
+        )
 
     def rate(self, n: int, m: int) -> float:
         """The power at n from the first m simulations."""
@@ -258,13 +244,12 @@ class Search:
     def _simulate(self, n: int, m: int) -> None:
         earlier = self.stored[n].pvalues if n in self.stored else np.empty(0)
         task = Task((self.test,), self.generator, n, simulation.child_seed(self.seed, n))
-        made = simulate(task, earlier[:, None], m, resumed=n not in self.used)
-        pvalues = made.pvalues[:, 0]
+        pvalues = simulate(task, earlier[:, None], m, resumed=n not in self.used)[:, 0]
         if pvalues.size:
             level = self.confidence_level
             self.stored[n] = power_result(task, self.test, pvalues.size, (self.alpha,), level, pvalues)
-        if made.interrupted:
-            raise _Interrupted
+        if pvalues.size < m:
+            raise KeyboardInterrupt
 
     def _cell(self, n: int) -> PowerResult:
         """The simulations at n that were asked for."""
@@ -289,36 +274,34 @@ class Search:
         """The estimate after powers around it are simulated, until it has settled."""
         for step in range(ROUNDS):
             share = SHARES[min(step, len(SHARES) - 1)]
-            for n in sorted({min(max(round(factor * centre), self.n_min), self.n_max) for factor in AROUND}):
+            for n in sorted({self._within(round(factor * centre)) for factor in AROUND}):
                 self.rate(n, max(min(self.m, FEWEST), int(share * self.m)))
             before, centre = centre, self._moved(centre)
             if step >= len(SHARES) - 1 and AROUND[0] <= centre / before <= AROUND[-1]:
                 break
         return centre
 
-    def _answer(self, centre: float) -> Answer:
+    def _answer(self, centre: float) -> SampleSize:
         """The estimate, after its power is simulated too."""
         self.rate(self._whole(centre), self.m)
         n, crossing = self._whole(self._moved(centre)), self._crossing(centre)
         if crossing is None:
             note = "the simulated powers do not increase with n; the answer is rough"
-            return Answer(n, None, self._cell(n), (note,))
+            return self._result(n, None, self._cell(n), note)
         self.rate(n, self.m)
         cell = self._cell(n)
-        low, high = cell.interval
-        rough = (
-            f"the power simulated at n = {n} differs from {self.power:g} by more than chance; the fit is rough there"
-        )
-        return Answer(n, self._interval(crossing), cell, () if low <= self.power <= high else (rough,))
+        rough = f"the power simulated at n = {n} differs from {self.power:g} by more than chance"
+        notes = [f"{rough}; the fit is rough there"] if cell.interval.excludes(self.power) else []
+        return self._result(n, crossing, cell, *notes)
 
-    def _unfinished(self) -> Answer:
-        note = "interrupted: the search is not finished; resume=result continues it"
+    def _unfinished(self) -> SampleSize:
+        if not self.stored:
+            raise KeyboardInterrupt
         self.used = {n: cell.n_simulations for n, cell in self.stored.items()}
         reached = [n for n in sorted(self.stored) if self.stored[n].rate >= self.power]
         crossing = self._crossing(reached[0] / sqrt(2.0)) if reached else None
-        if crossing is None:
-            return Answer(None, notes=(note,))
-        return Answer(max(1, ceil(crossing.n)), self._interval(crossing), notes=(note,))
+        n = None if crossing is None else max(1, ceil(crossing.n))
+        return self._result(n, crossing, None, "interrupted: the search is not finished; resume=result continues it")
 
     def _crossing(self, centre: float) -> Crossing | None:
         cells = [self._cell(n) for n in sorted(self.used)]
@@ -331,11 +314,10 @@ class Search:
         return centre if crossing is None else min(max(crossing.n, centre / 2.0, self.n_min), 2.0 * centre, self.n_max)
 
     def _whole(self, estimate: float) -> int:
-        return min(max(ceil(estimate - 1e-9), self.n_min), self.n_max)
+        return self._within(ceil(estimate - 1e-9))
 
-    def _interval(self, crossing: Crossing) -> ConfidenceInterval:
-        low, high = floor(crossing.low), inf if crossing.high == inf else ceil(crossing.high)
-        return ConfidenceInterval(float(max(low, 1)), float(high), self.confidence_level, "probit regression")
+    def _within(self, n: int) -> int:
+        return min(max(n, self.n_min), self.n_max)
 
 
 Point = tuple[int, int, int]

@@ -1,11 +1,11 @@
 """Simulated p-values, the same for any number of workers, in any batches and sittings, and settings of studies."""
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from math import isclose, isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -52,15 +52,8 @@ class Task:
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(i, part)))
 
 
-class Simulated(NamedTuple):
-    """P-values (m, number of tests) of the data sets that were made, in order, and whether that was cut short."""
-
-    pvalues: FloatArray
-    interrupted: bool
-
-
-def simulate(task: Task, earlier: FloatArray, stop: int, *, resumed: bool = True) -> Simulated:
-    """P-values of earlier data sets (m, number of tests) and of the next ones up to ``stop - 1``.
+def simulate(task: Task, earlier: FloatArray, stop: int, *, resumed: bool = True) -> FloatArray:
+    """P-values of earlier data sets (m, number of tests) and of the next ones up to ``stop - 1``, in order.
 
     On joblib's workers if there are several. ``KeyboardInterrupt`` ends the simulation; what was finished before is
     returned. Where a study is resumed, the first data set is tested again: ``ValueError`` for other p-values.
@@ -68,16 +61,13 @@ def simulate(task: Task, earlier: FloatArray, stop: int, *, resumed: bool = True
     workers = n_jobs()
     calls = [(task, *part, workers > 1) for part in _parts(len(earlier), stop, workers)]
     rows: list[list[float]] = []
-    interrupted = False
-    try:
+    with suppress(KeyboardInterrupt):
         if resumed and 0 < len(earlier) < stop:
             _check_repeated(task, earlier[0])
         for made in results(_batch, calls, f"n = {task.n}"):
             rows += made
-    except KeyboardInterrupt:
-        interrupted = True
     made_now = np.array(rows, dtype=np.float64).reshape(len(rows), len(task.tests))
-    return Simulated(np.concatenate([earlier, made_now]), interrupted)
+    return np.concatenate([earlier, made_now])
 
 
 def _check_repeated(task: Task, earlier: FloatArray) -> None:
@@ -149,10 +139,14 @@ def check_generator(generator: Any, name: str = "generator") -> None:
         )
 
 
+def several(values: Any) -> Iterable[Any]:
+    """A list or an array, of a single value one of it alone."""
+    return values if isinstance(values, (list, tuple, range, np.ndarray)) else [values]
+
+
 def checked_alphas(alpha: Any) -> tuple[float, ...]:
     """Levels of a test, one or several, each strictly between 0 and 1."""
-    several = isinstance(alpha, (list, tuple, np.ndarray))
-    alphas = tuple(fraction("alpha", one) for one in (alpha if several else (alpha,)))
+    alphas = tuple(fraction("alpha", one) for one in several(alpha))
     if not alphas:
         raise ValueError("alpha: got none, wanted at least one number between 0 and 1")
     return alphas
