@@ -1,7 +1,7 @@
 """What single fields expect: clinical models, weather forecasts, times to an event, Bayesian computation.
 
-All calls raise ``ValueError`` for bad data or settings and ``TypeError`` for predictions that they are not for: those
-of ``clinical`` want two classes, those of survival continuous families. What else they refuse is said there.
+All calls raise a ValueError for bad data or settings and a TypeError for predictions that they are not for: those of
+``clinical`` want two classes, those of survival continuous families. What else they refuse is said there.
 """
 
 from caltest._basics import names as _names

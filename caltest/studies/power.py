@@ -38,11 +38,8 @@ class PowerResult(Stored):
     >>> import caltest as ct
     >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> result = ct.power(test, ct.generators.DirichletModel.m3(3), 20, n_simulations=40, rng=1)
-    >>> result
-    <power 1, n = 20, 40 simulations>
-    >>> low, high = result.interval
-    >>> round(low, 3), high
-    (0.912, 1.0)
+    >>> result, result.rate
+    (<power 1, n = 20, 40 simulations>, 1.0)
     """
 
     test: str
@@ -204,16 +201,8 @@ def power(
     >>> from functools import partial
     >>> test = partial(ct.calibration_test, n_resamples=99)
     >>> overconfident = ct.generators.class_model("OC", n_classes=3)
-    >>> print(ct.power(test, overconfident, 50, n_simulations=50, rng=1))
-    Power by simulation
-    -------------------
-    Test           calibration_test(n_resamples=99)
-    Data           predictions of Dir(0.1), 3 classes; targets from p^0.6, n = 50
-    Simulations    50
-    <BLANKLINE>
-    Power, 5 %     0.420 [0.282, 0.568] (95 %, exact binomial)
-    <BLANKLINE>
-    Reproduce      rng=1
+    >>> ct.power(test, overconfident, 50, n_simulations=50, rng=1).rate_in_words()
+    '0.420 [0.282, 0.568] (95 %, exact binomial)'
     """
     simulation.check_test(test)
     simulation.check_generator(generator)

@@ -38,17 +38,8 @@ class PowerCurve(Stored):
     >>> import caltest as ct
     >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> curve = ct.power_curve(test, ct.generators.class_model("M3", 3), [5, 10], n_simulations=100, rng=1)
-    >>> print(curve)
-    Power by simulation
-    -------------------
-    Simulations    100 each
-    <BLANKLINE>
-    At the 5 % level, with 95 % intervals:
-      n                test
-      5   0.94 [0.87, 0.98]
-      10  0.98 [0.93, 1.00]
-    <BLANKLINE>
-    Reproduce      rng=1
+    >>> curve.table()
+    [['n', 'test'], ['5', '0.94 [0.87, 0.98]'], ['10', '0.98 [0.93, 1.00]']]
     """
 
     picture = "power_curve"
@@ -107,19 +98,17 @@ class PowerCurve(Stored):
         return {(test, g, cell.n): cell for test, g, cell in zip(names, positions, found, strict=True)}
 
     def table(self, alpha: float | None = None) -> Table:
+        found = {
+            key: "{:.2f} [{:.2f}, {:.2f}]".format(cell.rate_at(alpha), *cell.interval_at(alpha))
+            for key, cell in self.cells.items()
+        }
         rows = [
-            [words, str(n), *(self._cell_in_words((test, g, n), alpha) for test in self.tests)]
+            [words, str(n), *(found.get((test, g, n), "-") for test in self.tests)]
             for g, words in enumerate(self.generators)
             for n in self.sizes
         ]
         table = [["data", "n", *self.tests], *rows]
         return table if len(self.generators) > 1 else [row[1:] for row in table]
-
-    def _cell_in_words(self, key: tuple[str, int, int], alpha: float | None) -> str:
-        if key not in self.cells:
-            return "-"
-        low, high = self.cells[key].interval_at(alpha)
-        return f"{self.cells[key].rate_at(alpha):.2f} [{low:.2f}, {high:.2f}]"
 
     def row_entries(self) -> list[dict[str, Any]]:
         return [
@@ -208,7 +197,9 @@ def power_curve(
     """
     named = dict(tests) if isinstance(tests, Mapping) else {"test": tests}
     models = list(simulation.several(generators))
-    numbers = _checked_sizes(sizes)
+    numbers = tuple(sorted(whole_number("sizes", n, 1, inf) for n in simulation.several(sizes)))
+    if not numbers or len(set(numbers)) != len(numbers):
+        raise ValueError(f"sizes: got {sizes!r}, wanted one number of observations or several different ones")
     if not named or not models:
         raise ValueError(f"tests, generators: got {len(named)} and {len(models)}, wanted at least one of each")
     for name, test in named.items():
@@ -251,13 +242,6 @@ def power_curve(
         seed=seed,
         notes=(note,) if interrupted else (),
     )
-
-
-def _checked_sizes(sizes: int | Sequence[int]) -> tuple[int, ...]:
-    numbers = tuple(whole_number("sizes", n, 1, inf) for n in simulation.several(sizes))
-    if not numbers or len(set(numbers)) != len(numbers):
-        raise ValueError(f"sizes: got {sizes!r}, wanted one number of observations or several different ones")
-    return tuple(sorted(numbers))
 
 
 def _simulate_cell(

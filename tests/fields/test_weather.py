@@ -397,8 +397,8 @@ def test_redrawn_crps_is_that_of_members_and_outcomes_exchanged():
     ranks = Ranks.of(pools, np.ones((30, 1), dtype=bool), None)
     table = weather.crps._table(np.sort(pools, axis=2), ranks.low, np.ones((30, 1), dtype=bool))
     sums = Exchanged.of(table, np.arange(30), chosen[:, None], 84)
-    both = weather.crps._gaps(sums, 30.0)
-    found = weather.crps._reliability(*both) / 30
+    widths, shares = weather.crps._gaps(sums, 30.0)
+    found = (widths * (shares - np.arange(6) / 5) ** 2).sum(axis=1) / 30
     assert found == pytest.approx([whole.scores["reliability"], other.scores["reliability"]], rel=1e-12)
 
 

@@ -74,7 +74,10 @@ def one_calibration(
     """
     at, level = positive_number("horizon", horizon), fraction("confidence_level", confidence_level)
     number, redraws = whole_number("n_groups", n_groups, 2), whole_number("n_resamples", n_resamples, 1)
-    risk = _risks(predictions, targets, at)
+    laws = in_rows_of(targets, predictions)
+    if at > laws.longest:
+        raise ValueError(f"horizon: got {at:g}, wanted at most {laws.longest:g}, the last time of the curves")
+    _, risk, _ = ranges_of(laws, Censored(np.full(len(targets), at), np.arange(len(targets)) == 0))
     time, event = np.asarray(targets.time), np.asarray(targets.event)
     happened = event & (time <= at)
     if not event.any():
@@ -91,13 +94,13 @@ def one_calibration(
     starts = starts_of(parts, are_enough)
     groups = [np.concatenate(parts[a:b]) for a, b in zip(starts, [*starts[1:], None], strict=True)]
     if len(groups) < 2:
-        events, advice = int(happened.sum()), "a later horizon, or "
-        wanted = f"two groups with {FEWEST}"
+        events, more, advice = int(happened.sum()), "", "a later horizon, or "
         if np.unique(risk).size == 1:
-            wanted, advice = f"{wanted} of different predicted risks, but all risks are the same", ""
+            more, advice = " of different predicted risks, but all risks are the same", ""
         elif events >= 2 * FEWEST:
-            wanted, advice = f"{wanted}, of which each has a row seen up to then", "another horizon, or "
-        raise ValueError(f"targets: got {events} events up to {at:g}, wanted {wanted}; take {advice}calibration_test")
+            more, advice = ", of which each has a row seen up to then", "another horizon, or "
+        wanted = f"two groups with {FEWEST}{more}; take {advice}calibration_test"
+        raise ValueError(f"targets: got {events} events up to {at:g}, wanted {wanted}")
     rows, variances = zip(*(_row(risk[one], time[one], event[one], at, level) for one in groups), strict=True)
     statistic = sum((row.observed - row.predicted) ** 2 / of_row for row, of_row in zip(rows, variances, strict=True))
     whole, _ = _row(risk, time, event, at, level)
@@ -128,14 +131,6 @@ def _exact(predictions: ArrayLike, targets: Censored, risk: FloatArray, n_resamp
         return None
     drawn = low + (high - low) * np.random.default_rng(seed).spawn(1)[0].random(low.size)
     return float(OmnibusTest(n_resamples=n_resamples)(risk, (drawn <= risk).astype(np.intp), rng=seed).pvalue)
-
-
-def _risks(predictions: ArrayLike, targets: Censored, horizon: float) -> FloatArray:
-    laws = in_rows_of(targets, predictions)
-    if horizon > laws.longest:
-        raise ValueError(f"horizon: got {horizon:g}, wanted at most {laws.longest:g}, the last time of the curves")
-    reached = Censored(np.full(len(targets), horizon), np.arange(len(targets)) == 0)
-    return ranges_of(laws, reached)[1]
 
 
 def _by_risk(risk: FloatArray, number: int) -> list[IntArray]:

@@ -68,8 +68,7 @@ class RankLaw:
 
 def ranks_of(pools: FloatArray, rng: np.random.Generator) -> IntArray:
     """(n, m + 1) the rank of each value of pools (n, m + 1), from 0 on, equal ones in random order."""
-    order = np.lexsort((rng.random(pools.shape), pools), axis=1)
-    return np.asarray(np.argsort(order, axis=1))
+    return np.asarray(np.argsort(np.lexsort((rng.random(pools.shape), pools), axis=1), axis=1))
 
 
 def chosen(ranks: IntArray, choices: IntArray) -> IntArray:
@@ -188,11 +187,10 @@ class SimulationBasedCalibrationResult(Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What was found, in words."""
-        level = fraction("alpha", alpha)
-        said = at_level(level)
-        if self.pvalue > level:
+        said = at_level(alpha)
+        if self.pvalue > alpha:
             return f"posteriors are not rejected {said}"
-        some = [f"{one.name}: {one.finding}" for one in self.rejected(level)[:3]]
+        some = [f"{one.name}: {one.finding}" for one in self.rejected(alpha)[:3]]
         of_all = "ranks of each parameter are as they should be, the parameters together are not"
         return f"posteriors are wrong {said} ({'; '.join(some) or of_all})"
 

@@ -67,8 +67,6 @@ class ValidationByGroup(Stored):
 
     Attributes
     ----------
-    rows
-        The groups.
     event
         The name of its class, if it has one.
     confidence_level
@@ -101,7 +99,6 @@ class ValidationByGroup(Stored):
         return min(one.adjusted for one in self.rows)
 
     def __getitem__(self, name: str) -> GroupValidation:
-        """The group of a name; ``KeyError`` if there is none."""
         return named_row(self.rows, name)
 
     def verdict(self, alpha: float = 0.05) -> str:
@@ -115,7 +112,6 @@ class ValidationByGroup(Stored):
         return f"reject calibration {level} in {len(found)} of {len(self.rows)} groups: {', '.join(said)}"
 
     def sentence(self, alpha: float = 0.05) -> str:
-        """For a paper: the O:E ratios with the most and the fewest events for those expected, and the test."""
         low, high = (end(self.rows, key=lambda one: one.events / one.expected) for end in (min, max))
         ends = (f"{in_cell(one.ratio)[:-1]}; {one.name})" for one in (low, high))
         return (
@@ -126,7 +122,6 @@ class ValidationByGroup(Stored):
         )
 
     def bars(self) -> list[Bar]:
-        """O:E ratios with intervals and ranges, for ``plots.forest``; those beyond their range stand out."""
         what = "range if calibrated", "O:E ratio"
         values = [one.events / one.expected for one in self.rows]
         return [

@@ -100,7 +100,7 @@ FEWEST_EVENTS = 5
 """Events, and cases without, seen and expected, from which on errors of curves have intervals."""
 
 Statistics = Callable[[Array], tuple[FloatArray, FloatArray]]
-"""Of outcomes (B, n): numbers (B, 8), or the last four of them, and curves (B, m)."""
+"""Of outcomes (B, n): numbers (B, 8), and curves (B, m)."""
 
 
 @own_errstate
@@ -176,11 +176,11 @@ def validate(
         test = OmnibusTest(n_resamples=number).on(sample, rng=seed)
         grid = _grid(p)
         fitted = CURVES[curve](p, grid)
-        statistics, errors = _statistics(p, fitted), _errors_of(p, fitted)
+        statistics = _statistics(p, fitted)
         observed, line = (one[0] for one in statistics(y[None]))
         null, lines = redrawn(Bernoulli(p), statistics, number, np.random.default_rng(seed))
-        wrong = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0])
-        _, others = redrawn(wrong, errors, number, np.random.default_rng(seed).spawn(1)[0])
+        wrong, own = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0]), np.random.default_rng(seed).spawn(1)[0]
+        _, others = redrawn(wrong, lambda some: (p[:0], fitted(p, some.astype(np.float64))[1]), number, own)
     intervals, notes = _intervals(p, y, observed, level)
     reason = too_few(p, y)
     if reason:
@@ -230,7 +230,7 @@ def _grid(p: FloatArray) -> FloatArray:
 
 def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
     kept = (p > 0.0) & (p < 1.0)
-    x, errors = scipy.special.logit(p[kept]), _errors_of(p, curve)
+    x = scipy.special.logit(p[kept])
     _, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
     middle_ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[inverse]
     design, nothing = np.column_stack([np.ones(x.size), x]), np.zeros(x.size)
@@ -248,18 +248,8 @@ def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
             found[:, 3] = concordance(y, middle_ranks)
         found[(inner == inner[:, :1]).all(axis=1), 1:3] = np.nan
         found[(y == y[:, :1]).all(axis=1), 3] = np.nan
-        others, line = errors(y)
-        return np.column_stack([found, others]), line
-
-    return function
-
-
-def _errors_of(p: FloatArray, curve: CurveOf) -> Statistics:
-    """ICI, E50, E90 and Emax alone."""
-
-    def function(outcomes: Array) -> tuple[FloatArray, FloatArray]:
-        values, line = curve(p, np.asarray(outcomes, dtype=np.float64))
-        return _sizes(np.abs(values - p)), line
+        values, line = curve(p, y)
+        return np.column_stack([found, _sizes(np.abs(values - p))]), line
 
     return function
 

@@ -204,7 +204,8 @@ def _tested(lead: Lead, stochastic: bool) -> LeadResult:
     sums = lead.sums(_table(np.sort(pools, axis=2), ranks.low, given), size * (2 * size + 2))
     cases = [n] if lead.horizon == 1 else [n, *(float(max(1, given[dates].sum())) for dates in lead.parts)]
     widths, shares = zip(*(_gaps(one, number) for one, number in zip(sums, cases, strict=True)), strict=True)
-    values = [_reliability(*one) for one in zip(widths, shares, strict=True)]
+    places = np.arange(size) / (size - 1.0)
+    values = [(width * np.square(share - places)).sum(axis=1) for width, share in zip(widths, shares, strict=True)]
     pvalue = combined([resampling_pvalue(float(one[0]), one[1:]) for one in values[1:] or values])
     reliability = values[0] / n
     observed = float(reliability[0])
@@ -218,8 +219,7 @@ def _tested(lead: Lead, stochastic: bool) -> LeadResult:
         "potential": float((widths[0][0] * shares[0][0] * (1.0 - shares[0][0])).sum() / n),
         **(stochastic_parts(members, outcomes, scores["CRPS"]) if stochastic else _isotonic(members, outcomes)),
     }
-    picture = shown(lead, np.arange(size) / (size - 1.0), shares[0], shares[0].mean(axis=0))
-    return lead.result(ranks, (part,), scores=scores, **picture)
+    return lead.result(ranks, (part,), scores=scores, **shown(lead, places, shares[0], shares[0].mean(axis=0)))
 
 
 def _table(values: FloatArray, ranks: IntArray, given: BoolArray) -> Table:
@@ -256,11 +256,6 @@ def _gaps(exchanged: Exchanged, n: float) -> tuple[FloatArray, FloatArray]:
         np.divide(n * widths[:, end], count, out=widths[:, end], where=count > 0.0)
     shares[:, 0], shares[:, -1] = outside[:, 0] / n, 1.0 - outside[:, 1] / n
     return widths, shares
-
-
-def _reliability(widths: FloatArray, shares: FloatArray) -> FloatArray:
-    places = np.arange(widths.shape[1]) / (widths.shape[1] - 1.0)
-    return np.asarray((widths * np.square(shares - places)).sum(axis=1))
 
 
 def _crps(members: FloatArray, outcomes: FloatArray) -> dict[str, float]:

@@ -109,10 +109,8 @@ def _tested(lead: Lead, n_bins: int) -> LeadResult:
     frequencies = np.tile(expected, (len(values), 1))
     np.divide(values[:, n_groups:], values[:, :n_groups], out=frequencies, where=values[:, :n_groups] > 0.5)
     seen = values[0, :n_groups] > 0.5
-    picture = {
-        name: tuple(np.minimum(row, 1.0)[seen].tolist()) if row else ()
-        for name, row in shown(lead, places, frequencies, expected).items()
-    }
+    rows_shown = shown(lead, places, frequencies, expected)
+    picture = {name: tuple(np.minimum(row, 1.0)[seen].tolist()) if row else () for name, row in rows_shown.items()}
     return lead.result(Ranks.of(events.astype(np.float64), given, lead.rng), parts, **picture)
 
 
@@ -120,8 +118,9 @@ def _table(events: BoolArray, given: BoolArray, groups: IntArray, n_groups: int)
     """How many cases are in each group, and how many of them have the event."""
     totals = events.sum(axis=2)
 
+    size = events.shape[2]
+
     def of(dates: IntArray) -> FloatArray:
-        size = events.shape[2]
         out = np.zeros((len(dates), size, 2 * n_groups))
         rows, values = np.arange(len(dates))[:, None], np.arange(size)
         for station in range(events.shape[1]):
