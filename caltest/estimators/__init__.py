@@ -40,8 +40,8 @@ from caltest.estimators.classical.t_cal import TCal as TCal
 from caltest.estimators.classical.threshold_decisions import ThresholdDecisionError as ThresholdDecisionError
 from caltest.estimators.combined.omnibus import Omnibus as Omnibus
 from caltest.estimators.kernel_errors.cluster_skce import ClusterSKCE as ClusterSKCE, one_per_cluster as one_per_cluster
-from caltest.estimators.kernel_errors.feature_skce import FeatureSKCE as FeatureSKCE
 from caltest.estimators.kernel_errors.groups import (
+    FeatureSKCE as FeatureSKCE,
     GroupMaximum as GroupMaximum,
     GroupSKCE as GroupSKCE,
     WeightedSKCE as WeightedSKCE,

@@ -54,12 +54,10 @@ class Estimator(CalledWithData, ABC):
     ) -> float:
         """Estimate from ``Predictions`` (or arrays that become some) and targets, checked here.
 
-        ``classes`` are the names of the classes in the order of the columns, if the targets are names. With
-        ``features``, as in ``calibration_test``, ``SKCE`` estimates what ``FeatureSKCE`` does. ``rng`` is a
-        seed or ``numpy.random.Generator`` for what an estimator draws: landmarks of real targets in ``LowRankSKCE``,
+        ``classes``, ``features`` and ``progress`` are those of ``calibration_test``; with features ``SKCE`` estimates
+        what ``FeatureSKCE`` does. ``rng`` is for what an estimator draws: landmarks of real targets in ``LowRankSKCE``,
         ties of counts in ``PIT``. They draw anew at each call without it; all others draw nothing. With the seed of the
-        result of a test it is the estimate of that test. ``progress`` shows a progress bar on standard error for what
-        takes more than a second. ``TypeError`` for dask arrays, which tests take.
+        result of a test it is the estimate of that test. ``TypeError`` for dask arrays, which tests take.
         """
         shown, seed = switch("progress", progress), seed_of(rng)
         if are_chunks(predictions) or are_chunks(targets):

@@ -71,7 +71,7 @@ class SKCE(KernelEstimator):
     def given_features(self, features: Any) -> Estimator:
         if not self.unbiased:
             raise TypeError("features: got some for SKCE(kernel, unbiased=False), wanted the unbiased SKCE(kernel)")
-        from caltest.estimators.kernel_errors.feature_skce import FeatureSKCE
+        from caltest.estimators.kernel_errors.groups import FeatureSKCE
 
         return FeatureSKCE(self.kernel, features)
 
