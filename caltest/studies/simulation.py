@@ -118,7 +118,7 @@ def _pvalue(result: Any) -> float:
 
 def child_seed(seed: int, *key: int) -> int:
     """A seed of its own for a part of a study that is named by whole numbers."""
-    return int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0] >> np.uint64(1))
+    return seed_of(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def check_test(test: Any, name: str = "test") -> None:

@@ -152,13 +152,11 @@ def _row(
     risk: FloatArray, time: FloatArray, event: BoolArray, horizon: float, level: float
 ) -> tuple[SurvivalGroup, float]:
     """A group with its Kaplan-Meier estimate at the horizon, and Greenwood's variance of that."""
-    happened = event & (time <= horizon)
+    happened, predicted = event & (time <= horizon), float(risk.mean())
     places, counts = np.unique(time[happened], return_counts=True)
     at_risk = time.size - np.searchsorted(np.sort(time), places, side="left")
-    survival = float(np.prod(1.0 - counts / at_risk))
-    some = at_risk > counts
+    survival, some = float(np.prod(1.0 - counts / at_risk)), at_risk > counts
     greenwood = float((counts[some] / (at_risk[some] * (at_risk[some] - counts[some]))).sum())
-    predicted = float(risk.mean())
     # Greenwood's variance is 0 where all had the event.
     variance = max(survival**2 * greenwood if survival > 0.0 else predicted * (1.0 - predicted) / time.size, 1e-12)
     if survival in (0.0, 1.0):
@@ -167,9 +165,9 @@ def _row(
         ends = clopper_pearson(int(happened.sum()), known, level)
         interval = ConfidenceInterval(*ends, level, "Clopper and Pearson", 1.0 - survival)
     else:
-        z, log = float(scipy.special.ndtri((1.0 + level) / 2.0)), float(np.log(-np.log(survival)))
-        width = z * np.sqrt(greenwood) / abs(np.log(survival))
-        low, high = (1.0 - float(np.exp(-np.exp(log + sign * width))) for sign in (-1.0, 1.0))
+        hazard = -np.log(survival)
+        width = float(scipy.special.ndtri((1.0 + level) / 2.0)) * np.sqrt(greenwood) / hazard
+        low, high = (1.0 - float(np.exp(-hazard * np.exp(sign * width))) for sign in (-1.0, 1.0))
         interval = ConfidenceInterval(low, high, level, "Greenwood, on the scale of log(-log)", 1.0 - survival)
     name = f"risk {risk.min():.3g} to {risk.max():.3g}"
     return SurvivalGroup(name, time.size, int(happened.sum()), predicted, 1.0 - survival, interval), variance

@@ -148,8 +148,7 @@ class SimulationBasedCalibrationResult(Stored):
     >>> import numpy as np
     >>> from caltest.fields import bayesian
     >>> rng = np.random.default_rng(1)
-    >>> result = bayesian.simulation_based_calibration(rng.normal(size=(50, 20, 2)), rng.normal(size=(50, 2)), rng=1)
-    >>> result
+    >>> bayesian.simulation_based_calibration(rng.normal(size=(50, 20, 2)), rng.normal(size=(50, 2)), rng=1)
     <simulation-based calibration of 2 parameters: p = 1, n = 50>
     """
 
@@ -343,8 +342,8 @@ def simulation_based_calibration(
             mean_rank=float((own[:, 0].mean() + 0.5) / size),
             pvalue=resampling_pvalue(float(found[0]), found[1:]),
             adjusted=float(adjusted),
-            ranks=tuple(map(int, own[:, 0])),
-            shares=tuple(map(float, law.counts(own[:, :1])[:, 0] / n)),
+            ranks=tuple(own[:, 0].tolist()),
+            shares=tuple((law.counts(own[:, :1])[:, 0] / n).tolist()),
         )
         for name, own, found, adjusted in zip(names, ranks, statistics, step_down(statistics), strict=True)
     )
@@ -406,8 +405,7 @@ def _joint(pools: FloatArray, n_resamples: int, rng: np.random.Generator) -> flo
     """The kernel test of vectors, of a few draws that are scored among all."""
     from caltest.named_tests import MonteCarloTest
 
-    scores = normal_scores(pools)
-    m = scores.shape[1] - 1
+    scores, m = normal_scores(pools), pools.shape[1] - 1
     places = ((np.arange(min(m, KEPT)) + 0.5) * m / min(m, KEPT)).astype(np.intp)
     ensemble = Ensemble(scores[:, places])
     test = MonteCarloTest(SKCE(ensemble.default_kernel()), n_resamples=n_resamples)
@@ -415,18 +413,18 @@ def _joint(pools: FloatArray, n_resamples: int, rng: np.random.Generator) -> flo
 
 
 def _notes(thin: Any, step: int, given: Posteriors, m: int) -> tuple[str, ...]:
-    notes: tuple[str, ...] = ()
+    notes = []
     if thin == "auto" and step > 1:
-        notes += (f"draws are autocorrelated: one in {step} was kept, m = {m}; thin=1 keeps all",)
+        notes.append(f"draws are autocorrelated: one in {step} was kept, m = {m}; thin=1 keeps all")
     elif thin != "auto" and (own := given.step()) > step:
-        notes += (f"draws are autocorrelated over {own} draws, which thin={step} leaves: ranks may look too narrow",)
+        notes.append(f"draws are autocorrelated over {own} draws, which thin={step} leaves: ranks may look too narrow")
     for j, name in enumerate(given.names):
         notes += _notes_of(name, given.draws[..., j].reshape(len(given.truths), -1), given.truths[:, j])
     if m < 19:
         number = "one draw" if m == 1 else f"{m} draws"
         alone = ", and parameters are not tested together" * (m == 1 and len(given.names) > 1)
-        notes += (f"only {number} of each simulation: wrong tails are hard to find{alone}",)
-    return notes
+        notes.append(f"only {number} of each simulation: wrong tails are hard to find{alone}")
+    return tuple(notes)
 
 
 def _notes_of(name: str, draws: FloatArray, truths: FloatArray) -> tuple[str, ...]:

@@ -28,17 +28,13 @@ class NetBenefit:
 
     Attributes
     ----------
-    threshold
-        Risk from which on patients are treated.
-    model, treat_all
-        Net benefit of treating those whose predicted risk reaches it, and of treating everyone; that of nobody is 0.
-    interval
-        Of the net benefit of the model.
-    recalibrated, loss
+    model, interval, treat_all
+        Net benefit of treating those whose predicted risk reaches the threshold, and of treating everyone; that of
+        nobody is 0.
+    recalibrated, loss, loss_interval
         That of the risks that the calibration curve gives instead of the predicted ones, and by how much it is more
-        than that of the model: what miscalibration costs.
-    loss_interval
-        Of the loss by the true risks; None for few events.
+        than that of the model: what miscalibration costs. The interval is of the loss by the true risks; None for few
+        events.
     usual_loss
         Up to which loss calibrated models are, with the level of intervals; it is due to the fit of the curve there.
 
@@ -69,8 +65,6 @@ class DecisionCurve(Stored):
     ----------
     pvalue
         Exact, of the largest standardised loss: whether miscalibration costs more than the fit of a curve does.
-    event
-        The name of its class, if it has one.
 
     Examples
     --------
@@ -97,9 +91,9 @@ class DecisionCurve(Stored):
         return f"<decision curve: {len(self.rows)} thresholds, {pvalue_phrase(self.pvalue)}, n = {self.n}>"
 
     @property
-    def _n_useful(self) -> int:
-        """Thresholds at which the model is better than treating everyone or nobody."""
-        return sum(one.model > max(one.treat_all, 0.0) for one in self.rows)
+    def _useful(self) -> str:
+        """At how many thresholds the model is better than treating everyone or nobody."""
+        return f"{sum(one.model > max(one.treat_all, 0.0) for one in self.rows)} of {len(self.rows)} thresholds"
 
     @property
     def _worst(self) -> NetBenefit:
@@ -107,8 +101,7 @@ class DecisionCurve(Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """Whether the model helps, and whether miscalibration costs benefit."""
-        level, worst = at_level(alpha), self._worst
-        helps = f"treating by predicted risk is best at {self._n_useful} of {len(self.rows)} thresholds"
+        level, worst, helps = at_level(alpha), self._worst, f"treating by predicted risk is best at {self._useful}"
         if self.pvalue > alpha:
             return f"{helps}; no evidence {level} that miscalibration costs benefit"
         return f"{helps}; miscalibration costs benefit, at {worst.name} {1000 * worst.loss:.3g} net events per 1000"
@@ -117,7 +110,7 @@ class DecisionCurve(Stored):
         worst = self._worst
         return (
             f"With {self.events} events in {self.n} cases, treating by predicted risk had the largest net benefit at "
-            f"{self._n_useful} of {len(self.rows)} thresholds; the loss by miscalibration was largest at {worst.name}, "
+            f"{self._useful}; the loss by miscalibration was largest at {worst.name}, "
             f"{1000 * worst.loss:.3g} net events per 1000 cases, and calibration was {decision(self.pvalue, alpha)} "
             f"(exact test by {self.n_resamples} redraws of the outcomes, {pvalue_phrase(self.pvalue)})."
         )
@@ -308,14 +301,12 @@ def _loss_intervals(
     """From the smallest to the largest loss by curves that the likelihood does not reject; estimates are inside."""
     curve = SplineCurve.of(p, places)
     fitted, _ = curve(p, y[None].astype(np.float64))
-    by_model = [_treated(p, t) for t in places]
 
     def of(risks: FloatArray) -> FloatArray:
         """The log likelihood, and the losses if these (B, n) are the true risks: (B, 1 + m)."""
         given = np.clip(np.where(y == 1, risks, 1.0 - risks), 1e-12, 1.0)
-        gaps = [np.abs(risks - t) * (_treated(risks, t) != some) for t, some in zip(places, by_model, strict=True)]
-        lost = [gap.mean(axis=1) / (1.0 - t) for t, gap in zip(places, gaps, strict=True)]
-        return np.column_stack([np.log(given).sum(axis=1), *lost])
+        gaps = [np.abs(risks - t) * (_treated(risks, t) != _treated(p, t)) / (1.0 - t) for t in places]
+        return np.column_stack([np.log(given).sum(axis=1), *(gap.mean(axis=1) for gap in gaps)])
 
     def of_outcomes(outcomes: Array) -> tuple[FloatArray, FloatArray]:
         risks, line = curve(p, np.asarray(outcomes, dtype=np.float64))

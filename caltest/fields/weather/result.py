@@ -47,12 +47,10 @@ class PartResult:
 
 @dataclass(frozen=True)
 class LeadResult:
-    """What was found at a lead time.
+    """What was found at a lead time, whose name is empty if there is a single one.
 
     Attributes
     ----------
-    name
-        Of the lead time, empty if there is a single one.
     pvalue, adjusted
         Of all parts together, for this lead time, and adjusted for all of them.
     serial
@@ -107,8 +105,7 @@ class VerificationResult(Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> result = ct.fields.weather.rank_histogram([[1.0, 2.0]] * 40, [5.0] * 40, n_resamples=99, rng=1)
-    >>> result
+    >>> ct.fields.weather.rank_histogram([[1.0, 2.0]] * 40, [5.0] * 40, n_resamples=99, rng=1)
     <rank histogram: p = 0.01, 40 dates, 2 members>
     """
 
@@ -159,10 +156,7 @@ class VerificationResult(Stored):
         return f" for {len(rejected)} of {len(self.rows)} {self.each}s: {', '.join(rejected)}"
 
     def why(self, alpha: float = 0.05) -> str | None:
-        """The faults in words, if the test rejects at a level, else None.
-
-        "Perhaps" means that no single fault of a lead time is clear, but only that there is one.
-        """
+        """The faults in words, if the test rejects; "perhaps" where none of a lead time is clear, but that there is."""
         said = []
         for row in self.rows:
             if row.adjusted <= alpha:
