@@ -26,12 +26,10 @@ class PowerResult(Stored):
     ----------
     is_calibrated
         Whether the data are calibrated: rates are then sizes, else powers.
-    n_requested
-        Data sets that were asked for; ``n_simulations`` of them are finished.
+    n_requested, pvalues
+        Data sets that were asked for, and p-values (n_simulations,) of those that are finished, in order; read-only.
     alphas, confidence_level
         Levels of the test and of the intervals.
-    pvalues
-        P-values (n_simulations,) of the data sets, in order; read-only.
 
     Examples
     --------
@@ -166,19 +164,15 @@ def power(
         ``ct.calibration_test``, or ``functools.partial`` of it with other settings.
     generator
         One of ``ct.generators``, or anything with ``sample(n, rng)``. Rates are sizes if its ``is_calibrated`` is true.
-    n
-        Observations of each data set.
-    n_simulations
-        Number m of data sets.
-    alpha
-        Level of the test, or several.
+    n, n_simulations
+        Observations of each data set, and number m of data sets.
+    alpha, confidence_level
+        Level of the test, or several, and that of the intervals.
     resume
         An earlier result for the same test, generator and n: its simulations are kept and those up to ``n_simulations``
         are added.
     rng, progress
         As in ``calibration_test``.
-    confidence_level
-        Of the intervals.
 
     Raises
     ------

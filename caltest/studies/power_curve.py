@@ -25,10 +25,8 @@ class PowerCurve(Stored):
 
     Attributes
     ----------
-    tests, generators, sizes
-        Names of the tests, the generators in words, and numbers of observations.
-    strengths
-        Of the generators, or None for those that have none.
+    tests, generators, strengths, sizes
+        Names of the tests, the generators in words with their strengths, None for those without, and numbers n.
     cells
         What was simulated, by (name of the test, position of the generator, n); cells that were not reached are
         missing.
@@ -165,22 +163,17 @@ def power_curve(
     generators
         A generator, or a list of them: ``[generator.with_strength(s) for s in ...]`` for a range of effects.
     sizes
-        Number of observations n, or several.
+        Number of observations n, or several different ones.
     n_simulations, alpha, confidence_level, rng, progress
         As in ``power``.
     resume
         An earlier result of the same study: what was simulated is kept. Tests, sizes, simulations and generators (at
         the end of the list) can be added.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As ``power`` does; also for sizes that occur twice.
-
     Notes
     -----
     Cells of different n or generators are simulated independently of each other. As in ``power``, results do not depend
-    on workers, and Ctrl-C returns what was finished.
+    on workers, and Ctrl-C returns what was finished; errors are those of ``power``.
 
     Examples
     --------

@@ -219,10 +219,8 @@ def cox_calibration(
     ----------
     predictions
         Binary predictions: probabilities of class 1, (n,) or ``Bernoulli``, or those of two classes.
-    targets, classes
-        As in ``calibration_test``.
-    confidence_level
-        Of each of the intervals.
+    targets, classes, confidence_level
+        As in ``calibration_test``; the level is that of each of the intervals.
 
     Raises
     ------

@@ -111,12 +111,11 @@ def kernel_notes(kernel: PairKernel, n: int) -> tuple[str, ...]:
     return (*median_notes(kernel, n), *kernel.notes)
 
 
-def median_notes(kernel: PairKernel, n: int, median_of: int | None = None) -> tuple[str, ...]:
+def median_notes(kernel: PairKernel, n: int, median_of: int = MEDIAN_OF) -> tuple[str, ...]:
     """A note where the median bandwidth is not that of all pairs."""
-    median_of = MEDIAN_OF if median_of is None else min(median_of, MEDIAN_OF)
-    if not kernel.uses_median or n <= median_of:
-        return ()
-    return (f"the median bandwidth is that of {median_of} evenly spaced predictions",)
+    number = min(median_of, MEDIAN_OF)
+    is_of_some = kernel.uses_median and n > number
+    return (f"the median bandwidth is that of {number} evenly spaced predictions",) if is_of_some else ()
 
 
 def share_of_largest(squared: float, largest: float, name: str = "KCE") -> EffectSize:

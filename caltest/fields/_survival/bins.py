@@ -42,10 +42,8 @@ def d_calibration(
     limits
         (n,) times at which rows were or would have been censored, such as the end of the study, if they are known for
         all, and not only where they came first. The exact p-value is then that of the published statistic.
-    n_bins
-        Bins of equal width of ``F(time)``.
-    n_resamples, rng
-        Of the exact p-value, as in ``calibration_test``.
+    n_bins, n_resamples, rng
+        Bins of equal width of ``F(time)``, and redraws for the exact p-value, as in ``calibration_test``.
 
     Notes
     -----

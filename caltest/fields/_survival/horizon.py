@@ -39,10 +39,8 @@ def one_calibration(
     n_groups
         Groups of equal size by predicted risk; neighbours are joined until each has 5 events up to the horizon and a
         row that was seen as long, if any was and not all had the event; ``ValueError`` for fewer than two.
-    confidence_level
-        Of the intervals.
-    n_resamples, rng
-        Of the exact test, as in ``calibration_test``.
+    confidence_level, n_resamples, rng
+        Of the intervals, and of the exact test, as in ``calibration_test``.
 
     Notes
     -----
