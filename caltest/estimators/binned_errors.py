@@ -1,7 +1,8 @@
 """Errors of predictions in bins: expected, maximal, class-wise, and squared without bias."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -93,12 +94,10 @@ class ECE(Estimator):
         return float(self._mean(total, len(sample)))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        bins, norm = self._bins(predictions), (*self._norm(), self.order)
-
-        def errors(bounds: IntArray, order: IntArray, labels: Array) -> FloatArray:
-            return np.asarray(binned.errors(bins.sums, bins.weights, bounds, order, labels, (bins.first, *norm)))
-
-        return np.asarray(self._mean(_totals(errors, bins, predictions, targets), len(predictions)))
+        bins = self._bins(predictions)
+        norm = bins.first, *self._norm(), self.order
+        errors = partial(binned.errors, bins.sums, bins.weights)
+        return np.asarray(self._mean(_totals(errors, norm, bins, predictions, targets), len(predictions)))
 
     def _mean(self, totals: Any, n: int) -> Any:
         """The estimate from sums of powers of the distances, weighted by the sizes of the bins, or their maximum."""
@@ -254,11 +253,8 @@ class DebiasedSquaredECE(RedrawnEstimator):
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         bins = bins_of(predictions, self.binning)
-
-        def errors(bounds: IntArray, order: IntArray, labels: Array) -> FloatArray:
-            return np.asarray(binned.debiased_errors(bins.sums, bounds, order, labels, bins.first))
-
-        return _totals(errors, bins, predictions, targets) / len(predictions)
+        errors = partial(binned.debiased_errors, bins.sums)
+        return _totals(errors, bins.first, bins, predictions, targets) / len(predictions)
 
     def describe(self, predictions: Predictions) -> str:
         return f"debiased squared ECE ({binned_predictions(predictions).notion}), {self.binning.describe()}"
@@ -287,14 +283,12 @@ def bins_of(predictions: Predictions, binning: Binning) -> Bins:
     return Bins(numbers, sizes, sums, np.ones(sizes.size), classes.n_classes - vectors.shape[1])
 
 
-def _totals(
-    errors: Callable[[IntArray, IntArray, Array], FloatArray], bins: Bins, predictions: Predictions, targets: Array
-) -> FloatArray:
-    """Sums over the bins (B,) for targets (B, n): of bounds of the bins, observations in their order, and labels."""
+def _totals(errors: Any, last: Any, bins: Bins, predictions: Predictions, targets: Array) -> FloatArray:
+    """Sums over the bins (B,) for targets (B, n) by a loop, whose last argument is given."""
     order, bounds = np.argsort(bins.numbers, kind="stable"), np.concatenate([[0], np.cumsum(bins.sizes)])
     kind, totals = binned_predictions(predictions).label_type, np.empty(targets.shape[0])
     for rows in ranges(targets.shape[0], TARGETS_AT_ONCE):
-        totals[rows] = errors(bounds, order, np.ascontiguousarray(targets[rows].T, dtype=kind))
+        totals[rows] = errors(bounds, order, np.ascontiguousarray(targets[rows].T, dtype=kind), last)
     return totals
 
 

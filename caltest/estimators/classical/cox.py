@@ -99,13 +99,9 @@ class CoxCalibration(BinaryStatistic):
     degrees of freedom, 1 if all predictions are equal and only the intercept can be fitted. Its results have a note if
     the variance of the number of events, the sum of p (1 - p), is less than 10.
 
-    Outcomes that predictions separate have no largest likelihood; its supremum is taken, to 1e-10, so that the
-    statistic is finite. Predictions of 0 and 1, whose log-odds are infinite, are left out; if there are no others, the
-    statistic is 0 and the p-value 1.
-
-    Time O(n), for each redraw too, with about six exponentials an observation.
-
-    Source: Cox 1958.
+    Outcomes that predictions separate have no largest likelihood; its supremum is taken, to 1e-10. Predictions of 0 and
+    1, whose log-odds are infinite, are left out; if there are no others, the statistic is 0 and the p-value 1. Time
+    O(n), for each redraw too, with about six exponentials an observation. Source: Cox 1958.
 
     Examples
     --------
@@ -233,9 +229,7 @@ def cox_calibration(
     Notes
     -----
     Standard errors, intervals and p-value are asymptotic; ``MonteCarloTest(CoxCalibration())`` is exact. Predictions of
-    0 and 1 are left out. Fitted by statsmodels. Time O(n).
-
-    Source: Cox 1958; Miller, Hui and Tierney 1991.
+    0 and 1 are left out. Fitted by statsmodels. Time O(n). Sources: Cox 1958; Miller, Hui and Tierney 1991.
 
     Examples
     --------

@@ -40,11 +40,9 @@ class HosmerLemeshow(BinaryStatistic):
     outcomes are others, which the model has not seen.
 
     The chi-squared law is rough where a group is expected to have fewer than 5 events, or fewer than 5 observations
-    without one. The result then has a note that says so. ``MonteCarloTest(HosmerLemeshow())`` is exact in any case.
-
-    Groups with E_g = 0 or E_g = n_g cannot vary. They add nothing to the statistic and have no degree of freedom.
-
-    Time O(n log n), and O(n) for each redraw.
+    without one, as a note of the result then says. ``MonteCarloTest(HosmerLemeshow())`` is exact in any case. Groups
+    with E_g = 0 or E_g = n_g cannot vary: they add nothing and have no degree of freedom. Time O(n log n), and O(n) for
+    each redraw.
 
     Source: Hosmer and Lemeshow 1980.
 

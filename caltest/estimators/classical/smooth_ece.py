@@ -26,8 +26,7 @@ class SmoothECE(BinaryStatistic):
     Notes
     -----
     A consistent measure in the sense of the source: small if and only if calibrated predictions are near. Noise is
-    included: see ``result.effect_size``, or the estimates of redraws. ``MonteCarloTest(SmoothECE())`` is exact. For
-    several classes use ``ct.top_label(p, y)``.
+    included: see ``result.effect_size``, or the estimates of redraws. ``MonteCarloTest(SmoothECE())`` is exact.
 
     In the basis ``cos(k pi t)`` the kernel is diagonal with ``exp(-(k pi w)^2 / 2)``, so that residuals in 1024 cells,
     between whose centres they are shared linearly, are smoothed by a cosine transform, with an error below 1e-3. Time

@@ -73,33 +73,30 @@ class TCal(RedrawnEstimator):
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         p = of_classes(predictions).probabilities
-        resolutions = list(self._resolutions(predictions, p))
-        squares = outcome_scores(p, "brier")
+        resolutions, squares = list(self._resolutions(p)), outcome_scores(p, "brier")
         return in_parts(lambda labels: _standardised(resolutions, squares, labels).max(axis=0), targets)
 
-    def _resolutions(self, predictions: Predictions, p: FloatArray) -> Iterator["_Resolution"]:
+    def _resolutions(self, p: FloatArray) -> Iterator["_Resolution"]:
         points = p if p.shape[1] > 2 else np.ascontiguousarray(p[:, 1:])
-        finest = min(MOST_BINS, max(2, len(predictions) // 2))
+        finest = min(MOST_BINS, max(2, len(p) // 2))
         numbers = [2**j for j in range(1, finest.bit_length())] if self.n_bins is None else [self.n_bins]
         for n_bins in numbers:
             cells = UniformBinning(n_bins).assign(points)
             sizes = np.bincount(cells)
             variance = _variance(p, cells, sizes)
-            if variance > ROUNDING * len(predictions):
+            if variance > ROUNDING * len(p):
                 sums = sums_of_bins(read_only(p, np.float64), cells, sizes.size)
                 yield _Resolution(cells, sizes, sums, sqrt(variance))
 
     def effect_size_of(self, estimate: float, sample: Sample, mean: float | None) -> EffectSize:
         """The root of ``T / n`` at the resolution of the largest standardised T; of one probability for two classes."""
-        p, n = of_classes(sample.predictions).probabilities, len(sample)
-        resolutions = list(self._resolutions(sample.predictions, p))
-        unit = "root of the mean squared error of cells"
-        if not resolutions:
-            return EffectSize(0.0, unit)
+        p = of_classes(sample.predictions).probabilities
+        resolutions = list(self._resolutions(p))
         values = _standardised(resolutions, outcome_scores(p, "brier"), np.asarray(sample.targets)[None])[:, 0]
         best = int(values.argmax())
-        squared = float(values[best]) * resolutions[best].deviation
-        return root_per_observation(squared / (2.0 if p.shape[1] == 2 else 1.0), n, unit)
+        squared = float(values[best]) * resolutions[best].deviation if resolutions else 0.0
+        unit = "root of the mean squared error of cells"
+        return root_per_observation(squared / (2.0 if p.shape[1] == 2 else 1.0), len(p), unit)
 
     def describe(self, predictions: Predictions) -> str:
         bins = "2, 4, 8, ... bins" if self.n_bins is None else f"{self.n_bins} bins"

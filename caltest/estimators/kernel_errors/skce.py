@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import exp, inf, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -246,7 +246,8 @@ ROWS, COLUMNS = 256, 2048
 """Shape of the tiles of h."""
 
 
-class OutcomeTerms(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class OutcomeTerms:
     """What the terms of the first half can be, given the predictions and the targets of the second half.
 
     ``values`` (n_1, k), ``w_i(c) - E w_i(Z_i)`` for each outcome c, with their ``probabilities``, and ``observed`` ones
