@@ -177,6 +177,7 @@ def validate(
         observed, line = (one[0] for one in statistics(y[None]))
         null, lines = redrawn(Bernoulli(p), statistics, number, np.random.default_rng(seed))
         wrong, own = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0]), np.random.default_rng(seed).spawn(1)[0]
+        # Of these only the curves are needed.
         _, others = redrawn(wrong, lambda some: (p[:0], fitted(p, some.astype(np.float64))[1]), number, own)
     intervals, notes = _intervals(p, y, observed, level)
     reason = too_few(p, y)
