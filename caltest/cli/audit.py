@@ -14,8 +14,8 @@ from caltest._validation.labels import said_to_occur
 from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL
-from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
-from caltest.cli.prediction_files import check_outputs, kept, read_columns, read_one_file, read_sample
+from caltest.cli.options import JUDGED, add, command, names_of, show
+from caltest.cli.prediction_files import check_outputs, kept, read_columns, sample_of
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored
 
@@ -106,15 +106,8 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
             f"--{option.replace('_', '-')}: got {beside[0]!r}, wanted a column of --features: "
             f"{', '.join(known) or 'none'}; or of PREDICTIONS with --outcome-column"
         )
-    fields: dict[str, Array] = {}
-    outcomes = outcomes_of(options)
-    if isinstance(outcomes, str):
-        sample, n, fields = read_one_file(
-            options.predictions, outcomes, beside, options.family, options.missing, options.columns
-        )
-        fields = {name: kept(column, sample) for name, column in fields.items()}
-    else:
-        sample, n = read_sample(options.predictions, outcomes, options.family, options.missing, options.columns)
+    sample, n, fields = sample_of(options, beside)
+    fields = {name: kept(column, sample) for name, column in fields.items()}
     features = {name: fields[name] for name in named} if path is None else read_columns(path, n, sample)
     columns = features | fields
     roles: dict[str, Any] = {

@@ -4,6 +4,7 @@ import csv
 import gzip
 import os
 import re
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.rows import Rows, decimals, is_number, number, numbers, texts
 from caltest._validation import observation_weights, same_length
 from caltest._validation.labels import said_to_occur
+from caltest.cli.options import outcomes_of
 from caltest.predictions import Ensemble, Normal, Predictions, Sample, SurvivalCurve
 from caltest.predictions.convert import Missing, as_predictions, as_sample
 
@@ -49,49 +51,50 @@ def read_sample(
     family: str = "",
     missing: Missing = "refuse",
     columns: Sequence[str] = (),
-) -> tuple[Sample, int]:
-    """Predictions and outcomes from files, and the number of rows, those of missing outcomes among them.
+    others: Sequence[str] = (),
+) -> tuple[Sample, int, dict[str, Array]]:
+    """Predictions and outcomes from files, the number n of rows, missing outcomes included, and other columns (n,).
 
-    Outcomes are a file, what was read of one, or the name of a column of the file of predictions. Predictions are in
-    all other columns, or in those that are named; of numbers if there is a ``family``, ``"normal"`` or ``"members"``,
-    of times if it is ``"curves"``; targets are then the times, not their intervals.
+    Outcomes are a file, what was read of one, or the name of a column of the file of predictions, which the others are
+    in too. Predictions are in the rest of the columns, or in those that are named; of numbers if there is a ``family``,
+    ``"normal"`` or ``"members"``, of times if it is ``"curves"``; targets are then the times, not their intervals.
     Errors name the file, and the line where there is one.
     """
     if isinstance(outcomes, str):
-        sample, n, _ = read_one_file(predictions, outcomes, (), family, missing, columns)
-        return sample, n
+        given, taken = _read(predictions, family, columns, [outcomes, *others])
+        found = {name: _column(column) for name, column in zip(others, taken.values.T[1:], strict=True)}
+        return *_matched(given, replace(taken, values=taken.values[:, :1]), family, missing), found
     if isinstance(outcomes, Path):
         check_different([predictions, outcomes])
-    given = _read(predictions, family, columns)
-    return _matched(given, read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes, family, missing)
+    given, _ = _read(predictions, family, columns)
+    return *_matched(given, read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes, family, missing), {}
 
 
-def read_one_file(
-    path: Path, outcomes: str, others: Sequence[str], family: str, missing: Missing, columns: Sequence[str] = ()
-) -> tuple[Sample, int, dict[str, Array]]:
-    """The same from one file, with columns (n,) that are no predictions by their names."""
-    given, taken = _read_apart(path, [outcomes, *others], columns, are_checked=not family)
-    observed = replace(taken, values=taken.values[:, :1])
-    found = {name: _column(column) for name, column in zip(others, taken.values.T[1:], strict=True)}
-    return *_matched(given, observed, family, missing), found
+def sample_of(options: Namespace, others: Sequence[str] = ()) -> tuple[Sample, int, dict[str, Array]]:
+    """The same of what the arguments of a command name."""
+    outcomes = outcomes_of(options)
+    return read_sample(options.predictions, outcomes, options.family, options.missing, options.columns, others)
 
 
-def _read_apart(path: Path, others: Sequence[str], columns: Sequence[str], are_checked: bool) -> tuple[Rows, Rows]:
+def _read(path: Path, family: str, columns: Sequence[str] = (), others: Sequence[str] = ()) -> tuple[Rows, Rows]:
     """Columns of predictions, by default all, and others."""
     wrong = next((name for name in columns if name == others[0] or columns.count(name) > 1), None)
     if wrong is not None:
         as_what = "the column of outcomes" if wrong == others[0] else "a column named twice"
         raise ValueError(f"--columns: got {wrong!r}, {as_what}, wanted different columns of predictions")
     with columns_advised(bool(columns)):
-        given, taken = read_with_columns(path, others, columns)
-        if are_checked and not columns:
+        if columns or others:
+            given, taken = read_with_columns(path, others, columns)
+        else:
+            given = taken = read_rows(path, numbers)
+        if not family and not columns:
             check_columns(given)
     return given, taken
 
 
 def read_models(path: Path, outcomes: str, missing: Missing, columns: Sequence[str]) -> dict[str, Sample]:
     """Binary predictions of several models by the names of their columns, with the outcomes in another column."""
-    given, observed = _read_apart(path, [outcomes], columns, are_checked=True)
+    given, observed = _read(path, "", columns, [outcomes])
     single = {
         name: replace(given, values=given.values[:, [j]], names=[name]) for j, name in enumerate(given.names or ())
     }
@@ -145,16 +148,6 @@ def paired(
         raise ValueError(_located(str(error), table, labels)) from None
 
 
-def _read(path: Path, family: str, columns: Sequence[str] = ()) -> Rows:
-    if columns:
-        return read_with_columns(path, (), columns)[0]
-    with columns_advised(False):
-        given = read_rows(path, numbers)
-        if not family:
-            check_columns(given)
-    return given
-
-
 def read_weights(path: Path, n: int) -> FloatArray:
     """A weight for each of n rows from a file of one column; a number over n others is its header."""
     rows = read_rows(path, numbers)
@@ -200,7 +193,7 @@ def _column(cells: Array) -> Array:
 
 def read_predictions(path: Path, family: str = "", columns: Sequence[str] = ()) -> tuple[Predictions, list[str] | None]:
     """Predictions from a file, without outcomes, and the names of their columns, if it has some."""
-    given = _read(path, family, columns)
+    given, _ = _read(path, family, columns)
     table = given.with_head(_is_header(given, family))
     try:
         if family:

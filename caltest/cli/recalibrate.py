@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caltest._basics.threads import in_terminal
-from caltest.cli.options import JUDGED, add, command, outcomes_of, show
-from caltest.cli.prediction_files import check_outputs, read_predictions, read_sample, write_predictions
+from caltest.cli.options import JUDGED, add, command, show
+from caltest.cli.prediction_files import check_outputs, read_predictions, sample_of, write_predictions
 from caltest.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--apply, --output: got one of them, wanted both: what is recalibrated, and where it goes")
     inputs = [path for path in (options.predictions, options.outcomes, options.apply) if path is not None]
     check_outputs({"--output": options.output, "--save": options.save}, inputs, options.force)
-    outcomes = outcomes_of(options)
-    sample, _ = read_sample(options.predictions, outcomes, options.family, options.missing, options.columns)
+    sample, _, _ = sample_of(options)
     from caltest import recalibration as maps
 
     method, targets = method_for(options.method, sample.predictions), sample.as_given

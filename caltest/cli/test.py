@@ -19,7 +19,7 @@ from caltest._validation.groups import as_groups
 from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
-from caltest.cli.prediction_files import check_different, kept, read_columns, read_one_file, read_sample, read_weights
+from caltest.cli.prediction_files import check_different, kept, read_columns, read_weights, sample_of
 from caltest.cli.samples import ece_note, read_samples
 from caltest.default_test import cluster_test_for, weighted
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
@@ -130,22 +130,15 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     if without_outcomes and (options.predictions.is_dir() or holds_objects(options.predictions)):
         sample, n, fields = read_samples(options.predictions, options.missing, asked)
         notes = (ece_note(sample, options.seed),)
-    elif options.outcome_column is not None:
-        columns = [*asked, *named, *([str(options.weights)] if weights_column else [])]
-        outcome = str(outcomes_of(options))
-        sample, n, fields = read_one_file(
-            options.predictions, outcome, columns, options.family, options.missing, options.columns
-        )
-        fields |= {name: kept(fields[name], sample) for name in (*asked, *named)}
-    elif asked:
+    elif asked and not in_one_file:
         raise ValueError(
             "--groups, --clusters: got a file of outcomes, wanted --outcome-column and columns of the file of "
             "predictions, or JSON lines of answers of language models"
         )
     else:
-        outcomes = outcomes_of(options)
-        sample, n = read_sample(options.predictions, outcomes, options.family, options.missing, options.columns)
-        fields = {}
+        columns = [*asked, *named, *([str(options.weights)] if weights_column else [])]
+        sample, n, fields = sample_of(options, columns)
+        fields |= {name: kept(fields[name], sample) for name in (*asked, *named)}
     if options.features is not None and not features_column:
         fields = read_columns(options.features, n, sample)
     if options.weights is None:
