@@ -4,7 +4,7 @@ import argparse
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from caltest._results.measures import matters
 from caltest._results.tables import Table, latex, markdown, printable
@@ -16,19 +16,22 @@ N = TypeVar("N", int, float)
 FORMATS = ("table", "json", "markdown", "latex")
 
 
-def level(text: str) -> float:
-    """A level of a test."""
-    return _number(text, float, lambda number: 0.0 < number < 1.0, "a number between 0 and 1")
+def _number(kind: Callable[[str], N], is_right: Callable[[N], bool], wanted: str) -> Callable[[str], N]:
+    def number_of(text: str) -> N:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = None
+        if number is None or not is_right(number):
+            raise argparse.ArgumentTypeError(f"got {text!r}, wanted {wanted}")
+        return number
+
+    return number_of
 
 
-def whole(text: str) -> int:
-    """A number of at least 1."""
-    return _number(text, int, lambda number: number >= 1, "a whole number of at least 1")
-
-
-def seed(text: str) -> int:
-    """A seed of random numbers."""
-    return _number(text, int, lambda number: number >= 0, "a whole number of at least 0")
+level = _number(float, lambda number: 0.0 < number < 1.0, "a number between 0 and 1")
+whole = _number(int, lambda number: number >= 1, "a whole number of at least 1")
+seed = _number(int, lambda number: number >= 0, "a whole number of at least 0")
 
 
 def names_of(text: str) -> list[str]:
@@ -36,14 +39,8 @@ def names_of(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def _number(text: str, kind: Callable[[str], N], is_right: Callable[[N], bool], wanted: str) -> N:
-    try:
-        number = kind(text)
-    except ValueError:
-        number = None
-    if number is None or not is_right(number):
-        raise argparse.ArgumentTypeError(f"got {text!r}, wanted {wanted}")
-    return number
+def _family(name: str, what: str) -> dict[str, Any]:
+    return {"action": "store_const", "const": name, "dest": "family", "default": "", "help": what}
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -67,20 +64,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "M",
         "help": "refuse (default) | drop missing outcomes",
     },
-    "--normal": {
-        "action": "store_const",
-        "const": "normal",
-        "dest": "family",
-        "default": "",
-        "help": "the two columns are mean and standard deviation",
-    },
-    "--members": {
-        "action": "store_const",
-        "const": "members",
-        "dest": "family",
-        "default": "",
-        "help": "the columns are members of an ensemble, or draws",
-    },
+    "--normal": _family("normal", "the two columns are mean and standard deviation"),
+    "--members": _family("members", "the columns are members of an ensemble, or draws"),
     "--format": {"choices": FORMATS, "default": "table", "metavar": "F", "help": " | ".join(FORMATS)},
     "--alpha": {"type": level, "default": 0.05, "metavar": "A", "help": "level of the test (default: 0.05)"},
     "--seed": {"type": seed, "metavar": "S", "help": "of the random numbers, to reproduce a result"},
@@ -153,8 +138,7 @@ def outcomes_of(options: argparse.Namespace) -> Path | str:
     """Where outcomes are: a file, or the name of a column of the predictions; anything else is an error of usage."""
     if (options.outcomes is None) == (options.outcome_column is None):
         options.error("wanted OUTCOMES or --outcome-column NAME, one of both")
-    outcomes: Path | str = options.outcomes if options.outcome_column is None else options.outcome_column
-    return outcomes
+    return cast("Path | str", options.outcomes if options.outcome_column is None else options.outcome_column)
 
 
 def command(

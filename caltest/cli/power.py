@@ -14,8 +14,7 @@ from caltest.cli.named import TESTS, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, show, whole
 from caltest.cli.prediction_files import read_predictions
 from caltest.generators import Distortion
-from caltest.hypothesis_test import CalibrationTest
-from caltest.predictions import Sample
+from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
 from caltest.studies.power import PowerResult, power as simulated_power
 
@@ -59,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     predictions, _ = read_predictions(options.predictions, options.family, options.columns)
     generator = generators.Resampled(predictions, DEVIATIONS[options.deviation][1](options.strength))
     result = simulated_power(
-        SimulatedTest(options.test, options.n_resamples, predictions),
+        simulated(options.test, options.n_resamples, predictions),
         generator,
         options.n or len(predictions),
         n_simulations=options.simulations,
@@ -70,21 +69,18 @@ def run(options: argparse.Namespace) -> int:
     return show(options, result, table(result))
 
 
-class SimulatedTest:
+def simulated(name: str, n_resamples: int, predictions: Predictions) -> Callable[..., CalibrationTestResult]:
     """A named test with the bandwidth of the predictions in a file and a number of redraws."""
+    how = {"n_resamples": n_resamples} if TESTS[name].redraws else {}
+    # The targets do not matter for the kernel.
+    sample = prepared(name, Sample(predictions, np.zeros(len(predictions), dtype=np.intp)))
+    test = TESTS[name].of(kernel_of(name, None, sample)[0], **how)
 
-    def __init__(self, name: str, n_resamples: int, predictions: Any) -> None:
-        redraws = TESTS[name].redraws
-        self.__name__ = f"{name}, {n_resamples} draws" if redraws else name
-        self.name = name
-        # The targets do not matter for the kernel.
-        sample = prepared(name, Sample(predictions, np.zeros(len(predictions), dtype=np.intp)))
-        test = TESTS[name].of(kernel_of(name, None, sample)[0], **({"n_resamples": n_resamples} if redraws else {}))
-        self.test = CalibrationTest(test.estimator, test.null)
+    def tested(predictions: Any, targets: Any, *, rng: Any) -> CalibrationTestResult:
+        return test.on(prepared(name, as_sample(predictions, targets)), rng=rng)
 
-    def __call__(self, predictions: Any, targets: Any, *, rng: Any) -> CalibrationTestResult:
-        """Test one data set."""
-        return self.test.on(prepared(self.name, as_sample(predictions, targets)), rng=rng)
+    tested.__name__ = f"{name}, {n_resamples} draws" if how else name
+    return tested
 
 
 def table(result: PowerResult) -> Table:
