@@ -125,7 +125,6 @@ class GroupCalibrationTestResult(Stored):
         return named_row(self.groups, name)
 
     def bars(self) -> list[Bar]:
-        """Errors of groups in units of their standard deviations, for ``plots.forest``."""
         unit = "error in standard deviations if calibrated"
         return [
             Bar(one.name, one.z, None, 0.0, "mean if calibrated", unit, one.adjusted <= STANDS_OUT)
@@ -179,7 +178,6 @@ class GroupCalibrationTestResult(Stored):
         return f"<{self.test}: {p} ({self.pvalue_kind}), {len(self.groups)} groups, n = {self.n}>"
 
     def table(self) -> Table:
-        """A line for each group, with a finding where it is rejected at the 5 % level."""
         return self._table(STANDS_OUT)
 
     def row_entries(self) -> list[dict[str, Any]]:

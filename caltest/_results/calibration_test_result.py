@@ -279,11 +279,9 @@ class CalibrationTestResult(Stored):
         return sentence_of(self, fraction("alpha", alpha))
 
     def summary(self, alpha: float = 0.05) -> str:
-        """The report that ``print`` shows, with verdict and reason at a level."""
         return report_of(self, fraction("alpha", alpha))
 
     def bars(self) -> list[Bar]:
-        """Observed frequencies beside claimed ones, or the difference of two models, for ``plots.forest``."""
         if self.question == "difference" and self.standard_error is not None:
             one, unit = self.confidence_interval(), "difference of squared errors"
             return [Bar(self.test, self.estimate, one, 0.0, "no difference", unit, self.pvalue <= STANDS_OUT)]
@@ -305,14 +303,12 @@ class CalibrationTestResult(Stored):
         return (plots.forest if self.bars() else plots.null_histogram)(self, **settings)
 
     def table(self) -> Table:
-        """What the predictions claim beside what happened; of tests that do not say it estimate and p-value."""
         if self.measures:
             return table_of(self.measures)
         numbers = [str(self.n), f"{self.estimate:.3g}", f"{self.statistic:.3g}", format_pvalue(self.pvalue)]
         return [["test", "n", "estimate", "statistic", "p-value"], [self.test, *numbers]]
 
     def remarks(self) -> list[str]:
-        """The test, its p-value and the number of observations."""
         return [repr(self)[1:-1]]
 
     def row_entries(self) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent, shares_of
-from caltest._results.report import LISTED, at_level, first_of, format_pvalue, others_of, pvalues_of
+from caltest._results.report import KINDS, LISTED, at_level, first_of, format_pvalue, others_of, pvalues_of
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of, named_row, sharper
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
@@ -98,7 +98,6 @@ class MultiLabelTestResult(CalibrationTestResult):
         return tuple(label.name for label in self.labels if label.adjusted <= level)
 
     def verdict(self, alpha: float = 0.05) -> str:
-        """What the p-values say at a level, in words."""
         rejected, level = self.rejected(alpha), at_level(alpha)
         if rejected:
             words = first_of(rejected, LISTED, ", ")
@@ -112,20 +111,17 @@ class MultiLabelTestResult(CalibrationTestResult):
         return f"calibration of none of {len(self.labels)} labels is rejected {level}"
 
     def why(self, alpha: float = 0.05) -> str | None:
-        """The worst labels in words, with claimed and observed rates, if the test rejects at a level, else None."""
         rejected = len(self.rejected(alpha))
         found = [str(one) + (f" ({one.finding})" if one.finding else "") for one in self.labels[:rejected]]
         return first_of(found, NAMED, "; ") if found else None
 
     def bars(self) -> list[Bar]:
-        """Observed rates beside claimed ones, for ``plots.forest``."""
         return [
             Bar(one.name, one.observed, one.interval, one.claimed, "claimed", "rate", one.adjusted <= STANDS_OUT)
             for one in self.labels
         ]
 
     def table(self) -> Table:
-        """A line for each label."""
         return self._table(len(self.labels))
 
     def remarks(self) -> list[str]:
@@ -135,7 +131,6 @@ class MultiLabelTestResult(CalibrationTestResult):
         return [{**entries_of(one), "finding": str(one.finding or "")} for one in self.labels]
 
     def summary(self, alpha: float = 0.05) -> str:
-        """The report that ``print`` shows, with verdict and reason at a level."""
         level = fraction("alpha", alpha)
         shown = max(LISTED, len(self.rejected(level)))
         parts = {
@@ -148,7 +143,7 @@ class MultiLabelTestResult(CalibrationTestResult):
         }
         return Page(
             self.test,
-            {"Verdict": self.verdict(level), "Why": self.why(level)} | pvalues_of(self),
+            {"Verdict": self.verdict(level), "Why": self.why(level)} | pvalues_of(self, KINDS[self.pvalue_kind]),
             [""],
             Grid(self._table(shown)),
             [*others_of(self.labels, shown), *(f"  {one}" for one in self.remarks())],

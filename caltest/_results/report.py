@@ -245,7 +245,7 @@ def report_of(result: Any, alpha: float) -> str:
     table: list[Part] = _table_of(result.components, result.pvalue_otherwise is not None) if result.components else []
     given: list[Part] = _table_of_features(result.features) if result.features else []
     seed = {"Reproduce": None if result.seed is None else f"rng={result.seed}"}
-    found |= pvalues_of(result) | {"Power": missed}
+    found |= pvalues_of(result, KINDS[result.pvalue_kind]) | {"Power": missed}
     return Page(result.test, found, *measures, [""], what, numbers | seed, *table, *given, notes=result.notes)
 
 
@@ -282,10 +282,10 @@ def first_of(parts: Sequence[str], most: int, separator: str) -> str:
     return separator.join(parts[:most]) + (f"{separator}and {rest} other{'s' if rest > 1 else ''}" if rest > 0 else "")
 
 
-def pvalues_of(result: Any) -> dict[str, str]:
+def pvalues_of(result: Any, kind: str) -> dict[str, str]:
     """The p-value and its kind; where an outcome of predicted probability 0 makes it 0, that of the other rows too."""
     p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
-    text = format_pvalue(p) + in_brackets(p, result.n_resamples, KINDS[result.pvalue_kind])
+    text = format_pvalue(p) + in_brackets(p, result.n_resamples, kind)
     if result.pvalue_otherwise is None:
         return {"p-value": text}
     return {"p-value": f"0 ({EXCLUDED})", "Other rows": text}

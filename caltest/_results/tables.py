@@ -6,7 +6,7 @@ from html import escape
 from importlib import import_module
 from itertools import zip_longest
 from textwrap import wrap
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 from unicodedata import category
 
 Table = Sequence[Sequence[str]]
@@ -239,21 +239,12 @@ def html_table(table: Table) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
 
 
-class Named(Protocol):
-    """A row with a name."""
-
-    @property
-    def name(self) -> str:
-        """Of a model, a group, a measure."""
-        ...
-
-
-R = TypeVar("R", bound=Named)
+R = TypeVar("R")
 
 
 def named_row(rows: Sequence[R], name: str) -> R:
     """The row of a name; ``KeyError`` says which there are."""
-    known: dict[str, R] = {row.name: row for row in rows}
+    known: dict[str, R] = {row.name: row for row in cast("Sequence[Any]", rows)}
     if name not in known:
         raise KeyError(f"got {name!r}, wanted one of {', '.join(map(repr, known))}")
     return known[name]

@@ -50,20 +50,13 @@ def _read(options: argparse.Namespace) -> dict[str, Sample]:
         raise ValueError("--columns: got it without --outcome-column, wanted both, with one file")
     if not paths:
         options.error("wanted PREDICTIONS and OUTCOMES, or --outcome-column NAME")
-    names = model_names(paths)
     check_different(options.predictions)
     outcomes = read_outcomes(last)
-    pairs = zip(names, paths, strict=True)
+    pairs = zip(model_names(paths), paths, strict=True)
     return {name: read_sample(path, outcomes, options.family, options.missing)[0].pooled() for name, path in pairs}
 
 
 def model_names(paths: list[Path]) -> list[str]:
     """Names of files without folders and suffixes; whole paths where these are not all different."""
     names = [name_of(path) if is_stdin(path) else path.name.split(".")[0] for path in paths]
-    if len(set(names)) == len(names):
-        return names
-    names = [str(path) for path in paths]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"{name}: got this file {names.count(name)} times, wanted different models")
-    return names
+    return names if len(set(names)) == len(names) else list(map(str, paths))

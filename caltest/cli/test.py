@@ -13,7 +13,7 @@ from caltest._basics.files import holds_objects
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.report import EXCLUDED, format_pvalue, in_brackets
+from caltest._results.report import pvalues_of
 from caltest._results.tables import Table
 from caltest._validation.groups import as_groups
 from caltest.cli.large_files import Files, tested_in_parts
@@ -154,9 +154,6 @@ def table(result: CalibrationTestResult, alpha: float) -> Table:
     if result.effect_size is not None:
         rows.append(["effect size", str(result.effect_size)])
     rows.append(["statistic", f"{result.statistic:.6g} ({result.statistic_name})"])
-    p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
-    text = format_pvalue(p) + in_brackets(p, result.n_resamples, result.pvalue_kind)
-    rows += [["p-value", text]] if result.pvalue_otherwise is None else [["p-value", f"0 ({EXCLUDED})"]]
-    rows += [] if result.pvalue_otherwise is None else [["other rows", text]]
+    rows += [[name.replace("O", "o"), text] for name, text in pvalues_of(result, result.pvalue_kind).items()]
     why = result.why(alpha)
     return [*rows, ["verdict", result.verdict(alpha)], *([] if why is None else [["why", why]])]
