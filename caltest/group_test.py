@@ -309,22 +309,11 @@ class GroupCalibrationTest(CalledWithData):
             sums = self._sums(sample, groups, seed)
             found = self._redrawn(sample, groups, seed) if sums is None else self._summed(sums, sample, groups, seed)
         check_finite(*found.estimates, *found.scores)
-        rows, drawn = _rows(sample, groups, found), self.null.describe_for(sample.predictions)
-        cautions = () if are_pvalues_enough() else (*cautions_on(sample), *notes_on_spread(groups.codes, sample))
-        return GroupCalibrationTestResult(
-            test=type(self).__name__,
-            hypothesis=found.hypothesis,
-            predictions=sample.predictions.describe(len(sample)),
-            estimator=found.estimator,
-            null=f"{drawn}, the same for all groups; adjusted by the step-down maximum",
-            n=len(sample),
-            groups=rows,
-            pvalue=rows[0].adjusted,
-            pvalue_kind=self.null.pvalue_kind,
-            n_resamples=self.null.n_resamples,
-            seed=seed,
-            notes=(*assumed(sample.predictions), *sample.notes, *found.notes, *cautions),
-        )
+        if not are_pvalues_enough():
+            cautions = *cautions_on(sample), *notes_on_spread(groups.codes, sample)
+            found = found._replace(notes=(*found.notes, *cautions))
+        null = f"{self.null.describe_for(sample.predictions)}, the same for all groups"
+        return result_of(sample, groups, found, null, self.null.pvalue_kind, self.n_resamples, seed)
 
     def _sums(self, sample: Sample, groups: Groups, seed: int) -> GroupSums | None:
         """Sums with known moments for many groups; None for few, for other estimators, and where there are none."""
@@ -335,15 +324,16 @@ class GroupCalibrationTest(CalledWithData):
         except TypeError:
             return None
 
-    def _summed(self, sums: GroupSums, sample: Sample, groups: Groups, seed: int) -> "_Found":
+    def _summed(self, sums: GroupSums, sample: Sample, groups: Groups, seed: int) -> "GroupsTested":
         found = sums.tested(groups, sample.predictions.impossible(sample.targets), self.n_resamples, seed)
-        explained = [Omnibus() if p <= EXPLAINED else None for p in found.adjusted]
-        for g in np.lexsort((-found.sizes, found.adjusted))[MOST:]:
-            explained[g] = None
+        findings: list[Finding | None] = [None] * len(groups)
+        for g in np.lexsort((-found.sizes, found.adjusted))[:MOST]:
+            if found.adjusted[g] <= EXPLAINED:
+                findings[g] = _finding(sample.part(groups.rows[g]), None, float(found.adjusted[g]))
         words = f"maximum over {len(groups)} groups of {sums.words}"
-        return _Found(*found, explained, given(sample.predictions.hypothesis, "G"), words, ())
+        return GroupsTested(*found, findings, given(sample.predictions.hypothesis, "G"), words)
 
-    def _redrawn(self, sample: Sample, groups: Groups, seed: int) -> "_Found":
+    def _redrawn(self, sample: Sample, groups: Groups, seed: int) -> "GroupsTested":
         """Any estimator in each group."""
         estimator, notes = self._estimator(sample)
         maximum = GroupMaximum(estimator, groups)
@@ -352,14 +342,15 @@ class GroupCalibrationTest(CalledWithData):
         values = self.null.values(maximum, sample, np.random.default_rng(seed))
         scores = maximum.scores(values)
         sizes = maximum.sizes_of(scores)
-        estimates = maximum.estimates_of_groups(values)[:, 0]
-        return _Found(
-            estimates,
+        adjusted = step_down(sizes)
+        of_rows = [(rows, getattr(maximum.estimator.for_rows(rows), "weights", None)) for rows in groups.rows]
+        return GroupsTested(
+            maximum.estimates_of_groups(values)[:, 0],
             scores[:, 0],
             sizes[:, 0],
             np.array([resampling_pvalue(float(one[0]), one[1:]) for one in sizes]),
-            step_down(sizes),
-            [maximum.estimator.for_rows(rows) for rows in groups.rows],
+            adjusted,
+            [_finding(sample.part(rows), weights, p) for (rows, weights), p in zip(of_rows, adjusted, strict=True)],
             maximum.hypothesis(sample.predictions),
             maximum.estimator.describe(sample.predictions),
             (*notes, *maximum.resolved_notes()),
@@ -375,44 +366,51 @@ class GroupCalibrationTest(CalledWithData):
         return replace(estimator, kernel=kernel), (*said, *notes)
 
 
-class _Found(NamedTuple):
-    """Numbers (G,) of groups, the estimators whose findings are told, and what is said of all."""
+class GroupsTested(NamedTuple):
+    """Numbers (G,) and findings of groups, and what is said of all; the largest size is first of equal p-values."""
 
     estimates: FloatArray
     scores: FloatArray
     sizes: FloatArray
     pvalues: FloatArray
     adjusted: FloatArray
-    explained: Sequence[Estimator | None]
+    findings: Sequence[Finding | None]
     hypothesis: str
     estimator: str
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    assumes: str = ASSUMPTIONS
 
 
-def _rows(sample: Sample, groups: Groups, found: _Found) -> tuple[GroupResult, ...]:
-    """What was found in each group, the smallest adjusted p-value first."""
+def result_of(
+    sample: Sample, groups: Groups, found: GroupsTested, null: str, kind: PValueKind, n_resamples: int, seed: int
+) -> GroupCalibrationTestResult:
+    """The result of a test of groups, the smallest adjusted p-value first."""
+    names, sizes, numbers = groups.names, groups.sizes.tolist(), np.stack(found[:5], axis=1).tolist()
     rows = []
     for g in np.lexsort((-found.sizes, found.adjusted)):
-        estimator, adjusted = found.explained[g], float(found.adjusted[g])
-        rows.append(
-            GroupResult(
-                name=groups.names[g],
-                n=groups.rows[g].size,
-                estimate=float(found.estimates[g]),
-                z=float(found.scores[g]),
-                pvalue=float(found.pvalues[g]),
-                adjusted=adjusted,
-                finding=None if estimator is None else _finding(sample.part(groups.rows[g]), estimator, adjusted),
-            )
-        )
-    return tuple(rows)
+        estimate, score, _, pvalue, adjusted = numbers[g]
+        rows.append(GroupResult(names[g], sizes[g], estimate, score, pvalue, adjusted, found.findings[g]))
+    return GroupCalibrationTestResult(
+        test=GroupCalibrationTest.__name__,
+        hypothesis=found.hypothesis,
+        predictions=sample.predictions.describe(len(sample)),
+        estimator=found.estimator,
+        null=f"{null}; adjusted by the step-down maximum",
+        n=len(sample),
+        groups=tuple(rows),
+        pvalue=rows[0].adjusted,
+        pvalue_kind=kind,
+        n_resamples=n_resamples,
+        seed=seed,
+        notes=(*assumed(sample.predictions), *sample.notes, *found.notes),
+        assumes=found.assumes,
+    )
 
 
-def _finding(sample: Sample, estimator: Estimator, pvalue: float) -> Finding | None:
-    """How outcomes differ from what was predicted, with the weights of the estimator if it has some."""
+def _finding(sample: Sample, weights: FloatArray | None, pvalue: float) -> Finding | None:
+    """How outcomes differ from what was predicted, with some weights."""
     if sample.exclusion is not None:
         return impossible(sample.exclusion)
-    weights = getattr(estimator, "weights", None)
     if weights is not None:
         kept = np.flatnonzero(weights)
         sample, weights = sample.take(kept), weights[kept] * (weights.sum() / (weights @ weights))

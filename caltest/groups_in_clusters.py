@@ -15,12 +15,11 @@ from caltest.default_test import calibration_test, cluster_test_for
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, check_clusters
 from caltest.estimators.kernel_errors.groups import given
-from caltest.group_test import FEW, GroupCalibrationTest, GroupCalibrationTestResult, GroupResult
+from caltest.group_test import FEW, GroupCalibrationTestResult, GroupsTested, result_of
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.kernels import PairKernel
 from caltest.nulls.bootstraps import LEAST
 from caltest.predictions import Sample
-from caltest.predictions.base import assumed
 
 
 def groups_in_clusters(
@@ -50,30 +49,20 @@ def groups_in_clusters(
     scores = standardised(np.array(values))
     impossible = np.array([one.pvalue == 0.0 for one in found])
     scores[impossible, 0] = scores.max() + 1.0
-    adjusted = np.where(impossible, 0.0, step_down(scores))
-    rows = []
-    for g in np.lexsort((-scores[:, 0], adjusted)):
-        one, p = found[g], float(adjusted[g])
-        finding = next(iter(one.findings), None)
-        rows.append(
-            GroupResult(groups.names[g], groups.rows[g].size, one.estimate, float(scores[g, 0]), one.pvalue, p, finding)
-        )
-    tests = list(dict.fromkeys(one.null for one in found))
-    return GroupCalibrationTestResult(
-        test=GroupCalibrationTest.__name__,
-        hypothesis=given(sample.predictions.hypothesis, "G"),
-        predictions=sample.predictions.describe(len(sample)),
-        estimator=f"{' or '.join(dict.fromkeys(one.test for one in found))} in each of {len(groups)} groups",
-        null=f"{' or '.join(tests)}; adjusted by the step-down maximum",
-        n=len(sample),
-        groups=tuple(rows),
-        pvalue=rows[0].adjusted,
-        pvalue_kind="resampling",
-        n_resamples=number,
-        seed=seed,
-        notes=(*assumed(sample.predictions), *sample.notes, *_few(groups, clusters)),
-        assumes=ASSUMPTIONS,
+    tested = GroupsTested(
+        np.array([one.estimate for one in found]),
+        scores[:, 0],
+        scores[:, 0],
+        np.array([one.pvalue for one in found]),
+        np.where(impossible, 0.0, step_down(scores)),
+        [one.finding for one in found],
+        given(sample.predictions.hypothesis, "G"),
+        f"{' or '.join(dict.fromkeys(one.test for one in found))} in each of {len(groups)} groups",
+        _few(groups, clusters),
+        ASSUMPTIONS,
     )
+    null = " or ".join(dict.fromkeys(one.null for one in found))
+    return result_of(sample, groups, tested, null, "resampling", number, seed)
 
 
 def _of_group(
