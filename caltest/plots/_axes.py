@@ -103,9 +103,10 @@ class Style(NamedTuple):
         shade = {"color": PALE} if self.alone else {"color": self.color, "alpha": alpha}
         return {"label": words if self.first else None, "zorder": 1} | shade
 
-    def line(self, otherwise: str) -> dict[str, Any]:
-        """Settings of the line that stands for the model."""
-        return {"color": self.color, "linestyle": self.kind, "label": self.name(otherwise), "gid": MODEL}
+    def line(self, otherwise: str, more: str = "") -> dict[str, Any]:
+        """Settings of the line that stands for the model; more is in the legend where the model has a name."""
+        label = self.name(otherwise) + (f", {more}" if more and self.label is not None else "")
+        return {"color": self.color, "linestyle": self.kind, "label": label, "gid": MODEL}
 
 
 def style_of(ax: "Axes", color: str | None = None, label: str | None = None) -> Style:
@@ -334,7 +335,7 @@ HISTOGRAM = 0.2
 
 def finish(
     ax: "Axes", predictions: Bernoulli, title: str, style: Style, shown: Sequence[Array], note: str = ""
-) -> None:
+) -> "Axes":
     """The diagonal, where the predictions are below the axes, limits by what is shown, labels, legend and title."""
     under: Any
     low, high = limits_of([predictions.probability, *shown, *([] if style.first else [np.array(ax.get_xlim())])])
@@ -361,12 +362,12 @@ def finish(
         outcome = predictions.outcome_in_words(1)
         x_label, y_label = f"predicted probability of {outcome}", f"observed frequency of {outcome}"
     ax.set(xlim=(low, high), ylim=(low, high), box_aspect=1.0)
-    set_title(ax, title)
-    set_labels(ax, plain(x_label, 60), plain(y_label, 60), 0.7)
+    ended(ax, plain(x_label, 60), plain(y_label, 60), title, named=False)
     # The ticks are those of the histogram, and the label is below them.
     ax.tick_params(labelbottom=False)
     ax.xaxis.set_label_coords(0.5, 0.0, transform=below(ax, HISTOGRAM, 18.0))
     legend(ax, HISTOGRAM, title=note)
+    return ax
 
 
 def svg_of(draw: Callable[..., Any], alternative: str, size: tuple[float, float]) -> str:

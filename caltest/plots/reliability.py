@@ -138,8 +138,7 @@ def reliability_diagram(
     ax, style = started(ax, "reliability_diagram", (4.5, 5.0), color, label)
     shown, words = (bins.frequencies, bins.low, bins.high), f"{100 * confidence_level:g} % range if calibrated"
     _draw_bins(ax, bins, words, style, limits_of([bins.predictions, *shown]))
-    finish(ax, probabilities, title, style, shown)
-    return ax
+    return finish(ax, probabilities, title, style, shown)
 
 
 class _Reliability(NamedTuple):
@@ -272,8 +271,7 @@ def reliability_curve(
         parts = score_decomposition(probabilities, Sample(probabilities, outcomes).as_given)
         more = f"{parts.miscalibration:.3f} miscalibration\n- {parts.discrimination:.3f} discrimination"
         note = f"Brier score {parts.score:.3f} = {more} + {parts.uncertainty:.3f} uncertainty"
-    finish(ax, probabilities, title, style, (curve, low, high), note)
-    return ax
+    return finish(ax, probabilities, title, style, (curve, low, high), note)
 
 
 @own_errstate
@@ -345,13 +343,10 @@ def calibration_belt(
     for low, high, level, shade in zip(curve.low, curve.high, levels, np.linspace(0.2, 0.4, levels.size), strict=True):
         name = f"{100 * level:g} % confidence" if style.first else None
         ax.fill_between(curve.predictions, low, high, color=style.color, alpha=shade, linewidth=0, label=name, zorder=1)
-    line, p = style.line("observed frequency, fitted"), pvalue_phrase(result.pvalue)
-    title = f"{p} (degree {curve.degree})\n{result.predictions}"
-    if label is not None:
-        line["label"], title = f"{line['label']}, {p}", ""
-    ax.plot(curve.predictions, curve.curve, linewidth=1.5, zorder=2, **line)
-    finish(ax, probabilities, title, style, (curve.curve, *curve.low, *curve.high))
-    return ax
+    p = pvalue_phrase(result.pvalue)
+    ax.plot(curve.predictions, curve.curve, linewidth=1.5, zorder=2, **style.line("observed frequency, fitted", p))
+    title = f"{p} (degree {curve.degree})\n{result.predictions}" if label is None else ""
+    return finish(ax, probabilities, title, style, (curve.curve, *curve.low, *curve.high))
 
 
 @own_errstate

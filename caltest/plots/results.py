@@ -157,15 +157,13 @@ def clinical_curve(
     band, p = f"{100 * result.confidence_level:g} % of calibrated models", pvalue_phrase(result.pvalue)
     look: dict[str, Any] = {"color": style.color, "alpha": 0.18, "label": band if style.first else None}
     ax.fill_between(curve.risk, *curve.band, linewidth=0, **look)
-    line = style.line(f"observed frequency, {'splines' if curve.method == 'splines' else 'loess'}")
-    title = f"{p}, {result.events} events in {result.n} cases"
-    if label is not None:
-        line["label"], title = f"{line['label']}, {p}", ""
-    ax.plot(curve.risk, curve.frequency, **line)
+    what = f"observed frequency, {'splines' if curve.method == 'splines' else 'loess'}"
+    ax.plot(curve.risk, curve.frequency, **style.line(what, p))
+    title = f"{p}, {result.events} events in {result.n} cases" if style.alone else ""
     most = 1.05 * max(*curve.frequency, *curve.band[1], *curve.risk, 0.0 if style.first else ax.get_xlim()[1] / 1.05)
     ax.set(xlim=(0.0, min(1.0, most)), ylim=(0.0, min(1.0, most)))
     ax.set_aspect("equal")
-    return ended(ax, "predicted risk", "observed frequency", title if style.first else "")
+    return ended(ax, "predicted risk", "observed frequency", title)
 
 
 @own_errstate

@@ -119,10 +119,9 @@ def score_plane(parts: Mapping[str, ScoreDecomposition], *, ax: "Axes | None" = 
     for i, (name, one) in enumerate(found.items()):
         style = style_of(ax)
         x, y = one.miscalibration, one.discrimination
-        ends = [None if one.intervals is None else one.intervals[part] for part in ("miscalibration", "discrimination")]
-        for interval, along in zip(ends, (True, False), strict=True):
-            if interval is not None:
-                line = ([interval.low, interval.high], [y, y]) if along else ([x, x], [interval.low, interval.high])
+        if one.intervals is not None:
+            across, along = list(one.intervals["miscalibration"]), list(one.intervals["discrimination"])
+            for line in (across, [y, y]), ([x, x], along):
                 ax.plot(*line, color=style.color, linewidth=1.0, alpha=0.6, zorder=2)
         text = f"{plain(name)}, {one.score:.3g}"
         ax.plot([x], [y], style.marker, color=style.color, markersize=7, label=text, gid=MODEL, zorder=3 + i)
