@@ -243,8 +243,7 @@ def save(ax: "Axes", path: Any, **settings: Any) -> None:
     --------
     >>> from io import BytesIO
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
-    >>> ax = ct.plots.reliability_diagram([0.2, 0.7, 0.9], [0, 1, 1], rng=1, ax=Figure().add_subplot())
+    >>> ax = ct.plots.reliability_diagram([0.2, 0.7, 0.9], [0, 1, 1], rng=1)
     >>> file = BytesIO()
     >>> ct.plots.save(ax, file, format="pdf")
     >>> b"/Type3" in file.getvalue()

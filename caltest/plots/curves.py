@@ -45,9 +45,8 @@ def evidence(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ax = ct.plots.evidence(ct.SequentialCalibrationTest().update(p, y), ax=Figure().add_subplot())
+    >>> ax = ct.plots.evidence(ct.SequentialCalibrationTest().update(p, y))
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('observations', 'log10 E')
     """
@@ -197,10 +196,9 @@ def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | N
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> curve = ct.power_curve(test, ct.generators.class_model("M3", 3), [5, 10], n_simulations=20, rng=1)
-    >>> ax = ct.plots.power_curve(curve, ax=Figure().add_subplot())
+    >>> ax = ct.plots.power_curve(curve)
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('observations n', 'power')
     """
@@ -271,10 +269,9 @@ def risk_curves(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> result = ct.estimate_calibration_error(p, y, "top_label", rng=1)
-    >>> panels = ct.plots.risk_curves(result, axes=Figure().subplots(1, 3))
+    >>> panels = ct.plots.risk_curves(result)
     >>> [ax.get_xlabel() for ax in panels]
     ['bins', 'bandwidth', 'regularisation']
     """

@@ -56,9 +56,8 @@ def residual_spread(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
-    >>> ct.plots.residual_spread(p, y, rng=1, ax=Figure().add_subplot()).get_ylabel()
+    >>> ct.plots.residual_spread(p, y, rng=1).get_ylabel()
     'root mean squared error'
     """
     number = whole_number("n_bins", n_bins, 1)
@@ -135,9 +134,8 @@ def windows(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
-    >>> ct.plots.windows(p, y, rng=1, ax=Figure().add_subplot()).get_ylabel()
+    >>> ct.plots.windows(p, y, rng=1).get_ylabel()
     'mean outcome'
     """
     sample = as_sample(predictions, targets, classes)

@@ -121,9 +121,8 @@ def reliability_diagram(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ax = ct.plots.reliability_diagram(p, y, rng=1, ax=Figure().add_subplot())
+    >>> ax = ct.plots.reliability_diagram(p, y, rng=1)
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('confidence of the top label', 'accuracy')
     """
@@ -235,9 +234,8 @@ def reliability_curve(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ax = ct.plots.reliability_curve(p, y, rng=1, ax=Figure().add_subplot())
+    >>> ax = ct.plots.reliability_curve(p, y, rng=1)
     >>> print(ax.get_legend().get_title().get_text())
     Brier score 0.098 = 0.078 miscalibration
     - 0.008 discrimination + 0.028 uncertainty
@@ -325,9 +323,8 @@ def calibration_belt(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ax = ct.plots.calibration_belt(p, y, n_resamples=99, rng=1, ax=Figure().add_subplot())
+    >>> ax = ct.plots.calibration_belt(p, y, n_resamples=99, rng=1)
     >>> print(ax.get_title())
     p = 0.01 (degree 1)
     Bernoulli (top label), n = 899
@@ -372,10 +369,9 @@ def recalibration_report(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
-    >>> axes = ct.plots.recalibration_report(report, rng=1, axes=Figure().subplots(1, 2))
+    >>> axes = ct.plots.recalibration_report(report, rng=1)
     >>> axes[0].get_title()
     'before: log score 0.38, p = 0.01'
     """

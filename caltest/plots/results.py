@@ -46,9 +46,8 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ax = ct.plots.forest(ct.calibration_test(p, y, n_resamples=99, rng=1), ax=Figure().add_subplot())
+    >>> ax = ct.plots.forest(ct.calibration_test(p, y, n_resamples=99, rng=1))
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['accuracy']
     """
@@ -98,10 +97,9 @@ def null_histogram(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["neural network"]
     >>> result = ct.MonteCarloTest(ct.ECE(), n_resamples=99)(*ct.top_label(p, y), rng=1)
-    >>> ct.plots.null_histogram(result, ax=Figure().add_subplot()).get_xlabel()
+    >>> ct.plots.null_histogram(result).get_xlabel()
     'the estimate'
     """
     draws = getattr(result, "null_distribution", getattr(result, "draws", None))
@@ -142,11 +140,10 @@ def clinical_curve(
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> rng = np.random.default_rng(1)
     >>> risk = rng.beta(1, 6, 300)
     >>> result = ct.fields.clinical.validate(risk, rng.random(300) < risk, n_resamples=39, rng=1)
-    >>> ct.plots.clinical_curve(result, ax=Figure().add_subplot()).get_xlabel()
+    >>> ct.plots.clinical_curve(result).get_xlabel()
     'predicted risk'
     """
     if not isinstance(result, ClinicalValidation) or not result.curve.risk:
@@ -183,11 +180,10 @@ def decision_curve(
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> rng = np.random.default_rng(1)
     >>> risk = rng.beta(1, 6, 300)
     >>> result = ct.fields.clinical.decision_curve(risk, rng.random(300) < risk, n_resamples=39, rng=1)
-    >>> ct.plots.decision_curve(result, ax=Figure().add_subplot()).get_ylabel()
+    >>> ct.plots.decision_curve(result).get_ylabel()
     'net benefit per 1000 cases'
     """
     if not isinstance(result, DecisionCurve):
@@ -236,10 +232,9 @@ def verification(result: VerificationResult, *, axes: "Sequence[Axes] | None" = 
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> rng = np.random.default_rng(1)
     >>> result = ct.fields.weather.rank_histogram(rng.normal(size=(50, 9)), rng.normal(size=50), n_resamples=99, rng=1)
-    >>> ct.plots.verification(result, axes=[Figure().add_subplot()])[0].get_xlabel()
+    >>> ct.plots.verification(result)[0].get_xlabel()
     'rank of the outcome'
     """
     if not isinstance(result, VerificationResult):
@@ -296,11 +291,10 @@ def rank_ecdf(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     --------
     >>> import numpy as np
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> rng = np.random.default_rng(1)
     >>> draws, truths = rng.normal(size=(50, 20)), rng.normal(size=50)
     >>> result = ct.fields.bayesian.simulation_based_calibration(draws, truths, rng=1)
-    >>> ct.plots.rank_ecdf(result, ax=Figure().add_subplot()).get_xlabel()
+    >>> ct.plots.rank_ecdf(result).get_xlabel()
     'rank of the truth as a share'
     """
     if not hasattr(result, "ranks_pvalue"):

@@ -51,9 +51,8 @@ def murphy_diagram(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ct.plots.murphy_diagram(p, y, rng=1, ax=Figure().add_subplot()).get_xlabel()
+    >>> ct.plots.murphy_diagram(p, y, rng=1).get_xlabel()
     'threshold of the confidence of the top label'
     """
     law, outcomes = binary_of(as_sample(predictions, targets, classes))
@@ -108,10 +107,9 @@ def score_plane(parts: Mapping[str, ScoreDecomposition], *, ax: "Axes | None" = 
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> models = ct.datasets.load_digits_predictions()
     >>> parts = {name: ct.score_decomposition(*ct.classwise(p, y)[8]) for name, (p, y) in models.items()}
-    >>> ct.plots.score_plane(parts, ax=Figure().add_subplot()).get_xlabel()
+    >>> ct.plots.score_plane(parts).get_xlabel()
     'miscalibration'
     """
     found = _checked_parts(parts)

@@ -69,9 +69,8 @@ def simplex_map(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.generators.DirichletModel.m2(3).sample(500, rng=1)
-    >>> ax = ct.plots.simplex_map(p, y, rng=1, ax=Figure().add_subplot())
+    >>> ax = ct.plots.simplex_map(p, y, rng=1)
     >>> [text.get_text() for text in ax.texts]
     ['class 0', 'class 1', 'class 2']
     """

@@ -56,9 +56,8 @@ def pit_histogram(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
-    >>> ct.plots.pit_histogram(p, y, ax=Figure().add_subplot()).get_ylabel()
+    >>> ct.plots.pit_histogram(p, y).get_ylabel()
     'share of outcomes'
     """
     from scipy.stats import binom
@@ -116,9 +115,8 @@ def coverage_curve(
     Examples
     --------
     >>> import caltest as ct
-    >>> from matplotlib.figure import Figure
     >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
-    >>> ct.plots.coverage_curve(p, y, ax=Figure().add_subplot()).get_xlabel()
+    >>> ct.plots.coverage_curve(p, y).get_xlabel()
     'level of the central interval'
     """
     level = fraction("confidence_level", confidence_level)

@@ -206,6 +206,7 @@ def test_title_is_the_pvalue(binary):
 
 def test_axes_are_used_or_made(binary):
     ax = new_axes()
+    plt.close("all")
     assert reliability_diagram(*binary, rng=1, ax=ax) is ax
     assert plt.get_fignums() == []
     made = reliability_diagram(*binary, rng=1)
