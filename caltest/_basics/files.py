@@ -56,8 +56,7 @@ def read_chunks(
     JSON lines are one part; text has one at least, which can be without rows after the head.
     """
     name = name_of(path)
-    with _readable(name), ExitStack() as stack:
-        file = _opened(path, stack)
+    with _opened(path) as file:
         if _begins(file, b"\x93NUMPY"):
             yield from _binary(name, file, numbers_at_once)
         elif _begins(file, b"PK\x03\x04"):
@@ -67,15 +66,15 @@ def read_chunks(
         elif _begins(file, b"{"):
             yield _json_lines(name, file)
         else:
-            text = stack.enter_context(TextIOWrapper(file, encoding="utf-8-sig", newline=""))
-            yield from rows_of_text(name, text, convert, begin, numbers_at_once)
+            with TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+                yield from rows_of_text(name, text, convert, begin, numbers_at_once)
 
 
 def holds_objects(path: Path) -> bool:
     """Whether a file begins as JSON lines do; standard input, which can be read once, may."""
     try:
-        with _readable(name_of(path)), ExitStack() as stack:
-            return is_stdin(path) or _begins(_opened(path, stack), b"{")
+        with _opened(path) as file:
+            return is_stdin(path) or _begins(file, b"{")
     except (OSError, ValueError):
         return False
 
@@ -84,8 +83,7 @@ def holds_rows(path: Path) -> bool:
     """Whether it is a file that can be read in parts, again and again: no pipe, archive or JSON lines."""
     if is_stdin(path) or not path.is_file():
         return False
-    with _readable(name_of(path)), ExitStack() as stack:
-        file = _opened(path, stack)
+    with _opened(path) as file:
         return not _begins(file, b"PK\x03\x04") and not _begins(file, b"{")
 
 
@@ -95,8 +93,7 @@ def read_objects(path: Path, convert: Callable[[str, dict[str, Any]], T]) -> lis
     ``ValueError`` for other files, which say nothing of outcomes.
     """
     name = name_of(path)
-    with _readable(name), ExitStack() as stack:
-        file = _opened(path, stack)
+    with _opened(path) as file:
         if not _begins(file, b"{"):
             raise ValueError(
                 f"{name}: got a file without outcomes, wanted OUTCOMES or --outcome-column NAME, or JSON lines with "
@@ -106,10 +103,21 @@ def read_objects(path: Path, convert: Callable[[str, dict[str, Any]], T]) -> lis
 
 
 @contextmanager
-def _readable(name: str) -> Iterator[None]:
-    """Errors of reading as errors that name the file."""
+def _opened(path: Path) -> Iterator[BufferedReader]:
+    """Bytes of a file, decompressed if it is compressed; errors of reading name it."""
+    name = name_of(path)
     try:
-        yield
+        with ExitStack() as stack:
+            if is_stdin(path):
+                if sys.stdin is None or sys.stdin.isatty():
+                    raise ValueError("standard input: got nothing, wanted a file: caltest ... - < FILE")
+                file = cast("BufferedReader", sys.stdin.buffer)
+            else:
+                file = stack.enter_context(path.open("rb"))
+            unpack = next((one for magic, one in PACKED.items() if _begins(file, magic)), None)
+            if unpack is not None:
+                file = stack.enter_context(BufferedReader(cast("Any", stack.enter_context(unpack(file)))))
+            yield file
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
         raise ValueError(f"{name}: got a damaged or truncated file ({error}), wanted it whole; copy it again") from None
     except ImportError as error:
@@ -181,20 +189,6 @@ def name_of(path: Path) -> str:
 def is_stdin(path: Path) -> bool:
     """Whether ``-`` stands for standard input."""
     return str(path) == "-"
-
-
-def _opened(path: Path, stack: ExitStack) -> BufferedReader:
-    """Bytes of a file, decompressed if it is compressed; the stack closes it."""
-    if is_stdin(path):
-        if sys.stdin is None or sys.stdin.isatty():
-            raise ValueError("standard input: got nothing, wanted a file: caltest ... - < FILE")
-        file = cast("BufferedReader", sys.stdin.buffer)
-    else:
-        file = stack.enter_context(path.open("rb"))
-    unpack = next((one for magic, one in PACKED.items() if _begins(file, magic)), None)
-    if unpack is not None:
-        return stack.enter_context(BufferedReader(cast("Any", stack.enter_context(unpack(file)))))
-    return file
 
 
 def _extra(module: str, what: str) -> Any:

@@ -69,7 +69,7 @@ def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tu
             "are missing are like the others with the same predictions"
         )
     probabilities, names = _table(questions)
-    answers = np.array([np.nan if one.answer is None else _place(one, names) for one in questions])
+    answers = np.array([np.nan if one.answer is None else _columns(one, names)[one.answer] for one in questions])
     sample = as_sample(probabilities, answers, missing=missing, copy=True)
     if names is not None:
         sample = replace(sample, predictions=sample.predictions.with_classes(names))
@@ -130,11 +130,6 @@ def _columns(question: Question, names: tuple[str, ...] | None) -> list[int]:
     if names is None or question.names is None:
         return list(range(len(question.probabilities)))
     return [names.index(name) for name in question.names]
-
-
-def _place(question: Question, names: tuple[str, ...] | None) -> int:
-    assert question.answer is not None
-    return _columns(question, names)[question.answer]
 
 
 def _question(where: str, row: dict[str, Any], fields: Sequence[str], task: str) -> Question:

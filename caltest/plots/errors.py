@@ -40,7 +40,7 @@ def residual_spread(
     n_bins
         Number of bins; equal predictions are in one.
     n_resamples
-        Number of redraws of the targets.
+        Number B of redraws of the targets; time O(n B).
     confidence_level
         Probability, at least, that all points of calibrated predictions are in the band together.
 
@@ -48,10 +48,6 @@ def residual_spread(
     ------
     TypeError
         For predictions of classes or vectors, and for those without a variance.
-
-    Notes
-    -----
-    Time O(n B).
 
     Examples
     --------
@@ -107,7 +103,7 @@ def windows(
 
     Events of binary predictions, right top labels of several classes, and means of numbers. The band holds the points
     of all windows together with the level at least if predictions are calibrated, for every n; points outside are
-    vermillion diamonds. When a change began is the question of ``SequentialCalibrationTest``.
+    vermillion diamonds. When a change began is the question of ``SequentialCalibrationTest``. Time O(n B).
 
     Parameters
     ----------
@@ -126,10 +122,6 @@ def windows(
         For vectors, and predictions without a mean.
     ValueError
         For bad data, and an index of times of pandas that goes backwards.
-
-    Notes
-    -----
-    Time O(n B).
 
     Examples
     --------
