@@ -131,7 +131,9 @@ class CalibrationTestAccumulator(OwnErrstate):
         if state.kind is not None:
             state.kind.check_compatible(sample.predictions, "predictions")
         rows, notes = sample.impossible, sample.predictions.notes
-        first = self._first_row(state, start)
+        if start is not None and not self.is_by_row:
+            raise TypeError(f"start: got {start}, wanted None, because only redraws of OmnibusTest depend on it")
+        first = self._part * ROWS_OF_A_PART + state.n if start is None else whole_number("start", start, 0)
         if self.is_by_row:
             state = state.with_rows(((first, first + len(sample)),), "start")
         state = state.noticed(sample.predictions, notes, tuple(rows[:NAMED].tolist()), rows.size, len(sample))
@@ -142,13 +144,6 @@ class CalibrationTestAccumulator(OwnErrstate):
     def is_by_row(self) -> bool:
         """Whether redraws follow from the numbers of the rows."""
         return isinstance(self.estimator, Omnibus)
-
-    def _first_row(self, state: "Seen", start: int | None) -> int:
-        if start is None:
-            return self._part * ROWS_OF_A_PART + state.n
-        if not self.is_by_row:
-            raise TypeError(f"start: got {start}, wanted None, because only redraws of OmnibusTest depend on it")
-        return whole_number("start", start, 0)
 
     def merge(self, other: Self) -> Self:
         """Take what another accumulator of the same test has seen, as if it came next; returns this one.

@@ -58,9 +58,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.values)
 
-    def part(self, rows: slice) -> "Rows":
+    def part(self, rows: slice | IntArray) -> "Rows":
         """Some of the rows after the first line."""
-        return replace(self, values=self.values[rows], lines=self.lines[rows], rows=self.rows[rows])
+        lines, numbers = (one[rows] if one.size else one for one in (self.lines, self.rows))
+        return replace(self, values=self.values[rows], lines=lines, rows=numbers)
 
     def numbered(self, start: int) -> "Rows":
         """The rows as a part of the file that begins at one of its rows."""

@@ -34,17 +34,14 @@ def add_to(commands: Any) -> None:
         ),
         "Test, measure and explain the calibration of a model, for whoever has to\ndecide about it.",
     )
-    add(parser, "predictions")
-    add(parser, "outcomes", nargs="?")
-    add(parser, "--outcome-column", "--columns")
+    add(parser, "predictions", "outcomes", "--outcome-column", "--columns")
     outputs = "report to write: .html (needs caltest[report]), .json, .xml (JUnit) or .txt"
     parser.add_argument("--output", type=Path, metavar="FILE", help=outputs)
     features = "CSV with a header, or names of columns in PREDICTIONS, a,b, in which errors are searched"
     parser.add_argument("--features", type=Path, metavar="FILE", help=features)
     parser.add_argument("--groups", metavar="NAME", help="column of FILE or PREDICTIONS: test each group")
     parser.add_argument("--time", metavar="NAME", help="the same: rows are ordered by it")
-    clusters = "the same, or two, a,b: rows of one cluster depend on each other"
-    parser.add_argument("--clusters", metavar="NAME", type=names_of, help=clusters)
+    add(parser, "--clusters")
     events = (
         "for survival times: 1 where the outcome is the time of the event, 0 where it is censored; predictions are "
         "curves, a column of P(no event) up to the time in its name, unless --normal or --members"

@@ -188,17 +188,13 @@ class Survey:
         targets = [self.targets.get(one) for one in observed.values[:, 0].tolist()]
         return np.array(targets, dtype=object if None in targets else None)
 
-    def samples(self) -> Iterator[Sample]:
-        """All parts."""
-        return (self.sample(given, observed) for given, observed, _ in self.pairs(None))
-
     def evenly_spaced(self) -> Predictions:
         """Those of which bandwidths and cells are, the same as of all rows in memory."""
         wanted, start, found = np.unique(np.arange(MEDIAN_OF) * self.n // MEDIAN_OF), 0, []
         for given, observed, there in self.pairs(texts):
             some = wanted[(wanted >= start) & (wanted < start + there.size)] - start
             start += there.size
-            given, observed = (_taken(one, there[some]) for one in (given, observed))
+            given, observed = (one.part(there[some]) for one in (given, observed))
             if given.values.dtype == object:
                 given = replace(given, values=numbers(given.path, given.values.tolist(), given.lines.tolist()))
             found.append((given, observed))
@@ -208,11 +204,6 @@ class Survey:
 def _uncounted(_: str, cells: Sequence[Sequence[str]], __: Sequence[int]) -> Array:
     """Cells that nobody looks at."""
     return np.zeros((len(cells), len(cells[0])), dtype=bool)
-
-
-def _taken(rows: Rows, places: IntArray) -> Rows:
-    lines = rows.lines[places] if rows.lines.size else rows.lines
-    return replace(rows, values=rows.values[places], lines=lines, rows=rows.rows[places])
 
 
 def _as_if(rows: Rows, n: int) -> Rows:
@@ -247,7 +238,9 @@ def tested_in_parts(
     test = ct.OmnibusTest(kernel) if n_resamples is None else ct.OmnibusTest(kernel, n_resamples)
     accumulator = test.accumulator(predictions=some, rng=seed)
     with progress_bars(progress):
-        parts = tracked(survey.samples(), -(-outcomes.n // at_once(survey.table.values.shape[1], AT_ONCE)), "parts")
-    for sample in parts:
+        number = -(-outcomes.n // at_once(survey.table.values.shape[1], AT_ONCE))
+        parts = tracked(survey.pairs(None), number, "parts")
+    for given, observed, _ in parts:
+        sample = survey.sample(given, observed)
         accumulator.update(sample.predictions, sample.as_given)
     return accumulator.result(), (*test.estimator.notes(survey.n), *notes)

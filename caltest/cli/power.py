@@ -40,8 +40,7 @@ def add_to(commands: Any) -> None:
         "Simulate how often a test rejects if outcomes deviate from the predictions in\na given way.",
         f"deviations:\n{deviations}\n\ntests:\n{names_help()}",
     )
-    add(parser, "predictions")
-    add(parser, "--columns")
+    add(parser, "predictions", "--columns")
     parser.add_argument(
         "--deviation", choices=DEVIATIONS, default="tempering", metavar="NAME", help="one of those below"
     )

@@ -37,9 +37,7 @@ def add_to(commands: Any) -> None:
         "changes; the map that is saved or applied is fitted to all rows.",
         f"methods:\n{names}",
     )
-    add(parser, "predictions")
-    add(parser, "outcomes", nargs="?")
-    add(parser, "--outcome-column")
+    add(parser, "predictions", "outcomes", "--outcome-column")
     add(parser, "--columns", help="columns of predictions, of NEW too: a,b (default: all others)")
     parser.add_argument("--method", choices=METHODS, default="temperature", metavar="M", help="one of those below")
     parser.add_argument("--apply", type=Path, metavar="NEW", help="other predictions, to be recalibrated")

@@ -39,9 +39,7 @@ def add_to(commands: Any) -> None:
         "models, as lm-evaluation-harness logs them, are one file of JSON lines.",
         f"tests:\n{names_help()}",
     )
-    add(parser, "predictions")
-    add(parser, "outcomes", nargs="?")
-    add(parser, "--outcome-column", "--columns", "--test")
+    add(parser, "predictions", "outcomes", "--outcome-column", "--columns", "--test")
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
     weights = "a column not made from outcomes, or one of PREDICTIONS; for " + ", ".join(WEIGHTED)
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
@@ -50,9 +48,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--groups", metavar="NAME", help="test each group: a field of answers, or a column with --outcome-column"
     )
-    clusters = "the same, or two, a,b: rows of one cluster depend on each other"
-    parser.add_argument("--clusters", metavar="NAME", type=names_of, help=clusters)
-    add(parser, "--missing", "--normal", "--members", *JUDGED)
+    add(parser, "--clusters", "--missing", "--normal", "--members", *JUDGED)
     parser.set_defaults(n_resamples=None)
 
 

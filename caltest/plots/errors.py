@@ -35,14 +35,12 @@ def residual_spread(
 
     Parameters
     ----------
-    predictions, targets, rng, ax, label, color
+    predictions, targets, confidence_level, rng, ax, label, color
         As in ``pit_histogram``: predictions of numbers with a mean and a variance.
     n_bins
         Number of bins; equal predictions are in one.
     n_resamples
         Number B of redraws of the targets; time O(n B).
-    confidence_level
-        Probability, at least, that all points of calibrated predictions are in the band together.
 
     Raises
     ------

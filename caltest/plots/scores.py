@@ -40,7 +40,7 @@ def murphy_diagram(
     predictions, targets, classes, n_resamples, rng, ax, label, color
         As in ``reliability_diagram``; of several classes the top label is looked at.
     confidence_level
-        Probability, at least, that the whole curve of calibrated predictions is in the band.
+        As in ``pit_histogram``.
 
     Notes
     -----

@@ -39,7 +39,7 @@ def pit_histogram(
     n_bins
         Number b of bins of equal width.
     confidence_level
-        Probability, at least, that all bars of calibrated predictions are in the band.
+        Probability, at least, that all that is drawn of calibrated predictions is in the band.
     rng
         Seed or ``numpy.random.Generator`` of the transforms of counts and ensembles.
     ax, label, color
@@ -102,10 +102,8 @@ def coverage_curve(
 
     Parameters
     ----------
-    predictions, targets, rng, ax, label, color
+    predictions, targets, confidence_level, rng, ax, label, color
         As in ``pit_histogram``.
-    confidence_level
-        Probability, at least, that the whole curve of calibrated predictions is in the band.
 
     Notes
     -----
