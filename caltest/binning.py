@@ -8,6 +8,7 @@ import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from math import inf
 
 import numpy as np
@@ -214,8 +215,8 @@ class MedianVarianceBinning(Binning):
             coordinate = int(equal[np.argmax(members.mean(axis=0)[equal])]) if equal.size > 1 else int(equal[0])
             heapq.heappush(queue, (-largest, order, coordinate, index))
 
-        add(np.arange(n), 0)
-        order = 1
+        order = count()
+        add(np.arange(n), next(order))
         while queue and len(queue) + len(finished) < most:
             _, _, coordinate, index = heapq.heappop(queue)
             values = points[index, coordinate]
@@ -225,8 +226,7 @@ class MedianVarianceBinning(Binning):
                 finished.append(index)
                 continue
             for side in sides:
-                add(side, order)
-                order += 1
+                add(side, next(order))
         finished.extend(entry[3] for entry in queue)
         bins = np.empty(n, dtype=np.intp)
         for number, index in enumerate(sorted(finished, key=lambda members: int(members.min()))):

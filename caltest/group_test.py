@@ -357,7 +357,6 @@ class GroupCalibrationTest(CalledWithData):
         )
 
     def _estimator(self, sample: Sample) -> tuple[Estimator, tuple[str, ...]]:
-        """The estimator of a group, and notes."""
         estimator = Omnibus() if self.estimator is None else self.estimator
         said = estimator.notes(len(sample))
         if not isinstance(estimator, Omnibus) or estimator.kernel is not None:

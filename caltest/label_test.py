@@ -1,7 +1,7 @@
 """Which of several labels are predicted with wrong probabilities."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.multi_label_result import LabelResult, MultiLabelTestResult
 from caltest._results.report import EXCLUDED, holm
 from caltest._results.values import ConfidenceInterval, EffectSize, impossible
-from caltest._validation import switch, whole_number
+from caltest._validation import one_of, switch, whole_number
 from caltest.estimators import Omnibus
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.measures import clopper_pearson
@@ -159,8 +159,7 @@ def samples_of(predictions: MultiLabel, observed: FloatArray, missing: Missing) 
     """The rows of each label with an outcome, and a note on the others."""
     lacking = np.isnan(observed)
     count = int(lacking.sum())
-    if missing not in ("refuse", "drop"):
-        raise ValueError(f'missing: got {missing!r}, wanted "refuse" or "drop"')
+    one_of("missing", missing, get_args(Missing))
     if count and missing == "refuse":
         i, j = (int(place) for place in np.argwhere(lacking)[0])
         raise ValueError(

@@ -148,8 +148,7 @@ class DistributionFreeSKCETest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> result = ct.DistributionFreeSKCETest(ct.SKCE(unbiased=False))(p, y)
-    >>> round(result.pvalue, 6)
+    >>> round(ct.DistributionFreeSKCETest(ct.SKCE(unbiased=False))(p, y).pvalue, 6)
     0.560061
     """
 
@@ -203,8 +202,7 @@ class AsymptoticBlockSKCETest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> result = ct.AsymptoticBlockSKCETest(block_size=30)(p, y)
-    >>> round(result.pvalue, 7)
+    >>> round(ct.AsymptoticBlockSKCETest(block_size=30)(p, y).pvalue, 7)
     4.69e-05
     """
 

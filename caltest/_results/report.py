@@ -292,7 +292,6 @@ def pvalues_of(result: Any, kind: str) -> dict[str, str]:
 
 
 def _table_of_features(features: Sequence[Any]) -> list[Part]:
-    """A line for each feature."""
     rows = [["feature", "adjusted p-value", "adjusted, without it"]]
     rows += [[one.name, format_pvalue(one.pvalue), format_pvalue(one.without)] for one in features[:SHOWN]]
     return [[""], Grid(rows), others_of(features, SHOWN)]

@@ -318,7 +318,6 @@ def restored(hint: Any, value: Any, name: str) -> Any:
 
 
 def _from_entries(kind: Any, kinds: tuple[Any, ...], entries: Mapping[str, Any], name: str) -> Any:
-    """A dataclass, or a mapping."""
     if kind is Mapping:
         return {key: restored(kinds[1], item, f"{name}[{key!r}]") for key, item in entries.items()}
     if issubclass(kind, Stored):

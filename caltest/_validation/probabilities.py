@@ -53,8 +53,6 @@ def _mended_matrix(array: Array, name: str) -> tuple[FloatArray, str]:
     deviation = np.abs(sums - 1.0)
     if (matrix < 0.0).any() or deviation.max() > RENORMALISED_TOLERANCE:
         _raise_not_probabilities(matrix, sums, name)
-    if deviation.max() <= SUM_TOLERANCE:
-        return matrix, ""
     matrix /= sums[:, None]
     return matrix, f"rows of the probabilities summed to 1 only within {deviation.max():.1g}; they were renormalised"
 

@@ -40,7 +40,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(options: argparse.Namespace) -> dict[str, Sample]:
-    """Samples by the names of their models."""
     *paths, last = options.predictions
     if options.outcome_column is not None:
         if paths or options.family:

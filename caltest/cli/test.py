@@ -54,9 +54,8 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Test, print, and return 1 if calibration is rejected and that is asked for, else 0."""
-    found = _in_parts(options)
-    if found is not None:
-        return _judged(options, replace(found[0], notes=(*found[0].notes, *found[1])))
+    if (found := _in_parts(options)) is not None:
+        return _judged(options, *found)
     sample, weights, said, fields = _read(options)
     sample = prepared(options.test, sample.pooled())
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
@@ -64,17 +63,17 @@ def run(options: argparse.Namespace) -> int:
     redraws: dict[str, Any] = {} if options.n_resamples is None else {"n_resamples": options.n_resamples}
     if redraws and not TESTS[options.test].redraws:
         raise ValueError(f"--n-resamples: got {options.n_resamples} for the test {options.test}, which takes none")
+    how: dict[str, Any] = {"rng": options.seed, "progress": in_terminal()}
     clusters = None
     if options.clusters is not None:
         clusters = as_clusters(np.column_stack([fields[name] for name in options.clusters]))
-    if options.groups is not None and clusters is not None:
-        members = as_groups(fields[options.groups])
-        shown: dict[str, Any] = {"rng": options.seed, "progress": in_terminal()}
-        in_clusters = groups_in_clusters(sample, members, clusters, chosen, **redraws, **shown)
-        return show(options, replace(in_clusters, notes=(*in_clusters.notes, *said)))
     if options.groups is not None:
-        of_groups = ct.GroupCalibrationTest(None if chosen is None else ct.estimators.Omnibus(chosen), **redraws)
-        groups = of_groups.on(sample, fields[options.groups], rng=options.seed, progress=in_terminal())
+        members = as_groups(fields[options.groups])
+        if clusters is not None:
+            groups = groups_in_clusters(sample, members, clusters, chosen, **redraws, **how)
+        else:
+            estimator = None if chosen is None else ct.estimators.Omnibus(chosen)
+            groups = ct.GroupCalibrationTest(estimator, **redraws).on(sample, members, **how)
         return show(options, replace(groups, notes=(*groups.notes, *said)))
     if clusters is not None:
         test: ct.CalibrationTest = cluster_test_for(clusters, sample, chosen, **redraws)
@@ -83,8 +82,8 @@ def run(options: argparse.Namespace) -> int:
         test = of(kernel, **redraws)
     if options.features is not None:
         test = ct.OmnibusTest(kernel, **redraws, features=fields)
-    result = test.on(sample, rng=options.seed, progress=in_terminal())
-    return _judged(options, replace(result, notes=(*result.notes, *said, *notes)))
+    result = test.on(sample, **how)
+    return _judged(options, result, (*said, *notes))
 
 
 def _in_parts(options: argparse.Namespace) -> tuple[CalibrationTestResult, tuple[str, ...]] | None:
@@ -98,8 +97,8 @@ def _in_parts(options: argparse.Namespace) -> tuple[CalibrationTestResult, tuple
     return tested_in_parts(files, options.bandwidth, options.n_resamples, options.seed, in_terminal())
 
 
-def _judged(options: argparse.Namespace, result: CalibrationTestResult) -> int:
-    """Print a result with its verdict; return the status."""
+def _judged(options: argparse.Namespace, result: CalibrationTestResult, notes: tuple[str, ...]) -> int:
+    result = replace(result, notes=(*result.notes, *notes))
     return show(options, result, table(result, options.alpha), why=result.why(options.alpha))
 
 

@@ -131,7 +131,6 @@ def score_plane(parts: Mapping[str, ScoreDecomposition], *, ax: "Axes | None" = 
 
 
 def _checked_parts(parts: Mapping[str, ScoreDecomposition]) -> dict[str, ScoreDecomposition]:
-    """Decompositions that can be compared."""
     if not isinstance(parts, Mapping) or not all(isinstance(one, ScoreDecomposition) for one in parts.values()):
         raise TypeError(f"parts: got {parts!r}, wanted a dict of names and what score_decomposition returns")
     found = dict(parts)
