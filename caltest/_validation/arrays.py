@@ -37,13 +37,18 @@ def finite_array(array: Array, name: str, unit: str = "row") -> FloatArray:
     array = array.astype(np.float64)
     finite = np.isfinite(array)
     if not finite.all():
-        where = tuple(int(i) for i in np.argwhere(~finite)[0])
-        if not where:
+        if array.ndim == 0:
             raise ValueError(f"{name}: got {array}, wanted a finite number")
-        place = f"{unit} {where[0]}" + "".join(f", column {place}" for place in where[1:])
+        where, place = first_place(~finite, unit)
         count = int((~finite).sum())
         raise ValueError(f"{name}: got {array[where]} at {place} ({count} in all), wanted finite numbers")
     return array
+
+
+def first_place(wrong: BoolArray, unit: str = "row") -> tuple[tuple[int, ...], str]:
+    """Where an array is wrong first, as an index and in words."""
+    row, *columns = (int(i) for i in np.argwhere(wrong)[0])
+    return (row, *columns), f"{unit} {row}" + "".join(f", column {column}" for column in columns)
 
 
 def refuse_rows(wrong: BoolArray, values: FloatArray, name: str, wanted: str) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 
 from caltest._basics.arrays import column, read_only, to_array
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
-from caltest._validation.arrays import all_whole, floats, in_unit, real_array
+from caltest._validation.arrays import all_whole, first_place, floats, in_unit, real_array
 
 MANY, LARGE = 33, 2**22
 """Classes, and numbers in all, from which on those in single precision are not copied into double precision."""
@@ -68,16 +68,15 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
     row = int(np.argmax(np.abs(sums - 1.0)))
     _refuse_log_probabilities(matrix, name)
     if (matrix < 0.0).any():
-        i, j = (int(v) for v in np.argwhere(matrix < 0.0)[0])
+        where, place = first_place(matrix < 0.0)
+        got = f"{name}: got {matrix[where]:.6g} at {place}"
         if np.mean(np.abs(sums - 1.0) > RENORMALISED_TOLERANCE) > 0.5:
             raise ValueError(
-                f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j}, and rows that do not sum to 1: these look "
-                "like logits, wanted probabilities; apply scipy.special.softmax(logits, axis=1) first"
+                f"{got}, and rows that do not sum to 1: these look like logits, wanted probabilities; apply "
+                "scipy.special.softmax(logits, axis=1) first"
             )
         hint = "; if this is a rounding error, clip it at 0" if matrix.min() > -1e-6 else ""
-        raise ValueError(
-            f"{name}: got {matrix[i, j]:.6g} at row {i}, column {j}, wanted probabilities of at least 0{hint}"
-        )
+        raise ValueError(f"{got}, wanted probabilities of at least 0{hint}")
     if np.allclose(sums, 100.0, rtol=RENORMALISED_TOLERANCE):
         raise ValueError(f"{name}: got rows that sum to 100, wanted rows that sum to 1; divide the percentages by 100")
     if np.allclose(matrix.sum(axis=0), 1.0, atol=RENORMALISED_TOLERANCE):
@@ -121,15 +120,7 @@ def label_probabilities(array: Array) -> tuple[FloatArray, str]:
             f"probabilities: got shape {array.shape}, wanted (n, L) with a column for each label; pass those of one "
             "label to the test as they are"
         )
-    matrix = real_array(array, "probabilities", ndim=2)
-    outside = (matrix < 0.0) | (matrix > 1.0 + SUM_TOLERANCE)
-    if outside.any():
-        i, j = (int(place) for place in np.argwhere(outside)[0])
-        raise ValueError(
-            f"probabilities: got {matrix[i, j]:.9g} at row {i}, column {j}, wanted probabilities between 0 and 1"
-            f"{_advice(matrix)}"
-        )
-    return _up_to_one(matrix)
+    return _up_to_one(real_array(array, "probabilities", ndim=2))
 
 
 def probability_vector(data: ArrayLike, *, copy: bool = True) -> tuple[FloatArray, str]:
@@ -142,17 +133,16 @@ def probability_vector(data: ArrayLike, *, copy: bool = True) -> tuple[FloatArra
         vector = floats(array, copy)
         if vector.min() >= 0.0 and vector.max() <= 1.0:
             return vector, ""
-    vector = real_array(array, "probabilities", ndim=1)
-    if vector.min() < 0.0 or vector.max() > 1.0 + SUM_TOLERANCE:
-        i = int(np.argmax((vector < 0.0) | (vector > 1.0 + SUM_TOLERANCE)))
-        raise ValueError(
-            f"probabilities: got {vector[i]:.9g} at row {i}, wanted probabilities between 0 and 1{_advice(vector)}"
-        )
-    return _up_to_one(vector)
+    return _up_to_one(real_array(array, "probabilities", ndim=1))
 
 
 def _up_to_one(probabilities: FloatArray) -> tuple[FloatArray, str]:
-    """Without the excess of rounding, and a note on that."""
+    """Without the excess of rounding, and a note on that; ``ValueError`` for numbers that are no probabilities."""
+    outside = (probabilities < 0.0) | (probabilities > 1.0 + SUM_TOLERANCE)
+    if outside.any():
+        where, place = first_place(outside)
+        got = f"probabilities: got {probabilities[where]:.9g} at {place}"
+        raise ValueError(f"{got}, wanted probabilities between 0 and 1{_advice(probabilities)}")
     excess = float(probabilities.max()) - 1.0
     if excess <= 0.0:
         return read_only(probabilities, np.float64), ""
