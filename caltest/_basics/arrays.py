@@ -14,21 +14,14 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, IntArray, chec
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of values, with the names of columns and the labels of rows of whatever holds them.
-
-    Attributes
-    ----------
-    values
-        (n,) or (n, k), possibly masked or objects, among which some can be missing.
-    names
-        Of the k columns of a data frame or a file with a header, unless they only count.
-    index
-        Labels of the rows: the index of a pandas object.
-    """
+    """Rows of values, with the names of columns and the labels of rows of whatever holds them."""
 
     values: Array
+    """(n,) or (n, k), possibly masked or objects, among which some can be missing."""
     names: tuple[Any, ...] | None = None
+    """Of the k columns of a data frame or a file with a header, unless they only count."""
     index: Any = None
+    """Labels of the rows: the index of a pandas object."""
 
     @classmethod
     def of(cls, data: ArrayLike, name: str) -> "Table":

@@ -29,27 +29,17 @@ Convert = Callable[[str, Cells, list[int]], Array]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What a file holds.
-
-    Attributes
-    ----------
-    path
-        Name of the file in errors.
-    head
-        Cells of the first line, which can be a header; None in a binary file, or if a comment names the columns.
-    names
-        Names that a comment gives to the columns, as ``numpy.savetxt`` writes them.
-    values
-        What ``convert`` made of the other rows, one chunk after another.
-    lines
-        Where in the file these begin, counted from 1; that of the first line is ``head_line``.
-    """
+    """What a file holds, by its name in errors."""
 
     path: str
     head: list[str] | None
+    """Cells of the first line, which can be a header; None in a binary file, or if a comment names the columns."""
     names: list[str] | None
+    """Names that a comment gives to the columns, as ``numpy.savetxt`` writes them."""
     values: Array
+    """What ``convert`` made of the other rows, one chunk after another."""
     lines: IntArray
+    """Where in the file these begin, counted from 1; that of the first line is ``head_line``."""
     head_line: int = 1
     convert: Convert | None = None
     rows: IntArray = field(default_factory=lambda: NO_LINES)

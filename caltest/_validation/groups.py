@@ -21,17 +21,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Groups of n observations, which may overlap.
-
-    Attributes
-    ----------
-    names
-        Of the groups, (G,).
-    rows
-        The members of each group, ascending.
-    n
-        Number of observations.
-    """
+    """Groups of n observations, which may overlap: their names (G,), and the rows of the members of each, ascending."""
 
     names: tuple[str, ...]
     rows: tuple[IntArray, ...]
