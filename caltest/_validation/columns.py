@@ -111,7 +111,7 @@ def _outcomes_said_by(values: Array, outcomes: Array) -> str | None:
         return " in another unit"
     text = np.asarray([str(one) for one in values.tolist()]) if values.dtype.kind == "O" else values
     names, own = np.unique(text, return_inverse=True)
-    if names.size != kinds.size or np.unique(own * kinds.size + codes).size != kinds.size:
+    if not names.size == kinds.size == np.unique(own * kinds.size + codes).size:
         return None
     # Of how many divisions of the rows into such parts they are one.
     parts = orders - scipy.special.gammaln(np.bincount(counts) + 1.0).sum()

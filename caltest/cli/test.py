@@ -88,10 +88,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _in_parts(options: argparse.Namespace) -> tuple[CalibrationTestResult, tuple[str, ...]] | None:
     """The default test of files that are too large to be read whole."""
-    others = (options.weights, options.groups, options.clusters, options.features)
-    if options.test != "omnibus" or any(one is not None for one in others):
-        return None
-    if options.outcomes is None and options.outcome_column is None:
+    others = options.weights, options.groups, options.clusters, options.features
+    without_outcomes = options.outcomes is options.outcome_column is None
+    if options.test != "omnibus" or any(one is not None for one in others) or without_outcomes:
         return None
     files = Files(options.predictions, outcomes_of(options), options.columns, options.family, options.missing)
     return tested_in_parts(files, options.bandwidth, options.n_resamples, options.seed, in_terminal())

@@ -7,12 +7,8 @@ from matplotlib.figure import Figure
 
 
 class PrintableFigure(Figure):
-    """A figure whose files in PDF and PS have TrueType fonts, whatever saves it: ``plt.savefig``, ``fig.savefig``.
-
-    Publishers refuse the Type 3 fonts that matplotlib writes by default.
-    """
+    """A figure whose files have the fonts of ``caltest.plots.save`` whatever saves them, ``plt.savefig`` or its own."""
 
     def savefig(self, *args: Any, **settings: Any) -> None:
-        """As ``matplotlib.figure.Figure.savefig``."""
         with rc_context({"pdf.fonttype": 42, "ps.fonttype": 42}):
             super().savefig(*args, **settings)
