@@ -1,7 +1,7 @@
 """The parameters of the largest evidence bound, by L-BFGS from inducing inputs that k-means finds."""
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -14,11 +14,12 @@ from caltest.recalibration.gaussian_process.objective import (
     AllInputs,
     LatentProcess,
     OnGrid,
+    OnScale,
     evidence_bound,
     inverse_softplus,
+    prior_of,
 )
 from caltest.recalibration.gaussian_process.order import COARSE, FINE, Order
-from caltest.recalibration.shared.inputs import log_probabilities
 
 TOLERANCE = 1e-8
 """The search ends when a step raises the bound by less than this fraction of itself."""
@@ -63,26 +64,12 @@ SMALLEST_LENGTHSCALE, LARGEST_NOISE, LARGEST_SCALE = 1e-3, 1e2, 1e3
 
 @dataclass(frozen=True)
 class LatentFit:
-    """A fitted process, the scale of its inputs, its evidence bound and whether the search ended by itself.
-
-    The mean of the prior is ``slope`` times logarithms of probabilities, or logits.
-    """
+    """A process fitted to data, its evidence bound and whether the search ended by itself."""
 
     process: LatentProcess
-    scale: str
+    data: OnScale
     bound: float
     converged: bool
-    slope: float = 1.0
-
-
-def inputs_of(scores: FloatArray, scale: str) -> FloatArray:
-    """What the kernel sees of probabilities or logits."""
-    return log_probabilities(scores, "probabilities") if scale == "log" else scores
-
-
-def prior_of(scores: FloatArray, scale: str, slope: float = 1.0) -> FloatArray:
-    """The mean of the prior: logits as they are, logarithms of probabilities, times the slope."""
-    return slope * log_probabilities(scores, "logits" if scale == "logit" else "probabilities")
 
 
 def best_of_scales(
@@ -98,43 +85,41 @@ def best_of_scales(
     The process can be close to temperature scaling, and pays a few nats for it. Where one that keeps the class is far
     worse, the prior is temperature scaling.
     """
-    found = [best_fit(scores, labels, scale, n_inducing, max_iterations) for scale in scales]
-    inverse_temperature = best_inverse_temperature(prior_of(scores, scales[-1]), labels)
-    least = tempered_likelihood(prior_of(scores, scales[-1], inverse_temperature), labels) - POOR * labels.size
     with one_blas_thread:
+        found = [best_fit(OnScale.of(scores, labels, scale), n_inducing, max_iterations) for scale in scales]
+        logits = found[-1].data.prior
+        inverse_temperature = best_inverse_temperature(logits, labels)
+        least = tempered_likelihood(inverse_temperature * logits, labels) - POOR * labels.size
         if max(fit.bound for fit in found) < least:
-            for scale in scales:
-                inputs, prior = inputs_of(scores, scale), prior_of(scores, scale)
-                start = first_process(inputs, n_inducing, SHORTER * SCALES[scale].lengthscale)
-                found.append(_search(start, inputs, prior, labels, scale, max_iterations))
+            for data in [fit.data for fit in found]:
+                start = first_process(data.inputs, n_inducing, SHORTER * SCALES[data.scale].lengthscale)
+                found.append(_search(start, data, max_iterations))
         best, *others = sorted(found, key=lambda fit: -fit.bound)
         if keep_class:
-            best = with_class_kept(best, scores, labels, max_iterations)
+            best = with_class_kept(best, max_iterations)
             for fit in others:
                 if fit.bound > best.bound:
-                    kept = with_class_kept(fit, scores, labels, max_iterations)
-                    best = max(best, kept, key=lambda fit: fit.bound)
+                    best = max(best, with_class_kept(fit, max_iterations), key=lambda fit: fit.bound)
             if best.bound < least:
                 for scale in scales:
-                    steep = best_fit(scores, labels, scale, n_inducing, max_iterations, inverse_temperature)
-                    kept = with_class_kept(steep, scores, labels, max_iterations)
+                    data = OnScale.of(scores, labels, scale, inverse_temperature)
+                    kept = with_class_kept(best_fit(data, n_inducing, max_iterations), max_iterations)
                     best = max(best, kept, key=lambda fit: fit.bound)
     return best
 
 
-def with_class_kept(fit: LatentFit, scores: FloatArray, labels: IntArray, max_iterations: int) -> LatentFit:
+def with_class_kept(fit: LatentFit, max_iterations: int) -> LatentFit:
     """The fit itself if the most probable class of every row stays; else one nearby for which it does.
 
     A search with a penalty comes close to it; what is left is the share of the deviation from the prior that is kept.
     """
-    inputs, prior = inputs_of(scores, fit.scale), prior_of(scores, fit.scale, fit.slope)
-    if Order.of(fit.scale, inputs, FINE, fit.process.lengthscale, fit.slope).share(fit.process) == 1.0:
+    data = fit.data
+    if Order.of(data, FINE, fit.process.lengthscale).share(fit.process) == 1.0:
         return fit
-    order = Order.of(fit.scale, inputs, COARSE, slope=fit.slope)
-    fit = replace(_search(fit.process, inputs, prior, labels, fit.scale, max_iterations, order), slope=fit.slope)
-    share = Order.of(fit.scale, inputs, FINE, fit.process.lengthscale, fit.slope).share(fit.process)
+    fit = _search(fit.process, data, max_iterations, Order.of(data, COARSE))
+    share = Order.of(data, FINE, fit.process.lengthscale).share(fit.process)
     process = replace(fit.process, mean=share * fit.process.mean)
-    return replace(fit, process=process, bound=bound_at(process, inputs, prior, labels))
+    return replace(fit, process=process, bound=bound_at(process, data))
 
 
 def tempered_likelihood(logits: FloatArray, labels: IntArray) -> float:
@@ -142,22 +127,18 @@ def tempered_likelihood(logits: FloatArray, labels: IntArray) -> float:
     return float(log_softmax(logits, axis=1)[np.arange(labels.size), labels].sum())
 
 
-def best_fit(
-    scores: FloatArray, labels: IntArray, scale: str, n_inducing: int, max_iterations: int, slope: float = 1.0
-) -> LatentFit:
+def best_fit(data: OnScale, n_inducing: int, max_iterations: int) -> LatentFit:
     """The process on a scale with the largest bound; one that collapsed is searched for once more from elsewhere."""
-    inputs, prior = inputs_of(scores, scale), prior_of(scores, scale, slope)
-    starts = [first_process(inputs, n_inducing, SCALES[scale].lengthscale)]
-    starts.append(tempered_process(starts[0], scale, best_inverse_temperature(prior, labels)))
-    if scale != "probability":
+    starts = [first_process(data.inputs, n_inducing, SCALES[data.scale].lengthscale)]
+    starts.append(tempered_process(starts[0], data.scale, best_inverse_temperature(data.prior, data.labels)))
+    if data.scale != "probability":
         starts.reverse()
     found: list[LatentFit] = []
-    with one_blas_thread:
-        for start in starts:
-            found.append(_search(start, inputs, prior, labels, scale, max_iterations))
-            if not has_collapsed(found[-1].process, inputs):
-                break
-    return replace(max(found, key=lambda fit: fit.bound), slope=slope)
+    for start in starts:
+        found.append(_search(start, data, max_iterations))
+        if not has_collapsed(found[-1].process, data.inputs):
+            break
+    return max(found, key=lambda fit: fit.bound)
 
 
 def first_process(inputs: FloatArray, n_inducing: int, lengthscale: float) -> LatentProcess:
@@ -174,7 +155,7 @@ def tempered_process(first: LatentProcess, scale: str, inverse_temperature: floa
     lengthscale, variance = first.lengthscale, first.variance
     if scale != "probability":
         lengthscale, variance = float(np.clip(np.ptp(first.inducing), 1.0, WIDEST)) / 2.0, 25.0
-    start = replace(first, lengthscale=lengthscale, variance=variance, scale=np.full(first.mean.size, 0.1))
+    start = replace(first, lengthscale=lengthscale, variance=variance, scales=np.full(first.mean.size, 0.1))
     prior = prior_of(first.inducing, "probability" if scale == "probability" else "logit")
     below = np.maximum(prior - prior.max(), -WIDEST)
     return replace(start, mean=start.inverse_factor @ ((inverse_temperature - 1.0) * below))
@@ -186,21 +167,12 @@ def has_collapsed(process: LatentProcess, inputs: FloatArray) -> bool:
     return bool(np.ptp(deviations) < FLAT)
 
 
-def _search(
-    start: LatentProcess,
-    inputs: FloatArray,
-    prior: FloatArray,
-    labels: IntArray,
-    scale: str,
-    max_iterations: int,
-    order: Order | None = None,
-) -> LatentFit:
+def _search(start: LatentProcess, data: OnScale, max_iterations: int, order: Order | None = None) -> LatentFit:
     vector, left = start.to_vector(), max_iterations
-    bounds = _bounds(SCALES[scale], start.mean.size)
-    without_grid = inputs.size <= INPUTS_WITHOUT_GRID or inputs.min() == inputs.max()
+    bounds = _bounds(SCALES[data.scale], start.mean.size)
+    without_grid = data.inputs.size <= INPUTS_WITHOUT_GRID or data.inputs.min() == data.inputs.max()
     for n_cells in (None,) if without_grid else GRIDS:
-        data = inputs, prior, labels
-        rows = AllInputs(*data) if n_cells is None else OnGrid(*data, n_cells)
+        rows = data if n_cells is None else OnGrid(data.inputs, data.prior, data.labels, n_cells)
         # Each grid is searched to the end; the next, finer one is needed only where the length scale is short.
         found = minimize(
             _negative_mean,
@@ -213,28 +185,28 @@ def _search(
         )
         vector, left = found.x, left - found.nit
         process = LatentProcess.from_vector(vector)
-        bound = -float(found.fun) * labels.size + (0.0 if order is None else order.penalty(vector)[0])
+        bound = -float(found.fun) * data.labels.size + (0.0 if order is None else order.penalty(vector)[0])
         if without_grid:
             break
-        exact = bound_at(process, inputs, prior, labels)
+        exact = bound_at(process, data)
         error, bound = abs(exact - bound), exact
         if error <= GRID_ERROR:
             break
         if error > MISLEADING:
             vector, left = start.to_vector(), max_iterations
-    return LatentFit(process, scale, bound, bool(found.success))
+    return LatentFit(process, data, bound, bool(found.success))
 
 
-def bound_at(process: LatentProcess, inputs: FloatArray, prior: FloatArray, labels: IntArray) -> float:
+def bound_at(process: LatentProcess, data: AllInputs) -> float:
     """The evidence bound without a grid, in parts that bound the memory."""
     total = -process.divergence
-    for rows in ranges(labels.size, PART // inputs.shape[1]):
-        part = AllInputs(inputs[rows], prior[rows], labels[rows])
+    for rows in ranges(data.labels.size, PART // data.inputs.shape[1]):
+        part = AllInputs(data.inputs[rows], data.prior[rows], data.labels[rows])
         total += part.likelihood(*process.moments(part.nodes))[0]
     return total
 
 
-def _negative_mean(vector: FloatArray, rows: Any, order: Order | None) -> tuple[float, FloatArray]:
+def _negative_mean(vector: FloatArray, rows: AllInputs, order: Order | None) -> tuple[float, FloatArray]:
     value, gradient = evidence_bound(vector, rows)
     if order is not None:
         penalty, slopes = order.penalty(vector)

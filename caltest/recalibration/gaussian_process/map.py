@@ -1,6 +1,6 @@
 """GPcalib: the map of a latent Gaussian process, probabilities averaged over draws of the function, and settings."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_
 from caltest._validation import switch, whole, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.classes.temperature import LARGEST as LARGEST_SLOPE, SMALLEST
-from caltest.recalibration.gaussian_process.fit import PART, best_of_scales, inputs_of, prior_of
-from caltest.recalibration.gaussian_process.objective import FLOOR, LatentProcess
+from caltest.recalibration.gaussian_process.fit import PART, best_of_scales
+from caltest.recalibration.gaussian_process.objective import FLOOR, LatentProcess, inputs_of, prior_of
 from caltest.recalibration.shared.storage import LARGEST, require
 
 
@@ -126,7 +126,7 @@ def marginal_probabilities(
 ) -> FloatArray:
     """Mean over draws of ``softmax(g(x_1)..g(x_k))`` for rows of inputs (n, k)."""
     k, m = inputs.shape[1], process.mean.size
-    variables = process.mean + process.scale * rng.standard_normal((n_draws, m))
+    variables = process.mean + process.scales * rng.standard_normal((n_draws, m))
     weights = process.inverse_factor.T @ variables.T
     size = k * max(n_draws, m)
     averages = np.empty(inputs.shape)
@@ -204,20 +204,14 @@ class GPCalibrator(ProbabilityCalibrator):
     def _fit(self, scores: FloatArray, labels: IntArray) -> GPMap:
         scales = ("logit",) if self.input == "logits" else ("probability", "log")
         best = best_of_scales(scores, labels, scales, self.n_inducing, self.max_iterations, self.keep_class)
-        inputs, process = inputs_of(scores, best.scale), best.process
         return GPMap(
             self.input,
             scores.shape[1],
-            scale=best.scale,
-            inducing=process.inducing,
-            mean=process.mean,
-            scales=process.scale,
-            lengthscale=process.lengthscale,
-            variance=process.variance,
-            noise=process.noise,
+            best.data.scale,
+            **asdict(best.process),
             evidence_bound=best.bound,
             converged=best.converged,
-            lowest=float(inputs.min()),
-            highest=float(inputs.max()),
-            slope=best.slope,
+            lowest=float(best.data.inputs.min()),
+            highest=float(best.data.inputs.max()),
+            slope=best.data.slope,
         )

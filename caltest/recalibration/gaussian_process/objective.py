@@ -1,9 +1,9 @@
 """The evidence bound of a latent Gaussian process, its sums over the rows of data, and its gradient."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -12,6 +12,7 @@ from scipy.special import expit
 from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.statistics import latent
+from caltest.recalibration.shared.inputs import log_probabilities
 
 CELLS = 2000
 """Cells of the grid over the range of the inputs."""
@@ -27,32 +28,20 @@ NANOSECONDS = 30.0
 
 
 @dataclass(frozen=True)
-class Rows(ABC):
-    """Data with a likelihood of a latent function at nodes (g,): inputs and means of the prior (n, k), labels (n,)."""
+class AllInputs:
+    """Data with a likelihood of a latent function: inputs and means of the prior (n, k), labels (n,)."""
 
     inputs: FloatArray
     prior: FloatArray
     labels: IntArray
 
     @property
-    @abstractmethod
     def nodes(self) -> FloatArray:
-        """Inputs (g,) at which the function is wanted."""
-
-    @abstractmethod
-    def likelihood(self, deviation: FloatArray, variance: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Sum over the rows, and its derivatives by mean less prior and variance of the function at the nodes."""
-
-
-@dataclass(frozen=True)
-class AllInputs(Rows):
-    """The nodes are all n k inputs."""
-
-    @property
-    def nodes(self) -> FloatArray:
+        """Inputs (g,) at which the function is wanted: all of them."""
         return self.inputs.ravel()
 
     def likelihood(self, deviation: FloatArray, variance: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Sum over the rows, and its derivatives by mean less prior and variance of the function at the nodes."""
         shape = self.prior.shape
         d_deviation, d_variance = np.empty(shape), np.empty(shape)
         deviation, variance = deviation.reshape(shape), variance.reshape(shape)
@@ -64,8 +53,31 @@ class AllInputs(Rows):
         return _summed(part, shape), d_deviation.ravel(), d_variance.ravel()
 
 
+def inputs_of(scores: FloatArray, scale: str) -> FloatArray:
+    """What the kernel sees of probabilities or logits."""
+    return log_probabilities(scores, "probabilities") if scale == "log" else scores
+
+
+def prior_of(scores: FloatArray, scale: str, slope: float = 1.0) -> FloatArray:
+    """The mean of the prior: logits as they are, logarithms of probabilities, times the slope."""
+    return slope * log_probabilities(scores, "logits" if scale == "logit" else "probabilities")
+
+
 @dataclass(frozen=True)
-class OnGrid(Rows):
+class OnScale(AllInputs):
+    """Rows as the kernel sees them on a scale, and a prior of a slope."""
+
+    scale: str
+    slope: float
+
+    @classmethod
+    def of(cls, scores: FloatArray, labels: IntArray, scale: str, slope: float = 1.0) -> Self:
+        """From probabilities or logits (n, k)."""
+        return cls(inputs_of(scores, scale), prior_of(scores, scale, slope), labels, scale, slope)
+
+
+@dataclass(frozen=True)
+class OnGrid(AllInputs):
     """The nodes are those of a grid; between them the function is interpolated by cubic polynomials."""
 
     n_cells: int = CELLS
@@ -132,7 +144,7 @@ class LatentProcess:
 
     inducing: FloatArray
     mean: FloatArray
-    scale: FloatArray
+    scales: FloatArray
     lengthscale: float
     variance: float
     noise: float
@@ -147,7 +159,7 @@ class LatentProcess:
 
     def to_vector(self) -> FloatArray:
         """The vector of ``from_vector``."""
-        positive = np.append(self.scale, [self.lengthscale, self.variance, self.noise])
+        positive = np.append(self.scales, [self.lengthscale, self.variance, self.noise])
         return np.concatenate([self.inducing, self.mean, inverse_softplus(positive)])
 
     def kernel(self, inputs: FloatArray) -> FloatArray:
@@ -180,13 +192,13 @@ class LatentProcess:
     @cached_property
     def reduction(self) -> FloatArray:
         """``W = L^-T diag(1 - s^2) L^-1``: the variance of the function is ``variance + noise - k(x) W k(x)'``."""
-        return np.asarray((self.inverse_factor.T * (1.0 - self.scale**2)) @ self.inverse_factor)
+        return np.asarray((self.inverse_factor.T * (1.0 - self.scales**2)) @ self.inverse_factor)
 
     @property
     def divergence(self) -> float:
         """The Kullback-Leibler divergence of v from N(0, I)."""
-        squares = float(self.mean @ self.mean + self.scale @ self.scale - self.mean.size)
-        return squares / 2.0 - float(np.log(self.scale).sum())
+        squares = float(self.mean @ self.mean + self.scales @ self.scales - self.mean.size)
+        return squares / 2.0 - float(np.log(self.scales).sum())
 
     def moments(self, inputs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean less the prior, and variance, of the function at inputs (g,)."""
@@ -215,9 +227,9 @@ def pull_back(
     ``products[g, m]`` are the kernel at nodes (g,) times the derivative by it, ``by_variances`` is that by all
     variances at once. With ``divergence`` that of -KL is added. Time O(M^3).
     """
-    inverse, scale = process.inverse_factor, process.scale
+    inverse, scales = process.inverse_factor, process.scales
     d_mean = inverse @ d_weights
-    d_scale = -2.0 * scale * np.einsum("ij,jk,ik->i", inverse, d_reduction, inverse)
+    d_scales = -2.0 * scales * np.einsum("ij,jk,ik->i", inverse, d_reduction, inverse)
     d_factor = -np.outer(process.weights, d_mean) - 2.0 * process.reduction @ d_reduction @ inverse.T
     # The derivative of a Cholesky factor, backwards: the lower triangle with half the diagonal, between inverses.
     lower = np.tril(process.factor.T @ d_factor)
@@ -235,11 +247,11 @@ def pull_back(
     d_variance = float(products.sum()) / process.variance + by_variances + rows.sum() / process.variance
     d_noise = by_variances + np.trace(d_covariance)
     if divergence:
-        d_mean, d_scale = d_mean - process.mean, d_scale - scale + 1.0 / scale
-    return np.concatenate([d_inducing, d_mean, d_scale, [d_lengthscale, d_variance, d_noise]])
+        d_mean, d_scales = d_mean - process.mean, d_scales - scales + 1.0 / scales
+    return np.concatenate([d_inducing, d_mean, d_scales, [d_lengthscale, d_variance, d_noise]])
 
 
-def evidence_bound(vector: FloatArray, rows: Rows) -> tuple[float, FloatArray]:
+def evidence_bound(vector: FloatArray, rows: AllInputs) -> tuple[float, FloatArray]:
     """``sum_i E[ln softmax(g(x_i))_{y_i}] - KL`` and its gradient (3 M + 3,).
 
     With means phi, variances C and ``s = softmax(phi)`` the expectation is, to second order,

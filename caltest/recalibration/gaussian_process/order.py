@@ -1,11 +1,12 @@
 """What keeps the most probable class: the latent function is larger there than wherever other classes can lie."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray
-from caltest.recalibration.gaussian_process.objective import LatentProcess, pull_back, slope_of_softplus
+from caltest.recalibration.gaussian_process.objective import LatentProcess, OnScale, pull_back, slope_of_softplus
 from caltest.recalibration.shared.inputs import SMALLEST, log_probabilities
 
 COARSE, FINE = 150, 20_000
@@ -42,9 +43,10 @@ class Order:
     others: IntArray
 
     @classmethod
-    def of(cls, scale: str, inputs: FloatArray, n_nodes: int, lengthscale: float = 0.0, slope: float = 1.0) -> "Order":
-        """For all probabilities of so many classes (n, k), or for logits in and around the range of some."""
-        if scale == "logit":
+    def of(cls, data: OnScale, n_nodes: int, lengthscale: float = 0.0) -> Self:
+        """For all probabilities of so many classes, or for logits in and around the range of some."""
+        inputs, slope = data.inputs, data.slope
+        if data.scale == "logit":
             beyond = max(np.ptp(inputs) / 2.0, BEYOND * lengthscale)
             nodes = np.linspace(inputs.min() - beyond, inputs.max() + beyond, n_nodes)
             return cls(nodes, slope * nodes, np.arange(n_nodes))
@@ -52,7 +54,8 @@ class Order:
         p = np.unique(np.concatenate([small, np.linspace(0.0, 1.0, n_nodes + 1)[1:]]))
         others = np.minimum(np.searchsorted(p, 1.0 - p + ROUNDING), np.arange(p.size))
         logs = log_probabilities(p, "probabilities")
-        return cls(p if scale == "probability" else logs, slope * logs, np.where(p * inputs.shape[1] >= 1.0, others, 0))
+        nodes = p if data.scale == "probability" else logs
+        return cls(nodes, slope * logs, np.where(p * inputs.shape[1] >= 1.0, others, 0))
 
     def shortfalls(self, deviation: FloatArray) -> tuple[FloatArray, IntArray]:
         """By how much the function is too small at each node, and at which one it is largest among the others."""

@@ -11,7 +11,7 @@ import caltest as ct
 from caltest.recalibration import CalibrationMap, GPCalibrator, TemperatureScaling
 from caltest.recalibration.gaussian_process import fit as fits
 from caltest.recalibration.gaussian_process.map import marginal_probabilities
-from caltest.recalibration.gaussian_process.objective import LatentProcess
+from caltest.recalibration.gaussian_process.objective import LatentProcess, OnScale
 from caltest.recalibration.shared.inputs import renormalised
 
 QUICK = {"n_inducing": 5, "max_iterations": 100}
@@ -74,10 +74,10 @@ def test_the_map_is_the_softmax_of_prior_and_kernel_sums():
 def test_the_scale_with_the_larger_bound_is_kept():
     z, y = distorted(n=200)
     p = softmax(z, axis=1)
-    both = [fits.best_fit(renormalised(p), y, scale, 5, 100) for scale in ("probability", "log")]
+    both = [fits.best_fit(OnScale.of(renormalised(p), y, scale), 5, 100) for scale in ("probability", "log")]
     fitted = GPCalibrator(keep_class=False, **QUICK).fit(p, y)
     assert fitted.evidence_bound == max(fit.bound for fit in both)
-    assert fitted.scale == max(both, key=lambda fit: fit.bound).scale
+    assert fitted.scale == max(both, key=lambda fit: fit.bound).data.scale
     assert abs(both[0].bound - both[1].bound) > 0.01
 
 
@@ -85,39 +85,39 @@ def test_the_scale_with_the_larger_bound_is_kept():
 def test_a_fit_at_the_prior_is_repeated_from_elsewhere(scale, monkeypatch):
     z, y = distorted(n=200)
     scores = softmax(z, axis=1) if scale == "probability" else z
-    flat = fits.first_process(scores, 5, 10.0)
+    data, flat = OnScale.of(scores, y, scale), fits.first_process(scores, 5, 10.0)
     assert fits.has_collapsed(flat, scores)
-    found = fits.best_fit(scores, y, scale, 5, 200)
+    found = fits.best_fit(data, 5, 200)
     assert not fits.has_collapsed(found.process, scores)
     search, calls = fits._search, []
 
     def first_fails(start, *arguments):
         calls.append(start)
-        return fits.LatentFit(flat, scale, -1e9, True) if len(calls) == 1 else search(start, *arguments)
+        return fits.LatentFit(flat, data, -1e9, True) if len(calls) == 1 else search(start, *arguments)
 
     monkeypatch.setattr(fits, "_search", first_fails)
-    again = fits.best_fit(scores, y, scale, 5, 200)
+    again = fits.best_fit(data, 5, 200)
     assert len(calls) == 2
     assert calls[0].lengthscale != calls[1].lengthscale or calls[0].mean.any() != calls[1].mean.any()
     assert again.bound == pytest.approx(found.bound, abs=3.0)
 
 
 def test_the_grid_gives_the_fit_of_all_inputs(monkeypatch):
-    z, y = distorted(n=1100)
-    grid = fits.best_fit(z, y, "logit", 4, 1000)
-    monkeypatch.setattr(fits, "INPUTS_WITHOUT_GRID", z.size)
-    exact = fits.best_fit(z, y, "logit", 4, 1000)
+    data = OnScale.of(*distorted(n=1100), "logit")
+    grid = fits.best_fit(data, 4, 1000)
+    monkeypatch.setattr(fits, "INPUTS_WITHOUT_GRID", data.inputs.size)
+    exact = fits.best_fit(data, 4, 1000)
     assert grid.bound == pytest.approx(exact.bound, abs=0.2)
-    assert fits.bound_at(grid.process, z, z, y) == pytest.approx(grid.bound, abs=fits.GRID_ERROR)
+    assert fits.bound_at(grid.process, data) == pytest.approx(grid.bound, abs=fits.GRID_ERROR)
 
 
 def test_a_coarse_grid_is_refined(monkeypatch):
-    z, y = distorted(n=1100)
+    data = OnScale.of(*distorted(n=1100), "logit")
     monkeypatch.setattr(fits, "GRIDS", (4, 2000))
-    found = fits.best_fit(z, y, "logit", 4, 1000)
-    assert fits.bound_at(found.process, z, z, y) == pytest.approx(found.bound, abs=fits.GRID_ERROR)
+    found = fits.best_fit(data, 4, 1000)
+    assert fits.bound_at(found.process, data) == pytest.approx(found.bound, abs=fits.GRID_ERROR)
     monkeypatch.undo()
-    assert found.bound == pytest.approx(fits.best_fit(z, y, "logit", 4, 1000).bound, abs=0.2)
+    assert found.bound == pytest.approx(fits.best_fit(data, 4, 1000).bound, abs=0.2)
 
 
 def test_draws_have_the_moments_of_the_process():
@@ -132,7 +132,7 @@ def test_draws_have_the_moments_of_the_process():
     for i in range(2):
         own = 1.3 * np.exp(-((x[i][:, None] - x[i]) ** 2) / 1.28) + 0.1 * np.eye(3) - a[i] @ a[i].T
         own = np.diag(np.diag(own))
-        total = own + (a[i] * process.scale**2) @ a[i].T
+        total = own + (a[i] * process.scales**2) @ a[i].T
         values = rng.multivariate_normal(mu[i] + a[i] @ process.mean, total, size=200_000)
         expected[i] = softmax(values, axis=1).mean(axis=0)
     drawn = marginal_probabilities(process, x, mu, 200_000, np.random.default_rng(1))
@@ -236,9 +236,9 @@ def test_bad_maxima_are_left_from_shorter_length_scales(monkeypatch):
     scales = "probability", "log"
     search, starts = fits._search, []
 
-    def poor_first(start, inputs, prior, labels, scale, *settings):
-        starts.append((scale, start.lengthscale / fits.SCALES[scale].lengthscale))
-        found = search(start, inputs, prior, labels, scale, *settings)
+    def poor_first(start, data, *settings):
+        starts.append((data.scale, start.lengthscale / fits.SCALES[data.scale].lengthscale))
+        found = search(start, data, *settings)
         return found if starts[-1][1] == fits.SHORTER else replace(found, bound=found.bound - 1000.0)
 
     good = fits.best_of_scales(renormalised(p), y, scales, 4, 100, True)

@@ -7,7 +7,8 @@ import pytest
 from scipy.special import softmax
 
 from caltest.recalibration import GPCalibrator, GPMap, TemperatureScaling
-from caltest.recalibration.gaussian_process.fit import SCALES, first_process, inputs_of
+from caltest.recalibration.gaussian_process.fit import SCALES, first_process
+from caltest.recalibration.gaussian_process.objective import OnScale, inputs_of
 from caltest.recalibration.gaussian_process.order import PENALTY, SLOPE, Order
 
 
@@ -31,8 +32,9 @@ def loss(probabilities, labels):
 
 @pytest.mark.parametrize("scale", ["probability", "log", "logit"])
 def test_shortfalls_are_those_of_all_pairs(scale):
-    scores = dipping(50)[0] if scale == "logit" else softmax(dipping(50)[0], axis=1)
-    order = Order.of(scale, inputs_of(scores, scale), 40)
+    z, labels = dipping(50)
+    scores = z if scale == "logit" else softmax(z, axis=1)
+    order = Order.of(OnScale.of(scores, labels, scale), 40)
     deviation = np.random.default_rng(1).normal(size=order.nodes.size)
     left = (1.0 - SLOPE) * order.prior + deviation
     p = order.nodes if scale == "probability" else np.exp(order.nodes)
@@ -45,8 +47,9 @@ def test_shortfalls_are_those_of_all_pairs(scale):
 
 @pytest.mark.parametrize("scale", ["probability", "log", "logit"])
 def test_the_gradient_is_that_of_the_penalty(scale):
-    scores = dipping(50)[0] if scale == "logit" else softmax(dipping(50)[0], axis=1)
-    order = Order.of(scale, inputs_of(scores, scale), 40)
+    z, labels = dipping(50)
+    scores = z if scale == "logit" else softmax(z, axis=1)
+    order = Order.of(OnScale.of(scores, labels, scale), 40)
     vector = process_on(scale, scores, 2).to_vector()
     value, gradient = order.penalty(vector)
     assert value > PENALTY / 100.0
@@ -57,8 +60,9 @@ def test_the_gradient_is_that_of_the_penalty(scale):
 
 @pytest.mark.parametrize("scale", ["probability", "log", "logit"])
 def test_the_share_that_keeps_the_class_is_the_largest(scale):
-    scores = dipping(50)[0] if scale == "logit" else softmax(dipping(50)[0], axis=1)
-    order, process = Order.of(scale, inputs_of(scores, scale), 2000), process_on(scale, scores, 2)
+    z, labels = dipping(50)
+    scores = z if scale == "logit" else softmax(z, axis=1)
+    order, process = Order.of(OnScale.of(scores, labels, scale), 2000), process_on(scale, scores, 2)
     share = order.share(process)
     assert 0.0 < share < 1.0
     assert order.share(replace(process, mean=share * process.mean)) > 1.0 - 1e-9
