@@ -11,6 +11,7 @@ import scipy
 from caltest._basics.calls import OwnErrstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, ranges
 from caltest._validation import Settings, at_least, positive_number
+from caltest._validation.settings import Check
 from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_predictions, as_sample
@@ -413,24 +414,26 @@ class FittedErrorFunction(OwnErrstate):
 
 
 EXTREMES = 1e-300, 1e300
-"""Bandwidths and the like lie between them."""
+"""Bandwidths and the like lie between them, so that their inverses times data are finite."""
 
 
-def settings(name: str, values: Any, checked: Callable[[str, Any], Any], what: str) -> tuple[Any, ...]:
-    """One setting or several as a tuple of checked ones."""
-    several = np.atleast_1d(np.asarray(values, dtype=object)).tolist()
-    if not several:
-        raise ValueError(f"{name}: got no values, wanted at least one {what}")
-    return tuple(checked(name, value) for value in several)
+def settings(check: Check, what: str) -> Check:
+    """A check of one setting or several, which become a tuple."""
+
+    def checked(name: str, values: Any) -> tuple[Any, ...]:
+        several = np.atleast_1d(np.asarray(values, dtype=object)).tolist()
+        if not several:
+            raise ValueError(f"{name}: got no values, wanted at least one {what}")
+        return tuple(check(name, value) for value in several)
+
+    return checked
 
 
-def positive_settings(name: str, values: Any) -> tuple[float, ...]:
-    """One positive number or several as a tuple, whose inverses times data are finite."""
+def _moderate(name: str, value: Any) -> float:
+    number, (low, high) = positive_number(name, value), EXTREMES
+    if not low <= number <= high:
+        raise ValueError(f"{name}: got {number:g}, wanted a positive number, from {low:g} to {high:g}")
+    return number
 
-    def checked(name: str, value: Any) -> float:
-        number, (low, high) = positive_number(name, value), EXTREMES
-        if not low <= number <= high:
-            raise ValueError(f"{name}: got {number:g}, wanted a positive number, from {low:g} to {high:g}")
-        return number
 
-    return settings(name, values, checked, "positive number")
+positive_settings = settings(_moderate, "positive number")

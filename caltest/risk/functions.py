@@ -48,7 +48,7 @@ class BinnedErrorFunction(ErrorFunction):
     name: ClassVar[str] = "binning"
     parameter: ClassVar[str] = "bins"
     n_bins: Any = N_BINS
-    _checks = {"n_bins": lambda name, values: settings(name, values, whole(1), "positive whole number")}
+    _checks = {"n_bins": settings(whole(1), "positive whole number")}
 
     def grid(self, dimension: int) -> tuple[float, ...]:
         """Numbers of bins; ``TypeError`` for probabilities of several classes."""

@@ -1,7 +1,7 @@
 """A calibration error in one call: notion, split, choice of the estimator by its risk, evaluation on data held out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
@@ -91,20 +91,14 @@ def estimate_calibration_error(
     taken. The squared error can be negative, as Kronecker ridge regression and debiased binning can be; ``error`` is
     then None. The standard error adds the variance of the mean of h(x, x) over the data held out, and the jackknife
     variance ``(K - 1) / K sum_f (e_f - e)**2`` of the estimates e_f of the functions of the folds, each of which leaves
-    out one; it does not account for bias or for the choice. For binary outcomes with P(Y = 1 | p) = p**2 and uniform p,
-    1.96 of them to either side cover the error in 94 % of 150 simulations for n = 2000, and in 87 % for n = 500; for
-    five classes and n = 1500 in 8 to 83 % of 12 simulations. Intervals that cover are those of
+    out one; it does not account for bias or for the choice. How far estimates are off, and how often the standard error
+    says so, stands in ``docs/validity.md``, "Squared errors"; intervals that cover are those of
     ``risk.squared_error_interval``.
 
     Where the risk of the selected function is not two standard errors below that of h = 0, the function of calibrated
     predictions, a note says so: with too few data the strongest regularisation is best, and the estimate is close to 0
     whatever the error. To tell errors from 0, ``calibration_test`` is sharper. The canonical error is at least that of
     the top label: for three classes or more both are estimated, and a note says where the estimates contradict this.
-
-    Of 16 simulated sets of 3 to 10 classes with known errors, the mean absolute relative error of canonical estimates
-    is 5 % for n = 10 000 (at most 12 %) and 13 % for n = 5000 (at most 52 %, ten classes). For five classes of
-    Dir(0.5), predictions P**0.3 and n = 1500 it is 11 % of 16 sets; for P**2, whose errors are at the edges, 22 %.
-    ``risk.squared_error_interval`` has 6 % and 14 % there (40 sets), and an interval; it is not better for all shapes.
 
     The risk tells bad estimators from good ones, not good ones from each other: see the excess and its standard error.
     Classes that do not occur, single classes, and predictions that are all equal are no errors: h is estimated as for
@@ -155,12 +149,13 @@ def estimate_calibration_error(
     with progress_bars(switch("progress", progress)):
         for problem, reduced in problems_of(sample, notion):
             data = CalibrationData.of(reduced)
-            validation = cross_validate(_functions(error_functions, data.dimension), data.take(tuning), folds)
-            selection, held_out_values = choose(problem, validation, data.points[evaluation])
+            functions = _functions(error_functions, data.dimension)
+            validated = cross_validate(functions, data.take(tuning), folds)
+            selection, held_out_values = choose(problem, functions, validated, data.points[evaluation])
             selections.append(selection)
             values += held_out_values
             notes += [(problem, note) for note in notes_on(selection, data)]
-            of_functions += validation.notes()
+            of_functions += [note for fits, _ in validated for one in fits for note in one.notes]
     if notion == "classwise" and over_classes == "mean":
         values /= len(selections)
     squared_error, standard_error = float(values.mean()), _standard_error(values)
@@ -250,81 +245,57 @@ def problems_of(sample: Sample, notion: str) -> list[tuple[str, Sample]]:
     return [(law.notion, Sample(law, y)) for law, y in classwise(predictions, sample.as_given)]
 
 
-@dataclass(frozen=True, eq=False)
-class CrossValidation:
-    """Functions fitted to all folds but one, for each fold, and the terms of their risks on that fold.
+CrossValidated = Sequence[tuple[tuple[Fits, ...], FloatArray]]
+"""For each fold the functions fitted to all others, and the terms of their risks on it.
 
-    ``terms`` has an array (1 + c, m) for each fold: a row for h = 0 and one for each setting of each function, with a
-    column for each observation.
-    """
-
-    functions: tuple[ErrorFunction, ...]
-    dimension: int
-    fits: tuple[tuple[Fits, ...], ...]
-    terms: tuple[FloatArray, ...]
-
-    @property
-    def settings(self) -> list[tuple[int, int]]:
-        """Numbers of the function and of its setting, for each candidate."""
-        grids = [function.grid(self.dimension) for function in self.functions]
-        return [(f, s) for f, grid in enumerate(grids) for s in range(len(grid))]
-
-    def risks(self) -> FloatArray:
-        """Risks of h = 0 and of all candidates on each fold, (K, 1 + c)."""
-        return np.array([terms.mean(axis=1) for terms in self.terms])
-
-    def standard_errors(self, less: int | None = None) -> FloatArray:
-        """Standard errors of the risks, (1 + c,), or of their excess over the one of a row.
-
-        From the jackknife in each fold, whose observations are different ones.
-        """
-        folds = [terms if less is None else terms - terms[less] for terms in self.terms]
-        errors = [[jackknife_error(candidate) for candidate in fold] for fold in folds]
-        return np.asarray(np.sqrt(np.sum(np.square(errors), axis=0)) / len(folds))
-
-    def notes(self) -> list[str]:
-        """What the reader of a result should know of the fitted functions."""
-        return [note for fits in self.fits for one in fits for note in one.notes]
-
-    def values(self, candidate: int, points: FloatArray) -> FloatArray:
-        """``h(x, x)`` at points (m, d) for the functions of all folds, (K, m)."""
-        f, s = self.settings[candidate]
-        return np.array([next(fits[f].forms(points, [s])).diagonal() for fits in self.fits])
+These are (1 + c, m): a row for h = 0 and one for each setting of each function, with a column for each observation.
+"""
 
 
-def cross_validate(
-    functions: Sequence[ErrorFunction], data: CalibrationData, folds: Sequence[Array]
-) -> CrossValidation:
+def cross_validate(functions: Sequence[ErrorFunction], data: CalibrationData, folds: Sequence[Array]) -> CrossValidated:
     """Fit to the data without each of the folds, whose indices are given, and estimate the risk on the fold."""
+    grids = [range(len(function.grid(data.dimension))) for function in functions]
 
     def fold(index: Array) -> tuple[tuple[Fits, ...], FloatArray]:
         training, validation = data.take(np.setdiff1d(np.arange(len(data)), index)), data.take(index)
         fits = tuple(function.fits(training) for function in functions)
-        grids = [range(len(function.grid(data.dimension))) for function in functions]
         families = [one.forms(validation.points, grid) for one, grid in zip(fits, grids, strict=True)]
         zero = BilinearForm(np.zeros((len(validation), 1)))
         return fits, np.array([risk_terms(form, validation.deviations) for form in chain([zero], *families)])
 
-    made = list(threaded(fold, folds, len(folds), "folds", products=True))
-    return CrossValidation(tuple(functions), data.dimension, tuple(m[0] for m in made), tuple(m[1] for m in made))
+    return list(threaded(fold, folds, len(folds), "folds", products=True))
+
+
+def risk_errors(terms: Sequence[FloatArray]) -> FloatArray:
+    """Standard errors of risks from their terms (c, m) on each fold: from the jackknife, as folds share no rows."""
+    errors = [[jackknife_error(candidate) for candidate in fold] for fold in terms]
+    return np.asarray(np.sqrt(np.sum(np.square(errors), axis=0)) / len(errors))
 
 
 NAMED = 3
 """Problems that a note names."""
 
 
-def choose(problem: str, validation: CrossValidation, points: FloatArray) -> tuple[ErrorSelection, FloatArray]:
-    """The choice, and h(x, x) of the selected function at the points held out, (K, m)."""
-    of_folds, settings = validation.risks(), validation.settings
+def choose(
+    problem: str, functions: Sequence[ErrorFunction], found: CrossValidated, points: FloatArray
+) -> tuple[ErrorSelection, FloatArray]:
+    """The choice, and h(x, x) of the selected function of each fold at the points held out, (K, m)."""
+    fits, terms = zip(*found, strict=True)
+    of_folds = np.array([fold.mean(axis=1) for fold in terms])
     risks = of_folds.mean(axis=0)
     check_finite(*risks)
     selected = int(np.argmin(risks[1:]))
-    errors, excess_errors = validation.standard_errors(), validation.standard_errors(1 + selected)
+    errors, excess_errors = risk_errors(terms), risk_errors([fold - fold[1 + selected] for fold in terms])
+    grids = [function.grid(points.shape[1]) for function in functions]
+    settings = [(f, s) for f, grid in enumerate(grids) for s in range(len(grid))]
     best: dict[int, int] = {}
     for number, (f, _) in enumerate(settings):
         if f not in best or risks[1 + number] < risks[1 + best[f]]:
             best[f] = number
-    values = {number: validation.values(number, points) for number in best.values()}
+    values = {
+        number: np.array([next(of_fold[f].forms(points, [settings[number][1]])).diagonal() for of_fold in fits])
+        for f, number in best.items()
+    }
 
     def candidate(row: int, name: str, parameter: str, value: float, held_out: FloatArray | None) -> CandidateRisk:
         excess = float(risks[row] - risks[1 + selected])
@@ -337,10 +308,9 @@ def choose(problem: str, validation: CrossValidation, points: FloatArray) -> tup
 
     candidates = []
     for number, (f, s) in enumerate(settings):
-        function = validation.functions[f]
-        value = float(function.grid(validation.dimension)[s])
-        candidates.append(candidate(1 + number, function.describe(), function.parameter, value, values.get(number)))
-    zero = candidate(0, "no error, h = 0", "", 0.0, np.zeros((len(validation.terms), 1)))
+        named = functions[f].describe(), functions[f].parameter, float(grids[f][s])
+        candidates.append(candidate(1 + number, *named, values.get(number)))
+    zero = candidate(0, "no error, h = 0", "", 0.0, np.zeros((len(terms), 1)))
     squared_error = float(values[selected].mean())
     return ErrorSelection(problem, tuple(candidates), candidates[selected], zero, squared_error), values[selected]
 

@@ -73,9 +73,7 @@ def variational_error(
     -----
     The mean of the estimate, before it is cut at 0, is never above the error, if outcomes are independent; how far it
     is below says how good the maps are: several may be tried, and the largest lower end taken at a level that is
-    divided by their number. For the first order and 1500 rows of five classes the estimate is 4 to 18 % too low by
-    ridge regression and 0 to 8 % by vector scaling where predictions are too sharp or too flat, for 400 rows 35 and
-    14 %. Cost: ``n_folds`` fits.
+    divided by their number. How far stands in ``docs/validity.md``, "Squared errors". Cost: ``n_folds`` fits.
 
     Source: Berta, Braun, Holzmueller, Bach and Jordan 2026. Differs in that maps are those of this package.
 
