@@ -11,14 +11,12 @@ from caltest._validation import increasing_levels
 from caltest.predictions import Predictions, QuantileForecast
 from caltest.predictions.convert import as_sample
 from caltest.recalibration.base import Calibrator, FamilyMap
+from caltest.recalibration.classes.temperature import LARGEST, SMALLEST
 from caltest.recalibration.shared.seen import digest, rows_of
 from caltest.recalibration.shared.storage import require, require_increasing
 
-SMALLEST, LARGEST = 1e-3, 1e3
-"""Range of the temperature."""
-
 ROUNDING = 1e-12
-"""Of the exponentials of the ends of this range."""
+"""Of the exponentials of the ends of the range of temperatures."""
 
 WORST = 1e200
 """Loss of temperatures at which the family has no finite density."""

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from caltest._basics.arrays import order_of
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._validation import positive_number, whole
 from caltest._validation.columns import Coding, Column, columns_for
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
+from caltest.recalibration.shared.inputs import probabilities_of
 from caltest.recalibration.shared.storage import require
 from caltest.slices.errors import BinaryErrors
 from caltest.slices.search import ALL, Search, Tables
@@ -100,7 +100,7 @@ class MulticalibrationMap(ProbabilityMap):
         return self._corrected(None, None, scores)
 
     def _corrected(self, features: Any, index: Any, scores: FloatArray) -> FloatArray:
-        p = scores if self.input == "probabilities" else expit(scores)
+        p = probabilities_of(scores, self.input)
         given = {} if features is None else dict(columns_for(features, index, p.size))
         columns = [(PREDICTION, p), *self.columns_in(given)]
         codes = [one.codes(values) for one, (_, values) in zip(self.codings, columns, strict=True)]
@@ -193,7 +193,7 @@ class Multicalibration(ProbabilityCalibrator):
         return self._fitted(predictions, targets, classes, fit)
 
     def _fit(self, scores: FloatArray, labels: IntArray, columns: Columns = ()) -> MulticalibrationMap:
-        p = scores if self.input == "probabilities" else expit(scores)
+        p = probabilities_of(scores, self.input)
         others = (Coding.of(name, values, self.n_bins) for name, values in columns)
         codings = [Coding.of_numbers(PREDICTION, p, self.n_bins), *others]
         tables = cells(codings, columns, p, self.max_depth)

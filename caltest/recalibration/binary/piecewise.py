@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, gammaln, softmax
+from scipy.special import gammaln, softmax
 
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest._validation import choice, positive_number, switch, whole
 from caltest.binning import quantile_ranks
 from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
+from caltest.recalibration.shared.inputs import probabilities_of
 from caltest.recalibration.shared.storage import require, require_increasing
 
 
@@ -38,11 +39,6 @@ class StepMap(ProbabilityMap):
     def _apply(self, scores: FloatArray) -> FloatArray:
         points = probabilities_of(scores, self.input) if self.on == "probabilities" else scores
         return np.asarray(self.values[np.searchsorted(self.edges, points)])
-
-
-def probabilities_of(scores: FloatArray, scale: str) -> FloatArray:
-    """Probabilities (n,) as they are, those of log-odds (n,)."""
-    return np.asarray(expit(scores)) if scale == "logits" else scores
 
 
 def between(low: FloatArray, high: FloatArray) -> FloatArray:

@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.binary.piecewise import StepMap
+from caltest.recalibration.shared.inputs import probabilities_of
 from caltest.recalibration.shared.storage import require
 
 LARGEST = np.finfo(np.float64).max
@@ -31,8 +32,7 @@ class OneVsRestMap(ProbabilityMap):
         columns = one_against_rest(scores, self.input)
         raw = np.stack([fitted._apply(column) for fitted, column in zip(self.maps, columns, strict=True)], axis=1)
         sums = raw.sum(axis=1, keepdims=True)
-        before = scores if self.input == "probabilities" else softmax(scores, axis=1)
-        return np.where(sums > 0.0, raw / np.where(sums > 0.0, sums, 1.0), before)
+        return np.where(sums > 0.0, raw / np.where(sums > 0.0, sums, 1.0), probabilities_of(scores, self.input))
 
 
 @dataclass(frozen=True)

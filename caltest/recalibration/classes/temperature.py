@@ -8,10 +8,10 @@ from scipy.special import softmax
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest._validation import positive_number
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
-from caltest.recalibration.shared.inputs import log_probabilities
+from caltest.recalibration.shared.inputs import log_probabilities, probabilities_of
 
 SMALLEST, LARGEST = 1e-3, 1e3
-"""Range of the inverse temperature."""
+"""Range of temperatures and of their inverses."""
 
 SMALLEST_CLIP, LARGEST_CLIP = np.finfo(np.float64).tiny, 1e-3
 """Range of the smallest probability."""
@@ -89,7 +89,7 @@ class IdentityMap(ProbabilityMap):
     """Probabilities as they are, the softmax of logits."""
 
     def _apply(self, scores: FloatArray) -> FloatArray:
-        return scores if self.input == "probabilities" else np.asarray(softmax(scores, axis=1))
+        return probabilities_of(scores, self.input)
 
     def _latent(self, inputs: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
         return prior, np.zeros_like(prior)

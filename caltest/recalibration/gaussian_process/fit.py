@@ -11,6 +11,7 @@ from caltest._basics.numerics import FloatArray, IntArray, ranges
 from caltest._basics.threads import one_blas_thread
 from caltest.recalibration.classes.temperature import best_inverse_temperature
 from caltest.recalibration.gaussian_process.objective import (
+    PART,
     AllInputs,
     LatentProcess,
     OnGrid,
@@ -45,9 +46,6 @@ POOR = 0.1
 
 SHORTER = 0.2
 """Length scale of the start that is tried then, in units of the first one."""
-
-PART = 100_000
-"""Inputs whose kernels are in memory at once."""
 
 
 class Scale(NamedTuple):

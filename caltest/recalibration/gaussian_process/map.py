@@ -10,8 +10,8 @@ from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_
 from caltest._validation import switch, whole, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.classes.temperature import LARGEST as LARGEST_SLOPE, SMALLEST
-from caltest.recalibration.gaussian_process.fit import PART, best_of_scales
-from caltest.recalibration.gaussian_process.objective import FLOOR, LatentProcess, inputs_of, prior_of
+from caltest.recalibration.gaussian_process.fit import best_of_scales
+from caltest.recalibration.gaussian_process.objective import FLOOR, PART, LatentProcess, inputs_of, prior_of
 from caltest.recalibration.shared.storage import LARGEST, require
 
 

@@ -21,7 +21,7 @@ WIDEST_CELL = 0.02
 """Cells of the coarsest grid are not wider where the range is large, as with logarithms of probabilities 0."""
 
 PART = 100_000
-"""Inputs in a part of the rows."""
+"""Inputs in a part of the rows, which are in memory at once."""
 
 NANOSECONDS = 30.0
 """About what an input takes."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import expit, softmax
 
 from caltest._basics.arrays import index_of, is_data_array, to_array
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
@@ -119,6 +120,13 @@ def renormalised(matrix: FloatArray) -> FloatArray:
 def log_probabilities(scores: FloatArray, scale: str, clip: float = SMALLEST) -> FloatArray:
     """Logits (n, k) as they are, logarithms of probabilities (n, k), of at least ``clip``."""
     return scores if scale == "logits" else np.log(np.maximum(scores, clip))
+
+
+def probabilities_of(scores: FloatArray, scale: str) -> FloatArray:
+    """Probabilities as they are, those of log-odds (n,) or logits (n, k)."""
+    if scale == "probabilities":
+        return scores
+    return np.asarray(expit(scores) if scores.ndim == 1 else softmax(scores, axis=1))
 
 
 def _logits(data: ArrayLike, fitting: bool) -> FloatArray:

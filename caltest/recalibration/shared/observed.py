@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from caltest._basics.arrays import Table, to_array
 from caltest._basics.numerics import Array, ArrayLike, IntArray
@@ -13,7 +12,7 @@ from caltest._validation import at_least
 from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
 from caltest.predictions.convert import as_predictions, as_sample, in_order_of_targets, names_of_columns
 from caltest.recalibration.base import CalibrationMap, Calibrator
-from caltest.recalibration.shared.inputs import labels_of, read_scores
+from caltest.recalibration.shared.inputs import labels_of, probabilities_of, read_scores
 from caltest.recalibration.shared.seen import seen_note
 
 
@@ -62,9 +61,8 @@ class Observed:
         """The predictions as they are."""
         if isinstance(self.inputs, Predictions):
             return Sample(self.inputs, self.checked)
-        logits = self.inputs.values
-        made = Bernoulli(expit(logits)) if logits.ndim == 1 else Categorical(softmax(logits, axis=1))
-        return Sample(made, self.checked)
+        p = probabilities_of(self.inputs.values, "logits")
+        return Sample(Bernoulli(p) if p.ndim == 1 else Categorical(p), self.checked)
 
     def after(self, fitted: CalibrationMap) -> Sample:
         """The recalibrated predictions."""
