@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, FloatArray, generator_of
-from caltest._validation import number_of_observations, switch, whole, whole_number
+from caltest._validation import number_of_observations, optional, switch, whole, whole_number
 from caltest.generators.base import Generator, number_within, positive_numbers, probabilities_of_classes
 from caltest.generators.distortions import Distorted, Rotation, Tempering, Wave
 from caltest.kernels import ProductKernel
@@ -41,9 +42,6 @@ class DirichletModel(Generator):
     -----
     Source: Widmann et al. 2019, appendix J.2; M1, M2 and M3 are those of section 7, where classes count from 1.
 
-    Gamma variables of small shape a are drawn as ``G U**(1/a)`` with G of shape a + 1 and in logarithms, so that no
-    prediction is a vector of zeros for any a.
-
     Examples
     --------
     >>> import caltest as ct
@@ -59,17 +57,19 @@ class DirichletModel(Generator):
     strength: float = 0.0
     fixed: tuple[float, ...] | None = None
 
+    _checks = {
+        "n_classes": whole(2),
+        "strength": partial(number_within, low=0.0, high=1.0),
+        "fixed": optional(probabilities_of_classes),
+    }
+
     def __post_init__(self) -> None:
-        k = whole_number("n_classes", self.n_classes, 2)
-        object.__setattr__(self, "n_classes", k)
+        super().__post_init__()
+        k = self.n_classes
         alpha = positive_numbers("concentration", self.concentration, k)
         object.__setattr__(self, "concentration", alpha[0] if len(set(alpha)) == 1 else alpha)
-        object.__setattr__(self, "strength", number_within("strength", self.strength, 0.0, 1.0))
-        if self.fixed is not None:
-            fixed = probabilities_of_classes("fixed", self.fixed)
-            if len(fixed) != k:
-                raise ValueError(f"fixed: got {len(fixed)} probabilities, wanted {k}, one for each class")
-            object.__setattr__(self, "fixed", fixed)
+        if self.fixed is not None and len(self.fixed) != k:
+            raise ValueError(f"fixed: got {len(self.fixed)} probabilities, wanted {k}, one for each class")
 
     @classmethod
     def m1(cls, n_classes: int = 10, concentration: float | tuple[float, ...] = 0.1) -> Self:
@@ -89,7 +89,7 @@ class DirichletModel(Generator):
 
     def with_strength(self, strength: float) -> Self:
         """The same with another share pi."""
-        return type(self)(self.n_classes, self.concentration, strength, self.fixed)
+        return replace(self, strength=strength)
 
     @property
     def is_calibrated(self) -> bool:
@@ -127,6 +127,7 @@ class DirichletModel(Generator):
     def sample(self, n: int, rng: Any = None) -> tuple[Categorical, Array]:
         generator = generator_of(rng)
         shape = (number_of_observations(n), self.n_classes)
+        # Gamma variables of small shape a are G U**(1/a), G of shape a + 1; by their logarithms no row is all zeros.
         logs = np.log(generator.gamma(self._alpha + 1.0, size=shape))
         logs -= generator.standard_exponential(shape) / self._alpha
         p = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -153,9 +154,8 @@ class DirichletModel(Generator):
         """
         a = self._alpha
         total = a.sum()
-        logs = (
-            scipy.special.betaln(total, total) - scipy.special.betaln(a, a) - scipy.special.betaln(total - a, total - a)
-        )
+        betaln = scipy.special.betaln
+        logs = betaln(total, total) - betaln(a, a) - betaln(total - a, total - a)
         return float(2.0 / total * np.exp(logs).sum())
 
 
@@ -186,6 +186,8 @@ def class_model(name: str, n_classes: int = 10, concentration: float | tuple[flo
     SIN     two classes, class 1 with probability p + 0.2 sin(4 pi p)
     ======  =====================================================================
 
+    M1 to M3 are those of Widmann et al. 2019, section 7; the others deviate less, or in other directions.
+
     Parameters
     ----------
     name
@@ -194,10 +196,6 @@ def class_model(name: str, n_classes: int = 10, concentration: float | tuple[flo
         k; 2 for SIN.
     concentration
         a: k positive numbers, or one for all.
-
-    Notes
-    -----
-    M1 to M3 are those of Widmann et al. 2019, section 7; the others deviate less, or in other directions.
 
     Examples
     --------
@@ -217,7 +215,8 @@ class GaussianModel(Generator):
     """Predictions ``N(c 1, 0.1**2 I)`` in d dimensions with c uniform on [0, 1], and normal targets.
 
     Calibrated: the targets are drawn from the predictions. Uncalibrated: the first coordinate of the targets is drawn
-    from N(0.1, 0.1**2) whatever the prediction, the others from the predictions.
+    from N(0.1, 0.1**2) whatever the prediction, the others from the predictions. Source: Widmann et al. 2021, appendix
+    A.2.
 
     Parameters
     ----------
@@ -225,10 +224,6 @@ class GaussianModel(Generator):
         d >= 1. Predictions are ``Normal`` for d = 1, else ``MvNormal``.
     calibrated
         Which of the two.
-
-    Notes
-    -----
-    Source: Widmann et al. 2021, appendix A.2.
 
     Examples
     --------
@@ -258,7 +253,7 @@ class GaussianModel(Generator):
         """N predictions, and targets of shape (n,) for d = 1, else (n, d)."""
         generator = generator_of(rng)
         centres = generator.random(number_of_observations(n))
-        return self._predictions(centres), self._laws(centres).sample(generator)
+        return self._normal(centres), self._normal(centres, self._first).sample(generator)
 
     def skce(self, kernel: ProductKernel) -> float:
         """The squared kernel calibration error of the model, by quadrature; 0 if it is calibrated.
@@ -277,25 +272,23 @@ class GaussianModel(Generator):
         nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
         large = np.repeat(nodes, nodes.size)[:, None]
         small = large * np.tile(nodes, nodes.size)[:, None]
-        p, q, other_p, other_q = (f(c) for c in (large, small) for f in (self._predictions, self._laws))
+        p, q, other_p, other_q = (self._normal(c, mean) for c in (large, small) for mean in (None, self._first))
         target_kernel = kernel.target_kernel
         terms = q.expected_kernel2(target_kernel, other_q) + p.expected_kernel2(target_kernel, other_p)
         terms -= p.expected_kernel2(target_kernel, other_q) + q.expected_kernel2(target_kernel, other_p)
         terms *= kernel.prediction_kernel.tile(p, other_p)
         return float(2.0 * np.sum(np.outer(weights * nodes, weights).ravel() * terms.ravel()))
 
-    def _predictions(self, centres: FloatArray) -> Predictions:
-        """``N(c 1, 0.1**2 I)`` for centres of any shape (..., n)."""
-        return self._normal(np.repeat(centres[..., None], self.dimension, axis=-1))
+    @property
+    def _first(self) -> float | None:
+        """Mean of the first coordinate of all targets, None if it is that of the predictions."""
+        return None if self.calibrated else 0.1
 
-    def _laws(self, centres: FloatArray) -> Predictions:
-        """The distributions of the targets for centres of any shape (..., n)."""
+    def _normal(self, centres: FloatArray, first: float | None = None) -> Predictions:
+        """``N(c 1, 0.1**2 I)`` for centres of any shape (..., n), or with another mean of the first coordinate."""
         means = np.repeat(centres[..., None], self.dimension, axis=-1)
-        if not self.calibrated:
-            means[..., 0] = 0.1
-        return self._normal(means)
-
-    def _normal(self, means: FloatArray) -> Predictions:
+        if first is not None:
+            means[..., 0] = first
         flat = means.reshape(-1, self.dimension)
         index = np.arange(flat.shape[0]).reshape(means.shape[:-1])
         one: Predictions = Normal(flat[:, 0], 0.1) if self.dimension == 1 else MvNormal(flat, 0.1**2)

@@ -43,7 +43,6 @@ class RegressionProblem(Generator):
         return x, self._truth(x).sample(generator)
 
     def sample(self, n: int, rng: Any = None) -> tuple[Normal, FloatArray]:
-        """N true distributions of the targets given their inputs, and the targets (n,)."""
         generator = generator_of(rng)
         x, y = self.data(n, generator)
         return self._truth(x), y
@@ -123,7 +122,7 @@ class Friedman1(RegressionProblem):
 class LeastSquares(Generator):
     """Predictions ``N(a + b X, s**2)`` of a straight line for a regression problem with scalar inputs: uncalibrated.
 
-    ``LeastSquares.fitted(x, y)`` fits the line to data.
+    ``LeastSquares.fitted(x, y)`` fits the line to data. Source: Widmann et al. 2021, appendix A.1.
 
     Parameters
     ----------
@@ -133,10 +132,6 @@ class LeastSquares(Generator):
         s > 0.
     problem
         Where inputs and targets come from.
-
-    Notes
-    -----
-    Source: Widmann et al. 2021, appendix A.1.
 
     Examples
     --------
