@@ -197,12 +197,10 @@ def _held_out(method: Calibrator, observed: Observed, folds: IntArray) -> tuple[
     losses, right = np.empty(folds.size), np.zeros(folds.size, dtype=bool)
     hits: BoolArray | None = None
     for fold in range(folds.max() + 1):
-        inside, outside = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        fitted = observed.take(outside).fit(method)
-        sample = observed.take(inside).after(fitted)
-        law = sample.predictions.law
-        losses[inside] = -law.log_density(sample.targets)
-        hits = law.hits(sample.targets)
+        inside = folds == fold
+        sample = observed.take(np.flatnonzero(inside)).after(observed.take(np.flatnonzero(~inside)).fit(method))
+        losses[inside] = -sample.predictions.law.log_density(sample.targets)
+        hits = sample.predictions.law.hits(sample.targets)
         if hits is not None:
             right[inside] = hits
     return losses, None if hits is None else right

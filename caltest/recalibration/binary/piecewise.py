@@ -11,7 +11,7 @@ from caltest._validation import choice, positive_number, switch, whole
 from caltest.binning import quantile_ranks
 from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
-from caltest.recalibration.shared.inputs import probabilities_of
+from caltest.recalibration.shared.inputs import SMALLEST, probabilities_of
 from caltest.recalibration.shared.storage import require, require_increasing
 
 
@@ -53,9 +53,6 @@ def mid_points(edges: FloatArray) -> FloatArray:
     return np.asarray((ends[:-1] + ends[1:]) / 2.0)
 
 
-BINS = ("quantile", "uniform")
-
-
 @dataclass(frozen=True)
 class HistogramBinning(ProbabilityCalibrator):
     """Histogram binning of binary predictions: the frequency of outcome 1 in the bin of each prediction.
@@ -88,7 +85,7 @@ class HistogramBinning(ProbabilityCalibrator):
     bins: str = "quantile"
 
     binary: ClassVar[bool] = True
-    _checks = {"n_bins": whole(1), "bins": choice(BINS)}
+    _checks = {"n_bins": whole(1), "bins": choice(("quantile", "uniform"))}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> StepMap:
         p = probabilities_of(scores, self.input)
@@ -117,9 +114,6 @@ def quantile_edges(values: FloatArray, counts: IntArray, n_bins: int) -> FloatAr
 
 STRENGTH = 2.0
 """Number N' of observations that the prior of all bins together is worth."""
-
-SMALLEST = np.finfo(np.float64).tiny
-"""Least parameter of a prior: mid-points of bins next to 0 or 1 can round to these."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +184,7 @@ def _posterior(edges: FloatArray, values: FloatArray, counts: IntArray, events: 
     starts = np.concatenate([[0], np.searchsorted(values, edges, side="right")])
     n, m = np.add.reduceat(counts, starts).astype(np.float64), np.add.reduceat(events, starts)
     centres, share = mid_points(edges), STRENGTH / n.size
+    # Mid-points of bins next to 0 or 1 can round to these.
     a, b = np.maximum(share * centres, SMALLEST), np.maximum(share * (1.0 - centres), SMALLEST)
     terms = gammaln(share) - gammaln(n + share) + gammaln(m + a) - gammaln(a) + gammaln(n - m + b) - gammaln(b)
     return float(terms.sum()), (m + a) / (n + share)

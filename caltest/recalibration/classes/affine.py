@@ -9,17 +9,9 @@ from scipy.special import softmax
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest._validation import real_number
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
+from caltest.recalibration.binary.logistic import CLIP
 from caltest.recalibration.shared.inputs import log_probabilities
 from caltest.recalibration.shared.storage import LARGEST, require
-
-CLIP = 1e-12
-"""Probabilities are taken as at least this before logarithms."""
-
-STEPS = 5000
-"""Most iterations of L-BFGS."""
-
-GRADIENT = 1e-8
-"""L-BFGS stops where no derivative of the objective, a mean over the observations, is larger than this."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,7 +144,8 @@ def minimise(logits: FloatArray, labels: IntArray, start: FloatArray, strengths:
     """Weights, k or k*k of them, and intercepts (k,) of the smallest objective, in one vector."""
     from scipy.optimize import minimize
 
-    options = {"maxiter": STEPS, "maxfun": 2 * STEPS, "maxcor": 30, "ftol": 0.0, "gtol": GRADIENT}
+    # It stops where no derivative of the objective, a mean over the observations, is larger than 1e-8.
+    options = {"maxiter": 5000, "maxfun": 10_000, "maxcor": 30, "ftol": 0.0, "gtol": 1e-8}
     fitted = minimize(objective, start, (logits, labels, *strengths), "L-BFGS-B", jac=True, options=options)
     return np.asarray(fitted.x, dtype=np.float64)
 

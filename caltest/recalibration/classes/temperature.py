@@ -67,8 +67,6 @@ class TemperatureScaling(ProbabilityCalibrator):
     >>> fitted = ct.recalibration.TemperatureScaling().fit(p.take(slice(450)), y[:450])
     >>> print(f"T = {fitted.temperature:.2f}")
     T = 0.22
-    >>> fitted(p.take(slice(450, None)))
-    <Categorical, n = 449, 10 classes>
     """
 
     clip: float = 1e-12

@@ -220,9 +220,6 @@ def _bounds(scale: Scale, m: int) -> FloatArray:
     return np.stack([np.append(-free, smallest), np.append(free, inverse_softplus(np.array(largest)))], axis=1)
 
 
-STEPS = 100
-
-
 def centres(inputs: FloatArray, n_centres: int) -> FloatArray:
     """At most so many centres of k-means of numbers of any shape, started at quantiles of the different numbers.
 
@@ -234,7 +231,7 @@ def centres(inputs: FloatArray, n_centres: int) -> FloatArray:
         return np.asarray(different)
     found = np.quantile(different, (np.arange(n_centres) + 0.5) / n_centres)
     sums = np.append(0.0, np.cumsum(ordered))
-    for _ in range(STEPS):
+    for _ in range(100):
         inner = np.searchsorted(ordered, (found[1:] + found[:-1]) / 2.0)
         bounds = np.concatenate([[0], inner, [ordered.size]])
         sizes = np.diff(bounds)

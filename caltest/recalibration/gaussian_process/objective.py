@@ -220,12 +220,11 @@ def pull_back(
     d_weights: FloatArray,
     d_reduction: FloatArray,
     by_variances: float = 0.0,
-    divergence: bool = True,
 ) -> FloatArray:
     """Derivatives by inducing inputs, means and positive parameters, from those by w, W (symmetric) and the kernel.
 
     ``products[g, m]`` are the kernel at nodes (g,) times the derivative by it, ``by_variances`` is that by all
-    variances at once. With ``divergence`` that of -KL is added. Time O(M^3).
+    variances at once. Time O(M^3).
     """
     inverse, scales = process.inverse_factor, process.scales
     d_mean = inverse @ d_weights
@@ -246,8 +245,6 @@ def pull_back(
     d_lengthscale += (rows * steps**2).sum() / process.lengthscale
     d_variance = float(products.sum()) / process.variance + by_variances + rows.sum() / process.variance
     d_noise = by_variances + np.trace(d_covariance)
-    if divergence:
-        d_mean, d_scales = d_mean - process.mean, d_scales - scales + 1.0 / scales
     return np.concatenate([d_inducing, d_mean, d_scales, [d_lengthscale, d_variance, d_noise]])
 
 
@@ -265,4 +262,6 @@ def evidence_bound(vector: FloatArray, rows: AllInputs) -> tuple[float, FloatArr
     products = (d_mean[:, None] * process.weights - 2.0 * d_variance[:, None] * reduced) * kernel
     by_weights, by_reduction = kernel.T @ d_mean, -(kernel.T * d_variance) @ kernel
     gradient = pull_back(process, nodes, products, by_weights, by_reduction, float(d_variance.sum()))
+    m = process.mean.size
+    gradient[m : 3 * m] -= np.append(process.mean, process.scales - 1.0 / process.scales)
     return value - process.divergence, gradient * slope_of_softplus(vector)

@@ -21,8 +21,6 @@ SLOPE = 0.01
 BEYOND = 6.0
 """Length scales beyond the logits of the fit from where on the function is that of the prior."""
 
-HALVINGS = 60
-
 ROUNDING = 1e-12
 """Of sums of probabilities."""
 
@@ -73,7 +71,7 @@ class Order:
         np.add.at(slopes, places, 2.0 * PENALTY * short)
         products = slopes[:, None] * process.weights * kernel
         by_weights, no_reduction = kernel.T @ slopes, np.zeros((process.mean.size, process.mean.size))
-        gradient = pull_back(process, self.nodes, products, by_weights, no_reduction, divergence=False)
+        gradient = pull_back(process, self.nodes, products, by_weights, no_reduction)
         return PENALTY * float(short @ short), gradient * slope_of_softplus(vector)
 
     def share(self, process: LatentProcess) -> float:
@@ -82,7 +80,7 @@ class Order:
         low, high = 0.0, 1.0
         if not self.shortfalls(deviation)[0].any():
             return 1.0
-        for _ in range(HALVINGS):
+        for _ in range(60):
             middle = (low + high) / 2.0
             low, high = (low, middle) if self.shortfalls(middle * deviation)[0].any() else (middle, high)
         return low
