@@ -23,7 +23,7 @@ from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, missing_in, plain
 from caltest._validation.groups import Groups, groups_of_any_size, rows_of
 from caltest.auditing.fields import FIELDS
-from caltest.auditing.section import LEVEL, Data, Dependent, Section
+from caltest.auditing.section import LEVEL, Data, Section
 from caltest.auditing.sections import NEEDED_POWER, SECTIONS, more_rows_in_words
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
@@ -79,8 +79,6 @@ class Audit(Stored):
     >>> audit = ct.audit(p, y, n_resamples=99, rng=1)
     >>> audit
     <audit of 1 model: recalibrate>
-    >>> audit.passed("reject"), audit.passed("never")
-    (False, True)
     """
 
     models: tuple[ModelAudit, ...]
@@ -347,7 +345,7 @@ def _data(
                 f"all {n} rows in {kept.size} clusters are tested, and groups of them; power, slices, times, tests "
                 "of maps and pictures are of one row of each"
             )
-            dependent = Dependent(sample, found, known)
+            dependent = sample, found, known
         sample = sample.take(kept)
         survival = None if survival is None else (survival[0].take(kept), survival[1].take(kept))
         known = known.taken(kept) if isinstance(known, Groups) else known
@@ -440,10 +438,10 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
 
 def _tested(data: Data) -> tuple[CalibrationTestResult, CalibrationTestResult]:
     """The result of the default test, and with the power of independent rows, which that of clusters has not."""
-    if data.dependent is None:
+    sample, clusters, _ = data.of_all
+    if clusters is None:
         result = calibration_test(*data.pair, **data.settings)
         return result, result
-    sample, clusters = data.dependent.sample, data.dependent.clusters
     result = cluster_test_for(clusters, sample, None, data.n_resamples).on(sample, rng=data.seed)
     if result.pvalue <= LEVEL:
         return result, result

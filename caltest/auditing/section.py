@@ -21,10 +21,8 @@ class Section:
 
     Attributes
     ----------
-    answer
-        One sentence; why there is no answer where it could not be computed.
-    facts, rows
-        Names with texts, and a table, the header first.
+    answer, facts, rows
+        One sentence, or why there is none; names with texts; and a table, the header first.
     gain
         Of recalibration: by how much the log score of rows falls that the map is not fitted to.
     rejected
@@ -56,15 +54,6 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Dependent:
-    """Rows that may depend on each other within clusters, and their groups."""
-
-    sample: Sample
-    clusters: Clusters
-    groups: Groups | str | None
-
-
-@dataclass(frozen=True)
 class Data:
     """What an audit looks at: rows that are independent of each other, and what is known of them."""
 
@@ -84,20 +73,18 @@ class Data:
     """Of what is known, for the line that reproduces the audit."""
     survival: tuple[Predictions, Censored] | None = None
     """Predictions and times, some of them censored, of which the sample has the integral transforms."""
-    dependent: Dependent | None = None
-    """All rows, if the default test takes those of clusters, of which the others are one each."""
+    dependent: tuple[Sample, Clusters, Groups | str | None] | None = None
+    """All rows, their clusters and groups, if the default test takes these; the others are one row of each cluster."""
 
     @property
     def tested(self) -> Sample:
         """What the default test looks at."""
-        return self.sample if self.dependent is None else self.dependent.sample
+        return self.of_all[0]
 
     @property
     def of_all(self) -> tuple[Sample, Clusters | None, Groups | str | None]:
         """What the default test looks at, the clusters and the groups."""
-        if self.dependent is None:
-            return self.sample, None, self.groups
-        return self.dependent.sample, self.dependent.clusters, self.dependent.groups
+        return (self.sample, None, self.groups) if self.dependent is None else self.dependent
 
     @property
     def counted(self) -> tuple[str, str]:

@@ -309,7 +309,7 @@ def digest(data: Data) -> str:
     state = hashlib.sha256()
     arrays: list[tuple[str, Any]] = [("", data.tested.targets)]
     arrays += [("", one) for one in data.tested.predictions._parameters if isinstance(one, np.ndarray)]
-    arrays += [] if data.dependent is None else [("clusters", data.dependent.clusters.partitions[0].codes)]
+    arrays += [] if data.dependent is None else [("clusters", data.dependent[1].partitions[0].codes)]
     if isinstance(data.groups, Groups):
         arrays += zip(data.groups.names, data.groups.rows, strict=True)
     arrays += [(str(name), column) for name, column in (data.features or {}).items()]

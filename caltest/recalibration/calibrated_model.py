@@ -68,10 +68,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> model = ct.recalibration.CalibratedModel(RandomForestClassifier(50, random_state=1)).fit(X[::2], y[::2])
-    >>> model.calibration_map_.temperature < 1.0
-    True
-    >>> model.predict_proba(X[1::2]).shape
-    (898, 10)
+    >>> model.calibration_map_.temperature < 1.0, model.predict_proba(X[1::2]).shape
+    (True, (898, 10))
     """
 
     def __init__(self, estimator: Any, method: ProbabilityCalibrator | None = None, *, cv: Any = 5) -> None:

@@ -178,19 +178,16 @@ class RiskEstimate:
 
     Attributes
     ----------
-    value
+    value, standard_error
         ``sum_{i != j} (D_i . D_j - h(x_i, x_j))**2 / (n (n - 1))``, unbiased for the risk of a function h that was
-        fitted to other data.
-    standard_error
-        Jackknife standard error.
+        fitted to other data, and its jackknife standard error.
 
     Examples
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> half, rest = slice(0, 450), slice(450, None)
-    >>> fitted = ct.risk.TwoStepRidgeErrorFunction(regularisation=0.01).fit(p.take(half), y[half])
-    >>> risk = fitted.risk(p.take(rest), y[rest])
+    >>> fitted = ct.risk.TwoStepRidgeErrorFunction(regularisation=0.01).fit(p.take(slice(450)), y[:450])
+    >>> risk = fitted.risk(p.take(slice(450, None)), y[450:])
     >>> round(risk.value, 4), round(risk.standard_error, 4)
     (0.0019, 0.0003)
     """
@@ -325,10 +322,7 @@ class ErrorFunction(Settings, ABC):
         return self._fitted(CalibrationData.of(as_sample(predictions, targets, classes)))
 
     def plug_in(self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None) -> float:
-        """Mean of h(x, x) over the data that h is fitted to: the plug-in estimate of the squared error.
-
-        Parameters and errors as in ``fit``.
-        """
+        """Mean of h(x, x) over the data that h is fitted to, given as in ``fit``: a plug-in estimate."""
         data = CalibrationData.of(as_sample(predictions, targets, classes))
         return float(self._fitted(data).form_at(data.points).diagonal().mean())
 
@@ -348,17 +342,13 @@ class ErrorFunction(Settings, ABC):
 class FittedErrorFunction(OwnErrstate):
     """An error function h that was fitted to data.
 
-    Made by ``fit`` of an ``ErrorFunction``; frozen.
-
     Examples
     --------
     >>> import caltest as ct
-    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> fitted = ct.risk.BinnedErrorFunction(10).fit(*ct.top_label(p, y))
-    >>> fitted
-    <fitted binning, bins 10>
-    >>> round(fitted.squared_error(ct.top_label(p, y)[0]), 4)
-    0.0764
+    >>> p, y = ct.top_label(*ct.datasets.load_digits_predictions()["random forest"])
+    >>> fitted = ct.risk.BinnedErrorFunction(10).fit(p, y)
+    >>> fitted, round(fitted.squared_error(p), 4)
+    (<fitted binning, bins 10>, 0.0764)
     """
 
     name: str
