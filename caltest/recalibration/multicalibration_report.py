@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import format_pvalue
 from caltest._results.tables import Bar, Page, Table, sharper
@@ -18,7 +18,7 @@ from caltest._validation import fraction, switch, whole_number
 from caltest._validation.columns import columns_for, notes_on
 from caltest.estimators.combined.measures import clopper_pearson
 from caltest.predictions.convert import as_predictions
-from caltest.recalibration.multicalibration import Columns, Multicalibration, MulticalibrationMap, cells
+from caltest.recalibration.multicalibration import Multicalibration, MulticalibrationMap, cells
 from caltest.recalibration.shared.observed import Observed
 from caltest.slices.errors import BinaryErrors
 from caltest.slices.search import Judged, Search
@@ -274,17 +274,15 @@ def multicalibration_report(
     order = order_of(targets, predictions)
     columns = [] if features is None else columns_for(features, order, len(observed), observed.checked)
     seed = seed_of(rng)
-    if isinstance(method, MulticalibrationMap):
-        fitted, rows = method, np.arange(len(observed))
-    else:
-        rows, others = observed.split(share, np.random.default_rng(seed))
-        part = observed.take(others)
-        fitted = method.fit(part.inputs, part.targets, _taken(columns, others), classes=part.classes)
-    rest, given = observed.take(rows), _taken(columns, rows)
-    before, after = rest.before(), as_predictions(fitted(rest.inputs, given, **rest.names))
+    rows, others = observed.split(method, share, np.random.default_rng(seed))
+    rest, part = observed.take(rows), observed.take(others)
+    given, features = ({name: values[some] for name, values in columns} for some in (rows, others))
+    if isinstance(method, Multicalibration):
+        method = method.fit(part.inputs, part.targets, features, classes=part.classes)
+    before, after = rest.before(), as_predictions(method(rest.inputs, given, **rest.names))
     y = rest.checked.astype(np.float64)
     errors = [BinaryErrors(one.law.to_array(), y) for one in (before.predictions, after)]
-    tables = cells(fitted.codings, fitted.columns_in(given), errors[0].p, fitted.max_depth)
+    tables = cells(method.codings, method.columns_in(given), errors[0].p, method.max_depth)
     search = Search(errors[0], tables, "both", LEAST)
     if not search.slices.size:
         raise ValueError(
@@ -294,41 +292,38 @@ def multicalibration_report(
     searches = search, search.with_errors(errors[1])
     with progress_bars(with_bar):
         tested = [one.tested(number, level, seed) for one in searches]
-    shown, worst = _judged(searches, tested, errors, set(fitted.slices), level)
-    gain = errors[0].losses() - errors[1].losses()
+    shown, worst = _judged(searches, tested, errors, set(method.slices), level)
+    first, second = (one.losses() for one in errors)
+    brier = [float(np.square(one.p - y).mean()) for one in errors]
+    gain = first - second
     reach = float(ndtri(1.0 - level / 2.0) * gain.std(ddof=1) / np.sqrt(gain.size))
     mean = float(gain.mean())
-    scores = [(float(one.losses().mean()), float(np.square(one.p - y).mean())) for one in errors]
     return MulticalibrationReport(
         rows=tuple(shown),
         worst_before=worst[0],
         worst_after=worst[1],
         n=y.size,
-        n_fit=None if fitted is method else len(observed) - y.size,
+        n_fit=others.size or None,
         n_slices=int(search.slices.size),
-        n_steps=len(fitted.steps),
+        n_steps=len(method.steps),
         rejected_before=int(np.count_nonzero(tested[0].pvalues <= level)),
         rejected_after=int(np.count_nonzero(tested[1].pvalues <= level)),
         pvalue_before=tested[0].pvalue,
         pvalue_after=tested[1].pvalue,
-        log_score=(scores[0][0], scores[1][0]),
-        brier=(scores[0][1], scores[1][1]),
+        log_score=(float(first.mean()), float(second.mean())),
+        brier=(brier[0], brier[1]),
         gain=ConfidenceInterval(mean - reach, mean + reach, 1.0 - level, "normal law of the mean", mean),
         alpha=level,
         event=before.predictions.law.outcome_in_words(1),
         n_resamples=number,
         seed=seed,
-        map=fitted,
-        notes=(*rest.notes(fitted), *notes_on(columns)),
+        map=method,
+        notes=(*rest.notes(method), *notes_on(columns)),
     )
 
 
 LEAST = 5.0
 """Variance of the number of events from which on a slice takes part, as in ``find_slices``."""
-
-
-def _taken(columns: Columns, rows: IntArray) -> dict[str, Array]:
-    return {name: values[rows] for name, values in columns}
 
 
 def _judged(

@@ -12,7 +12,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.report import decision, format_pvalue, pvalue_phrase, remarks
 from caltest._results.tables import Grid, Page, Table
 from caltest._results.values import ConfidenceInterval, Finding, Stored
-from caltest._validation import at_least, fraction, switch, whole_number
+from caltest._validation import fraction, switch, whole_number
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
@@ -241,7 +241,9 @@ def report(
     observed = Observed.of(predictions, targets, scale_of(method), classes)
     seed = seed_of(rng)
     split, *streams = np.random.SeedSequence(seed).spawn(3)
-    fitted, rest, n_fit = _fitted(method, observed, share, np.random.default_rng(split))
+    rows, others = observed.split(method, share, np.random.default_rng(split))
+    fitted = method if isinstance(method, CalibrationMap) else observed.take(others).fit(method)
+    rest = observed.take(rows)
     samples = rest.before(), rest.after(fitted)
     families = [one.predictions.family for one in samples]
     if families[0] != families[1]:
@@ -251,16 +253,16 @@ def report(
         )
     with progress_bars(switch("progress", progress)):
         kernel = shared_kernel(None, [sample.predictions for sample in samples])
-        rows = [
+        before, after = (
             _row(name, sample, kernel, number, level, stream)
             for name, sample, stream in zip(("before", "after"), samples, streams, strict=True)
-        ]
+        )
     return RecalibrationReport(
-        before=rows[0],
-        after=rows[1],
+        before=before,
+        after=after,
         method=repr(method) if isinstance(method, Calibrator) else type(method).__name__,
         n=len(rest),
-        n_fit=n_fit,
+        n_fit=others.size or None,
         confidence_level=level,
         seed=seed,
         n_resamples=number,
@@ -284,17 +286,6 @@ def _accuracy_note(before: Sample, after: Sample) -> tuple[str, ...]:
         f"{len(before)} rows, of which {lost} were right before and {won} are right after; the most probable class "
         "stays with TemperatureScaling() or GPCalibrator()",
     )
-
-
-def _fitted(
-    method: Calibrator | CalibrationMap, observed: Observed, share: float, rng: np.random.Generator
-) -> tuple[CalibrationMap, Observed, int | None]:
-    """The map, the data to judge it on, and how many others it was fitted to."""
-    if isinstance(method, CalibrationMap):
-        at_least(len(observed), 3, "a report")
-        return method, observed, None
-    rest, others = (observed.take(rows) for rows in observed.split(share, rng))
-    return others.fit(method), rest, len(others)
 
 
 def _row(

@@ -27,10 +27,10 @@ ROWS = 2048
 class KernelSpectrum:
     """``K = U diag(l) U'`` of rank r for ``K_ij = exp(-gamma |x_i - x_j|**2)``, and its eigenfunctions anywhere.
 
-    Landmarks are chosen one after the other where the kernel is approximated worst (pivoted incomplete Cholesky), until
-    the error of every ``k(x_i, x_i) = 1`` is at most the tolerance or there are as many as allowed. With the triangular
-    factor L of the landmarks and F = K_{., landmarks} L'**-1, K = F F', and F = U diag(sqrt(l)) V' by singular values:
-    the eigenvalues of F' F would lose half of the digits of the small ones.
+    Landmarks are chosen where the kernel is approximated worst (pivoted incomplete Cholesky), until the error of every
+    ``k(x_i, x_i) = 1`` is at most the tolerance or there are as many as allowed. With their triangular factor L and
+    F = K_{., landmarks} L'**-1, K = F F', and F = U diag(sqrt(l)) V' by singular values: the eigenvalues of F' F would
+    lose half of the digits of the small ones.
     """
 
     landmarks: FloatArray

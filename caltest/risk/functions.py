@@ -129,8 +129,7 @@ class Bins:
         delta = self.deviations[numbers][:, None]
         if self.variances is None:
             return BilinearForm(delta)
-        indicators = np.zeros((numbers.size, self.sizes.size))
-        indicators[np.arange(numbers.size), numbers] = 1.0
+        indicators = np.eye(self.sizes.size)[numbers]
         return BilinearForm(np.concatenate([delta, indicators], axis=1), np.concatenate([[1.0], -self.variances]))
 
 

@@ -20,13 +20,13 @@ def problem(n=200, k=3, seed=1):
 @pytest.mark.parametrize(("n", "share", "held"), [(4, 0.25, 3), (4, 0.99, 3), (20, 0.3, 6), (20, 0.999, 19)])
 def test_data_are_split_at_random_into_all_parts(n, share, held):
     p, y = problem(n)
-    rest, others = Observed.of(p, y, "probabilities").split(share, np.random.default_rng(1))
+    rest, others = Observed.of(p, y, "probabilities").split(TemperatureScaling(), share, np.random.default_rng(1))
     assert (rest.size, others.size) == (held, n - held)
     assert sorted([*rest, *others]) == list(range(n))
     assert (np.diff(rest) > 0).all()
     assert held != 6 or rest.tolist() != list(range(held))
     with pytest.raises(ValueError, match="got 3"):
-        Observed.of(p[:3], y[:3], "probabilities").split(share, np.random.default_rng(1))
+        Observed.of(p[:3], y[:3], "probabilities").split(TemperatureScaling(), share, np.random.default_rng(1))
 
 
 def test_numbers_are_those_of_the_functions_they_come_from():

@@ -46,8 +46,13 @@ class Observed:
         """The observations at some places."""
         return Observed(self.inputs.take(index), self.targets[index], self.checked[index], self.classes)
 
-    def split(self, share: float, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-        """Places of a random part with a share of the data, to judge a method on, and of the others to fit it to."""
+    def split(
+        self, method: Calibrator | CalibrationMap, share: float, rng: np.random.Generator
+    ) -> tuple[IntArray, IntArray]:
+        """Places of a random share of the data, to judge a method on, and of the others to fit it to; all for a map."""
+        if isinstance(method, CalibrationMap):
+            at_least(len(self), 3, "a report")
+            return np.arange(len(self)), np.arange(0)
         at_least(len(self), 4, "a report of a method")
         order = rng.permutation(len(self))
         rest, others = np.split(order, [min(max(round(share * len(self)), 3), len(self) - 1)])
