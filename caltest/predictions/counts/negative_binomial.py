@@ -5,11 +5,12 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.arrays import in_one_order, index_of
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
-from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows, same_length
+from caltest._validation import LARGEST_COUNT, positive_number, refuse_rows
 from caltest.predictions.base import Parameter
 from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, stirling_error
+from caltest.predictions.labelled import indices_of
+from caltest.predictions.numbers.univariate import rows_of
 
 
 class NegativeBinomial(CountPredictions):
@@ -58,7 +59,7 @@ class NegativeBinomial(CountPredictions):
     size = Parameter(1, "Sizes (..., n), scipy's n.")
 
     def __init__(self, size: ArrayLike, probability: ArrayLike) -> None:
-        size, probability = _vectors(size, "size", probability, "probability")
+        size, probability = rows_of((size, probability), ("size", "probability"))
         refuse_rows(size <= 0.0, size, "size", "numbers above 0")
         wrong = (probability <= 0.0) | (probability > 1.0)
         refuse_rows(wrong, probability, "probability", "numbers above 0 and at most 1 (for means use from_mean)")
@@ -77,15 +78,14 @@ class NegativeBinomial(CountPredictions):
             (n,) array-like or one number for all, above 0: the ``alpha`` of statsmodels, 1 / ``size`` in R. Of order
             1e-9 or less it makes no difference to a Poisson distribution, which has dispersion 0.
         """
-        indices = tuple(one for one in (index_of(mean), index_of(dispersion)) if one is not None)
-        mean, dispersion = _vectors(mean, "mean", dispersion, "dispersion")
+        new = object.__new__(cls)
+        new._indices = indices_of(cls, (mean, dispersion), {})
+        mean, dispersion = rows_of((mean, dispersion), ("mean", "dispersion"))
         refuse_rows(mean < 0.0, mean, "mean", "expected counts of at least 0")
         # Smaller numbers have no finite reciprocal.
         wanted = "numbers above 0 (without dispersion use Poisson(mean))"
         refuse_rows(dispersion <= 1e-300, dispersion, "dispersion", wanted)
-        new = object.__new__(cls)
         new._fill(mean, 1.0 / dispersion, "mean")
-        new._indices = indices
         return new
 
     def _fill(self, mean: FloatArray, size: FloatArray, name: str) -> None:
@@ -193,16 +193,3 @@ def _log_factor(counts: FloatArray, size: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         factor += 0.5 * np.log(size / (size + counts))
     return np.asarray(factor - (0.5 * np.log(counts) + HALF_LOG_2_PI))
-
-
-def _vectors(one: ArrayLike, name: str, other: ArrayLike, other_name: str) -> tuple[FloatArray, FloatArray]:
-    """Two parameters as (n,) arrays, of which one can be a single number."""
-    names = name, other_name
-    first, second = (table.array(name) for table, name in zip(in_one_order((one, other), names), names, strict=True))
-    if first.ndim == 0 and second.ndim == 1:
-        first = np.full(second.shape, first)
-    if second.ndim == 0 and first.ndim == 1:
-        second = np.full(first.shape, second)
-    first, second = real_array(first, name, ndim=1), real_array(second, other_name, ndim=1)
-    same_length(first.shape[0], second.shape[0], other_name)
-    return first, second

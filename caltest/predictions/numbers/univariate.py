@@ -11,7 +11,7 @@ import numpy as np
 
 from caltest._basics.arrays import in_one_order
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
-from caltest._validation import real_array, real_targets, refuse_rows, same_length
+from caltest._validation import real_array, real_targets, refuse_rows
 from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.base import ClosedFormMissing, Drawer, Parameter, Predictions, median_standard_deviation
 from caltest.predictions.measures import law_sums
@@ -48,7 +48,7 @@ class Univariate(Predictions):
     """Whether the ends of the support are no possible targets."""
 
     def __init__(self, *parameters: ArrayLike) -> None:
-        self._start(*_broadcast(parameters, self.parameter_names))
+        self._start(*rows_of(parameters, self.parameter_names))
         self._check()
         for values in self._parameters:
             values.flags.writeable = False
@@ -216,19 +216,16 @@ class Univariate(Predictions):
         return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
 
 
-def _broadcast(parameters: tuple[ArrayLike, ...], names: tuple[str, ...]) -> list[FloatArray]:
+def rows_of(parameters: tuple[ArrayLike, ...], names: tuple[str, ...]) -> list[FloatArray]:
     """Parameters as arrays (n,), some of which can be given as one number for all."""
-    tables = in_one_order(parameters, names)
-    arrays = [table.array(name) for table, name in zip(tables, names, strict=True)]
-    lengths = {name: array.shape[0] for name, array in zip(names, arrays, strict=True) if array.ndim > 0 and array.size}
-    n = next(iter(lengths.values()), 1)
+    arrays = [table.array(name) for table, name in zip(in_one_order(parameters, names), names, strict=True)]
+    rows = [real_array(np.atleast_1d(array), name, ndim=1) for array, name in zip(arrays, names, strict=True)]
+    lengths = {name: len(one) for one, array, name in zip(rows, arrays, names, strict=True) if array.ndim}
+    first, n = next(iter(lengths.items()), ("", 1))
     for name, length in lengths.items():
         if length != n:
-            raise ValueError(f"{name}: got {length} values, wanted {n} as for {next(iter(lengths))}, or one number")
-    return [
-        real_array(np.full(n, array) if array.ndim == 0 else array, name, ndim=1)
-        for name, array in zip(names, arrays, strict=True)
-    ]
+            raise ValueError(f"{name}: got {length} values, wanted {n} as for {first}, or one number")
+    return [one if array.ndim else np.full(n, one) for one, array in zip(rows, arrays, strict=True)]
 
 
 def check_positive(values: FloatArray, name: str) -> None:
@@ -268,12 +265,11 @@ class LocationScale(Univariate):
     scale = Parameter(1, "Scales (..., n).")
 
     def __init__(self, mean: ArrayLike, scale: ArrayLike) -> None:
-        means, scales = in_one_order((mean, scale), ("mean", "scale"))
-        mean, scale = real_array(means, "mean", ndim=1), scales.array("scale")
-        scale = real_array(np.full(mean.shape, scale) if scale.ndim == 0 else scale, "scale", ndim=1)
-        same_length(mean.shape[0], scale.shape[0], "scale")
-        refuse_rows(scale < 0.0, scale, "scale", "scales of at least 0")
+        real_array(mean, "mean", ndim=1)
         super().__init__(mean, scale)
+
+    def _check(self) -> None:
+        refuse_rows(self.scale < 0.0, self.scale, "scale", "scales of at least 0")
 
     @abstractmethod
     def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
