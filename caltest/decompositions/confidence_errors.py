@@ -9,10 +9,9 @@ import numpy as np
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, ranges, seed_of
 from caltest._results.measures import percent
-from caltest._results.tables import Bar, Grid, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, whole_number
-from caltest.decompositions.parts import AT_ONCE, table_of
+from caltest.decompositions.parts import AT_ONCE, WithIntervals
 from caltest.estimators.binned_errors import binned_predictions
 from caltest.estimators.combined.measures import CLOPPER_PEARSON, clopper_pearson
 from caltest.predictions import Bernoulli, Categorical
@@ -23,7 +22,7 @@ ERRORS = ("overconfidence", "underconfidence", "accuracy")
 
 
 @dataclass(frozen=True)
-class ConfidenceErrors(Stored):
+class ConfidenceErrors(WithIntervals, Stored):
     """How much confidence there is in wrong predictions, and how much is missing in right ones.
 
     Attributes
@@ -53,21 +52,8 @@ class ConfidenceErrors(Stored):
     calibrated: Mapping[str, float | None] | None = field(default=None, hash=False, repr=False)
     seed: int | None = field(default=None, repr=False)
 
-    picture = "forest"
-
-    def bars(self) -> list[Bar]:
-        """The errors with their intervals, if these were asked for, for ``plots.forest``."""
-        intervals, calibrated = self.intervals or {}, self.calibrated or {}
-        known = {name: getattr(self, name) for name in ERRORS}
-        known |= {name: one.estimate for name, one in intervals.items()}
-        return [
-            Bar(name, one, intervals.get(name), calibrated.get(name), "mean if calibrated", "probability", False)
-            for name, one in known.items()
-            if one is not None
-        ]
-
-    def table(self) -> Table:
-        return table_of(self, ERRORS)
+    names = ERRORS
+    words = "Errors of confidence", "probability"
 
     def sentence(self) -> str:
         found = [
@@ -78,9 +64,6 @@ class ConfidenceErrors(Stored):
         return (
             f"The most probable label is right in {percent(self.accuracy)} of the rows; its probability is {claimed}."
         )
-
-    def summary(self) -> str:
-        return Page("Errors of confidence", Grid(self.table()))
 
 
 @own_errstate

@@ -1,9 +1,9 @@
 """Parts of scores of predictions, and their intervals."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Any, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy
@@ -11,7 +11,7 @@ import scipy
 from caltest._basics.numerics import Array, FloatArray, IntArray, generator_apart, ranges
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
-from caltest._results.tables import Table
+from caltest._results.tables import Bar, Grid, Page, Table
 from caltest._results.values import ConfidenceInterval
 from caltest.binning import Binning
 from caltest.estimators.binned_errors import bins_of
@@ -128,19 +128,41 @@ class Parts:
         return self.scale * np.stack([own, own - best, climate - best, climate])
 
 
-def table_of(result: Any, names: Sequence[str]) -> Table:
-    """A header, and what was observed; where they are known what the interval is about, the interval and the mean."""
-    observed = [[name, _four(getattr(result, name))] for name in names]
-    if result.intervals is None:
-        return [["", "observed"], *observed]
-    intervals = [result.intervals[name] for name in names]
-    more = [
-        [_four(one.estimate), f"[{one.low:z.4f}, {one.high:z.4f}]", _four(result.calibrated[name])]
-        for name, one in zip(names, intervals, strict=True)
-    ]
-    level = f"{100.0 * intervals[0].confidence_level:g} % interval"
-    rows = ([*first, *rest] for first, rest in zip(observed, more, strict=True))
-    return [["", "observed", "estimate", level, "if calibrated"], *rows]
+class WithIntervals:
+    """Some numbers; and, if they were asked for, an interval for each, and its mean if predictions are calibrated."""
+
+    names: ClassVar[tuple[str, ...]]
+    """Fields with the numbers, some of which can be None."""
+    intervals: Mapping[str, ConfidenceInterval] | None
+    calibrated: Mapping[str, float | None] | None
+
+    picture = "forest"
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The title of the report, and what is on the axis of a picture."""
+        raise NotImplementedError
+
+    def bars(self) -> list[Bar]:
+        intervals, means, words = self.intervals or {}, self.calibrated or {}, ("mean if calibrated", self.words[1])
+        return [
+            Bar(name, value, intervals.get(name), means.get(name), *words, stands_out=False)
+            for name in self.names
+            if (value := getattr(self, name)) is not None
+        ]
+
+    def table(self) -> Table:
+        rows = [[name, _four(getattr(self, name))] for name in self.names]
+        if self.intervals is None or self.calibrated is None:
+            return [["", "observed"], *rows]
+        for name, row in zip(self.names, rows, strict=True):
+            one = self.intervals[name]
+            row += [_four(one.estimate), f"[{one.low:z.4f}, {one.high:z.4f}]", _four(self.calibrated[name])]
+        level = f"{100.0 * one.confidence_level:g} % interval"
+        return [["", "observed", "estimate", level, "if calibrated"], *rows]
+
+    def summary(self) -> str:
+        return Page(self.words[0], Grid(self.table()))
 
 
 def _four(value: float | None) -> str:

@@ -9,18 +9,17 @@ import numpy as np
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._results.report import with_interval
-from caltest._results.tables import Bar, Grid, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning, a_binning
-from caltest.decompositions.parts import PARTS, Parts, calibrated_means, intervals_of, table_of
+from caltest.decompositions.parts import PARTS, Parts, WithIntervals, calibrated_means, intervals_of
 from caltest.estimators.binned_errors import binned_predictions
 from caltest.predictions.classes.finite import Score
 from caltest.predictions.convert import as_sample
 
 
 @dataclass(frozen=True)
-class ScoreDecomposition(Stored):
+class ScoreDecomposition(WithIntervals, Stored):
     """``score = miscalibration - discrimination + uncertainty``.
 
     Attributes
@@ -62,19 +61,11 @@ class ScoreDecomposition(Stored):
     calibrated: Mapping[str, float] | None = field(default=None, hash=False)
     seed: int | None = None
 
-    picture = "forest"
+    names = PARTS
 
-    def bars(self) -> list[Bar]:
-        """The parts, with their intervals if these were asked for, for ``plots.forest``."""
-        intervals, calibrated = self.intervals or {}, self.calibrated or {}
-        words = "mean if calibrated"
-        return [
-            Bar(one, getattr(self, one), intervals.get(one), calibrated.get(one), words, self.name, False)
-            for one in PARTS
-        ]
-
-    def table(self) -> Table:
-        return table_of(self, PARTS)
+    @property
+    def words(self) -> tuple[str, str]:
+        return self.name, self.name
 
     def sentence(self) -> str:
         score, how = self.name.split(", ", 1)
@@ -83,9 +74,6 @@ class ScoreDecomposition(Stored):
             f"The {score} of {self.score:.3g} is the uncertainty {self.uncertainty:.3g} less the discrimination "
             f"{self.discrimination:.3g} plus the miscalibration {lost} ({how})."
         )
-
-    def summary(self) -> str:
-        return Page(self.name, Grid(self.table()))
 
 
 @own_errstate
