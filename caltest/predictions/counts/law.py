@@ -92,16 +92,9 @@ class CountPredictions(Predictions):
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
 
     def log_probabilities(self, counts: FloatArray) -> FloatArray:
-        """Logarithms of the probabilities of increasing counts (m,), (..., n, m); -inf for impossible ones.
-
-        Or of a count of each prediction, (n, 1): (n, 1).
-        """
+        """Logarithms of the probabilities of counts (m,), or (n, m), (..., n, m); -inf for impossible ones."""
         logs = -self._tail_exponent(counts)
-        if counts.ndim > 1:
-            logs += np.where(counts > 0.0, self._log_factor(np.maximum(counts, 1.0)), 0.0)
-            return logs
-        positive = slice(1 if counts[0] == 0.0 else 0, None)
-        logs[..., positive] += self._log_factor(counts[positive])
+        logs += np.where(counts > 0.0, self._log_factor(np.maximum(counts, 1.0)), 0.0)
         return logs
 
     @abstractmethod
@@ -209,16 +202,12 @@ class CountPredictions(Predictions):
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         return high
 
-    @property
+    @cached_property
     def window(self) -> tuple[int, int]:
         """First count, and the one behind the last, outside of which every prediction has a probability below 2e-18.
 
         ``ValueError`` if they are too many to sum over.
         """
-        return self._window
-
-    @cached_property
-    def _window(self) -> tuple[int, int]:
         if self._table is not None:
             return self._table.first, self._table.stop
         flat = self._flat()
@@ -304,7 +293,7 @@ class CountPredictions(Predictions):
     def with_common_outcomes(self, other: Self) -> tuple[Self, Self]:
         firsts, stops = zip(self.window, other.window, strict=True)
         one, two = self._like(*self._parameters), other._like(*other._parameters)
-        one._window = two._window = min(firsts), max(stops)
+        one.window = two.window = min(firsts), max(stops)
         return one, two
 
     def probability_vectors(self) -> FloatArray:
