@@ -11,7 +11,7 @@ import scipy
 from caltest._basics.numerics import Array, FloatArray, IntArray, generator_apart, ranges
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
-from caltest._results.tables import Bar, Grid, Page, Table
+from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
 from caltest._results.values import ConfidenceInterval
 from caltest.binning import Binning
 from caltest.estimators.binned_errors import bins_of
@@ -128,7 +128,7 @@ class Parts:
         return self.scale * np.stack([own, own - best, climate - best, climate])
 
 
-class WithIntervals:
+class WithIntervals(TabularResult):
     """Some numbers; and, if they were asked for, an interval for each, and its mean if predictions are calibrated."""
 
     names: ClassVar[tuple[str, ...]]
@@ -162,6 +162,7 @@ class WithIntervals:
         return [["", "observed", "estimate", level, "if calibrated"], *rows]
 
     def summary(self) -> str:
+        """The report that ``print`` shows."""
         return Page(self.words[0], Grid(self.table()))
 
 

@@ -14,7 +14,7 @@ from caltest._basics.jobs import Stream
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, check_memory, generator_apart
 from caltest._basics.threads import threaded
 from caltest._validation import levels, whole_number
-from caltest.kernels import Metric, ProductKernel, TargetKernel
+from caltest.kernels import ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
 from caltest.predictions.claims import Checks, Claim, of_half, of_numbers, shifted
 from caltest.predictions.labelled import Labelled, indices_of
@@ -310,9 +310,17 @@ class Predictions(Labelled, OwnErrstate, ABC):
         """Median standard deviation of the predicted distributions; of vectors the root of the sum of variances."""
         return median_standard_deviation(np.sqrt(self.moments()[1]))
 
-    @abstractmethod
+    @property
+    def default_metric(self) -> Metric:
+        """The distance d of ``default_kernel``."""
+        return Wasserstein()
+
+    default_target_kernel: ClassVar[TargetKernel] = GaussianKernel()
+    """The kernel k of targets of ``default_kernel``."""
+
     def default_kernel(self) -> ProductKernel:
-        """The kernel used when none is named."""
+        """``exp(-d / median) x k``, the kernel used when none is named."""
+        return ProductKernel(ExponentialKernel(self.default_metric, "median"), self.default_target_kernel)
 
     def describe(self, n: int | None = None) -> str:
         """Family and dimensions in a few words, for n such predictions if there are more than these."""

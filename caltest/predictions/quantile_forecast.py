@@ -8,7 +8,7 @@ import scipy
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
 from caltest._validation import finite_array, increasing_numbers, real_array, real_targets, refuse_rows
-from caltest.kernels import ExponentialKernel, LaplacianKernel, Metric, ProductKernel, Wasserstein
+from caltest.kernels import LaplacianKernel, Metric
 from caltest.predictions.base import Parameter, Predictions, require_family
 from caltest.predictions.claims import DEVIATION, SHIFTED, Checks, of_quantiles
 from caltest.predictions.classes.finite import FinitePredictions
@@ -70,6 +70,7 @@ class QuantileForecast(FinitePredictions):
     family = "QuantileForecast"
     probabilities_differ = False
     known_metrics = "Wasserstein(): the probabilities of all forecasts are the same"
+    default_target_kernel = LaplacianKernel()
     notion = "intervals between quantiles"
     hypothesis = "P(outcome between two quantiles | all quantiles) = difference of their levels"
 
@@ -155,10 +156,6 @@ class QuantileForecast(FinitePredictions):
         """Distances (..., r, c) of these predictions (..., r) to others (..., c), those of vectors only."""
         metric.vectors_of(self)
         return super().distance(metric, other)
-
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-W2 / median) x exp(-|l - l'| / median)`` with middles l of levels and their standard deviation."""
-        return ProductKernel(ExponentialKernel(Wasserstein(), "median"), LaplacianKernel("median"))
 
     def describe(self, n: int | None = None) -> str:
         levels = self._levels.shape[0]

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy
@@ -20,7 +20,7 @@ from caltest._validation import (
     same_length,
 )
 from caltest._validation.labels import classes_of, in_order_of_columns, require_order_of
-from caltest.kernels import DeltaKernel, ExponentialKernel, ProductKernel, TotalVariation
+from caltest.kernels import DeltaKernel, TargetKernel, TotalVariation, VectorMetric
 from caltest.predictions.base import Parameter, Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.labelled import require_same_classes
@@ -98,6 +98,9 @@ class ClassProbabilities(FinitePredictions):
     """Distributions on the classes 0..k-1, given by an array of probabilities."""
 
     _array = Parameter(0, "Probabilities.")
+    default_metric: VectorMetric = TotalVariation()
+    default_target_kernel: ClassVar[TargetKernel] = DeltaKernel()
+    """They make the kernel of the 2019 paper."""
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:
         self._fill(probabilities, classes, copy=True)
@@ -138,10 +141,6 @@ class ClassProbabilities(FinitePredictions):
         labels = class_labels(targets, self.n_classes, names, name, one_column=self._array.ndim == 1)
         same_length(len(self), labels.shape[0], name)
         return labels
-
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-TV / median) x [y = y']``, the kernel of the 2019 paper; TV is ``|p - q|`` for two classes."""
-        return ProductKernel(ExponentialKernel(TotalVariation(), "median"), DeltaKernel())
 
     def followed_by(self, other: Self) -> Self:
         joined = super().followed_by(other)

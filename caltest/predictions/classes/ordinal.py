@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import increasing_numbers, real_array
 from caltest._validation.labels import numbers_of
-from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, SquaredEuclidean, Wasserstein1
+from caltest.kernels import LaplacianKernel, SquaredEuclidean, Wasserstein1
 from caltest.predictions.base import Predictions
 from caltest.predictions.claims import Claim, of_levels
 from caltest.predictions.classes.categorical import Categorical
@@ -55,6 +55,9 @@ class Ordinal(Categorical):
 
     family = "Ordinal"
     known_metrics = "Wasserstein1(), EnergyDistance(), TotalVariation(), Cityblock(), Euclidean(), MMD(kernel)"
+    default_metric = Wasserstein1()
+    default_target_kernel = LaplacianKernel()
+    """A Laplacian kernel of a few points is far from singular: it sees every shift of mass, and distant ones most."""
 
     def __init__(
         self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None, positions: ArrayLike | None = None
@@ -103,14 +106,6 @@ class Ordinal(Categorical):
 
     def cdf(self, targets: Array) -> FloatArray:
         return at_labels(self._cumulative(), targets)
-
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-W1 / median) x exp(-|x - x'| / median)`` with the median standard deviation for the positions x.
-
-        The Laplacian kernel of a few points is far from singular, so that it sees every shift of mass between
-        classes, and those between distant ones most.
-        """
-        return ProductKernel(ExponentialKernel(Wasserstein1(), "median"), LaplacianKernel("median"))
 
 
 def _check_numbered(names: Sequence[str]) -> None:

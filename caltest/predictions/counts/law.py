@@ -16,7 +16,7 @@ from caltest._loops.formulas.recursion import STEP, probabilities_between
 from caltest._loops.pair_sums.tiles import PRODUCT, sum_over_coordinates
 from caltest._loops.rows import look_up
 from caltest._validation import same_length, whole_counts
-from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, SquaredEuclidean, TargetKernel
+from caltest.kernels import Euclidean, SquaredEuclidean, TargetKernel
 from caltest.predictions.alternatives import Alternatives, CountAlternatives
 from caltest.predictions.base import Drawer, Predictions, Uniforms
 from caltest.predictions.claims import Checks, of_numbers, shifted
@@ -70,6 +70,7 @@ class CountPredictions(Predictions):
     has_jumps = True
     inverts_quickly = True
     discrete = True
+    default_metric = Euclidean()
     _table: CountTable | None = None
 
     def _like(self, *parameters: Any) -> Self:
@@ -301,14 +302,6 @@ class CountPredictions(Predictions):
 
     def cdf_below(self, targets: Array) -> FloatArray:
         return self.cdf(targets - 1.0)
-
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-d / median) x Gaussian`` with d the Euclidean distance of the parameter vectors.
-
-        A Gaussian of the median predicted standard deviation sees neighbouring counts as similar, so that few
-        observations of each count are enough; ``DeltaKernel`` would compare the counts one by one.
-        """
-        return ProductKernel(ExponentialKernel(Euclidean(), "median"), GaussianKernel(bandwidth="median"))
 
     def energy_distances(self, other: Self) -> FloatArray:
         """``2 sum_u (F(u) - F'(u))**2`` with the distribution functions of each and of each other one, (..., r, c)."""

@@ -9,7 +9,7 @@ from caltest._basics.arrays import MEMBER, is_data_array, to_array
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._loops.steps import squared_gaps
 from caltest._validation import finite_array, real_targets
-from caltest.kernels import EnergyDistance, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
+from caltest.kernels import EnergyDistance, Metric, TargetKernel, Wasserstein
 from caltest.kernels.metrics.discrepancies import difference_of_means
 from caltest.predictions.base import Drawer, Parameter, Predictions, weighted_sum
 from caltest.predictions.measures.sums import Measures, distance_sums, kernel_sums, mixture_sums
@@ -175,10 +175,9 @@ class Members(Predictions):
         sums = mixture_sums(kernel, self._measures, np.ascontiguousarray(weights), targets)
         return super()._expectation_sums(kernel, weights, targets) if sums is None else sums
 
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-d / median) x Gaussian`` with d the 2-Wasserstein distance, the energy distance for vectors."""
-        metric = EnergyDistance() if self._is_vector else Wasserstein()
-        return ProductKernel(ExponentialKernel(metric, "median"), GaussianKernel(bandwidth="median"))
+    @property
+    def default_metric(self) -> Metric:
+        return EnergyDistance() if self._is_vector else Wasserstein()
 
     def describe(self, n: int | None = None) -> str:
         dimension = f", d = {self.dimension}" if self._is_vector else ""

@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas import laplaces
 from caltest._validation import positive_number
-from caltest.kernels import ExponentialKernel, LaplacianKernel, ProductKernel, TargetKernel, Wasserstein
+from caltest.kernels import LaplacianKernel, TargetKernel
 from caltest.predictions.numbers.univariate import ClosedForm, LocationScale
 
 
@@ -42,6 +42,7 @@ class Laplace(LocationScale):
 
     family = "Laplace"
     deviation = sqrt(2.0)
+    default_target_kernel = LaplacianKernel()
 
     def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return rng.laplace(size=shape)
@@ -71,7 +72,3 @@ class Laplace(LocationScale):
             lambda targets: laplaces.one_sided(self.mean, self.scale, targets, width),
             lambda other: laplaces.two_sided((self.mean, self.scale), (other.mean, other.scale), width),
         )
-
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-W2 / median) x Laplacian`` with the median standard deviation as the bandwidth of the targets."""
-        return ProductKernel(ExponentialKernel(Wasserstein(), "median"), LaplacianKernel("median"))

@@ -16,7 +16,7 @@ class LogNormal(Univariate):
 
     The median of Z is ``exp(log_mean)``, its mean ``exp(log_mean + log_scale**2 / 2)``.
 
-    Expectations of kernels of targets come from 32 quantiles of each distribution; see ``Continuous``.
+    Expectations and distances come from 32 quantiles of each distribution; see ``Univariate``.
 
     Parameters
     ----------
@@ -29,10 +29,7 @@ class LogNormal(Univariate):
     Notes
     -----
     Targets are compared as they are, not their logarithms; ``Normal(log_mean, log_scale)`` with the logarithms of the
-    targets compares those, which weighs relative errors.
-
-    The 2-Wasserstein distance is exact between distributions of equal ``log_scale``, where it is the difference of the
-    roots of E Z**2; otherwise it is that of 32 quantiles. ``Euclidean()`` and ``Cityblock()`` are distances of
+    targets compares those, which weighs relative errors. ``Euclidean()`` and ``Cityblock()`` are distances of
     (log_mean, log_scale).
 
     Examples

@@ -7,7 +7,7 @@ import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import positive_number
-from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, ProductKernel, Wasserstein
+from caltest.kernels import Euclidean, Metric, Wasserstein
 from caltest.predictions.base import Parameter, Predictions, median_standard_deviation
 from caltest.predictions.numbers.univariate import Univariate, check_positive, check_shape, of_distinct
 
@@ -17,7 +17,7 @@ class StudentT(Univariate):
 
     The density is proportional to ``(1 + ((z - location) / scale)**2 / df)**(-(df + 1) / 2)``.
 
-    Expectations of kernels of targets come from 32 quantiles of each distribution; see ``Continuous``.
+    Expectations and distances come from 32 quantiles of each distribution; see ``Univariate``.
 
     Parameters
     ----------
@@ -31,9 +31,8 @@ class StudentT(Univariate):
 
     Notes
     -----
-    The 2-Wasserstein distance exists for df > 2. It is exact between distributions of equal df, where it is the
-    Euclidean distance of (location, standard deviation); otherwise it is that of 32 quantiles, whose relative error is
-    below 0.1 for df >= 3. ``Euclidean()`` and ``Cityblock()`` are distances of (location, scale, 1 / df).
+    The 2-Wasserstein distance exists for df > 2; its relative error is below 0.1 for df >= 3. ``Euclidean()`` and
+    ``Cityblock()`` are distances of (location, scale, 1 / df).
 
     Examples
     --------
@@ -111,10 +110,9 @@ class StudentT(Univariate):
             )
         return self._tempered(temperature, df, self.location, self.scale * np.sqrt(self.df / df))
 
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-d / median) x Gaussian`` with the 2-Wasserstein distance d, the Euclidean one if some df <= 2."""
-        metric = Euclidean() if (self.df <= 2.0).any() else Wasserstein()
-        return ProductKernel(ExponentialKernel(metric, "median"), GaussianKernel(bandwidth="median"))
+    @property
+    def default_metric(self) -> Metric:
+        return Euclidean() if (self.df <= 2.0).any() else Wasserstein()
 
 
 def _deviation(df: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from caltest._basics.arrays import in_one_order
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
 from caltest._validation import real_array, real_targets, refuse_rows
-from caltest.kernels import ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel, Wasserstein
+from caltest.kernels import TargetKernel
 from caltest.predictions.base import ClosedFormMissing, Drawer, Parameter, Predictions, median_standard_deviation
 from caltest.predictions.measures import law_sums
 from caltest.predictions.measures.law_sums import LEVEL_WEIGHTS, LawSums
@@ -35,9 +35,12 @@ class Univariate(Predictions):
     A family is its ``family`` name, ``parameter_names``, ``_draw``, ``_quantile``, ``cdf``, ``log_density`` and
     ``moments``; ``survival``, where the upper tail can have all digits; ``support``, if it is not the whole line, and
     ``_check`` of parameters.
+
     Expectations of kernels of targets that have no closed form come from 32 quantiles of each distribution
     (``caltest.predictions.measures.law_sums``). They are accurate to about 1e-3 of the kernel, and SKCE to less than 1
-    % of its standard deviation given the predictions; p-values from redraws of targets are exact all the same.
+    % of its standard deviation given the predictions; p-values from redraws of targets are exact all the same. The
+    2-Wasserstein distance is that of these quantiles, exact between distributions that differ in location and scale
+    only; ``Euclidean()`` and ``Cityblock()`` are distances of (mean, standard deviation), unless families say others.
     """
 
     known_metrics = "Wasserstein(), Euclidean(), Cityblock(), MMD(kernel)"
@@ -81,11 +84,6 @@ class Univariate(Predictions):
         new = self._like(*parameters)
         new._check()
         return new
-
-    @property
-    def parameters(self) -> tuple[FloatArray, ...]:
-        """The parameters (..., n)."""
-        return self._parameters
 
     def take(self, index: Any) -> Self:
         parameters = tuple(values[index] for values in self._parameters)
@@ -210,10 +208,6 @@ class Univariate(Predictions):
                 "the size of the bandwidth are lost to rounding, wanted a larger bandwidth, or targets and predictions "
                 "from which a constant is subtracted"
             ) from None
-
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-W2 / median) x Gaussian`` with the median standard deviation as the bandwidth of the targets."""
-        return ProductKernel(ExponentialKernel(Wasserstein(), "median"), GaussianKernel(bandwidth="median"))
 
 
 def rows_of(parameters: tuple[ArrayLike, ...], names: tuple[str, ...]) -> list[FloatArray]:

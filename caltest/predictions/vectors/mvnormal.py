@@ -13,16 +13,7 @@ from caltest._loops.pair_sums.gaussian import redrawn_expectation_sums
 from caltest._loops.stacks import redraws_last
 from caltest._validation import finite_array, positive_number, real_array, real_targets, refuse_rows
 from caltest._validation.labels import require_order_of
-from caltest.kernels import (
-    Euclidean,
-    ExponentialKernel,
-    GaussianKernel,
-    KernelWarning,
-    Metric,
-    ProductKernel,
-    TargetKernel,
-    Wasserstein,
-)
+from caltest.kernels import Euclidean, KernelWarning, Metric, TargetKernel, Wasserstein
 from caltest.predictions.alternatives import Alternatives, NormalAlternatives
 from caltest.predictions.base import Drawer, Parameter, Predictions, require_family
 from caltest.predictions.claims import Checks, Claim, of_named_coordinates, of_vectors
@@ -348,10 +339,9 @@ class MvNormal(Predictions):
             raise ValueError(f"temperature: got {t:.6g}, with which a covariance is infinite, wanted a smaller one")
         return self._like(self.mean, t * self.covariance, np.sqrt(t) * self._root)._labelled(self.index)
 
-    def default_kernel(self) -> ProductKernel:
-        """``exp(-d / median) x Gaussian`` with d the distance of (m, S**1/2), W2 for covariances that commute."""
-        metric = Wasserstein() if self._commute else Euclidean()
-        return ProductKernel(ExponentialKernel(metric, "median"), GaussianKernel(bandwidth="median"))
+    @property
+    def default_metric(self) -> Metric:
+        return Wasserstein() if self._commute else Euclidean()
 
     def describe(self, n: int | None = None) -> str:
         kind = {NUMBER: "isotropic", DIAGONAL: "diagonal", FULL: "full"}[self._kind]

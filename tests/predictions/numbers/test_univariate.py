@@ -106,7 +106,7 @@ def test_expectations_against_means_over_draws(name, kernel):
     means = np.stack([kernel.target_tile(some, TARGETS).mean(axis=0) for some in draws])
     one, two = (predictions.expected_kernel(kernel, TARGETS), predictions.expected_kernel2(kernel, predictions))
     assert one == pytest.approx(means, abs=2e-3)
-    other = type(predictions)(*predictions.parameters)
+    other = type(predictions)(*predictions._parameters)
     assert predictions.expected_kernel2(kernel, other) == pytest.approx(two, abs=1e-9)
     assert predictions.self_kernel(kernel) == pytest.approx(np.diag(two), abs=1e-13)
     weights = np.random.default_rng(3).normal(size=(2, 3, 3))
@@ -189,7 +189,7 @@ def power_of_density(name, measure, temperature):
     hot = predictions.at_temperature(temperature)
     one, two = 0.2, 0.6
     cold_ratio = reference(*parameters[0]).logpdf(two) - reference(*parameters[0]).logpdf(one)
-    hot_parameters = [values[0] for values in hot.parameters]
+    hot_parameters = [values[0] for values in hot._parameters]
     hot_ratio = reference(*hot_parameters).logpdf(two) - reference(*hot_parameters).logpdf(one)
     shift = np.log(measure(two)) - np.log(measure(one))
     return hot_ratio - shift, (cold_ratio - shift) / temperature
