@@ -392,16 +392,11 @@ def compare_pairs(
     Parameters
     ----------
     models, targets, classes
-        As in ``compare_models``, of at least two models and three outcomes.
+        As in ``compare_models``, of at least two models and three outcomes (``ValueError`` otherwise).
     kernel
         As in ``PairedSKCETest``, of the predictions of all models together.
     confidence_level
         Of the intervals of the differences.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For fewer than two models, and as ``compare_models`` and ``PairedSKCETest``.
 
     Notes
     -----

@@ -31,7 +31,7 @@ class GaussianKernel(RadialKernel):
         different predictions, of 10 000 evenly spaced ones if there are more (results say so), in time
         O(min(n, 10 000)**2 k); on targets the median standard deviation of the predicted distributions (the root of the
         trace of the covariance matrix for vectors). Neither depends on the observed targets, which keeps tests valid.
-        For vector targets also one number per dimension.
+        For vector targets also one number per dimension. ``ValueError`` for others.
 
     Warns
     -----
@@ -50,7 +50,6 @@ class GaussianKernel(RadialKernel):
 
     @property
     def function(self) -> Function:
-        """``exp(-u)``, ``u = (d / (sqrt(2) bandwidth))**2``."""
         return Function(EXPONENTIAL, sqrt(0.5), 2.0)
 
     @property
@@ -85,17 +84,8 @@ class ExponentialKernel(RadialKernel):
     metric, bandwidth
         As in ``GaussianKernel``.
     exponent
-        0 < exponent <= 2.
-
-    Raises
-    ------
-    ValueError
-        If the bandwidth is not positive, or the exponent not in (0, 2].
-
-    Warns
-    -----
-    KernelWarning
-        For an exponent above 1 and a metric that is not that of a Hilbert space (total variation, cityblock).
+        0 < exponent <= 2 (``ValueError`` otherwise). ``KernelWarning`` for an exponent above 1 and a metric that is not
+        that of a Hilbert space (total variation, cityblock).
 
     Examples
     --------
@@ -111,7 +101,6 @@ class ExponentialKernel(RadialKernel):
 
     @property
     def function(self) -> Function:
-        """``exp(-u)``, ``u = (d / bandwidth)**exponent``."""
         return Function(EXPONENTIAL, exponent=self.exponent)
 
     @property
@@ -191,7 +180,6 @@ class MaternKernel(RadialKernel):
 
     @property
     def function(self) -> Function:
-        """A polynomial times ``exp(-u)``, ``u = sqrt(2 order) d / bandwidth``."""
         return Function(MATERN_3 if self.order == 1.5 else MATERN_5, sqrt(2.0 * self.order))
 
     @property
@@ -235,7 +223,6 @@ class RationalQuadraticKernel(RadialKernel):
 
     @property
     def function(self) -> Function:
-        """``(1 + u / shape)**-shape``, ``u = (d / (sqrt(2) bandwidth))**2``."""
         return Function(RATIONAL, sqrt(0.5), 2.0, self.shape)
 
     @property

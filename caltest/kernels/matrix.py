@@ -27,13 +27,8 @@ class MatrixKernel(TargetKernel):
     Parameters
     ----------
     matrix
-        (k, k) array-like, in the order of the classes, which is checked where both have names.
-
-    Raises
-    ------
-    ValueError
-        For a matrix that is not square, symmetric and positive semi-definite, or that is 0, and at the call for another
-        number of classes than k.
+        (k, k) array-like, in the order of the classes, which is checked where both have names. ``ValueError`` unless it
+        is symmetric, positive semi-definite and not 0, and at the call for another number of classes than k.
 
     Examples
     --------
@@ -94,11 +89,9 @@ class MatrixKernel(TargetKernel):
 
     @property
     def squared_diameter(self) -> float:
-        """``max A[a, a] - 2 A[a, b] + A[b, b]``: the supremum of ``(e_y - p)' A (e_y' - p')``.
+        """``max A[a, a] - 2 A[a, b] + A[b, b]``, as ``(e_y - p)' A (e_y' - p')`` is largest between two corners p, p'.
 
-        Predictions are mixtures of outcomes and A is positive semi-definite, so the bilinear form is largest between
-        two corners of the simplex. It is at most all of the bounds ``B_{p;q} = 2**(1 + 1/p - 1/q) |A|_{p;q}`` by
-        operator norms (Widmann et al. 2019, Lemma H.1).
+        It is at most all of the bounds by operator norms of Widmann et al. 2019, Lemma H.1.
         """
         return squared_diameter(self.matrix)
 

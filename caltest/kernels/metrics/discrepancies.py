@@ -122,12 +122,8 @@ class MixtureWasserstein(Metric):
 
     Notes
     -----
-    Cost: a transport problem for each pair, about 60 microseconds for ten components.
-
-    Warns
-    -----
-    KernelWarning
-        When a test or estimator uses it.
+    Tests and estimators that use it issue a ``KernelWarning``. Cost: a transport problem for each pair, about 60
+    microseconds for ten components.
 
     Examples
     --------

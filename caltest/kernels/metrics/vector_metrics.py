@@ -209,7 +209,6 @@ class Wasserstein(VectorMetric):
         return self
 
     def between(self, rows: Any, columns: Any) -> FloatArray:
-        """Distances (..., r, c), by the predictions themselves where they are not those of vectors."""
         known: FloatArray | None = rows.transport_distances(columns)
         return super().between(rows, columns) if known is None else known
 
