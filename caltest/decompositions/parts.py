@@ -189,21 +189,14 @@ TOLERANCE = 1e-10
 """Of ties between the estimate and redraws."""
 
 
-@dataclass(frozen=True, eq=False)
-class Polyline:
-    """Lines between arrays of probabilities of one shape, one after the other; place t + u is u from corner t."""
+Line = tuple[FloatArray, ...]
+"""Lines between arrays of probabilities of one shape, one after the other; place t + u is u from corner t."""
 
-    corners: tuple[FloatArray, ...]
 
-    @property
-    def length(self) -> float:
-        """The last place."""
-        return float(len(self.corners) - 1)
-
-    def at(self, place: float) -> FloatArray:
-        """The probabilities there."""
-        t = min(int(place), len(self.corners) - 2)
-        return np.asarray(self.corners[t] + (place - t) * (self.corners[t + 1] - self.corners[t]))
+def law_at(line: Line, place: float) -> FloatArray:
+    """The probabilities at a place."""
+    t = min(int(place), len(line) - 2)
+    return np.asarray(line[t] + (place - t) * (line[t + 1] - line[t]))
 
 
 class Ends(NamedTuple):
@@ -215,7 +208,7 @@ class Ends(NamedTuple):
 
 
 def inverted(
-    line: Polyline,
+    line: Line,
     value: Callable[[FloatArray], float],
     draws: Callable[[FloatArray], FloatArray],
     estimate: float,
@@ -232,14 +225,15 @@ def inverted(
     it would reject all values, and one that is larger than at its end likewise.
     """
     tails = np.array([(1.0 - level) / 2.0, 0.5, (1.0 + level) / 2.0])
-    fine = np.unique(np.concatenate([t + np.linspace(0.0, 1.0, FINE) for t in range(int(line.length))]))
-    values = np.array([value(line.at(t)) for t in fine])
+    steps = range(len(line) - 1)
+    fine = np.unique(np.concatenate([t + np.linspace(0.0, 1.0, FINE) for t in steps]))
+    values = np.array([value(law_at(line, t)) for t in fine])
     found: dict[float, FloatArray] = {}
     quantiles: dict[float, FloatArray] = {}
 
     def redraw(place: float) -> FloatArray:
         if place not in found:
-            law = line.at(place)
+            law = law_at(line, place)
             redrawn, (below, above) = draws(law), tails[::2]
             # Quantiles that are draws, none of them inside the one asked for.
             ends = np.quantile(redrawn, below, method="lower"), np.quantile(redrawn, above, method="higher")
@@ -248,10 +242,10 @@ def inverted(
         return found[place]
 
     largest = max(estimate, values[0] + redraw(0.0)[1])
-    for place in (t + step for t in range(int(line.length)) for step in COARSE):
+    for place in (t + step for t in steps for step in COARSE):
         if values[fine <= place].max() + redraw(place)[0] > largest + TOLERANCE:
             break
-    smallest = min(estimate, values[-1] + found[line.length][1]) if line.length in found else estimate
+    smallest = min(estimate, values[-1] + found[fine[-1]][1]) if fine[-1] in found else estimate
     wanted = smallest, estimate, largest
     low, middle, high = _places(fine, values, found, wanted)
     for _ in range(ROUNDS):
@@ -283,10 +277,7 @@ def _places(
 
 
 def _jumps(quantiles: dict[float, FloatArray], smallest: float, largest: float, few: bool) -> list[tuple[float, float]]:
-    """The last place that an end rejects and the first one that it does not.
-
-    None where a quantile changes smoothly in between, unless few events move it.
-    """
+    """The last place that an end rejects and the first one that it does not, if a quantile jumps in between."""
     found, places = [], sorted(quantiles)
     for order, beyond in (
         (places, [smallest - quantiles[t][2] for t in places]),
@@ -340,16 +331,16 @@ def calibrated_means(parts: Parts, n_resamples: int, seed: int) -> dict[str, flo
     return dict(zip(PARTS, map(float, np.asarray(means)), strict=True))
 
 
-def score_line(parts: Parts, fitted: FloatArray) -> Polyline:
+def score_line(parts: Parts, fitted: FloatArray) -> Line:
     """From the labels of the smallest scores by the recalibrated predictions to the labels of the largest."""
     possible = parts.possible
     best = np.argmin(np.where(possible, parts.scores, np.inf), axis=1)
     worst = np.argmax(np.where(possible, parts.scores, -np.inf), axis=1)
     eye = np.eye(parts.n_classes)
-    return Polyline((eye[best], parts.allowed(fitted), eye[worst]))
+    return eye[best], parts.allowed(fitted), eye[worst]
 
 
-def miscalibration_line(parts: Parts, fitted: FloatArray) -> Polyline:
+def miscalibration_line(parts: Parts, fitted: FloatArray) -> Line:
     """From the predictions by the recalibrated ones to the labels for which recalibration gains most.
 
     Bins ignore what varies within, so that predictions can have more miscalibration than other laws: the line starts
@@ -363,18 +354,18 @@ def miscalibration_line(parts: Parts, fitted: FloatArray) -> Polyline:
     after = _most_gained(parts, p, fitted)
     corners = (p, parts.allowed(fitted), after)
     if parts.is_isotonic:
-        return Polyline(corners)
+        return corners
     means = (parts.expected_counts(p) / parts.sizes[:, None])[parts.numbers]
-    away = Polyline((p, _most_gained(parts, means, p)))
+    away = p, _most_gained(parts, means, p)
     places = np.linspace(0.0, 1.0, FINE)
-    least = places[np.argmin([parts.of_law(away.at(place))[1] for place in places])]
-    return Polyline((away.at(least), *corners))
+    least = places[np.argmin([parts.of_law(law_at(away, place))[1] for place in places])]
+    return law_at(away, least), *corners
 
 
-def discrimination_line(parts: Parts, fitted: FloatArray) -> Polyline:
+def discrimination_line(parts: Parts, fitted: FloatArray) -> Line:
     """From the class frequencies by the recalibrated predictions to the labels for which these gain most."""
     frequencies = np.broadcast_to(fitted.mean(axis=0), fitted.shape)
-    return Polyline((parts.allowed(frequencies), parts.allowed(fitted), _most_gained(parts, frequencies, fitted)))
+    return parts.allowed(frequencies), parts.allowed(fitted), _most_gained(parts, frequencies, fitted)
 
 
 def _most_gained(parts: Parts, base: FloatArray, better: FloatArray) -> FloatArray:
@@ -415,7 +406,7 @@ def _redraws(parts: Parts, law: FloatArray, n_resamples: int, seed: int) -> Iter
 def _uncertainty(parts: Parts, frequencies: FloatArray, level: float, n_resamples: int, seed: int, few: bool) -> Ends:
     """From one class by the class frequencies to equal probabilities."""
     k, n = parts.n_classes, len(parts.probabilities)
-    line = Polyline((np.eye(k)[np.argmax(frequencies)], frequencies, np.full(k, 1.0 / k)))
+    line = np.eye(k)[np.argmax(frequencies)], frequencies, np.full(k, 1.0 / k)
 
     def value(law: FloatArray) -> float:
         return parts.scale * float(parts.entropy(law))

@@ -66,3 +66,12 @@ class OutcomeTraces:
         tile -= squares @ other_probabilities
         tile -= probabilities @ other_squares
         return np.asarray(np.maximum(tile, 0.0, out=tile))
+
+
+def looked_up(table: FloatArray, places: IntArray) -> FloatArray:
+    """Entries ``table[..., i, places[..., j]]`` of a table (..., r, U), (..., r, c)."""
+    if table.ndim == 2 and places.ndim == 1:
+        return np.take(table, places, axis=1)
+    batch = np.broadcast_shapes(table.shape[:-2], places.shape[:-1])
+    index = np.broadcast_to(places[..., None, :], (*batch, table.shape[-2], places.shape[-1]))
+    return np.take_along_axis(np.broadcast_to(table, (*batch, *table.shape[-2:])), index, axis=-1)

@@ -13,7 +13,6 @@ from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.hstatistics.sums.features import inverse_root
 from caltest.kernels import ProductKernel, TargetKernel
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.classes.finite import FinitePredictions
 
 
 class Bets(ABC):
@@ -39,11 +38,7 @@ class Bets(ABC):
 
 
 class LikelihoodBets(Bets):
-    """One gambler for each alternative Q_k of the predictions: factors ``Q_k(Y_t | P_t) / P_t(Y_t)``.
-
-    The mean of their capitals is the likelihood ratio of the distribution that mixes the alternatives in proportion to
-    how well they predicted so far.
-    """
+    """One gambler for each alternative Q_k of the predictions: factors ``Q_k(Y_t | P_t) / P_t(Y_t)``."""
 
     def __init__(self, predictions: Predictions) -> None:
         odds = predictions.law.odds()
@@ -54,7 +49,6 @@ class LikelihoodBets(Bets):
         return f"likelihood ratios of {len(self.weights)} alternatives"
 
     def log_factors(self, sample: Sample) -> tuple[FloatArray, Self]:
-        """``log Q_k(y) / P(y)``; they do not depend on the past."""
         odds = sample.predictions.law.odds()
         if odds is None:
             raise ValueError(
@@ -79,19 +73,18 @@ class ClassFeatures:
 
     def of(self, sample: Sample) -> FloatArray:
         """``phi`` of each observation, (b, r); of mean 0 if the predictions are calibrated."""
-        law = sample.predictions.law.finite
-        assert law is not None
-        return np.asarray(self.root.T[sample.targets] - _probabilities(law) @ self.root.T)
+        return np.asarray(self.root.T[sample.targets] - _probabilities(sample.predictions) @ self.root.T)
 
     def least(self, predictions: Predictions, weights: FloatArray) -> FloatArray:
         """A lower bound of ``weights . phi`` over all outcomes, for each prediction and row of weights (b, r): (b,)."""
-        assert predictions.law.finite is not None
         values = weights @ self.root
-        return np.asarray(values.min(axis=1) - np.einsum("ik,ik->i", _probabilities(predictions.law.finite), values))
+        return np.asarray(values.min(axis=1) - np.einsum("ik,ik->i", _probabilities(predictions), values))
 
 
-def _probabilities(law: FinitePredictions) -> FloatArray:
+def _probabilities(predictions: Predictions) -> FloatArray:
     """Rows of sum 1 up to double precision."""
+    law = predictions.law.finite
+    assert law is not None
     return np.asarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))
 
 
@@ -223,10 +216,7 @@ class KernelBets(Bets):
         return len(past) - seen
 
     def _resolved(self, predictions: Predictions) -> ProductKernel | None:
-        """The kernel with the bandwidths of some predictions; None if they are all alike, but not for long.
-
-        All kernels of predictions are the same for those that stay alike.
-        """
+        """The kernel with the bandwidths of some predictions; None if they are all alike, but not for long."""
         try:
             if self._kernel is None:
                 return default_kernel(predictions, identical=None if len(predictions) <= FIRST else 1.0)[0]

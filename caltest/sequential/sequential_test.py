@@ -88,10 +88,7 @@ class SequentialTestResult(Stored):
 
     @property
     def pvalue(self) -> float:
-        """Below alpha at any time with probability at most alpha if calibrated: 1 / (largest E so far), at most 1.
-
-        With a lag, from the largest E of interleaved tests.
-        """
+        """1 / (largest E so far), at most 1: below alpha at any time with probability at most alpha if calibrated."""
         return exp(-max(0.0, float(self._proof.max())))
 
     @property
@@ -104,10 +101,7 @@ class SequentialTestResult(Stored):
         return self._proof, -log(alpha), line, [] if alarm is None else [alarm]
 
     def first_rejection(self, alpha: float = 0.05) -> int | None:
-        """After how many observations E was at least ``1 / alpha``, or with a lag p at most alpha, or None.
-
-        Raises ``ValueError`` unless the level is between 0 and 1.
-        """
+        """After how many observations E was at least ``1 / alpha``, or with a lag p at most alpha, or None."""
         reached = np.flatnonzero(self._proof >= -log(fraction("alpha", alpha)))
         return int(reached[0]) + 1 if reached.size else None
 
@@ -327,10 +321,7 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
 
     @property
     def pvalue(self) -> float:
-        """1 / (largest E so far), at most 1: below alpha at any time with probability at most alpha if calibrated.
-
-        With a lag, that of ``Notes``.
-        """
+        """1 / (largest E so far), at most 1; with a lag, that of ``Notes``."""
         if self._state.n_impossible:
             return 0.0
         return exp(-max(0.0, float(self._taken[-1].bounds[-1]))) if self.n else 1.0

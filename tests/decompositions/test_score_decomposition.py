@@ -10,7 +10,7 @@ from slow import pooled
 import caltest as ct
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
 from caltest.decompositions import parts as intervals_module
-from caltest.decompositions.parts import PARTS, Parts, Polyline, _crossing, inverted
+from caltest.decompositions.parts import PARTS, Parts, _crossing, inverted, law_at
 
 RNG = np.random.default_rng(4)
 P = np.round(RNG.random(200), 2)
@@ -122,7 +122,7 @@ def test_outcomes_are_redrawn_from_smoothed_frequencies():
 
 def test_inverted_tests_of_a_frequency_are_the_exact_interval():
     """Clopper and Pearson 1934: the probabilities for which so many events are in neither tail."""
-    line = Polyline((np.zeros(1), np.full(1, 0.3), np.ones(1)))
+    line = np.zeros(1), np.full(1, 0.3), np.ones(1)
 
     def draws(law):
         return np.random.default_rng(2).binomial(2000, law[0], 20_000) / 2000
@@ -139,7 +139,7 @@ def test_inverted_tests_of_a_frequency_are_the_exact_interval():
 def test_recalibrated_predictions_vary_within_bins_as_predictions_do(binning):
     parts = Parts.of(ct.Bernoulli(0.4 + 0.1 * P), "brier", binning)
     fitted = parts.smoothed(parts.expected_counts(np.eye(2)[Y]))[parts.numbers]
-    recalibrated = intervals_module.miscalibration_line(parts, fitted).corners[-2]
+    recalibrated = intervals_module.miscalibration_line(parts, fitted)[-2]
     assert parts.expected_counts(recalibrated) == pytest.approx(parts.expected_counts(fitted))
     moved = recalibrated - (fitted if binning is None else parts.probabilities)
     means = parts.expected_counts(moved) / parts.sizes[:, None]
@@ -161,12 +161,12 @@ def test_ends_are_values_that_redraws_just_reach(score, binning):
         intervals_module.discrimination_line(parts, fitted),
     )
     for j, (part, line) in enumerate(zip(PARTS, lines, strict=False)):
-        interval, places = found.intervals[part], np.linspace(0.0, line.length, 1001)
-        values = np.array([parts.of_law(line.at(place))[j] for place in places])
+        interval, places = found.intervals[part], np.linspace(0.0, len(line) - 1.0, 1001)
+        values = np.array([parts.of_law(law_at(line, place))[j] for place in places])
         observed = getattr(found, part)
         assert interval.low <= interval.estimate <= interval.high
         for end, sign in ((interval.low, 1), (interval.high, -1), (interval.estimate, 1)):
-            law = line.at(places[np.argmin(np.abs(values - end))])
+            law = law_at(line, places[np.argmin(np.abs(values - end))])
             draws = parts.of_labels((np.random.default_rng(4).random((4000, 200)) < law[:, 1]).astype(np.intp))[j]
             tail = np.mean(sign * draws >= sign * observed)
             if end == interval.estimate:

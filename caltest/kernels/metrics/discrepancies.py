@@ -63,10 +63,7 @@ class MMD(Metric):
 
 
 def difference_of_means(between: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
-    """``2 between - rows - columns`` for means (..., r, c), (..., r) and (..., c) of distances.
-
-    Written over ``between``; 0 where the difference is not above the rounding of its own terms.
-    """
+    """``2 between - rows - columns`` for means (..., r, c), (..., r) and (..., c), 0 where it is rounding; in place."""
     between *= 2.0
     within = rows[..., :, None] + columns[..., None, :]
     rounding = ROUNDING * (between + within)

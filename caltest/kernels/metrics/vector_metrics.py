@@ -25,10 +25,7 @@ class Metric(Settings, ABC):
     squared_negative_definite: ClassVar[bool] = False
 
     def resolve(self, predictions: Any) -> Self:
-        """The same metric with every setting that depends on the predictions replaced by its value.
-
-        It warns here if it does not make kernels of the predictions.
-        """
+        """With settings that depend on the predictions replaced by values; warns if it makes no kernels of them."""
         return self
 
     @abstractmethod
@@ -45,10 +42,7 @@ class Metric(Settings, ABC):
 
 
 class VectorMetric(Metric):
-    """A distance between vectors; a family of predictions says which vectors represent its members.
-
-    A subclass with ``vectors_of`` compares functions of these vectors. Compiled loops know all such distances.
-    """
+    """A distance between vectors that represent predictions, or ``vectors_of`` them; compiled loops know all such."""
 
     scale: ClassVar[float] = 1.0
     """Factor of the sum, where there is no root of it."""

@@ -19,7 +19,7 @@ from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Drawer, Predictions, Uniforms, median_standard_deviation, weighted_sum
 from caltest.predictions.claims import Checks, Claim, of_classes as claims_of_classes, of_named_classes, overconfident
 from caltest.predictions.labelled import require_same_classes
-from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
+from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces, looked_up
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
@@ -189,10 +189,7 @@ class FinitePredictions(Predictions):
 
     def _expected_kernel(self, kernel: TargetKernel, targets: Array) -> FloatArray:
         """``(p' A)_y``, of shape (..., r, c)."""
-        means = self.times_gram(self.probabilities, kernel)
-        shape = (*np.broadcast_shapes(means.shape[:-2], targets.shape[:-1]), means.shape[-2], targets.shape[-1])
-        y = np.broadcast_to(targets[..., None, :], shape)
-        return np.take_along_axis(np.broadcast_to(means, (*shape[:-1], means.shape[-1])), y, axis=-1)
+        return looked_up(self.times_gram(self.probabilities, kernel), targets)
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``p' A p'``, of shape (..., r, c)."""

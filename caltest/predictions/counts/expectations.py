@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
+from caltest._basics.numerics import Array, FloatArray, ranges
 from caltest._loops.formulas.recursion import TINY
 from caltest.kernels import TargetKernel
 
@@ -14,15 +14,6 @@ VALUES = 2**20
 
 LONG = 2048
 """Windows beyond which functions of a difference are summed by fast Fourier transforms."""
-
-
-def looked_up(table: FloatArray, places: IntArray) -> FloatArray:
-    """Entries ``table[..., i, places[..., j]]`` of a table (..., r, U), (..., r, c)."""
-    if table.ndim == 2 and places.ndim == 1:
-        return np.take(table, places, axis=1)
-    batch = np.broadcast_shapes(table.shape[:-2], places.shape[:-1])
-    index = np.broadcast_to(places[..., None, :], (*batch, table.shape[-2], places.shape[-1]))
-    return np.take_along_axis(np.broadcast_to(table, (*batch, *table.shape[-2:])), index, axis=-1)
 
 
 def means_of_counts(kernel: TargetKernel, probabilities: FloatArray, first: int, counts: Array) -> FloatArray:

@@ -20,8 +20,8 @@ from caltest.kernels import Euclidean, SquaredEuclidean, TargetKernel
 from caltest.predictions.alternatives import Alternatives, CountAlternatives
 from caltest.predictions.base import Drawer, Predictions, Uniforms
 from caltest.predictions.claims import Checks, of_numbers, shifted
-from caltest.predictions.counts.expectations import CountTable, looked_up, means_of_counts, means_of_range, without_tiny
-from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces
+from caltest.predictions.counts.expectations import CountTable, means_of_counts, means_of_range, without_tiny
+from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces, looked_up
 
 if TYPE_CHECKING:
     from caltest.predictions.faults import Faults
@@ -56,14 +56,8 @@ class CountPredictions(Predictions):
     A family is its ``family`` name, a constructor that fills ``_parameters``, ``mean``, ``variance``, ``sample``,
     ``cdf``, ``_log_factor``, ``_tail_exponent`` and ``parameter_vectors``; ``_recursion`` makes it faster.
 
-    With the probabilities p(u) of the counts u = 0, 1, ..., as in appendix G of Widmann et al. 2021::
-
-        E k(Z, y)  = sum_u p(u) k(u, y)
-        E k(Z, Z') = sum_u sum_v p(u) p'(v) k(u, v)
-
-    for every kernel of numbers. The sums run over one window of counts for all predictions, outside of which each of
-    them has a probability below 2e-18, so the error is rounding: below 1e-13 of the bound of the kernel. Targets can
-    lie anywhere.
+    Expectations of kernels are sums, as ``Poisson`` says. They run over one window of counts for all predictions, so
+    the error is rounding: below 1e-13 of the bound of the kernel. Targets can lie anywhere.
     """
 
     known_metrics = "Euclidean(), Cityblock(), TotalVariation(), Wasserstein1(), EnergyDistance(), MMD(kernel)"
@@ -104,10 +98,7 @@ class CountPredictions(Predictions):
 
     @abstractmethod
     def _tail_exponent(self, counts: FloatArray) -> FloatArray:
-        """A bound like Chernoff's: ``P(Z >= u) <= exp(-result)`` above the mean, and P(Z <= u) below it.
-
-        For counts u (..., n, m) or (m,): (..., n, m).
-        """
+        """Chernoff's bound for counts (m,) or (n, m): ``P(Z >= u) <= exp(-result)``, P(Z <= u) below the mean."""
 
     def _recursion(self) -> tuple[FloatArray, FloatArray] | None:
         """Slopes and constants of ``p(u + 1) (u + 1) / p(u) = constant + slope u``, (..., n), if it is so."""
@@ -205,10 +196,7 @@ class CountPredictions(Predictions):
 
     @cached_property
     def window(self) -> tuple[int, int]:
-        """First count, and the one behind the last, outside of which every prediction has a probability below 2e-18.
-
-        ``ValueError`` if they are too many to sum over.
-        """
+        """First count, and the one behind the last, outside of which every prediction has a probability below 2e-18."""
         if self._table is not None:
             return self._table.first, self._table.stop
         flat = self._flat()
@@ -315,10 +303,7 @@ class CountPredictions(Predictions):
         return 2 * (stop - first)
 
     def prepared(self, kernel: TargetKernel) -> Self:
-        """The same predictions with a table of expectations; time O(n U**2), memory O(n U) for a window of U counts.
-
-        Tables that would be larger than 2 GB are left to the parts that are taken of the predictions.
-        """
+        """With a table of expectations; those too large are left to the parts that are taken of the predictions."""
         self._check_kernel(kernel)
         if self._table is not None and self._table.kernel == kernel:
             return self

@@ -96,11 +96,7 @@ class Members(Predictions):
         return None if self._is_vector else np.asarray(self.members / np.sqrt(self.n_members))
 
     def transport_distances(self, other: Self) -> FloatArray | None:
-        """Those to ensembles with more or less members.
-
-        Quantile functions of m and m' members are constant on the same m + m' intervals or less, so that the
-        2-Wasserstein distance is a Euclidean distance for them too.
-        """
+        """Those to ensembles with more or less members."""
         if self._is_vector or other.n_members == self.n_members:
             return None
         return Wasserstein().tile(*_quantile_functions(self.members, other.members))

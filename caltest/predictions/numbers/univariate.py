@@ -112,10 +112,7 @@ class Univariate(Predictions):
         """Means and variances (..., n)."""
 
     def quantile_vectors(self, sums: law_sums.LawSums) -> FloatArray:
-        """Means (n,) and centred quantiles, scaled to the standard deviation: vectors (n, d).
-
-        Their distances are 2-Wasserstein distances, exact between distributions that differ in location and scale only.
-        """
+        """Vectors (n, d) whose distances are W2: means and centred quantiles, scaled to the standard deviation."""
         mean, variance = self.moments()
         quantiles = np.sqrt(LEVEL_WEIGHTS) * (sums.quantiles - mean[:, None])
         return np.concatenate([mean[:, None], with_length(quantiles, np.sqrt(variance))], axis=1)

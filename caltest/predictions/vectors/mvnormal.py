@@ -141,10 +141,7 @@ class MvNormal(Predictions):
 
     @cached_property
     def _whitening(self) -> tuple[FloatArray, BoolArray]:
-        """Standard deviations, or inverse roots in units of them, of regular matrices, and which are regular (n,).
-
-        They are kept, since tests ask for them with every few redraws.
-        """
+        """Standard deviations, or inverse roots in units of them, of regular matrices, and which are regular (n,)."""
         if self._kind != FULL:
             roots = self._as_kind(DIAGONAL)._root
             return roots, np.asarray(roots.min(axis=-1) > 0.0)
