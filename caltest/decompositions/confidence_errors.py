@@ -52,8 +52,8 @@ class ConfidenceErrors(WithIntervals, Stored):
     calibrated: Mapping[str, float | None] | None = field(default=None, hash=False, repr=False)
     seed: int | None = field(default=None, repr=False)
 
-    names = ERRORS
-    words = "Errors of confidence", "probability"
+    _names = ERRORS
+    _words = "Errors of confidence", "probability"
 
     def sentence(self) -> str:
         found = [

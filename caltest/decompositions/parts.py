@@ -131,7 +131,7 @@ class Parts:
 class WithIntervals(TabularResult):
     """Some numbers; and, if they were asked for, an interval for each, and its mean if predictions are calibrated."""
 
-    names: ClassVar[tuple[str, ...]]
+    _names: ClassVar[tuple[str, ...]]
     """Fields with the numbers, some of which can be None."""
     intervals: Mapping[str, ConfidenceInterval] | None
     calibrated: Mapping[str, float | None] | None
@@ -139,23 +139,23 @@ class WithIntervals(TabularResult):
     picture = "forest"
 
     @property
-    def words(self) -> tuple[str, str]:
+    def _words(self) -> tuple[str, str]:
         """The title of the report, and what is on the axis of a picture."""
         raise NotImplementedError
 
     def bars(self) -> list[Bar]:
-        intervals, means, words = self.intervals or {}, self.calibrated or {}, ("mean if calibrated", self.words[1])
+        intervals, means, words = self.intervals or {}, self.calibrated or {}, ("mean if calibrated", self._words[1])
         return [
             Bar(name, value, intervals.get(name), means.get(name), *words, stands_out=False)
-            for name in self.names
+            for name in self._names
             if (value := getattr(self, name)) is not None
         ]
 
     def table(self) -> Table:
-        rows = [[name, _four(getattr(self, name))] for name in self.names]
+        rows = [[name, _four(getattr(self, name))] for name in self._names]
         if self.intervals is None or self.calibrated is None:
             return [["", "observed"], *rows]
-        for name, row in zip(self.names, rows, strict=True):
+        for name, row in zip(self._names, rows, strict=True):
             one = self.intervals[name]
             row += [_four(one.estimate), f"[{one.low:z.4f}, {one.high:z.4f}]", _four(self.calibrated[name])]
         level = f"{100.0 * one.confidence_level:g} % interval"
@@ -163,7 +163,7 @@ class WithIntervals(TabularResult):
 
     def summary(self) -> str:
         """The report that ``print`` shows."""
-        return Page(self.words[0], Grid(self.table()))
+        return Page(self._words[0], Grid(self.table()))
 
 
 def _four(value: float | None) -> str:

@@ -61,10 +61,10 @@ class ScoreDecomposition(WithIntervals, Stored):
     calibrated: Mapping[str, float] | None = field(default=None, hash=False)
     seed: int | None = None
 
-    names = PARTS
+    _names = PARTS
 
     @property
-    def words(self) -> tuple[str, str]:
+    def _words(self) -> tuple[str, str]:
         return self.name, self.name
 
     def sentence(self) -> str:

@@ -311,16 +311,16 @@ class Predictions(Labelled, OwnErrstate, ABC):
         return median_standard_deviation(np.sqrt(self.moments()[1]))
 
     @property
-    def default_metric(self) -> Metric:
+    def _default_metric(self) -> Metric:
         """The distance d of ``default_kernel``."""
         return Wasserstein()
 
-    default_target_kernel: ClassVar[TargetKernel] = GaussianKernel()
+    _default_target_kernel: ClassVar[TargetKernel] = GaussianKernel()
     """The kernel k of targets of ``default_kernel``."""
 
     def default_kernel(self) -> ProductKernel:
         """``exp(-d / median) x k``, the kernel used when none is named."""
-        return ProductKernel(ExponentialKernel(self.default_metric, "median"), self.default_target_kernel)
+        return ProductKernel(ExponentialKernel(self._default_metric, "median"), self._default_target_kernel)
 
     def describe(self, n: int | None = None) -> str:
         """Family and dimensions in a few words, for n such predictions if there are more than these."""

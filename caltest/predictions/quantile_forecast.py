@@ -70,7 +70,7 @@ class QuantileForecast(FinitePredictions):
     family = "QuantileForecast"
     probabilities_differ = False
     known_metrics = "Wasserstein(): the probabilities of all forecasts are the same"
-    default_target_kernel = LaplacianKernel()
+    _default_target_kernel = LaplacianKernel()
     notion = "intervals between quantiles"
     hypothesis = "P(outcome between two quantiles | all quantiles) = difference of their levels"
 

@@ -98,8 +98,8 @@ class ClassProbabilities(FinitePredictions):
     """Distributions on the classes 0..k-1, given by an array of probabilities."""
 
     _array = Parameter(0, "Probabilities.")
-    default_metric: VectorMetric = TotalVariation()
-    default_target_kernel: ClassVar[TargetKernel] = DeltaKernel()
+    _default_metric: VectorMetric = TotalVariation()
+    _default_target_kernel: ClassVar[TargetKernel] = DeltaKernel()
     """They make the kernel of the 2019 paper."""
 
     def __init__(self, probabilities: ArrayLike, *, classes: Sequence[Any] | None = None) -> None:

@@ -55,8 +55,8 @@ class Ordinal(Categorical):
 
     family = "Ordinal"
     known_metrics = "Wasserstein1(), EnergyDistance(), TotalVariation(), Cityblock(), Euclidean(), MMD(kernel)"
-    default_metric = Wasserstein1()
-    default_target_kernel = LaplacianKernel()
+    _default_metric = Wasserstein1()
+    _default_target_kernel = LaplacianKernel()
     """A Laplacian kernel of a few points is far from singular: it sees every shift of mass, and distant ones most."""
 
     def __init__(

@@ -64,7 +64,7 @@ class CountPredictions(Predictions):
     has_jumps = True
     inverts_quickly = True
     discrete = True
-    default_metric = Euclidean()
+    _default_metric = Euclidean()
     _table: CountTable | None = None
 
     def _like(self, *parameters: Any) -> Self:

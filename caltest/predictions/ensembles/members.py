@@ -172,7 +172,7 @@ class Members(Predictions):
         return super()._expectation_sums(kernel, weights, targets) if sums is None else sums
 
     @property
-    def default_metric(self) -> Metric:
+    def _default_metric(self) -> Metric:
         return EnergyDistance() if self._is_vector else Wasserstein()
 
     def describe(self, n: int | None = None) -> str:

@@ -42,7 +42,7 @@ class Laplace(LocationScale):
 
     family = "Laplace"
     deviation = sqrt(2.0)
-    default_target_kernel = LaplacianKernel()
+    _default_target_kernel = LaplacianKernel()
 
     def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         return rng.laplace(size=shape)

@@ -111,7 +111,7 @@ class StudentT(Univariate):
         return self._tempered(temperature, df, self.location, self.scale * np.sqrt(self.df / df))
 
     @property
-    def default_metric(self) -> Metric:
+    def _default_metric(self) -> Metric:
         return Euclidean() if (self.df <= 2.0).any() else Wasserstein()
 
 

@@ -331,7 +331,7 @@ class MvNormal(Predictions):
         return self._like(self.mean, t * self.covariance, np.sqrt(t) * self._root)._labelled(self.index)
 
     @property
-    def default_metric(self) -> Metric:
+    def _default_metric(self) -> Metric:
         return Wasserstein() if self._commute else Euclidean()
 
     def describe(self, n: int | None = None) -> str:
