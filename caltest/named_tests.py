@@ -3,10 +3,6 @@
 Most are at the front door too. Those of classical statistics are to compare with published p-values, with the law of
 the literature; ``MonteCarloTest`` of their estimator is exact. A test of your own is a pair:
 ``ct.CalibrationTest(estimator, null)``.
-
-Each test names its null, or its estimator, which says what is assumed and how it is computed. Where a test does not say
-otherwise, ``kernel`` is that of predictions and targets, by default of the family of the predictions, and
-``n_resamples`` the number B of redraws of the outcomes: the smallest possible p-value is 1 / (B + 1).
 """
 
 from typing import Any, Literal
@@ -21,12 +17,16 @@ from caltest.kernels import PairKernel, ProductKernel
 
 
 class MonteCarloTest(CalibrationTest):
-    """Exact test with any estimator: the targets are redrawn from the predictions (``ct.nulls.ConditionalMonteCarlo``).
+    """Exact test with any estimator: the targets are redrawn from the predictions.
+
+    See ``ct.nulls.ConditionalMonteCarlo``.
 
     Parameters
     ----------
     estimator
         Which error is tested, one of ``ct.estimators``.
+    n_resamples
+        Redraws B of the outcomes; the smallest possible p-value is 1 / (B + 1).
 
     Examples
     --------
@@ -41,12 +41,16 @@ class MonteCarloTest(CalibrationTest):
 
 
 class OmnibusTest(CalibrationTest):
-    """Exact test with kernels, scores and likelihood ratios together, the default test (``ct.estimators.Omnibus``).
+    """Exact test with kernels, scores and likelihood ratios together, the default test.
+
+    See ``ct.estimators.Omnibus``.
 
     Parameters
     ----------
     kernel
         Product kernel whose error is one of the components; by default that of the family of the predictions.
+    n_resamples
+        Redraws B of the outcomes; the smallest possible p-value is 1 / (B + 1).
     weights, features
         As in ``calibration_test``, but weights are above 0.
     clusters
@@ -74,7 +78,9 @@ class OmnibusTest(CalibrationTest):
 
 
 class LikelihoodRatioTest(CalibrationTest):
-    """Exact test against a list of alternatives, with p-values far below 1 / (B + 1) (``ct.nulls.ImportanceSampling``).
+    """Exact test against a list of alternatives, with p-values far below 1 / (B + 1).
+
+    See ``ct.nulls.ImportanceSampling``.
 
     It says how small a tiny p-value is, and can miss faults that none of the alternatives resembles.
 
@@ -96,9 +102,16 @@ class LikelihoodRatioTest(CalibrationTest):
 
 
 class PearsonSKCETest(CalibrationTest):
-    """Unbiased SKCE with its variance and skewness given the predictions, without redraws (``ct.nulls.PearsonNull``).
+    """Unbiased SKCE with its variance and skewness given the predictions, without redraws.
+
+    See ``ct.nulls.PearsonNull``.
 
     For small p-values of a kernel error where redraws would take too long.
+
+    Parameters
+    ----------
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
 
     Examples
     --------
@@ -113,7 +126,9 @@ class PearsonSKCETest(CalibrationTest):
 
 
 class ConsistencyTest(CalibrationTest):
-    """Consistency resampling as published, kept to reproduce papers (``ct.nulls.ConsistencyResampling``).
+    """Consistency resampling as published, kept to reproduce papers.
+
+    See ``ct.nulls.ConsistencyResampling``.
 
     Parameters
     ----------
@@ -135,7 +150,9 @@ class ConsistencyTest(CalibrationTest):
 
 
 class DistributionFreeSKCETest(CalibrationTest):
-    """Bound of the p-value that holds for all n and all distributions (``ct.nulls.DistributionFreeBound``).
+    """Bound of the p-value that holds for all n and all distributions.
+
+    See ``ct.nulls.DistributionFreeBound``.
 
     Where nothing may be assumed, not even that targets can be redrawn; it has little power.
 
@@ -148,7 +165,8 @@ class DistributionFreeSKCETest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> round(ct.DistributionFreeSKCETest(ct.SKCE(unbiased=False))(p, y).pvalue, 6)
+    >>> result = ct.DistributionFreeSKCETest(ct.SKCE(unbiased=False))(p, y)
+    >>> round(result.pvalue, 6)
     0.560061
     """
 
@@ -157,12 +175,16 @@ class DistributionFreeSKCETest(CalibrationTest):
 
 
 class AsymptoticSKCETest(CalibrationTest):
-    """Unbiased SKCE with the Arcones-Gine bootstrap (``ct.nulls.ArconesGineBootstrap``).
+    """Unbiased SKCE with the Arcones-Gine bootstrap.
+
+    See ``ct.nulls.ArconesGineBootstrap``.
 
     To follow the papers, and for predictions that cannot be drawn from; elsewhere ``MonteCarloTest`` is exact.
 
     Parameters
     ----------
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
     n_resamples
         Bootstrap draws B; the smallest possible p-value is 1 / (B + 1).
     known_variance
@@ -184,13 +206,17 @@ class AsymptoticSKCETest(CalibrationTest):
 
 
 class AsymptoticBlockSKCETest(CalibrationTest):
-    """SKCE of blocks with its normal limit; ``block_size=2`` is the linear estimator (``ct.nulls.NormalNull``).
+    """SKCE of blocks with its normal limit; ``block_size=2`` is the linear estimator.
+
+    See ``ct.nulls.NormalNull``.
 
     Larger blocks find more, as long as there are many of them: sqrt(n) is a good size for thousands of
     observations, 2 is the least powerful choice.
 
     Parameters
     ----------
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
     block_size
         Observations of a block, at least 2.
     population_variance
@@ -202,7 +228,8 @@ class AsymptoticBlockSKCETest(CalibrationTest):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> round(ct.AsymptoticBlockSKCETest(block_size=30)(p, y).pvalue, 7)
+    >>> result = ct.AsymptoticBlockSKCETest(block_size=30)(p, y)
+    >>> round(result.pvalue, 7)
     4.69e-05
     """
 
@@ -220,7 +247,9 @@ class AsymptoticBlockSKCETest(CalibrationTest):
 
 
 class AsymptoticCMETest(CalibrationTest):
-    """Calibration mean embedding test with Hotelling's T-squared (``ct.nulls.HotellingNull``).
+    """Calibration mean embedding test with Hotelling's T-squared.
+
+    See ``ct.nulls.HotellingNull``.
 
     To follow the paper; ``ScoreCMETest`` is the exact test of the same locations.
 
@@ -245,7 +274,9 @@ class AsymptoticCMETest(CalibrationTest):
 
 
 class ClusterSKCETest(CalibrationTest):
-    """Unbiased SKCE of the pairs between clusters, with a random sign for each cluster (``ct.nulls.ClusterBootstrap``).
+    """Unbiased SKCE of the pairs between clusters, with a random sign for each cluster.
+
+    See ``ct.nulls.ClusterBootstrap``.
 
     For outcomes that depend on each other within clusters: patients, households, days; or where they share one of two,
     the patient or the day, as in ``estimators.ClusterSKCE``.
@@ -254,6 +285,8 @@ class ClusterSKCETest(CalibrationTest):
     ----------
     clusters
         (n,) labels, or two of them for each row.
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
     n_resamples
         Draws of the signs; with C clusters the p-value cannot be below about 2 / 2**C either.
 
@@ -274,7 +307,9 @@ class ClusterSKCETest(CalibrationTest):
 
 
 class ClusterLikelihoodRatioTest(CalibrationTest):
-    """Bound of the p-value for any dependence within clusters (``ct.estimators.ClusterLikelihoodRatio``).
+    """Bound of the p-value for any dependence within clusters.
+
+    See ``ct.estimators.ClusterLikelihoodRatio``.
 
     For a few clusters or tiny p-values, where the signs of ``ClusterSKCETest`` are too few.
 
@@ -297,9 +332,16 @@ class ClusterLikelihoodRatioTest(CalibrationTest):
 
 
 class CertifiedCrossSKCETest(CalibrationTest):
-    """SKCE between two halves with a p-value that is valid for every n (``ct.nulls.CrossChernoffBound``).
+    """SKCE between two halves with a p-value that is valid for every n, however small.
+
+    See ``ct.nulls.CrossChernoffBound``.
 
     For tiny p-values of local errors that no alternative of ``LikelihoodRatioTest`` resembles.
+
+    Parameters
+    ----------
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
 
     Examples
     --------
@@ -315,7 +357,9 @@ class CertifiedCrossSKCETest(CalibrationTest):
 
 
 class ScoreCMETest(CalibrationTest):
-    """Exact test of the mean embedding with its known covariance (``ct.nulls.KnownCovarianceMonteCarlo``).
+    """Exact test of the mean embedding at test locations with its known covariance.
+
+    See ``ct.nulls.KnownCovarianceMonteCarlo``.
 
     To see at which test locations predictions fail.
 
@@ -323,6 +367,8 @@ class ScoreCMETest(CalibrationTest):
     ----------
     ucme
         As in ``AsymptoticCMETest``.
+    n_resamples
+        Redraws B of the outcomes; the smallest possible p-value is 1 / (B + 1).
 
     Examples
     --------
@@ -338,13 +384,17 @@ class ScoreCMETest(CalibrationTest):
 
 
 class ToleranceTest(CalibrationTest):
-    """Test that shows that the kernel calibration error is above a margin (``ct.nulls.ToleranceNull``).
+    """Test of the hypothesis that the kernel calibration error is at most a margin: to reject it shows a large error.
+
+    See ``ct.nulls.ToleranceNull``.
 
     Parameters
     ----------
     margin
-        Of the kernel calibration error (KCE, the root of the SKCE), which is at most, or at least, so large under the
-        hypothesis: above 0 and below its largest value, sqrt(2) for the default kernel of classes.
+        Of the kernel calibration error (KCE, the root of the SKCE): above 0 and below its largest value, sqrt(2) for
+        the default kernel of classes.
+    kernel
+        Of predictions and targets; by default that of the family of the predictions.
 
     Examples
     --------
@@ -359,11 +409,13 @@ class ToleranceTest(CalibrationTest):
 
 
 class EquivalenceTest(CalibrationTest):
-    """Test that shows that the kernel calibration error is below a margin (``ct.nulls.EquivalenceNull``).
+    """Test of the hypothesis that the kernel calibration error is at least a margin: to reject it shows a small error.
+
+    See ``ct.nulls.EquivalenceNull``.
 
     Parameters
     ----------
-    margin
+    margin, kernel
         As in ``ToleranceTest``.
 
     Examples
@@ -379,7 +431,9 @@ class EquivalenceTest(CalibrationTest):
 
 
 class BinnedEquivalenceTest(CalibrationTest):
-    """Test that shows that the binned error is below a margin, for every n (``ct.nulls.BinnedEquivalenceBound``).
+    """Test that shows that the binned error is below a margin, for every n.
+
+    See ``ct.nulls.BinnedEquivalenceBound``.
 
     Parameters
     ----------
@@ -401,7 +455,9 @@ class BinnedEquivalenceTest(CalibrationTest):
 
 
 class CoxTest(CalibrationTest):
-    """Likelihood ratio test of the intercept and the slope of the log-odds (``ct.estimators.CoxCalibration``).
+    """Likelihood ratio test of the intercept and the slope of the log-odds.
+
+    See ``ct.estimators.CoxCalibration``.
 
     Examples
     --------
@@ -416,7 +472,9 @@ class CoxTest(CalibrationTest):
 
 
 class ECCETest(CalibrationTest):
-    """Test of cumulative differences with the law of a Brownian motion (``ct.estimators.ECCE``).
+    """Test of cumulative differences with the law of a Brownian motion.
+
+    See ``ct.estimators.ECCE``.
 
     Parameters
     ----------
@@ -436,7 +494,9 @@ class ECCETest(CalibrationTest):
 
 
 class HosmerLemeshowTest(CalibrationTest):
-    """Chi-squared test of the events in groups of predictions (``ct.estimators.HosmerLemeshow``).
+    """Chi-squared test of the events in groups of predictions.
+
+    See ``ct.estimators.HosmerLemeshow``.
 
     Parameters
     ----------
@@ -456,7 +516,9 @@ class HosmerLemeshowTest(CalibrationTest):
 
 
 class LogScoreTest(CalibrationTest):
-    """Two-sided normal test of the log score (``ct.estimators.ExcessLogScore``).
+    """Two-sided normal test of the log score.
+
+    See ``ct.estimators.ExcessLogScore``.
 
     Examples
     --------
@@ -471,7 +533,9 @@ class LogScoreTest(CalibrationTest):
 
 
 class PITTest(CalibrationTest):
-    """Test of the uniform law of probability integral transforms, without redraws (``ct.estimators.PIT``).
+    """Test of the uniform law of probability integral transforms, without redraws.
+
+    See ``ct.estimators.PIT``.
 
     The usual check of forecasts of numbers. It looks at all outcomes together, and cannot see errors that cancel.
 
@@ -493,7 +557,9 @@ class PITTest(CalibrationTest):
 
 
 class QuantileCalibrationTest(CalibrationTest):
-    """Chi-squared test of the outcomes between predicted quantiles (``ct.estimators.QuantileCalibration``).
+    """Chi-squared test of the outcomes between predicted quantiles.
+
+    See ``ct.estimators.QuantileCalibration``.
 
     Parameters
     ----------
@@ -513,7 +579,9 @@ class QuantileCalibrationTest(CalibrationTest):
 
 
 class SpiegelhalterTest(CalibrationTest):
-    """Two-sided normal test of the Brier score (``ct.estimators.ExcessBrierScore``).
+    """Two-sided normal test of the Brier score.
+
+    See ``ct.estimators.ExcessBrierScore``.
 
     Examples
     --------

@@ -320,8 +320,7 @@ def compare_models(
     Parameters
     ----------
     models
-        Predictions of each model by its name: ``Predictions``, or what becomes some, all of one family. ``ValueError``
-        for none and for bad ones, ``TypeError`` for names that are not strings and for different families.
+        Predictions of each model by its name: ``Predictions``, or what becomes some, all of one family.
     targets
         (n,) outcomes, the same for all models.
     classes, rng, progress
@@ -337,6 +336,13 @@ def compare_models(
         Redraws of the test, if none is given, and of the noise floor.
     confidence_level
         Of the intervals.
+
+    Raises
+    ------
+    ValueError
+        For no models, bad predictions or outcomes; the message names the model.
+    TypeError
+        For names that are not strings, or models of different families.
 
     Notes
     -----

@@ -392,11 +392,16 @@ def compare_pairs(
     Parameters
     ----------
     models, targets, classes
-        As in ``compare_models``, of at least two models and three outcomes (``ValueError`` otherwise).
+        As in ``compare_models``, of at least two models and three outcomes.
     kernel
         As in ``PairedSKCETest``, of the predictions of all models together.
     confidence_level
         Of the intervals of the differences.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For fewer than two models, and as ``compare_models`` and ``PairedSKCETest``.
 
     Notes
     -----

@@ -101,12 +101,10 @@ def score_decomposition(
     ----------
     predictions
         Probabilities of class 1, (n,) or ``Bernoulli``; of k classes, (n, k) or ``Categorical``, with a ``binning``.
-        ``TypeError`` for others.
     targets, classes
         As in ``calibration_test``.
     score
-        ``"brier"``: ``|e_y - p|**2``, which is ``(y - p)**2`` for binary predictions; ``"log"``: ``-log p_y``, with a
-        ``ValueError`` for an outcome of predicted probability 0.
+        ``"brier"``: ``|e_y - p|**2``, which is ``(y - p)**2`` for binary predictions; ``"log"``: ``-log p_y``.
     binning
         Recalibrate by bins instead of isotonic regression.
     confidence_level
@@ -114,6 +112,13 @@ def score_decomposition(
     n_resamples, rng
         As in ``calibration_test``, for these: redraws at each of about 10 places on each of 5 lines, and up to 16 more
         where a class occurs fewer than 10 times.
+
+    Raises
+    ------
+    ValueError
+        For another score, bad data or settings, or an outcome of predicted probability 0 if the score is the log score.
+    TypeError
+        For predictions that are not of classes, and for more than two classes without a binning.
 
     Notes
     -----

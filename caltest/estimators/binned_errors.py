@@ -61,6 +61,11 @@ class ECE(Estimator):
     Sources: Widmann et al. 2019, eq. 5 and appendix J.1.1; Guo et al. 2017 for the top label; Wenger et al. 2020, eq.
     9, for the order q, where 1/B is printed in place of the weights.
 
+    Raises
+    ------
+    TypeError
+        For predictions that are not of classes, or settings of another kind.
+
     Examples
     --------
     >>> import caltest as ct
@@ -169,6 +174,13 @@ class ClasswiseECE(RedrawnEstimator):
     aggregate
         ``"mean"`` over the k classes or their ``"sum"``: both are called class-wise ECE in the literature.
 
+    Raises
+    ------
+    ValueError
+        For an order below 1, or another aggregate.
+    TypeError
+        For predictions that are not of classes, or settings of another kind.
+
     Notes
     -----
     ``[ECE()(*pair) for pair in classwise(p, y)]`` are the errors of the single classes. Time that of k estimates of
@@ -225,6 +237,11 @@ class DebiasedSquaredECE(RedrawnEstimator):
     ----------
     binning
         Default: ``QuantileBinning(15)``.
+
+    Raises
+    ------
+    TypeError
+        For predictions that are not of classes, or settings of another kind.
 
     Notes
     -----

@@ -299,6 +299,11 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
     clusters
         (n,) array-like of labels, with the errors of ``ClusterSKCE``; ``ValueError`` for two of each observation.
 
+    Raises
+    ------
+    TypeError
+        For families without known likelihood ratios.
+
     Examples
     --------
     >>> import caltest as ct

@@ -52,11 +52,11 @@ def ece_interval(
     Parameters
     ----------
     predictions
-        Of classes (``TypeError`` otherwise). Which error it is depends on them, as for ``ECE``; the error of a single
-        class is that of one of ``classwise(p, y)``.
+        Of classes. Which error it is depends on them, as for ``ECE``; the error of a single class is that of one of
+        ``classwise(p, y)``.
     estimator
         ``ECE(binning, metric, order)``, by default ``ECE()``, or ``MCE(binning)``, of any metric but
-        ``SquaredEuclidean``, or ``ClasswiseECE(binning, order, aggregate)``. ``TypeError`` for others.
+        ``SquaredEuclidean``, or ``ClasswiseECE(binning, order, aggregate)``.
     confidence_level, side
         As in ``skce_interval``; all sides have the same radius.
     n_resamples
@@ -68,6 +68,11 @@ def ece_interval(
     -------
     ConfidenceInterval
         Cut at 0 and at the largest error. Its ``estimate`` is that of the estimator, which has an upward bias.
+
+    Raises
+    ------
+    TypeError
+        For other estimators, or predictions that are not of classes.
 
     Notes
     -----
@@ -195,12 +200,11 @@ def binned_error_interval(
     Parameters
     ----------
     predictions
-        Of classes (``TypeError`` otherwise). Which error it is depends on them, as for ``ECE``: ``top_label(p, y)``,
-        ``classwise(p, y)``, ...
+        Of classes. Which error it is depends on them, as for ``ECE``: ``top_label(p, y)``, ``classwise(p, y)``, ...
     targets, classes
         As in ``calibration_test``.
     binning
-        Default: ``QuantileBinning(15)``. ``ValueError`` if no bin has two observations.
+        Default: ``QuantileBinning(15)``.
     confidence_level, side
         As in ``skce_interval``.
 
@@ -209,6 +213,13 @@ def binned_error_interval(
     ConfidenceInterval
         Cut at 0 and at the largest error that these predictions can have; ``root()`` is that of
         ``ECE(binning, Euclidean(), order=2)`` without its bias.
+
+    Raises
+    ------
+    ValueError
+        For bad data, or no bin of two observations.
+    TypeError
+        For predictions that are not of classes, or another binning.
 
     Notes
     -----

@@ -161,7 +161,7 @@ def distribution_free_interval(
     predictions, targets, classes
         As in ``calibration_test``.
     estimator
-        One of the three above; ``ValueError`` for too few observations.
+        One of the three above.
     confidence_level, side
         As in ``skce_interval``.
 
@@ -169,6 +169,11 @@ def distribution_free_interval(
     -------
     ConfidenceInterval
         For the SKCE; ``root()`` is that of the KCE.
+
+    Raises
+    ------
+    ValueError
+        For bad data, or too few for the estimator.
 
     Notes
     -----

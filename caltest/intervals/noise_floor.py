@@ -88,7 +88,7 @@ def noise_floor(
         ``Predictions`` or what becomes some; outcomes do not matter.
     estimator
         Any estimator, e.g. ``ECE()`` or ``SKCE(kernel)``. Of statistics of several numbers (``MaxSKCE``, ``Omnibus``)
-        the first number, the SKCE with their kernel. ``TypeError`` for others, and for families that it does not know.
+        the first number, the SKCE with their kernel.
     n_resamples, rng, progress
         As in ``calibration_test``.
 
@@ -96,6 +96,13 @@ def noise_floor(
     -------
     NoiseFloor
         Its ``draws`` are those that ``MonteCarloTest(estimator)`` compares the estimate with, for the same seed.
+
+    Raises
+    ------
+    TypeError
+        For anything other than an estimator, or predictions of a family that it does not know.
+    ValueError
+        For bad predictions or too few.
 
     Notes
     -----

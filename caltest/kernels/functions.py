@@ -84,8 +84,17 @@ class ExponentialKernel(RadialKernel):
     metric, bandwidth
         As in ``GaussianKernel``.
     exponent
-        0 < exponent <= 2 (``ValueError`` otherwise). ``KernelWarning`` for an exponent above 1 and a metric that is not
-        that of a Hilbert space (total variation, cityblock).
+        0 < exponent <= 2.
+
+    Raises
+    ------
+    ValueError
+        If the bandwidth is not positive, or the exponent not in (0, 2].
+
+    Warns
+    -----
+    KernelWarning
+        For an exponent above 1 and a metric that is not that of a Hilbert space (total variation, cityblock).
 
     Examples
     --------

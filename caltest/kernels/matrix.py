@@ -27,8 +27,13 @@ class MatrixKernel(TargetKernel):
     Parameters
     ----------
     matrix
-        (k, k) array-like, in the order of the classes, which is checked where both have names. ``ValueError`` unless it
-        is symmetric, positive semi-definite and not 0, and at the call for another number of classes than k.
+        (k, k) array-like, in the order of the classes, which is checked where both have names.
+
+    Raises
+    ------
+    ValueError
+        For a matrix that is not square, symmetric and positive semi-definite, or that is 0, and at the call for another
+        number of classes than k.
 
     Examples
     --------

@@ -107,9 +107,15 @@ class ProductKernel(PairKernel):
 
     Parameters
     ----------
-    prediction_kernel, target_kernel
-        Kernel of two predicted distributions, and kernel of two targets. ``TypeError`` for others, for example when the
-        two are swapped.
+    prediction_kernel
+        Kernel of two predicted distributions.
+    target_kernel
+        Kernel of two targets.
+
+    Raises
+    ------
+    TypeError
+        If a factor is not a kernel of that kind, for example when the two are swapped.
 
     Examples
     --------

@@ -163,17 +163,27 @@ def power_curve(
     generators
         A generator, or a list of them: ``[generator.with_strength(s) for s in ...]`` for a range of effects.
     sizes
-        Number of observations n, or several different ones.
+        Number of observations n, or several.
     n_simulations, alpha, confidence_level, rng, progress
         As in ``power``.
     resume
         An earlier result of the same study: what was simulated is kept. Tests, sizes, simulations and generators (at
         the end of the list) can be added.
 
+    Returns
+    -------
+    PowerCurve
+        ``print`` it for a table, ``caltest.plots.power_curve`` draws it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``power`` does; also for sizes that occur twice.
+
     Notes
     -----
     Cells of different n or generators are simulated independently of each other. As in ``power``, results do not depend
-    on workers, and Ctrl-C returns what was finished; errors are those of ``power``.
+    on workers, and Ctrl-C returns what was finished.
 
     Examples
     --------

@@ -111,8 +111,10 @@ def sample_size(
     ----------
     test, generator, confidence_level, rng, progress
         As in ``power``.
-    power, alpha
-        Wanted probability of rejection, above the level alpha of the test.
+    power
+        Wanted probability of rejection, above alpha.
+    alpha
+        Level of the test.
     n_simulations
         Data sets at the answer, at least 20. In all there are about four to five times as many.
     n_min, n_max
@@ -120,11 +122,14 @@ def sample_size(
     resume
         An earlier result of the same search, interrupted or with fewer simulations: what was simulated is kept.
 
+    Raises
+    ------
+    TypeError, ValueError
+        As ``power`` does; also if the generator is calibrated, or the power is not reached at ``n_max`` (the error says
+        what is).
+
     Notes
     -----
-    Errors are those of ``power``, and ``ValueError`` for calibrated generators and a power that is not reached at
-    ``n_max`` (the error says what is).
-
     The interval is that of Fieller for the crossing of the fitted curve. It covers what is random in the simulation,
     given that power increases with n and that its probit is linear in sqrt(n) over a factor of about 1.5 around the
     answer; for a test statistic with a normal limit it is linear everywhere.

@@ -29,7 +29,13 @@ NANOSECONDS = 5.0
 
 
 class BinaryStatistic(RedrawnEstimator):
-    """A statistic of probabilities p of class 1 and outcomes 0 or 1."""
+    """A statistic of probabilities p of class 1 and outcomes 0 or 1.
+
+    Raises
+    ------
+    TypeError
+        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
+    """
 
     textbook_kind: ClassVar[PValueKind] = "asymptotic"
 

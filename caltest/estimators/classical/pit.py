@@ -66,6 +66,13 @@ class PIT(TransformStatistic):
         ends most; ``"POT"``, ``"PRIT"`` and ``"PIET"`` for transforms that depend on each other, as those of
         leave-one-out predictions do (``fields.bayesian.loo_pit``); ``"PITOS"`` for clumps and gaps.
 
+    Raises
+    ------
+    ValueError
+        For another statistic, or predictions without any spread.
+    TypeError
+        For predictions that are neither of counts, nor ensembles of numbers, nor continuous distributions of a number.
+
     Notes
     -----
     If predictions are calibrated, u has the uniform law whatever was predicted, so ``PITTest`` needs no redraws:

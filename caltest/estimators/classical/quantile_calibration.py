@@ -33,6 +33,13 @@ class QuantileCalibration(TransformStatistic):
         Increasing numbers l_1 < ... < l_K between 0 and 1. Default: 0.1, 0.2, ..., 0.9, and for ``QuantileForecast``
         its own levels, of which others can only be a part.
 
+    Raises
+    ------
+    ValueError
+        For other levels, or predictions without any spread.
+    TypeError
+        For predictions that are neither ``QuantileForecast`` nor have transforms: classes and vectors.
+
     Notes
     -----
     ``MonteCarloTest(QuantileCalibration())`` is exact. ``QuantileCalibrationTest()`` takes the chi-squared law with K

@@ -33,6 +33,13 @@ class SoftBinnedECE(BinaryStatistic):
     order
         Order q of the mean over bins, finite; the source trains with 2.
 
+    Raises
+    ------
+    ValueError
+        For a number of bins below 1, a temperature that is not positive, an order below 1 or infinite.
+    TypeError
+        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
+
     Notes
     -----
     Continuous in the predictions, unlike ``ECE``, so that it can be a loss in training; like it, biased: see

@@ -43,6 +43,11 @@ class TCal(RedrawnEstimator):
         Number of bins of each coordinate, or None for all powers of 2 from 2 to half the number of observations, at
         most 4096. Cells are those of ``UniformBinning`` of P(Y = 1) for two classes, of all probabilities for more.
 
+    Raises
+    ------
+    TypeError
+        For predictions other than ``Bernoulli`` and ``Categorical``.
+
     Notes
     -----
     ``MonteCarloTest(TCal())`` is exact. Without bins to choose it adapts to errors that vary slowly or fast with the

@@ -26,6 +26,11 @@ class ThresholdDecisionError(RedrawnEstimator):
 
     with Euclidean norms of vectors of k numbers. The losses of each action point along the sum of its residuals.
 
+    Raises
+    ------
+    TypeError
+        For predictions that are not of classes.
+
     Notes
     -----
     For two classes this is the decision calibration error of the source for two actions, ``sqrt(2)`` times ``|y - p|``

@@ -66,11 +66,16 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
         share the first label or the second, and the pairs that share one are left out. Where each cluster of one column
         lies in a cluster of the other, the larger ones are the clusters.
 
+    Raises
+    ------
+    ValueError
+        For missing labels or a single cluster; at the call for another number of predictions, or labels that are the
+        outcomes.
+
     Notes
     -----
-    For ``ClusterBootstrap``, as ``ClusterSKCETest(clusters)``: redraws that are independent within clusters are refused
-    (``TypeError``), as are single clusters and labels that are the outcomes (``ValueError``). With clusters of one
-    observation each it is ``SKCE``. Time O(n**2 k), memory O(n k).
+    For ``ClusterBootstrap``, as ``ClusterSKCETest(clusters)``: redraws that are independent within clusters
+    are refused (``TypeError``). With clusters of one observation each it is ``SKCE``. Time O(n**2 k), memory O(n k).
 
     Examples
     --------
@@ -123,9 +128,8 @@ def one_per_cluster(
 ) -> tuple[Predictions, Array]:
     """Keep one observation of each cluster, chosen at random: with independent clusters they are independent.
 
-    Every test applies to what is left, in its order, and exact ones are exact for any dependence of outcomes within
-    clusters. With two labels for each observation those that are kept share neither, and are at most as many as the
-    fewer labels.
+    Every test applies to what is left, and exact ones are exact for any dependence of outcomes within clusters. With
+    two labels for each observation those that are kept share neither, and are at most as many as the fewer labels.
 
     Parameters
     ----------
@@ -135,6 +139,11 @@ def one_per_cluster(
         As in ``ClusterSKCE``.
     rng
         Seed or ``numpy.random.Generator`` of the choice.
+
+    Returns
+    -------
+    tuple
+        ``(predictions, targets)`` of the observations that are kept, in their order.
 
     Examples
     --------

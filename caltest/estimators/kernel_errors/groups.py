@@ -39,12 +39,17 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
     weights
         (n,) array-like of numbers of at least 0, one for each observation.
 
+    Raises
+    ------
+    ValueError
+        For weights that are negative, missing or all 0; at the call for another number of predictions, fewer than two
+        positive weights, and weights that are made from the outcomes or from the spread of members.
+
     Notes
     -----
     ``MonteCarloTest(WeightedSKCE(kernel, weights))`` is exact for ``P(Y | P_X, w) = P_X``, with weights that do not
-    depend on the targets; what that means is said in ``calibration_test``. ``ValueError`` for fewer than two positive
-    weights, and for those that are made from the outcomes or from the spread of members. Time O(n**2 k), or O(n log n)
-    for binary predictions with an exponential kernel; memory O(n k).
+    depend on the targets; what that means is said in ``calibration_test``. Time O(n**2 k), or O(n log n) for binary
+    predictions with an exponential kernel; memory O(n k).
 
     Examples
     --------
@@ -146,8 +151,13 @@ class GroupSKCE(FactoredSKCE):
     kernel
         Product of a kernel of predictions and a kernel of targets.
     groups
-        As in ``GroupCalibrationTest``, of two members or more; for overlapping ones the number that two observations
-        share replaces ``[g = g']``.
+        As in ``GroupCalibrationTest``; for overlapping ones the number that two observations share replaces
+        ``[g = g']``.
+
+    Raises
+    ------
+    ValueError
+        For groups with fewer than two members or missing labels; at the call for another number of predictions.
 
     Notes
     -----
@@ -198,14 +208,20 @@ class FeatureSKCE(FactoredSKCE):
     features
         As in ``calibration_test``.
 
+    Raises
+    ------
+    ValueError
+        If no column varies; at the call for another number of predictions, and for columns that are made from the
+        outcomes or from the spread of members.
+
     Notes
     -----
     ``MonteCarloTest(FeatureSKCE(kernel, features))``, or ``MonteCarloTest(SKCE(kernel))(p, y, features=features)``, is
-    exact for features that are not made from the outcomes, nor from the spread of the members of ensembles
-    (``ValueError`` for those that are, and if no column varies). The kernels of features are those of the default test:
-    of numbers and times ``sum_m c_m(r) c_m(r') / m**2`` with six cosines c_m of the ranks r, which no outlier or unit
-    changes, of categories ``[x = x']``, missing values a category of their own. Each is centred, or it would be mostly
-    constant and ask about the mean error only, and scaled to the root mean square 1 over all pairs.
+    exact for features that are not made from the outcomes, nor from the spread of the members of ensembles. The kernels
+    of features are those of the default test: of numbers and times ``sum_m c_m(r) c_m(r') / m**2`` with six cosines c_m
+    of the ranks r, which no outlier or unit changes, of categories ``[x = x']``, missing values a category of their
+    own. Each is centred, or it would be mostly constant and ask about the mean error only, and scaled to the root mean
+    square 1 over all pairs.
 
     One number for all features: it finds errors that depend on one of them, alone or with the prediction, less well the
     more columns there are, and none that depend on two features together only. ``calibration_test(features=)`` without

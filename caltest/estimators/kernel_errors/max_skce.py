@@ -46,6 +46,11 @@ class MaxSKCE(KernelEstimator, JointEstimator):
     factors
         Positive numbers by which its bandwidth is multiplied; 1 is always among them.
 
+    Raises
+    ------
+    TypeError
+        For kernels that are not product kernels of a distance of the predictions.
+
     Notes
     -----
     The standard deviations given the predictions are closed forms for classes, counts, and normal predictions with a

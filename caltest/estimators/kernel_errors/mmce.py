@@ -36,6 +36,13 @@ class MMCE(Estimator):
     Predictions are categorical, or binary ones that already are confidences with outcomes right or wrong.
     n >= 2 observations, n >= 1 if biased. Time O(n**2), memory O(n k).
 
+    Raises
+    ------
+    ValueError
+        For too few observations.
+    TypeError
+        For predictions that are not of classes, or a kernel that is not one of predictions.
+
     Examples
     --------
     >>> import caltest as ct

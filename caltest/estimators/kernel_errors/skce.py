@@ -194,6 +194,11 @@ class UCME(KernelEstimator):
 
     Source: Widmann et al. 2021, Definition C.1 and appendix C.2.
 
+    Raises
+    ------
+    ValueError, TypeError
+        For bad test locations, and at the call for predictions of another family or number of classes.
+
     Examples
     --------
     >>> import caltest as ct

@@ -42,8 +42,17 @@ def d_calibration(
     limits
         (n,) times at which rows were or would have been censored, such as the end of the study, if they are known for
         all, and not only where they came first. The exact p-value is then that of the published statistic.
-    n_bins, n_resamples, rng
-        Bins of equal width of ``F(time)``, and redraws for the exact p-value, as in ``calibration_test``.
+    n_bins
+        Bins of equal width of ``F(time)``.
+    n_resamples, rng
+        Of the exact p-value, as in ``calibration_test``.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings.
+    TypeError
+        For families that are not continuous, or targets that are not ``Censored``.
 
     Notes
     -----
@@ -86,14 +95,19 @@ def a_calibration(
     predictions, targets, limits, n_bins, n_resamples, rng
         As in ``d_calibration``.
 
+    Raises
+    ------
+    ValueError, TypeError
+        As in ``d_calibration``, and fewer than 5 expected events.
+
     Notes
     -----
     With ``u = F(time)``, a row that leaves at u is expected to have ``log(1 - a) - log(1 - min(b, u))`` events in a bin
     (a, b) that it enters, the predicted cumulative hazard. Observed less expected counts of the bins are uncorrelated
     martingales with the expected counts as variances, so that ``sum_b (N_b - E_b)^2 / E_b`` is compared with the
     chi-squared law with as many degrees of freedom as bins, which is asymptotic; neighbours are joined until each
-    expects 5 events (``ValueError`` for fewer). Nothing is spread, so that censoring costs less power than in
-    D-calibration. The exact p-value is that of ``d_calibration``: places of censored rows are drawn. Cost O(n K + K B).
+    expects 5 events. Nothing is spread, so that censoring costs less power than in D-calibration. The exact p-value is
+    that of ``d_calibration``: places of censored rows are drawn. Cost O(n K + K B).
 
     Source: Akritas 1988.
 

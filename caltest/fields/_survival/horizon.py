@@ -38,9 +38,18 @@ def one_calibration(
         A time, in their unit.
     n_groups
         Groups of equal size by predicted risk; neighbours are joined until each has 5 events up to the horizon and a
-        row that was seen as long, if any was and not all had the event; ``ValueError`` for fewer than two.
-    confidence_level, n_resamples, rng
-        Of the intervals, and of the exact test, as in ``calibration_test``.
+        row that was seen as long, if any was and not all had the event.
+    confidence_level
+        Of the intervals.
+    n_resamples, rng
+        Of the exact test, as in ``calibration_test``.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, fewer than two such groups, or a horizon as long as which nobody was seen.
+    TypeError
+        For families that are not continuous, or targets that are not ``Censored``.
 
     Notes
     -----

@@ -270,7 +270,7 @@ def simulation_based_calibration(
         ArviZ with a ``posterior`` (InferenceData, DataTree).
     truths
         The parameters that made the data: (n, d) or (n,); for draws with names a mapping to (n, ...), or a list of n
-        mappings. Its names choose the parameters that are tested, each of which varies. At least 2 simulations.
+        mappings. Its names choose the parameters that are tested.
     quantities
         Test quantities: functions from parameters and data of one simulation to one number for each row. Parameters are
         (m + 1, d) numbers, for draws with names a dictionary of (m + 1,) numbers by the names of the table. The
@@ -285,6 +285,14 @@ def simulation_based_calibration(
         Probability, at least, that the curves of all right parameters are in the band.
     n_resamples, rng
         As in ``calibration_test``: redraws of which value is the truth, and of the order of equal values.
+
+    Raises
+    ------
+    ValueError
+        For other shapes, missing values, simulations with other numbers of draws, fewer than 2 simulations, a parameter
+        whose draws and truths are all one number, or quantities that are not one finite number for each row.
+    TypeError
+        For names in one of draws and truths only.
 
     Notes
     -----

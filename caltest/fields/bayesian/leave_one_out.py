@@ -21,6 +21,11 @@ def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
         (n,) array-like of ``P(Y_i <= y_i | all other observations)`` in [0, 1], such as ``arviz_stats.loo_pit`` or
         ``loo::pit`` give; of counts, drawn between ``P(Y_i < y_i)`` and ``P(Y_i <= y_i)``.
 
+    Raises
+    ------
+    ValueError
+        For numbers outside of [0, 1], missing ones, or fewer than 2.
+
     Notes
     -----
     If the model is right, each is uniform, but they depend on each other: what is left out for one is in the data of

@@ -171,10 +171,16 @@ def validate_by_group(
         As in ``validate``.
     groups
         (n,) labels of centres or other groups; or booleans that say who belongs to which group, which may overlap, as
-        in ``calibration_by_group``. Groups may be of one case, and without events; ``ValueError`` for those that are
-        the outcomes, without a case, or in which all risks are 0.
+        in ``calibration_by_group``. Groups may be of one case, and without events.
     confidence_level
         With which the intervals of a measure hold in all groups together, and so do the ranges.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings, groups that are the outcomes, without a case, or in which all risks are 0.
+    TypeError
+        For predictions that are not binary.
 
     Notes
     -----

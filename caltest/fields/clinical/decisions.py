@@ -172,6 +172,13 @@ def decision_curve(
     confidence_level
         Of intervals, and of the range of calibrated models.
 
+    Raises
+    ------
+    ValueError
+        For bad data or settings.
+    TypeError
+        For predictions that are not binary.
+
     Notes
     -----
     The loss is the net benefit of the risks of a calibration curve (restricted cubic splines, as in ``validate``) minus

@@ -87,9 +87,18 @@ def validation_size(
     ----------
     predictions
         (m,) predicted risks, or ``Bernoulli``, as the validation will have them: those of a pilot, or of the
-        development data; ``ValueError`` if they are all equal.
-    oe_width, slope_width, c_width, confidence_level
-        Widths of the intervals, above 0, and their level.
+        development data.
+    oe_width, slope_width, c_width
+        Widths of the intervals, above 0.
+    confidence_level
+        Of the intervals.
+
+    Raises
+    ------
+    ValueError
+        For bad predictions or settings, or risks that are all equal.
+    TypeError
+        For predictions that are not binary.
 
     Notes
     -----

@@ -129,12 +129,22 @@ def validate(
     confidence_level
         Of intervals, of the ranges of calibrated models and of the band of the curve.
 
+    Returns
+    -------
+    ClinicalValidation
+        O:E ratio, calibration in the large (the intercept with slope 1), slope, c-statistic, ICI, E50, E90 and Emax,
+        each with its interval, what 95 % of calibrated models with these risks give, and an exact p-value; the curve
+        with a band that holds everywhere at once; and the default test, which alone decides.
+
+    Raises
+    ------
+    ValueError
+        For bad data or settings.
+    TypeError
+        For predictions that are not binary.
+
     Notes
     -----
-    There are O:E ratio, calibration in the large (the intercept with slope 1), slope, c-statistic, ICI, E50, E90 and
-    Emax, each with its interval, what 95 % of calibrated models with these risks give, and an exact p-value; the curve
-    with a band that holds everywhere at once; and the default test, which alone decides.
-
     With observed events y and risks p, ``O:E = sum y / sum p``; calibration in the large a solves
     ``sum y = sum expit(a + logit p)``; the slope b is that of ``logit P(Y = 1) = a + b logit p``. With the curve c, the
     ICI is the mean of ``|c(p) - p|``, E50 and E90 are quantiles and Emax is the largest.

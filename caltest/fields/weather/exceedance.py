@@ -45,10 +45,19 @@ def exceedances(
     predictions, targets, horizon, missing, n_resamples, rng
         As in ``rank_histogram``.
     thresholds
-        One or several increasing numbers in the unit of the outcomes; the event is to be above one. ``ValueError`` for
-        one that no value or every value exceeds.
+        One or several increasing numbers in the unit of the outcomes; the event is to be above one.
     n_bins
         Number of groups of equal width of the share of members.
+
+    Returns
+    -------
+    VerificationResult
+        With a row for each event: a lead time and a threshold.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in ``rank_histogram``; for thresholds that do not increase, or one that no value or every value exceeds.
 
     Notes
     -----

@@ -76,14 +76,20 @@ def rank_histogram(
     n_resamples, rng
         As in ``calibration_test``: redraws for each lead time, more for more than 5 of them.
 
+    Raises
+    ------
+    ValueError
+        For bad data or settings, fewer than 2 members, or fewer than 2 dates (2 for each step of the horizon).
+    TypeError
+        For outcomes without named dimensions where the predictions have them, or a pre-rank of another kind.
+
     Notes
     -----
     Hypothesis: at each date the outcome could be any of the m + 1 values, for all stations at once. Each redraw chooses
     one value of each date as the outcome, for all stations, so that stations can depend on each other. Values of a
     member at several stations have to belong together: members in another order at each station are an error that is
-    found, even if those of each station are right; test such stations one by one. At least 2 members and 2 dates, 2 for
-    each step of the horizon (``ValueError``). If all values of each date are equal, with shared ties, nothing can be
-    said and p = 1.
+    found, even if those of each station are right; test such stations one by one. If all values of
+    each date are equal, with shared ties, nothing can be said and p = 1.
 
     P-values are exact if dates are independent, for every n, m and number of ties. Where outcomes of earlier dates
     change what is forecast later, as they do, ranks at one station are independent all the same, with random ties,

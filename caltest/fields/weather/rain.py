@@ -29,11 +29,18 @@ def pit_values(
         n continuous predictions: of what is censored at 0, such as ``Normal`` or a ``Mixture``; with ``dry`` of the
         amount if there is rain, such as ``Gamma``.
     targets
-        (n,) array-like of amounts of at least 0, in the unit of the predictions; 0 only where it has a probability.
+        (n,) array-like of amounts of at least 0, in the unit of the predictions.
     dry
         (n,) array-like of the probabilities of no rain, or one number.
     rng
         Of the draws, as in ``calibration_test``.
+
+    Raises
+    ------
+    ValueError
+        For negative amounts, amounts of 0 of probability 0, ``dry`` outside of [0, 1], other numbers of rows.
+    TypeError
+        For families that are not continuous.
 
     Notes
     -----

@@ -154,10 +154,15 @@ class Categorical(ClassProbabilities):
     Parameters
     ----------
     probabilities
-        (n, k) array-like, one row per observation, k >= 2. Rows that sum to 1 within 1e-6 are taken as they are, within
-        1e-2 they are renormalised (``notes`` and the results say so). ``ValueError`` for others, and for negative ones.
+        (n, k) array-like, one row per observation. Rows that sum to 1 within 1e-6 are taken as they are, within
+        1e-2 they are renormalised (``notes`` and the results say so), beyond that they are refused.
     classes
         Names of the classes in the order of the columns; labels are these, or 0..k-1 if they are words.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, negative probabilities, logits, rows that do not sum to 1, one column.
 
     Examples
     --------

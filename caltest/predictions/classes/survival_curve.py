@@ -27,13 +27,17 @@ class SurvivalCurve(Ordinal):
     ----------
     times
         (m,) array-like of increasing times above 0, in the unit of the targets; a first time 0, at which S is 1, is
-        left out. ``ValueError`` for others.
+        left out.
     probabilities
-        (n, m) array-like of ``S(t_j)``, one row per subject, which do not increase along the row. ``ValueError`` for
-        others.
+        (n, m) array-like of ``S(t_j)``, one row per subject, which do not increase along the row.
     between
         What a curve is between two times, for censored ones: ``"linear"``, or ``"steps"`` where events happen at the
         times only. An event between two times then counts as one at the later, a censored time as the earlier.
+
+    Raises
+    ------
+    ValueError
+        For times that do not increase or are negative, other shapes, numbers outside [0, 1], curves that rise.
 
     Notes
     -----

@@ -31,12 +31,18 @@ class NegativeBinomial(CountPredictions):
         (n,) array-like or one number for all, above 0; not only whole numbers.
     probability
         (n,) array-like or one number for all, in (0, 1]; 1 predicts the count 0 with certainty. Models that predict
-        means, such as those of statsmodels, go to ``from_mean``. ``ValueError`` for other parameters.
+        means, such as those of statsmodels, go to ``from_mean``.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite or not in these ranges; in computations with the kernel, if more than 131 072
+        counts matter. That is so for means of some thousands where the standard deviation is as large as the mean; take
+        draws then: ``to_ensemble``.
 
     Notes
     -----
-    As for ``Poisson``, but tails are exponential, so U is about 42 times the largest m a, plus 9 sqrt(m): too large for
-    means of some thousands with standard deviations as large.
+    As for ``Poisson``, but tails are exponential, so U is about 42 times the largest m a, plus 9 sqrt(m).
 
     Examples
     --------

@@ -26,16 +26,21 @@ class Poisson(CountPredictions):
     Parameters
     ----------
     rate
-        (n,) array-like, expected counts of at least 0 (``ValueError`` otherwise); a rate of 0 predicts the count 0 with
-        certainty.
+        (n,) array-like, expected counts of at least 0; a rate of 0 predicts the count 0 with certainty.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite or negative; in computations with the kernel, for rates that differ so much or
+        are so large that more than 131 072 counts matter (rates up to about 1e5 are well below that). For those
+        ``Normal(rate, np.sqrt(rate))`` is close, or take draws: ``to_ensemble``.
 
     Notes
     -----
     The sums run over a window of U counts that has all but 2e-18 of the mass of every prediction; expectations are
     right to 1e-13, and targets can lie outside of the window. U is about the largest rate minus the smallest, plus 9
-    standard deviations on either side; ``ValueError`` if it is above 131 072: then ``Normal(rate, np.sqrt(rate))`` is
-    close, or take draws: ``to_ensemble``. Time O(n U**2) once for a kernel, for U above 2048 O(n U log U), O(U) for
-    each pair; memory O(n U).
+    standard deviations on either side. Time O(n U**2) once for a kernel, for U above 2048 O(n U log U), O(U) for each
+    pair; memory O(n U).
 
     Source: Widmann et al. 2021, appendix G, for countably infinite sets of targets.
 

@@ -38,8 +38,15 @@ class Continuous(Univariate):
     distributions
         A frozen continuous distribution of ``scipy.stats`` with array parameters, such as
         ``scipy.stats.weibull_min([1.5, 2.0], scale=3.0)``, or a list of frozen ones, of different families too, each of
-        one distribution or of several. ``TypeError`` for others, and for those whose quantiles take too long;
-        ``ValueError`` for parameters that they do not allow, no spread, and targets outside of the support.
+        one distribution or of several.
+
+    Raises
+    ------
+    TypeError
+        For objects that are no frozen continuous distributions of one number, or whose quantiles take too long.
+    ValueError
+        For parameters that are not finite or that the distribution does not allow, for distributions without spread,
+        and for targets outside of the support.
 
     Notes
     -----

@@ -43,7 +43,13 @@ class MvNormal(Predictions):
     covariance
         Variances of isotropic distributions S = v I: (n,) array-like or one number; variances of the coordinates:
         (n, d); covariance matrices: (n, d, d). Matrices are symmetric and positive semi-definite up to rounding
-        (1e-10 of their size, ``ValueError`` beyond that); singular ones are allowed.
+        (1e-10 of their size); singular ones are allowed.
+
+    Raises
+    ------
+    ValueError
+        For values that are not finite, negative variances, matrices that are not symmetric or not positive
+        semi-definite, other shapes.
 
     Notes
     -----
