@@ -78,9 +78,9 @@ def sample_of(options: Namespace, others: Sequence[str] = ()) -> tuple[Sample, i
 
 def _read(path: Path, family: str, columns: Sequence[str] = (), others: Sequence[str] = ()) -> tuple[Rows, Rows]:
     """Columns of predictions, by default all, and others."""
-    wrong = next((name for name in columns if name == others[0] or columns.count(name) > 1), None)
+    wrong = next((name for name in columns if name in others[:1] or columns.count(name) > 1), None)
     if wrong is not None:
-        as_what = "the column of outcomes" if wrong == others[0] else "a column named twice"
+        as_what = "the column of outcomes" if wrong in others[:1] else "a column named twice"
         raise ValueError(f"--columns: got {wrong!r}, {as_what}, wanted different columns of predictions")
     with columns_advised(bool(columns)):
         if columns or others:
