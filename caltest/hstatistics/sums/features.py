@@ -20,7 +20,7 @@ from caltest._basics.numerics import Array, FloatArray, check_memory, ranges, we
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import changes_by_class, gathered_sums
 from caltest.hstatistics.sums.grid import Grid
-from caltest.hstatistics.sums.single_precision import DIGITS, GaussianTiles
+from caltest.hstatistics.sums.single_precision import DIGITS, Gaussians, squared_sums
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions
 from caltest.predictions.bandwidth import MEDIAN_OF
@@ -122,12 +122,15 @@ class Features:
         With weights w of the observations those of ``w_i w_j h_ij``. Products of features of targets that are numbers
         or vectors, where each is computed, have the precision of a type.
         """
-        groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
-        sums = (self._sums(predictions, targets[group], weights, unbiased, dtype) for group in groups)
-        means = np.concatenate([self.means(one, unbiased) for one in sums])
+        n, is_gaussian = len(predictions), self.kernel.target_kernel.gaussian is not None
+        if is_gaussian and targets.ndim == 3 and dtype == np.float32 and not unbiased:
+            means = self._single_squares(predictions, targets, weights) / n**2
+        else:
+            groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
+            sums = (self._sums(predictions, targets[group], weights, unbiased, dtype) for group in groups)
+            means = np.concatenate([self.means(one, unbiased) for one in sums])
         if weights is None:
             return means
-        n = len(predictions)
         pairs, all_pairs = (n * (n - 1), 2.0 * weight_of_pairs(weights)) if unbiased else (n**2, weights.sum() ** 2)
         return np.asarray(means * (pairs / all_pairs))
 
@@ -162,12 +165,8 @@ class Features:
         # Two parts at least, so that the small products of redraws are shared among threads of one product each.
         size = ROWS if is_finite else min(NUMBERS, -(-len(predictions) // 2))
         parts = list(ranges(len(predictions), size))
-        is_single = targets.ndim == 3 and dtype == np.float32 and self.kernel.target_kernel.gaussian is not None
-        if is_single and not diagonal:
-            part_sums = partial(self._single_sums, predictions, targets, weights)
-        else:
-            of_part = self._finite_sums if is_finite else partial(self._real_sums, dtype)
-            part_sums = partial(of_part, predictions, targets, weights, diagonal)
+        of_part = self._finite_sums if is_finite else partial(self._real_sums, dtype)
+        part_sums = partial(of_part, predictions, targets, weights, diagonal)
         return reduce(operator.add, threaded(part_sums, parts, len(parts), "features", products=True))
 
     def adder(self, predictions: Predictions) -> Callable[[Array], FloatArray]:
@@ -240,21 +239,14 @@ class Features:
                 diagonals[some] = np.einsum("bit,bit,i->b", phi, phi, lengths)
         return FeatureSums(len(here), matrices, diagonals)
 
-    def _single_sums(
-        self, predictions: Predictions, targets: Array, weights: FloatArray | None, part: slice
-    ) -> FeatureSums:
-        """M of vectors for a Gaussian kernel, in single precision but for the products with maps."""
-        here, kernel = predictions.take(part), self.kernel.target_kernel
-        law, d = here.law.prepared(kernel), self.targets.shape[1]
+    def _single_squares(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        """``|M|**2`` of many vectors (B, n, d) for a Gaussian kernel of targets, in single precision, (B,)."""
+        kernel, features = self.kernel.target_kernel, self._prediction_features(predictions, weights, slice(None))
         assert kernel.gaussian is not None
-        tiles_of = GaussianTiles(self.targets, kernel.gaussian.widths(d))
-        columns = np.ascontiguousarray(self._prediction_features(here, weights, part).T, dtype=np.float32)
-        means = law.expected_kernel(kernel, self.targets).astype(np.float32)
-        matrices = np.empty((len(targets), self.target_map.shape[1], len(columns)))
-        for some in ranges(len(targets), max(1, TILES // means.size)):
-            for tiles in tiles_of.centred(targets[some, part], [means]):
-                matrices[some] = (columns @ tiles @ self.target_map).swapaxes(1, 2)
-        return FeatureSums(len(here), matrices, np.zeros(len(matrices)))
+        gaussians = Gaussians(self.targets, kernel.gaussian.widths(self.targets.shape[1]))
+        means = predictions.law.prepared(kernel).expected_kernel(kernel, self.targets)
+        (squares,) = squared_sums(features, gaussians, [means], [self.target_map], targets)
+        return np.asarray(squares)
 
     @cached_property
     def _grid(self) -> Grid | None:

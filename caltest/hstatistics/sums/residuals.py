@@ -15,7 +15,7 @@ from caltest._basics.numerics import FloatArray, ranges, weight_of_pairs
 from caltest._basics.threads import threaded
 from caltest.hstatistics.sums.features import inverse_root
 from caltest.hstatistics.sums.grid import Grid
-from caltest.hstatistics.sums.single_precision import DIGITS, GaussianTiles
+from caltest.hstatistics.sums.single_precision import DIGITS, Gaussians, squared_sums
 from caltest.kernels import GaussianKernel, PredictionKernel
 from caltest.predictions import MvNormal, Normal, Predictions
 
@@ -33,9 +33,6 @@ VALUES = 2**18
 
 MANY = 100
 """Vectors from which on features have single precision, and pairs i = j stay in, which hardly add to the variance."""
-
-ROWS, TOGETHER = 2048, 32
-"""Observations whose features are summed together, of many vectors, and redraws of a thread."""
 
 
 def residual_means(
@@ -62,12 +59,13 @@ def residual_means(
         sums = on_grid.sums(psi, scores)
     else:
         landmarks = [_ResidualLandmarks.of(width, d) for width in widths]
-        is_large = d > 1 and n >= MANY
-        at_once = TOGETHER if is_large else max(1, VALUES // (n * max(one.size for one in landmarks)))
-        parts = list(ranges(scores.shape[0], at_once))
-        part_sums = partial(_sums_of_many if is_large else _sums, psi, landmarks)
-        some = threaded(lambda part: part_sums(scores[part]), parts, len(parts), "residuals", products=True)
-        sums = np.concatenate(list(some), axis=1)
+        if d > 1 and n >= MANY:
+            sums = _sums_of_many(psi, landmarks, scores)
+        else:
+            parts = list(ranges(scores.shape[0], max(1, VALUES // (n * max(one.size for one in landmarks)))))
+            part_sums = partial(_sums, psi, landmarks)
+            some = threaded(lambda part: part_sums(scores[part]), parts, len(parts), "residuals", products=True)
+            sums = np.concatenate(list(some), axis=1)
     return np.asarray(sums / (n * (n - 1) if weights is None else 2.0 * weight_of_pairs(weights)))
 
 
@@ -84,19 +82,12 @@ def _sums(psi: FloatArray, landmarks: "list[_ResidualLandmarks]", scores: FloatA
 
 def _sums_of_many(psi: FloatArray, landmarks: "list[_ResidualLandmarks]", scores: FloatArray) -> FloatArray:
     """``|M|**2`` (L, B) for vectors, in single precision but for the sums."""
-    single, sums = np.ascontiguousarray(psi.T, dtype=np.float32), np.empty((len(landmarks), len(scores)))
     order = sorted(range(len(landmarks)), key=lambda place: -landmarks[place].width)
     falling = [landmarks[place] for place in order]
-    largest, means = falling[0].width, [one.means.astype(np.float32) for one in falling]
-    gaussians = GaussianTiles(falling[0].points, largest, [one.width / largest for one in falling])
-    n_rows = min(ROWS, scores.shape[1])
-    for some in ranges(len(scores), max(1, VALUES // (n_rows * POINTS))):
-        matrices = np.zeros((len(landmarks), some.stop - some.start, len(single), POINTS))
-        for rows in ranges(scores.shape[1], n_rows):
-            for matrix, tile in zip(matrices, gaussians.centred(scores[some, rows], means), strict=True):
-                matrix += single[:, rows] @ tile
-        for place, matrix, one in zip(order, matrices, falling, strict=True):
-            sums[place, some] = np.square(matrix @ one.single_map).sum(axis=(1, 2))
+    gaussians = Gaussians(falling[0].points, falling[0].width, [one.width / falling[0].width for one in falling])
+    means, maps = [one.means for one in falling], [one.single_map for one in falling]
+    sums = np.empty((len(landmarks), len(scores)))
+    sums[order] = squared_sums(psi, gaussians, means, maps, scores)
     return sums
 
 

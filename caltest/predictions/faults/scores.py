@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
+from caltest._basics.scratch import scratch
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import kept
 from caltest.predictions.standard_scores import in_units, own_units, scores_of
@@ -402,7 +403,10 @@ class VectorScores(Scores):
         if self._summed is None or self._summed[0] is not features:
             z = np.ascontiguousarray(self.clipped[:, :, :MOST_PAIRED].swapaxes(1, 2))
             n_redraws, d, n = z.shape
-            memory, sums = np.empty((n_redraws, d - 1, n)), np.empty((n_redraws, d * (d - 1) // 2, len(features)))
+            memory, sums = (
+                scratch("pairs", (n_redraws, d - 1, n)),
+                np.empty((n_redraws, d * (d - 1) // 2, len(features))),
+            )
             first = 0
             for a in range(d - 1):
                 some = slice(first, first + d - 1 - a)

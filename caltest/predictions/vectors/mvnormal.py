@@ -100,8 +100,9 @@ class MvNormal(Predictions):
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         shape = self.mean.shape if size is None else (size, *self.mean.shape)
-        noise = generator_of(rng).standard_normal(shape)
-        return self.mean + self._times_root(noise)
+        targets = self._times_root(generator_of(rng).standard_normal(shape))
+        targets += self.mean
+        return targets
 
     def log_density(self, targets: Array) -> FloatArray:
         """``log p(y)`` for the target y of each prediction, (..., n); ``ValueError`` for singular matrices."""

@@ -135,7 +135,7 @@ def test_residuals_of_many_vectors_have_the_pairs_of_equal_ones_and_single_preci
         phi = (np.exp(-squares / (2.0 * width**2 * d)) - landmarks.means) @ landmarks.single_map
         expected.append(np.square(psi.T @ phi).sum(axis=(1, 2)) / (90 * 89))
     monkeypatch.setattr(hresiduals, "MANY", 90)
-    monkeypatch.setattr(hresiduals, "ROWS", 40)
+    monkeypatch.setattr("caltest.hstatistics.sums.single_precision.ROWS", 40)
     means = residual_means(kernel, widths, p, scores)
     errors = np.abs(means - expected).max(axis=1)
     assert (errors < 2e-3 * np.std(expected, axis=1)).all()

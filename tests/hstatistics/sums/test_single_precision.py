@@ -5,7 +5,7 @@ import pytest
 
 import caltest as ct
 from caltest.hstatistics.sums.features import Features
-from caltest.hstatistics.sums.single_precision import LARGEST, GaussianTiles
+from caltest.hstatistics.sums.single_precision import LARGEST, Gaussians, GaussianTiles, squared_sums
 
 
 def test_tiles_are_kernels_less_their_means():
@@ -38,3 +38,14 @@ def test_estimates_in_single_precision_have_digits(d):
     exact, single = (features.estimates(p, y, False, w, dtype) for dtype in (np.float64, np.float32))
     assert not np.array_equal(exact, single)
     assert single == pytest.approx(exact, abs=1e-3 * exact.std())
+
+
+def test_squared_sums_are_those_of_products():
+    rng = np.random.default_rng(2)
+    psi, y, points = rng.random((9, 2)), rng.normal(size=(40, 9, 3)), rng.normal(size=(5, 3))
+    means, maps, factors = [rng.random((9, 5)) for _ in range(2)], [rng.random((5, 4)) for _ in range(2)], (1.0, 0.7)
+    sums = squared_sums(psi, Gaussians(points, 1.5, factors), means, maps, y)
+    for one, factor, mean, to in zip(sums, factors, means, maps, strict=True):
+        kernels = np.exp(-np.square(y[:, :, None] - points).sum(axis=3) / (2.0 * (1.5 * factor) ** 2))
+        expected = [np.square(sum(np.outer(psi[i], k[i] - mean[i]) for i in range(9)) @ to).sum() for k in kernels]
+        assert one == pytest.approx(np.array(expected), rel=1e-5)
