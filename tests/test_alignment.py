@@ -313,6 +313,21 @@ def test_settings_of_rows_are_matched_wherever_a_test_or_an_estimator_is_given(f
     assert found(FRAME, labels, series(WEIGHTS)) != found(FRAME, labels, series(WEIGHTS).to_numpy())
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        ct.Poisson,
+        lambda row: ct.NegativeBinomial(row, 0.5),
+        lambda row: ct.Normal(row, 1.0),
+        lambda row: ct.Gamma(row, 1.0),
+        lambda row: ct.Bernoulli(row / 9.0),
+    ],
+    ids=["Poisson", "negative binomial", "Normal", "Gamma", "binary"],
+)
+def test_predictions_of_another_temperature_have_the_same_index(made):
+    assert made(pd.Series(np.exp(X), INDEX).clip(0.1, 8.0)).at_temperature(1.5).index.equals(INDEX)
+
+
 def test_mixtures_have_the_index_of_their_components():
     y = X + RNG.normal(size=N)
     labelled = ct.Mixture([ct.Normal(pd.Series(X + shift, INDEX), 0.5) for shift in (-1.0, 1.0)])

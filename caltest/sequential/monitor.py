@@ -274,8 +274,9 @@ class CalibrationMonitor(Betting[MonitorResult]):
 
     def __repr__(self) -> str:
         if not self.n:
+            classes = "" if self.classes is None else f", classes={self.classes!r}"
             lag = "" if self.lag == 1 else f", lag={self.lag}"
-            of = f"{self.average_run_length}, strategy={self.strategy!r}, kernel={self.kernel!r}{lag}"
+            of = f"{self.average_run_length}, strategy={self.strategy!r}, kernel={self.kernel!r}{classes}{lag}"
             return f"CalibrationMonitor({of})"
         return f"<CalibrationMonitor: {_counted(self.alarms)} in {observations(self.n)}>"
 

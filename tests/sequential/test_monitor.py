@@ -86,6 +86,7 @@ def test_with_a_lag_predictions_that_were_open_at_an_alarm_do_not_count():
     assert result.curve()[1] == pytest.approx(np.log(200))
     assert not any("excluded" in one.get_text() for one in evidence(result).get_legend().get_texts())
     assert repr(ct.CalibrationMonitor(lag=4)).endswith(", lag=4)")
+    assert repr(ct.CalibrationMonitor(classes=["no", "yes"], lag=4)).endswith(", classes=['no', 'yes'], lag=4)")
 
 
 def test_with_a_lag_changes_are_looked_for_in_the_rows_that_count():

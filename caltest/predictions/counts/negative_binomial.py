@@ -145,7 +145,7 @@ class NegativeBinomial(CountPredictions):
             odds = 1.0 / np.expm1(power * np.log1p(self.size / self.mean))
         new = object.__new__(type(self))
         new._fill(self.size * odds, self.size, "temperature")
-        return new
+        return new._labelled(self.index)
 
     def _tail_exponent(self, counts: FloatArray) -> FloatArray:
         """``u log(u / m) - (u + s) log((u + s) / (m + s))`` in terms that do not cancel."""

@@ -90,7 +90,7 @@ class Poisson(CountPredictions):
             raise ValueError(
                 f"temperature: got {t:.6g}, with which a rate is {rate.max():.6g}, wanted rates below 2**53"
             )
-        return self._like(rate)
+        return self._like(rate)._labelled(self.index)
 
     def _tail_exponent(self, counts: FloatArray) -> FloatArray:
         """``u log(u / rate) - u + rate``."""
