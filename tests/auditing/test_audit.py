@@ -327,18 +327,18 @@ def test_a_model_that_is_wrong_for_a_small_group_is_not_to_be_used():
 
 
 @pytest.mark.usefixtures("few_sections")
-def test_recalibration_is_advised_where_it_helps_by_more_than_chance():
+def test_recalibration_is_advised_where_it_helps_by_more_than_chance(replications):
     """After a map that mends what a map can mend, what is left of an error is no reason for another one."""
     rng = np.random.default_rng(3)
-    advised = 0
-    for _ in range(20):
+    advised, sets = 0, replications(10, 40)
+    for _ in range(sets):
         p = rng.uniform(0.05, 0.95, 600)
         bump = 0.35 * np.sin(12 * np.pi * p) * np.minimum(p, 1 - p)
         section = ct.audit(p, rng.random(600) < p + bump, n_resamples=19, rng=rng).models[0].sections["recalibration"]
         assert not section.helps or section.gain > 0.0
         assert ("How" in section.facts) == section.helps
         advised += section.helps
-    assert advised <= 6
+    assert advised <= 0.3 * sets
 
 
 @pytest.mark.usefixtures("few_sections")

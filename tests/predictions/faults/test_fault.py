@@ -109,7 +109,7 @@ def test_ratios_of_numbers_have_mean_one(name, replications):
 
 
 @pytest.mark.parametrize("kind", ["shift", "local shift", "scale", "local scale", "wave of scales"])
-def test_ratios_of_laws_of_other_shapes_have_mean_one(kind):
+def test_ratios_of_laws_of_other_shapes_have_mean_one(kind, replications):
     """By quadrature over the outcomes themselves, between the tails of the law."""
     law = ct.Mixture([ct.Normal(RNG.normal(size=40), 0.7), ct.Normal(RNG.normal(size=40) + 3.0, 1.5)], [0.7, 0.3])
     faults = weighted_only(law, 3)
@@ -117,7 +117,7 @@ def test_ratios_of_laws_of_other_shapes_have_mean_one(kind):
     nodes, weights = np.polynomial.legendre.leggauss(400)
     values = [np.full(40, 1.5 + 30.0 * node) for node in nodes]
     density, seen = [law.log_density(y)[3] for y in values], [faults.seen(y[None]) for y in values]
-    for sibling in range(fault.n_siblings):
+    for sibling in range(0, fault.n_siblings, replications(5, 1)):
         for t in (-0.4, 0.3):
             ratios = [fault.log_ratio(one, sibling, t) for one in seen]
             assert 30.0 * (weights @ np.exp(np.add(ratios, density))) == pytest.approx(1.0, abs=1e-6)
