@@ -247,6 +247,7 @@ def test_what_a_second_finding_names_has_an_interval_too():
     assert sorted(named) == sorted(both)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("fault", VECTORS)
 def test_coordinates_that_are_named_matter(fault):
     """Regions around the mean are right within their margin."""

@@ -82,6 +82,6 @@ def test_only_censored_rows_and_known_ones_have_findings_or_none():
 
 @pytest.mark.statistical
 def test_intervals_hold_where_half_is_censored(replications):
-    number = replications(30, 400)
+    number = replications(20, 400)
     holds = sum(not found(*made(200, shift=-0.8, seed=seed), seed)[0].interval.excludes(-0.8) for seed in range(number))
     assert holds >= stats.binom.ppf(1e-3, number, 0.93)
