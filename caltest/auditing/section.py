@@ -21,8 +21,10 @@ class Section:
 
     Attributes
     ----------
-    answer, facts, rows
-        One sentence, or why there is none; names with texts; and a table, the header first.
+    answer
+        One sentence; why there is no answer where it could not be computed.
+    facts, rows
+        Names with texts, and a table, the header first.
     gain
         Of recalibration: by how much the log score of rows falls that the map is not fitted to.
     rejected

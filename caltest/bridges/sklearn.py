@@ -216,8 +216,10 @@ class CrossValidated(NamedTuple):
 
     Attributes
     ----------
-    predictions, targets, folds, rows
-        With the names of the classes; labels, numbers of the folds, which are those of models, and of rows (n,).
+    predictions, targets
+        With the names of the classes, and labels (n,).
+    folds, rows
+        Number of the fold (n,), which is that of the model, and where they are in the data (n,).
     """
 
     predictions: Bernoulli | Categorical

@@ -47,14 +47,16 @@ class ClassDistortion(Distortion):
 class Contamination(ClassDistortion):
     """A share s of the labels, from 0 to 1, is drawn from one law b whatever the prediction: ``(1 - s) p + s b``.
 
-    Source: the generative model of Widmann et al. 2019, appendix J.2, for any distribution of the predictions.
-
     Parameters
     ----------
     strength
         The share s.
     fixed
         The k probabilities b (``ValueError`` if they are none, or not k).
+
+    Notes
+    -----
+    Source: the generative model of Widmann et al. 2019, appendix J.2, for any distribution of the predictions.
 
     Examples
     --------
@@ -367,9 +369,7 @@ class Distorted(_WithDistortion):
 class Resampled(_WithDistortion):
     """n of the predictions at hand, with targets that a distortion draws for them.
 
-    Answers what a test would find in *these* predictions if the truth deviated from them in a given way. Samples of as
-    many predictions as there are hold each of them once, so that only the targets are random; others are drawn with
-    replacement.
+    Answers what a test would find in *these* predictions if the truth deviated from them in a given way.
 
     Parameters
     ----------
@@ -377,6 +377,11 @@ class Resampled(_WithDistortion):
         ``Predictions`` or an array-like that becomes some.
     distortion
         How the targets deviate; by default not at all, which is for sizes of tests.
+
+    Notes
+    -----
+    Samples of as many predictions as there are hold each of them once, so that only the targets are random; others
+    are drawn with replacement.
 
     Examples
     --------

@@ -186,8 +186,6 @@ def class_model(name: str, n_classes: int = 10, concentration: float | tuple[flo
     SIN     two classes, class 1 with probability p + 0.2 sin(4 pi p)
     ======  =====================================================================
 
-    M1 to M3 are those of Widmann et al. 2019, section 7; the others deviate less, or in other directions.
-
     Parameters
     ----------
     name
@@ -196,6 +194,10 @@ def class_model(name: str, n_classes: int = 10, concentration: float | tuple[flo
         k; 2 for SIN.
     concentration
         a: k positive numbers, or one for all.
+
+    Notes
+    -----
+    M1 to M3 are those of Widmann et al. 2019, section 7; the others deviate less, or in other directions.
 
     Examples
     --------
@@ -215,8 +217,7 @@ class GaussianModel(Generator):
     """Predictions ``N(c 1, 0.1**2 I)`` in d dimensions with c uniform on [0, 1], and normal targets.
 
     Calibrated: the targets are drawn from the predictions. Uncalibrated: the first coordinate of the targets is drawn
-    from N(0.1, 0.1**2) whatever the prediction, the others from the predictions. Source: Widmann et al. 2021, appendix
-    A.2.
+    from N(0.1, 0.1**2) whatever the prediction, the others from the predictions.
 
     Parameters
     ----------
@@ -224,6 +225,10 @@ class GaussianModel(Generator):
         d >= 1. Predictions are ``Normal`` for d = 1, else ``MvNormal``.
     calibrated
         Which of the two.
+
+    Notes
+    -----
+    Source: Widmann et al. 2021, appendix A.2.
 
     Examples
     --------

@@ -122,7 +122,7 @@ class Friedman1(RegressionProblem):
 class LeastSquares(Generator):
     """Predictions ``N(a + b X, s**2)`` of a straight line for a regression problem with scalar inputs: uncalibrated.
 
-    ``LeastSquares.fitted(x, y)`` fits the line to data. Source: Widmann et al. 2021, appendix A.1.
+    ``LeastSquares.fitted(x, y)`` fits the line to data.
 
     Parameters
     ----------
@@ -132,6 +132,10 @@ class LeastSquares(Generator):
         s > 0.
     problem
         Where inputs and targets come from.
+
+    Notes
+    -----
+    Source: Widmann et al. 2021, appendix A.1.
 
     Examples
     --------

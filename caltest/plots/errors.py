@@ -35,23 +35,30 @@ def residual_spread(
 
     Parameters
     ----------
-    predictions, targets, confidence_level, rng, ax, label, color
+    predictions, targets, rng, ax, label, color
         As in ``pit_histogram``: predictions of numbers with a mean and a variance.
     n_bins
         Number of bins; equal predictions are in one.
     n_resamples
-        Number B of redraws of the targets; time O(n B).
+        Number of redraws of the targets.
+    confidence_level
+        Probability, at least, that all points of calibrated predictions are in the band together.
 
     Raises
     ------
     TypeError
         For predictions of classes or vectors, and for those without a variance.
 
+    Notes
+    -----
+    Time O(n B).
+
     Examples
     --------
     >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
     >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
-    >>> ct.plots.residual_spread(p, y, rng=1).get_ylabel()
+    >>> ct.plots.residual_spread(p, y, rng=1, ax=Figure().add_subplot()).get_ylabel()
     'root mean squared error'
     """
     number = whole_number("n_bins", n_bins, 1)
@@ -101,7 +108,7 @@ def windows(
 
     Events of binary predictions, right top labels of several classes, and means of numbers. The band holds the points
     of all windows together with the level at least if predictions are calibrated, for every n; points outside are
-    vermillion diamonds. When a change began is the question of ``SequentialCalibrationTest``. Time O(n B).
+    vermillion diamonds. When a change began is the question of ``SequentialCalibrationTest``.
 
     Parameters
     ----------
@@ -121,11 +128,16 @@ def windows(
     ValueError
         For bad data, and an index of times of pandas that goes backwards.
 
+    Notes
+    -----
+    Time O(n B).
+
     Examples
     --------
     >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
     >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
-    >>> ct.plots.windows(p, y, rng=1).get_ylabel()
+    >>> ct.plots.windows(p, y, rng=1, ax=Figure().add_subplot()).get_ylabel()
     'mean outcome'
     """
     sample = as_sample(predictions, targets, classes)

@@ -408,12 +408,16 @@ def classwise_reliability(
     predictions, targets, classes, n_resamples, confidence_level, rng
         As in ``reliability_diagram``, for at least two classes.
     max_classes
-        Of more classes those that occur most often are drawn, each in time O(n B).
+        Of more classes those that occur most often are drawn.
 
     Returns
     -------
     list
         The axes, in the order of the classes.
+
+    Notes
+    -----
+    Time O(n B) for each class that is drawn.
 
     Examples
     --------

@@ -102,8 +102,10 @@ def coverage_curve(
 
     Parameters
     ----------
-    predictions, targets, confidence_level, rng, ax, label, color
+    predictions, targets, rng, ax, label, color
         As in ``pit_histogram``.
+    confidence_level
+        Probability, at least, that the whole curve of calibrated predictions is in the band.
 
     Notes
     -----
@@ -113,8 +115,9 @@ def coverage_curve(
     Examples
     --------
     >>> import caltest as ct
+    >>> from matplotlib.figure import Figure
     >>> p, y = ct.generators.GaussianModel(calibrated=False).sample(100, rng=1)
-    >>> ct.plots.coverage_curve(p, y).get_xlabel()
+    >>> ct.plots.coverage_curve(p, y, ax=Figure().add_subplot()).get_xlabel()
     'level of the central interval'
     """
     level = fraction("confidence_level", confidence_level)

@@ -12,6 +12,13 @@ from caltest._results.measures import amount
 from caltest.predictions.faults.fault import ranks
 from caltest.predictions.standard_scores import own_units
 
+RARE, TINY = 0.2, 1e-9
+"""The margin for the rarer of two classes, as a share of its mean predicted probability if that is smaller; and the
+least such mean, which is no 0."""
+
+HOTTEST = 16.0
+"""The logarithm of a temperature at which all possible classes have nearly the same probability."""
+
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions
     from caltest.predictions.classes.finite import FinitePredictions
@@ -102,7 +109,7 @@ def margin_of(law: "FinitePredictions") -> float:
     if law.n_classes > 2 or law.notion == "top label":
         return POINTS
     mean = float(law.probabilities[:, 1].mean())
-    return min(POINTS, 0.2 * max(min(mean, 1.0 - mean), 1e-9))
+    return min(POINTS, RARE * max(min(mean, 1.0 - mean), TINY))
 
 
 def of_numbers(law: "Predictions", targets: Array) -> Checks:
@@ -312,10 +319,9 @@ def overconfident(law: "FinitePredictions", rng: Any, size: int) -> tuple[str, A
         moved = 1.0 / np.exp(logs * np.exp(-log_temperature)).sum(axis=-1)
         return float(np.abs(moved - p).mean()) - margin
 
-    hottest = 16.0  # All possible classes have nearly the same probability.
-    if beyond(hottest) < 0.0:
+    if beyond(HOTTEST) < 0.0:
         return None
-    temperature = float(np.exp(scipy.optimize.brentq(beyond, 0.0, hottest, xtol=1e-6)))
+    temperature = float(np.exp(scipy.optimize.brentq(beyond, 0.0, HOTTEST, xtol=1e-6)))
     words = f"probabilities {amount(margin, ' points')} too sure on average"
     generator, labels = generator_of(rng), np.empty((size, len(law)), law.label_type)
     for part in ranges(len(law), PROBABILITIES // law.n_classes):

@@ -24,9 +24,12 @@ class BestFit(Stored):
     ----------
     map, name
         Its map, None in results that ``from_dict`` read, and its name.
-    scores, standard_errors, accuracies
-        By name, of observations that the method was not fitted to: the mean log score, infinite if an outcome had
-        probability 0, its standard error, and where there are classes how often the most probable one occurred.
+    scores, standard_errors
+        Mean log score of each method on observations that it was not fitted to, and its standard error, by name.
+        Infinite if an outcome had probability 0.
+    accuracies
+        Share of those observations whose most probable class occurred, by name, where there are classes: a method can
+        have the best log score and lose accuracy.
     n, n_folds
         Observations, and parts of the cross-validation, which ``rng=seed`` reproduces.
 

@@ -30,13 +30,17 @@ class SliceRepair:
 
     Attributes
     ----------
-    n, share, observed
-        Rows, their share of all, and the frequency of the event.
+    n, share
+        Rows, and their share of all.
+    observed
+        Frequency of the event.
     before, after
         Observed minus claimed frequency, of the predictions and of the repaired ones, with intervals that hold for all
         slices together.
-    pvalue_before, pvalue_after, repaired
-        Adjusted for all slices, that the claims are right in the slice; whether the repair corrected it itself.
+    pvalue_before, pvalue_after
+        Adjusted for all slices, of the hypothesis that the claims are right in the slice.
+    repaired
+        Whether the repair corrected this slice itself.
 
     Examples
     --------

@@ -178,16 +178,19 @@ class RiskEstimate:
 
     Attributes
     ----------
-    value, standard_error
+    value
         ``sum_{i != j} (D_i . D_j - h(x_i, x_j))**2 / (n (n - 1))``, unbiased for the risk of a function h that was
-        fitted to other data, and its jackknife standard error.
+        fitted to other data.
+    standard_error
+        Jackknife standard error.
 
     Examples
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> fitted = ct.risk.TwoStepRidgeErrorFunction(regularisation=0.01).fit(p.take(slice(450)), y[:450])
-    >>> risk = fitted.risk(p.take(slice(450, None)), y[450:])
+    >>> half, rest = slice(0, 450), slice(450, None)
+    >>> fitted = ct.risk.TwoStepRidgeErrorFunction(regularisation=0.01).fit(p.take(half), y[half])
+    >>> risk = fitted.risk(p.take(rest), y[rest])
     >>> round(risk.value, 4), round(risk.standard_error, 4)
     (0.0019, 0.0003)
     """

@@ -16,9 +16,11 @@ class CandidateRisk:
     ----------
     estimator, parameter, value
         Name of the function, of its setting, and the value of that.
-    risk, standard_error, excess, excess_error
-        Mean risk over the folds, and risk less that of the selected candidate, with jackknife standard errors: that of
-        the difference is much smaller, as both are computed from the same pairs of observations.
+    risk, standard_error
+        Mean risk over the folds, and its jackknife standard error.
+    excess, excess_error
+        Risk less that of the selected candidate, and the standard error of this difference, which is much smaller than
+        those of the risks: both are computed from the same pairs of observations.
     squared_error
         Estimate of the squared calibration error, for the best setting of each function; otherwise None.
     fold_risks, fold_squared_errors
@@ -56,12 +58,13 @@ class ErrorSelection:
 
     Attributes
     ----------
-    candidates, selected, squared_error
-        ``CandidateRisk`` of every function and setting, the one with the least risk, and its estimate of the squared
-        calibration error from the data that were held out, which can be negative.
+    candidates, selected
+        ``CandidateRisk`` of every function and setting, and the one with the least risk.
     zero
         The function h = 0 of calibrated predictions, which is not a candidate: its excess says whether the selected
         function found anything.
+    squared_error
+        Its estimate of the squared calibration error, from the data that were held out; it can be negative.
 
     Examples
     --------

@@ -16,6 +16,9 @@ from caltest.estimators.combined.measures import clopper_pearson
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.residuals import pit_values
 
+FEW_MEMBERS = 6
+"""Members and outcome, of which errors have no variance that can be relied on."""
+
 FEWEST_ROWS, FEWEST_SPREAD, FLAT = 10, 1.0, 1e-9
 """Rows, and the variance of the second statistic, from which on a slice takes part."""
 
@@ -244,7 +247,7 @@ def _of_members(law: Predictions, targets: Array) -> FloatArray | None:
     The ranks of outcomes do not say how far they are from all members. Of m members with mean M and standard deviation
     S the error ``(y - M) / (S sqrt(1 + 1/m))`` of a normal outcome has Student's law of m - 1 degrees of freedom.
     """
-    if law.pool_size is None or law.pool_size <= 6:
+    if law.pool_size is None or law.pool_size <= FEW_MEMBERS:
         return None
     m = law.pool_size - 1.0
     return np.asarray(law.pool_residuals(targets) * np.sqrt((m - 3.0) / (m - 1.0)))

@@ -13,6 +13,9 @@ from caltest.predictions import Sample
 from caltest.predictions.faults.fault import cosines
 from caltest.slices.errors import NumberErrors, logits, normal_scores
 
+NUMBERS = 2**23
+"""Numbers of redraws that are held at a time, where these are fewer than are made together of small data."""
+
 AT_ONCE = 64
 """Redraws whose sums are taken together."""
 
@@ -235,8 +238,7 @@ class GroupSums:
         large = weighted(z.copy())
         largest = np.where(matrix @ impossible > 0.0, IMPOSSIBLE, large.max(axis=0))
         work = float(n_resamples * matrix.nnz * len(z))
-        # Of large data fewer redraws are held at a time.
-        at_once = min(AT_ONCE, 2**23 // max(groups.n, len(z) * len(groups)))
+        at_once = min(AT_ONCE, NUMBERS // max(groups.n, len(z) * len(groups)))
         pvalues = adjusted_by_redraws(largest, redrawn, n_resamples, seed, "groups", work, at_once)
         means = (matrix @ self.parts[0].score(outcomes))[:, 0] / sizes
         scores = z[large.argmax(axis=0), np.arange(len(groups))]

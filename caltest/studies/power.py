@@ -24,20 +24,29 @@ class PowerResult(Stored):
 
     Attributes
     ----------
+    test, generator
+        What was simulated, in words.
     is_calibrated
         Whether the data are calibrated: rates are then sizes, else powers.
-    n_requested, pvalues
-        Data sets that were asked for, and p-values (n_simulations,) of those that are finished, in order; read-only.
+    n_requested
+        Data sets that were asked for; ``n_simulations`` of them are finished.
     alphas, confidence_level
         Levels of the test and of the intervals.
+    pvalues
+        P-values (n_simulations,) of the data sets, in order; read-only.
+    seed
+        Integer that reproduces the result as ``rng=seed``.
 
     Examples
     --------
     >>> import caltest as ct
     >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> result = ct.power(test, ct.generators.DirichletModel.m3(3), 20, n_simulations=40, rng=1)
-    >>> result, result.rate
-    (<power 1, n = 20, 40 simulations>, 1.0)
+    >>> result
+    <power 1, n = 20, 40 simulations>
+    >>> low, high = result.interval
+    >>> round(low, 3), high
+    (0.912, 1.0)
     """
 
     test: str
@@ -164,21 +173,27 @@ def power(
         ``ct.calibration_test``, or ``functools.partial`` of it with other settings.
     generator
         One of ``ct.generators``, or anything with ``sample(n, rng)``. Rates are sizes if its ``is_calibrated`` is true.
-    n, n_simulations
-        Observations of each data set, and number m of data sets.
-    alpha, confidence_level
-        Level of the test, or several, and that of the intervals.
+    n
+        Observations of each data set.
+    n_simulations
+        Number m of data sets.
+    alpha
+        Level of the test, or several.
     resume
         An earlier result for the same test, generator and n: its simulations are kept and those up to ``n_simulations``
         are added.
     rng, progress
         As in ``calibration_test``.
+    confidence_level
+        Of the intervals.
 
     Raises
     ------
-    TypeError, ValueError
-        For other settings, and an earlier result of another study: in other words, or with another p-value for the
-        first data set, which is tested again. Those of the test have a note that says in which simulation.
+    TypeError
+        For a test that cannot be called or returns no ``pvalue``, or a generator without ``sample``.
+    ValueError
+        For other settings, or an earlier result of another study: in other words, or with another p-value for the first
+        data set, which is tested again. Errors of the test are passed on, with a note that says in which simulation.
 
     Notes
     -----
@@ -195,8 +210,16 @@ def power(
     >>> from functools import partial
     >>> test = partial(ct.calibration_test, n_resamples=99)
     >>> overconfident = ct.generators.class_model("OC", n_classes=3)
-    >>> ct.power(test, overconfident, 50, n_simulations=50, rng=1).rate_in_words()
-    '0.420 [0.282, 0.568] (95 %, exact binomial)'
+    >>> print(ct.power(test, overconfident, 50, n_simulations=50, rng=1))
+    Power by simulation
+    -------------------
+    Test           calibration_test(n_resamples=99)
+    Data           predictions of Dir(0.1), 3 classes; targets from p^0.6, n = 50
+    Simulations    50
+    <BLANKLINE>
+    Power, 5 %     0.420 [0.282, 0.568] (95 %, exact binomial)
+    <BLANKLINE>
+    Reproduce      rng=1
     """
     simulation.check_test(test)
     simulation.check_generator(generator)

@@ -25,19 +25,32 @@ class PowerCurve(Stored):
 
     Attributes
     ----------
-    tests, generators, strengths, sizes
-        Names of the tests, the generators in words with their strengths, None for those without, and numbers n.
+    tests, generators, sizes
+        Names of the tests, the generators in words, and numbers of observations.
+    strengths
+        Of the generators, or None for those that have none.
     cells
         What was simulated, by (name of the test, position of the generator, n); cells that were not reached are
         missing.
+    seed
+        Integer that reproduces the study as ``rng=seed``.
 
     Examples
     --------
     >>> import caltest as ct
     >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> curve = ct.power_curve(test, ct.generators.class_model("M3", 3), [5, 10], n_simulations=100, rng=1)
-    >>> curve.table()
-    [['n', 'test'], ['5', '0.94 [0.87, 0.98]'], ['10', '0.98 [0.93, 1.00]']]
+    >>> print(curve)
+    Power by simulation
+    -------------------
+    Simulations    100 each
+    <BLANKLINE>
+    At the 5 % level, with 95 % intervals:
+      n                test
+      5   0.94 [0.87, 0.98]
+      10  0.98 [0.93, 1.00]
+    <BLANKLINE>
+    Reproduce      rng=1
     """
 
     picture = "power_curve"

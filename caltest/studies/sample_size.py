@@ -29,11 +29,15 @@ class SampleSize(Stored):
     ----------
     power, alpha
         What was wanted, and the level of the test.
-    n, achieved
-        The smallest number of observations with that power, as estimated, and the simulated power there; None if the
-        search was interrupted before.
+    n
+        The smallest number of observations with that power, as estimated; None if the search was interrupted before
+        there was an estimate.
+    achieved
+        The simulated power at n, or None if the search was interrupted before.
     tried
         What was simulated, in ascending order of n.
+    seed
+        Integer that reproduces the result as ``rng=seed``.
 
     Examples
     --------

@@ -146,8 +146,11 @@ class CoxCalibrationResult(Stored):
     Attributes
     ----------
     intercept, slope
-        a and b of ``logit P(Y = 1) = a + b logit(p)``, with standard errors from the information matrix and intervals
-        ``estimate -+ z standard_error``. A slope below 1 says that predictions are overconfident.
+        a and b of ``logit P(Y = 1) = a + b logit(p)``. A slope below 1 says that predictions are overconfident.
+    intercept_standard_error, slope_standard_error
+        From the information matrix.
+    intercept_interval, slope_interval
+        ``estimate -+ z standard_error`` with the normal quantile z.
     statistic, pvalue
         Likelihood ratio of both against (0, 1), and its chi-squared tail with 2 degrees of freedom.
     n_used
@@ -215,8 +218,10 @@ def cox_calibration(
     ----------
     predictions
         Binary predictions: probabilities of class 1, (n,) or ``Bernoulli``, or those of two classes.
-    targets, classes, confidence_level
-        As in ``calibration_test``; the level is that of each of the intervals.
+    targets, classes
+        As in ``calibration_test``.
+    confidence_level
+        Of each of the intervals.
 
     Raises
     ------
@@ -229,15 +234,23 @@ def cox_calibration(
     Notes
     -----
     Standard errors, intervals and p-value are asymptotic; ``MonteCarloTest(CoxCalibration())`` is exact. Predictions of
-    0 and 1 are left out. Fitted by statsmodels. Time O(n). Sources: Cox 1958; Miller, Hui and Tierney 1991.
+    0 and 1 are left out. Fitted by statsmodels. Time O(n).
+
+    Source: Cox 1958; Miller, Hui and Tierney 1991.
 
     Examples
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> result = ct.estimators.cox_calibration(*ct.top_label(p, y))
-    >>> round(result.intercept, 3), round(result.slope, 3), result.pvalue < 1e-200
-    (-0.328, 0.079, True)
+    >>> print(ct.estimators.cox_calibration(*ct.top_label(p, y)))
+    Logistic recalibration
+    ----------------------
+    Verdict        reject calibration at the 5 % level
+    Intercept      -0.3279, [-0.8532, 0.1974] (95 %, normal limit of the estimate);
+                   0 if calibrated
+    Slope          0.07892, [0.02681, 0.131] (95 %, normal limit of the estimate); 1
+                   if calibrated
+    Both           likelihood ratio 1237.22, p = 2.20e-269 (asymptotic)
     """
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM

@@ -255,8 +255,14 @@ ROWS, COLUMNS = 256, 2048
 class OutcomeTerms:
     """What the terms of the first half can be, given the predictions and the targets of the second half.
 
-    ``values`` (n_1, k), ``w_i(c) - E w_i(Z_i)`` for each outcome c, with their ``probabilities``, and ``observed`` ones
-    (n_1,).
+    Attributes
+    ----------
+    values
+        ``w_i(c) - E w_i(Z_i)`` for each outcome c, (n_1, k).
+    probabilities
+        Of the outcomes, (n_1, k).
+    observed
+        Terms of the observed outcomes, (n_1,).
     """
 
     values: FloatArray

@@ -15,10 +15,12 @@ class SurvivalGroup:
     ----------
     n, events
         Rows, and events among them: up to the horizon, if there is one.
-    predicted, observed, interval
-        Shares of events, the observed one given the censoring. Its interval is at a horizon by Greenwood's variance on
-        the scale of log(-log), or of Clopper and Pearson where all had the event; of bins that of Garwood for Poisson
-        counts, which vary more than these, for all bins together (Bonferroni).
+    predicted, observed
+        Share of events that is predicted, and the one that is observed given the censoring.
+    interval
+        Of the observed share: at a horizon by Greenwood's variance on the scale of log(-log), or of Clopper and Pearson
+        where all had the event; of bins that of Garwood for Poisson counts, which vary more than these, for all bins
+        together (Bonferroni).
 
     Examples
     --------
@@ -42,9 +44,12 @@ class SurvivalCalibration(Stored):
 
     Attributes
     ----------
-    pvalue, approximate
-        Exact, but asymptotic for one-calibration of risks instead of distributions; and the chi-squared tail of the
-        published ``statistic`` with its ``degrees`` of freedom.
+    rows
+        Bins or groups.
+    pvalue
+        Exact, but asymptotic for one-calibration of risks instead of distributions.
+    approximate
+        The chi-squared tail of the published ``statistic`` with its ``degrees`` of freedom.
     ratio
         Observed over expected events up to the horizon; None for the others.
 

@@ -103,9 +103,10 @@ class ParameterRanks:
         Mean rank of the truth as a share, 0.5 if calibrated.
     pvalue, adjusted
         Alone, and adjusted for all parameters and quantities.
-    ranks, shares
-        (n,) ranks of the truth among its draws, from 0 on, and the share of them below each point of the band, which is
-        that of the whole result: there is no ``interval``.
+    ranks
+        (n,) of the truth among its draws, from 0 on.
+    shares
+        Share of ranks below each point of the band, which is that of the whole result: there is no ``interval``.
 
     Examples
     --------
@@ -135,9 +136,13 @@ class SimulationBasedCalibrationResult(Stored):
         Parameters, then test quantities.
     n, n_draws, thin
         Simulations, draws of each that remain, and the step between them.
-    pvalue, ranks_pvalue, joint_pvalue
-        Of the hypothesis that all posteriors are right, exact: twice the smaller of the two others, which are the
-        smallest adjusted one of ``rows`` and that of the kernel test, None for one parameter, where ranks decide alone.
+    pvalue
+        Of the hypothesis that all posteriors are right, exact: twice the smaller of the two below, or that of ranks
+        alone.
+    ranks_pvalue
+        The smallest adjusted p-value of ``rows``.
+    joint_pvalue
+        Of the kernel test of all parameters together; None for one parameter.
     points, lowest, highest
         Shares at which distribution functions of ranks are compared, and the ends of their band there.
     confidence_level
@@ -148,7 +153,8 @@ class SimulationBasedCalibrationResult(Stored):
     >>> import numpy as np
     >>> from caltest.fields import bayesian
     >>> rng = np.random.default_rng(1)
-    >>> bayesian.simulation_based_calibration(rng.normal(size=(50, 20, 2)), rng.normal(size=(50, 2)), rng=1)
+    >>> result = bayesian.simulation_based_calibration(rng.normal(size=(50, 20, 2)), rng.normal(size=(50, 2)), rng=1)
+    >>> result
     <simulation-based calibration of 2 parameters: p = 1, n = 50>
     """
 

@@ -32,9 +32,10 @@ class GroupValidation:
 
     Attributes
     ----------
+    expected
+        Sum of the predicted risks.
     ratio, usual
-        O:E, whose E is ``expected``, the sum of the risks, with an interval for the true ratio, and its range in
-        calibrated groups, beyond which a group is rejected.
+        O:E with an interval for the true ratio, and its range in calibrated groups, beyond which a group is rejected.
     in_the_large, slope
         Calibration in the large, infinite without events or without others, and slope; None where they do not exist.
     pvalue, adjusted
@@ -66,6 +67,10 @@ class ValidationByGroup(Stored):
 
     Attributes
     ----------
+    rows
+        The groups.
+    event
+        The name of its class, if it has one.
     confidence_level
         With which intervals and ranges hold in all groups together.
 

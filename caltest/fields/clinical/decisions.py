@@ -28,13 +28,17 @@ class NetBenefit:
 
     Attributes
     ----------
-    model, interval, treat_all
-        Net benefit of treating those whose predicted risk reaches the threshold, and of treating everyone; that of
-        nobody is 0.
-    recalibrated, loss, loss_interval
+    threshold
+        Risk from which on patients are treated.
+    model, treat_all
+        Net benefit of treating those whose predicted risk reaches it, and of treating everyone; that of nobody is 0.
+    interval
+        Of the net benefit of the model.
+    recalibrated, loss
         That of the risks that the calibration curve gives instead of the predicted ones, and by how much it is more
-        than that of the model: what miscalibration costs. The interval is of the loss by the true risks; None for few
-        events.
+        than that of the model: what miscalibration costs.
+    loss_interval
+        Of the loss by the true risks; None for few events.
     usual_loss
         Up to which loss calibrated models are, with the level of intervals; it is due to the fit of the curve there.
 
@@ -63,6 +67,8 @@ class DecisionCurve(Stored):
 
     Attributes
     ----------
+    event
+        The name of its class, if it has one.
     pvalue
         Exact, of the largest standardised loss: whether miscalibration costs more than the fit of a curve does.
 

@@ -15,16 +15,20 @@ class ClinicalMeasure:
 
     Attributes
     ----------
-    ideal, usual
-        What a calibrated model has in large samples, None for the c-statistic; and between what those with these risks
-        have it, with the level of the intervals.
+    interval
+        If there is one.
+    ideal
+        What a calibrated model has in large samples; None for the c-statistic.
+    usual
+        Between what calibrated models with these risks have it, with the level of the intervals.
     pvalue
         Exact, of this measure on its own.
 
     Examples
     --------
     >>> from caltest.fields import clinical
-    >>> clinical.validate([0.1, 0.4, 0.2, 0.6, 0.3], [0, 1, 0, 0, 1], n_resamples=19, rng=1)["O:E ratio"].value
+    >>> result = clinical.validate([0.1, 0.4, 0.2, 0.6, 0.3], [0, 1, 0, 0, 1], n_resamples=19, rng=1)
+    >>> result["O:E ratio"].value
     1.25
     """
 
@@ -42,11 +46,14 @@ class CalibrationCurve:
 
     Attributes
     ----------
+    method
+        ``"splines"`` or ``"loess"``.
     risk, frequency
         Predicted risks, and the fitted frequency of the event there.
-    band, pvalue
-        Below and above: between them the whole curve of a calibrated model is, with the level of the intervals. The
-        p-value, of the largest distance from such curves, is exact.
+    band
+        Below and above: between them the whole curve of a calibrated model is, with the level of the intervals.
+    pvalue
+        Exact, of the largest distance of the curve from those of calibrated models.
 
     Examples
     --------
@@ -69,10 +76,14 @@ class ClinicalValidation(Stored):
 
     Attributes
     ----------
+    rows
+        The measures.
     default_test
         The default test, which decides.
-    events, expected, event
-        Observed and expected number of events, and the name of their class, if it has one.
+    events, expected
+        Observed and expected number of events.
+    event
+        The name of its class, if it has one.
     confidence_level
         Of intervals, ranges and band.
 

@@ -21,9 +21,12 @@ class PartResult:
         What the observed sign means.
     estimate, interval
         The size in the unit of ``unit``, and its interval where there is a valid one.
-    pvalue, adjusted, approximate
-        Of this part alone, by redraws; adjusted for all parts of all lead times; and that of the limit law of the
-        statistic for many dates, with ``df``, None where dates depend on each other.
+    statistic, df
+        Of all dates, and the degrees of freedom of its limit law.
+    pvalue, adjusted
+        Of this part alone, by redraws, and adjusted for all parts of all lead times.
+    approximate
+        The p-value of the limit law for many dates; None where dates depend on each other.
 
     Examples
     --------
@@ -47,10 +50,14 @@ class PartResult:
 
 @dataclass(frozen=True)
 class LeadResult:
-    """What was found at a lead time, whose name is empty if there is a single one.
+    """What was found at a lead time.
 
     Attributes
     ----------
+    name
+        Of the lead time, empty if there is a single one.
+    n, n_dates
+        Cases, and dates they are at.
     pvalue, adjusted
         Of all parts together, for this lead time, and adjusted for all of them.
     serial
@@ -93,10 +100,14 @@ class VerificationResult(Stored):
 
     Attributes
     ----------
+    rows
+        What was found at each lead time, in their order.
     pvalue
         Of the hypothesis for all lead times: the smallest adjusted p-value. It is exact.
     smallest
         The smallest p-value that so many redraws can give.
+    null, assumes
+        How p-values were made, and what they assume.
     axis
         What the picture shows: names of the horizontal and the vertical axis.
     each
@@ -105,7 +116,8 @@ class VerificationResult(Stored):
     Examples
     --------
     >>> import caltest as ct
-    >>> ct.fields.weather.rank_histogram([[1.0, 2.0]] * 40, [5.0] * 40, n_resamples=99, rng=1)
+    >>> result = ct.fields.weather.rank_histogram([[1.0, 2.0]] * 40, [5.0] * 40, n_resamples=99, rng=1)
+    >>> result
     <rank histogram: p = 0.01, 40 dates, 2 members>
     """
 

@@ -119,8 +119,12 @@ class MixtureWasserstein(Metric):
 
     Notes
     -----
-    Tests and estimators that use it issue a ``KernelWarning``. Cost: a transport problem for each pair, about 60
-    microseconds for ten components.
+    Cost: a transport problem for each pair, about 60 microseconds for ten components.
+
+    Warns
+    -----
+    KernelWarning
+        When a test or estimator uses it.
 
     Examples
     --------

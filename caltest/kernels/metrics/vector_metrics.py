@@ -42,7 +42,10 @@ class Metric(Settings, ABC):
 
 
 class VectorMetric(Metric):
-    """A distance between vectors that represent predictions, or ``vectors_of`` them; compiled loops know all such."""
+    """A distance between vectors; a family of predictions says which vectors represent its members.
+
+    A subclass with ``vectors_of`` compares functions of these vectors. Compiled loops know all such distances.
+    """
 
     scale: ClassVar[float] = 1.0
     """Factor of the sum, where there is no root of it."""

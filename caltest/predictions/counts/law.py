@@ -56,8 +56,14 @@ class CountPredictions(Predictions):
     A family is its ``family`` name, a constructor that fills ``_parameters``, ``mean``, ``variance``, ``sample``,
     ``cdf``, ``_log_factor``, ``_tail_exponent`` and ``parameter_vectors``; ``_recursion`` makes it faster.
 
-    Expectations of kernels are sums, as ``Poisson`` says. They run over one window of counts for all predictions, so
-    the error is rounding: below 1e-13 of the bound of the kernel. Targets can lie anywhere.
+    With the probabilities p(u) of the counts u = 0, 1, ..., as in appendix G of Widmann et al. 2021::
+
+        E k(Z, y)  = sum_u p(u) k(u, y)
+        E k(Z, Z') = sum_u sum_v p(u) p'(v) k(u, v)
+
+    for every kernel of numbers. The sums run over one window of counts for all predictions, outside of which each of
+    them has a probability below 2e-18, so the error is rounding: below 1e-13 of the bound of the kernel. Targets can
+    lie anywhere.
     """
 
     known_metrics = "Euclidean(), Cityblock(), TotalVariation(), Wasserstein1(), EnergyDistance(), MMD(kernel)"
@@ -87,7 +93,10 @@ class CountPredictions(Predictions):
         """``P(Z <= y)`` for the target y of each prediction, (..., n)."""
 
     def log_probabilities(self, counts: FloatArray) -> FloatArray:
-        """Logarithms of the probabilities of counts (m,), or (n, m), (..., n, m); -inf for impossible ones."""
+        """Logarithms of the probabilities of increasing counts (m,), (..., n, m); -inf for impossible ones.
+
+        Or of a count of each prediction, (n, 1): (n, 1).
+        """
         logs = -self._tail_exponent(counts)
         logs += np.where(counts > 0.0, self._log_factor(np.maximum(counts, 1.0)), 0.0)
         return logs

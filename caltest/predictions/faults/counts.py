@@ -13,6 +13,12 @@ from caltest.predictions.faults.scores import CLIPPED
 from caltest.predictions.faults.words import Fit, about, instead, percent, sized_shift
 from caltest.predictions.standard_scores import in_units
 
+REACH, LARGEST_PART = 10.0, 0.999
+"""Standard errors around a mean difference in which one is looked for, and the share of a mean that it may take."""
+
+LEAST_ZERO = 1e-6
+"""Predicted probabilities of 0 below which zeros have no row."""
+
 
 class CountView:
     """Means, standard deviations and probabilities of 0 of n predictions, and weights."""
@@ -150,7 +156,7 @@ def zeros(seen: Counts) -> FloatArray:
     """Zeros that are not too rare, in units of their standard deviation times features, and their number."""
     view = seen.view
     scale = np.sqrt(view.zero * (1.0 - view.zero))
-    per_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=(view.zero > 1e-6) & (scale > 0.0))
+    per_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=(view.zero > LEAST_ZERO) & (scale > 0.0))
     rows = (view.features * per_scale) @ (seen.is_zero - view.zero).T
     return np.concatenate([rows, (seen.is_zero @ view.weights)[None]])
 
@@ -207,9 +213,9 @@ class Added(OfLaw):
     def bounds(self, seen: Counts, sibling: int) -> tuple[float, float]:
         """Ten standard errors around the mean difference, with positive means."""
         view, w = seen.view, seen.view.weights
-        most, reach = float(w @ seen.differences[0]), 10.0 * sqrt(float(w @ np.square(view.deviation)))
+        most, reach = float(w @ seen.differences[0]), REACH * sqrt(float(w @ np.square(view.deviation)))
         low, high = ((end(most, 0.0) + side * reach) / w.sum() for end, side in ((min, -1.0), (max, 1.0)))
-        return max(low, -0.999 * float(view.mean.min())), high
+        return max(low, -LARGEST_PART * float(view.mean.min())), high
 
     def corrected(self, seen: Counts, sibling: int, t: float) -> CountPredictions | None:
         return seen.view.law.with_mean(seen.view.mean + t)

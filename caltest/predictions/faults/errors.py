@@ -15,6 +15,12 @@ from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.words import Fit, about, sized, sized_shift
 from caltest.predictions.standard_scores import own_units
 
+NEGLIGIBLE = 0.1
+"""Standard deviation of noise, in units of another one, that hardly adds to it."""
+
+LEAST_KNOWN = 0.02
+"""Share of known scores below which shifts are not looked for any farther."""
+
 
 def location_and_variance(predictions: Predictions) -> tuple[FloatArray, FloatArray]:
     """Means and variances (n,); medians and ones where there are no moments."""
@@ -107,7 +113,7 @@ class Shift(OfErrors):
         w = seen.weights * signs
         total = max(float(w @ signs), 1e-300)
         most, reach = float(w @ self.own(seen, sibling)[0]) / total, 10.0 / sqrt(total)
-        most /= max(seen.known_share, 0.02)
+        most /= max(seen.known_share, LEAST_KNOWN)
         return min(most, 0.0) - reach, max(most, 0.0) + reach
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
@@ -281,7 +287,7 @@ class AddedNoise(Scale):
 
     def __init__(self, deviations: FloatArray) -> None:
         super().__init__([Pattern(np.ones(deviations.size))])
-        self._deviations, self._unit = deviations, 0.1 * float(deviations.min())
+        self._deviations, self._unit = deviations, NEGLIGIBLE * float(deviations.min())
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Up to the largest error."""

@@ -9,6 +9,9 @@ from caltest.predictions.faults.numbers import NumberFaults
 from caltest.predictions.faults.scores import Scores
 from caltest.predictions.standard_scores import FARTHEST as LEAST
 
+ALIKE = 0.02
+"""Ends of intervals that differ by less are taken together, as their mean: a likelihood hardly sees that."""
+
 PLACES, SHARES = np.polynomial.legendre.leggauss(24)
 """Of nodes in an interval, between -1 and 1, with weights that sum to 2."""
 
@@ -23,8 +26,7 @@ def faults_in_intervals(
     is_known = ends[0] >= ends[1]
     known = scipy.special.ndtri(np.clip(levels[is_known], LEAST, 1.0 - LEAST))
     both = np.clip(scipy.special.ndtri(np.stack(ends)[:, ~is_known]), -FARTHEST, FARTHEST)
-    # Ends that are that close are taken together, as their mean: a likelihood hardly sees that.
-    _, groups = np.unique(np.round(both / 0.02), axis=1, return_inverse=True)
+    _, groups = np.unique(np.round(both / ALIKE), axis=1, return_inverse=True)
     groups, of_rows = groups.ravel(), weights[~is_known]
     totals = np.bincount(groups, of_rows)
     low, high = (np.bincount(groups, of_rows * one) / totals for one in both)

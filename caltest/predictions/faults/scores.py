@@ -13,6 +13,20 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import kept
 from caltest.predictions.standard_scores import in_units, own_units, scores_of
 
+HALVINGS = 30
+"""Of the range of a shift in the units of the targets."""
+
+QUANTILES_OF = 32
+"""Predictions whose quantiles tell what a change of their scores does to outcomes."""
+
+RARE, CONVERGED = 0.02, 1e-6
+"""Share of outliers from which theirs is looked for; and the step of centres and spreads, in standard deviations, that
+is small beside their error."""
+
+MOVES, MEMBERS = 2, 2**18
+"""How often outcomes are moved to the most likely place among members, and members whose residuals tell which law that
+of the outcome has if they are exchangeable."""
+
 CLIPPED = 6.0
 """Scores of targets are at most this large in rows, so that a few redraws know their spread."""
 
@@ -42,7 +56,7 @@ def log_ratio_of_scales(squares: FloatArray, scale: float) -> FloatArray:
 
 def _outliers(squares: FloatArray, weights: FloatArray, scale: float) -> tuple[float, float]:
     """Log likelihood, for weights of sum 1, and scale of outliers among standard normal numbers by the EM algorithm."""
-    share = 0.02
+    share = RARE
     for _ in range(STEPS):
         logs = log_ratio_of_scales(squares, scale) + log(share)
         both = np.logaddexp(log(1.0 - share), logs)
@@ -76,7 +90,7 @@ def most_likely(values: FloatArray, df: float) -> tuple[FloatArray, FloatArray]:
         centre = centre + step
         known, spread = spread, np.sqrt(((df + 1.0) / squares * np.square(values - centre)).mean(axis=0))
         spread = np.maximum(spread, 1e-6)
-        if max(np.abs(step).max(), np.abs(spread - known).max()) < 1e-6:
+        if max(np.abs(step).max(), np.abs(spread - known).max()) < CONVERGED:
             break
     return centre, spread
 
@@ -148,7 +162,7 @@ class Scores:
         assert self._m is not None
         df, shape = self._m - 1.0, self._uncentred.shape[1:]
         n = len(self.law)
-        number = min(n, max(1, 2**18 // (self._m + 1)))
+        number = min(n, max(1, MEMBERS // (self._m + 1)))
         rows = np.arange(number) * n // number
         pools, y = np.array(self.law.take(rows).members), self.targets[0][rows]  # type: ignore[attr-defined]
         pools, y = pools.reshape(*pools.shape[:2], -1), y.reshape(number, -1)
@@ -158,7 +172,7 @@ class Scores:
         units = np.divide(y - means, own, out=np.zeros_like(own), where=own != 0.0)
         found = residuals_among(pools).reshape(-1, own.shape[1])
         centre, spread = most_likely(found, df)
-        for _ in range(2):
+        for _ in range(MOVES):
             middle, width = most_likely(own, df)
             pools[place] = means + units * (centre + (own - middle) * spread / width)
             found = residuals_among(pools).reshape(-1, own.shape[1])
@@ -223,7 +237,7 @@ class Scores:
             return np.asarray(scores_of(self.law, (y - amount * signs)[None])[0].reshape(-1))
 
         low, high = -far, far
-        for _ in range(30):
+        for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self.weights * signs @ residuals(middle) > 0.0 else (low, middle)
         return residuals(low)
@@ -271,7 +285,7 @@ class Scores:
         """
         law = self.law
         is_known = law.normal is not None or not law.is_continuous or not law.has_scale or own_units(law) is not None
-        return None if is_known else law.evenly_spaced(32)
+        return None if is_known else law.evenly_spaced(QUANTILES_OF)
 
     @kept
     def _moved(self, shift: float, scale: float) -> tuple[float, float]:

@@ -13,6 +13,14 @@ from caltest._results.values import ConfidenceInterval, Finding
 from caltest.predictions.faults.fault import Fault, Faults
 from caltest.predictions.faults.words import Fit
 
+SIBLINGS, NAMED_TOO = 5, 2
+"""Siblings of a fault whose likelihood is maximised, those whose scores promise most, and those whose words follow its
+own."""
+
+PRECISION, STEEP = 1e-4, 50.0
+"""Of sizes, as a share of the distance of two sizes of the grid; and differences of log likelihoods beyond which no
+more is asked of them when an end of an interval is searched."""
+
 GRID = 13
 """Sizes at which the likelihood of a fault is looked at before its maximum is searched."""
 
@@ -83,7 +91,7 @@ def apart_from(best: Candidate, likely: list[Candidate], seen: Any) -> list[Cand
         for one in likely
         if one.fault is fault and one.sibling != best.sibling and fault.apart(seen, best.sibling, one.sibling)
     ]
-    return sorted((one for one in others if one.gain > 0.0), key=lambda one: -one.gain)[:2]
+    return sorted((one for one in others if one.gain > 0.0), key=lambda one: -one.gain)[:NAMED_TOO]
 
 
 def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
@@ -91,7 +99,7 @@ def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
     promising = fault.promising(seen)
     if promising is None:
         return list(range(fault.n_siblings))
-    best = np.argsort(-promising, kind="stable")[:5]
+    best = np.argsort(-promising, kind="stable")[:SIBLINGS]
     return [int(sibling) for sibling in best if promising[sibling] > -inf]
 
 
@@ -111,7 +119,7 @@ def refined(one: Candidate, seen: Any) -> Candidate:
     log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
     low, high = one.neighbours
     found = scipy.optimize.minimize_scalar(
-        lambda t: -log_ratio(t), bounds=one.neighbours, method="bounded", options={"xatol": 1e-4 * (high - low)}
+        lambda t: -log_ratio(t), bounds=one.neighbours, method="bounded", options={"xatol": PRECISION * (high - low)}
     )
     more = -float(found.fun) - log_ratio(one.t)
     return replace(one, t=float(found.x), gain=one.gain + more) if more > 0.0 else one
@@ -150,8 +158,7 @@ def _end(log_ratio: Callable[[float], float], t: float, end: float, least: float
     outer = next((at for at in places if log_ratio(at) < least), None)
     if outer is None:
         return end, True
-    # A function that is far below 0 at once is not followed to the last digit.
-    found = scipy.optimize.brentq(lambda size: max(log_ratio(size) - least, -50.0), t, outer, rtol=1e-6, disp=False)
+    found = scipy.optimize.brentq(lambda size: max(log_ratio(size) - least, -STEEP), t, outer, rtol=1e-6, disp=False)
     return float(found), False
 
 

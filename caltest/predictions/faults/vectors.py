@@ -16,6 +16,12 @@ from caltest.predictions.faults.scores import HARDLY, MOST_PAIRED, Scores, Vecto
 from caltest.predictions.faults.shapes import LEAST_RECIPROCAL, HeavyTails, Outliers, Skew, log_ratio_of_t
 from caltest.predictions.faults.words import Fit, about, percent
 
+MOST_FEATURES, MOST_HALVED = 8, 5
+"""Coordinates whose predicted means are features, and have halves."""
+
+LEAST_POOL = 6
+"""Members and outcome from which on correlations of errors are looked at."""
+
 LARGEST_CORRELATION, LARGEST_CHANGE = 0.97, 4.0
 """Of pairs of coordinates, and the largest difference of inverse hyperbolic tangents of two."""
 
@@ -40,7 +46,8 @@ class VectorFaults(Faults):
         d = mean.shape[1]
         one = np.ones((1, len(predictions)))
         means, variances = (None, None) if among is None else among.moments()
-        cos = [cosines(mean[:, t], 1, among=None if means is None else means[:, t]) for t in range(min(d, 8))]
+        first = range(min(d, MOST_FEATURES))
+        cos = [cosines(mean[:, t], 1, among=None if means is None else means[:, t]) for t in first]
         features = np.concatenate([*cos, cosines(variance, 1, among=variances)]) * w
         everywhere, coordinates = [Pattern(one[0])], [Pattern(one[0], above=f"in coordinate {t}") for t in range(d)]
         kinds: list[Fault[Any]] = [
@@ -65,11 +72,11 @@ class VectorFaults(Faults):
             n_rows, both = len(features) * len(pairs), np.concatenate([features, one * w])
             compared.append(Rows("correlations by prediction", n_rows, partial(products, both, slice(-1))))
             compared.append(Rows("correlation", len(pairs), partial(products, both, slice(-1, None))))
-            if self._law.pool_size is not None and self._law.pool_size > 5:
+            if self._law.pool_size is not None and self._law.pool_size >= LEAST_POOL:
                 kinds.append(PoolCorrelation(pairs))
         if pairs and self._law.has_normal_scores:
             places: list[Pattern] = []
-            for t in range(min(d, 5)):
+            for t in range(min(d, MOST_HALVED)):
                 places += halves(mean[:, t], f"predicted means of coordinate {t}")
             kinds.append(Correlation(pairs, everywhere))
             if places:

@@ -6,6 +6,9 @@ from math import copysign, isfinite
 
 from caltest._basics.numerics import FloatArray
 
+AT_END = 1e-3
+"""Of an interval, from the end of which sizes that are nearer are this end."""
+
 MOST_DIGITS = 4
 """Of percentages, to which two or more are given."""
 
@@ -70,7 +73,7 @@ def sized(fit: Fit, size: Callable[[float], float], text: Callable[[float, int],
     (low, is_open_below), (high, is_open_above) = sorted(
         [(size(fit.low), fit.is_open_below), (size(fit.high), fit.is_open_above)]
     )
-    no_fault, margin = size(0.0), 1e-3 * (fit.high - fit.low)
+    no_fault, margin = size(0.0), AT_END * (fit.high - fit.low)
     is_end = (fit.is_open_above and fit.high - fit.t < margin) or (fit.is_open_below and fit.t - fit.low < margin)
     for digits in (2, 3, 4):
         at, ends = text(size(fit.t), digits), [text(low, digits), text(high, digits)]

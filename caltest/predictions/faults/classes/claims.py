@@ -13,6 +13,9 @@ from caltest.predictions.faults.classes.several import Frequency, Random, Share,
 from caltest.predictions.faults.fault import Rows, cosines, half_periods, ranks
 from caltest.predictions.faults.words import Fit, about, percents
 
+LEAST_IN_WINDOW = 10
+"""Predictions in a window."""
+
 N_COSINES = 6
 """Cosines of the ranks of the claims."""
 
@@ -41,7 +44,7 @@ class BinaryView(ClassView):
         """The predictions in each window, (W, n); none if they are less than ten."""
         low, high = np.array(self.windows).T[:, :, None]
         inside = (self.ranks > low) & (self.ranks <= high)
-        return np.asarray(inside & (self.n_observations * (high - low) >= 10))
+        return np.asarray(inside & (self.n_observations * (high - low) >= LEAST_IN_WINDOW))
 
     def sums_of_claims(self, seen: Labels) -> FloatArray:
         """Outcomes, alone and times cosines of the ranks of the claims."""

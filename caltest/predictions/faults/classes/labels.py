@@ -14,6 +14,12 @@ from caltest._loops.pair_sums.redraws import features_by_class, sums_by_group, t
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.fault import Fault, Faults, cosines, ranks, varies
 
+CORRECTED = 2**22
+"""Probabilities that are changed by a fault, to see what else is wrong."""
+
+NODES = 32
+"""Temperatures between whose logarithms sums of powers are interpolated."""
+
 MOST_CLASSES = 32
 """Classes with rows of their own beside their totals, and that are compared in pairs: those predicted most often."""
 
@@ -75,7 +81,7 @@ class ClassView:
     @property
     def can_be_corrected(self) -> bool:
         """Whether probabilities are few enough to be changed by a fault, to see what else is wrong."""
-        return bool(self.n * self.k <= 2**22)
+        return bool(self.n * self.k <= CORRECTED)
 
     def rows(self, rows: slice | IntArray) -> FloatArray:
         """Probabilities of some rows, (r, k).
@@ -159,7 +165,7 @@ class ClassView:
 
     def _interpolated(self, rows: IntArray) -> Callable[[float], float]:
         """By a polynomial of t from -3 to 3: its error is below 1e-6 for each observation."""
-        points = np.polynomial.chebyshev.chebpts1(32)
+        points = np.polynomial.chebyshev.chebpts1(NODES)
         total = sum_of_log_norms(self, rows, np.exp(-3.0 * points))
         fitted = np.polynomial.Chebyshev(np.polynomial.chebyshev.chebfit(points, total, points.size - 1))
         return lambda t: float(fitted(t / 3.0))

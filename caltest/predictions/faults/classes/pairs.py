@@ -9,6 +9,9 @@ from caltest.predictions.faults.classes.labels import FLOOR, PAIR_SHARE, ClassFa
 from caltest.predictions.faults.fault import Rows
 from caltest.predictions.faults.words import Fit, percent
 
+COLUMNS = 64
+"""Sets of labels whose pairs are compared together."""
+
 
 def leaks(seen: Seen) -> FloatArray:
     """``M_ab - M_aa`` of the pairs a != b of chosen classes, (J, B)."""
@@ -144,7 +147,7 @@ class LikelihoodOfPairs(Rows[Seen]):
         """For 64 sets of labels at a time, because there are many pairs."""
         view, parts = self.view, []
         a, b = pairs_of(view.chosen.size, ordered=True).T
-        for part in ranges(len(sums), 64):
+        for part in ranges(len(sums), COLUMNS):
             some = sums[part]
             leaks = some[:, b, a, 0] + totals.T[part, view.chosen[a]] * log(1.0 - PAIR_SHARE)
             swaps = (some[:, b, a, 1] + some[:, a, b, 1])[:, a < b]

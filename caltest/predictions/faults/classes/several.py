@@ -24,6 +24,9 @@ from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Sw
 from caltest.predictions.faults.fault import Rows, kept
 from caltest.predictions.faults.words import Fit, instead, percent, percents
 
+LEAST_ROWS = 20
+"""Predictions with the same most probable class from which on these are judged by themselves."""
+
 MOST_MOVED = 5
 """Classes in another place that are named."""
 
@@ -116,7 +119,7 @@ class TemperatureOfTop(Temperature):
         hits = np.bincount(view.top, w * ((seen.first == view.top) - view.confidence), minlength=view.k)
         variances = np.bincount(view.top, w * w * view.confidence * (1.0 - view.confidence), minlength=view.k)
         sizes = np.bincount(view.top, minlength=view.k)
-        return np.where(sizes >= 20, hits**2 / np.maximum(variances, FLOOR), -np.inf)
+        return np.where(sizes >= LEAST_ROWS, hits**2 / np.maximum(variances, FLOOR), -np.inf)
 
     def apart(self, seen: Labels, sibling: int, other: int) -> bool:
         return True
