@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
@@ -282,10 +282,12 @@ def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[s
         f"{targets.n_censored} of {len(targets)} times are censored, which is taken to be independent of the event "
         "given the prediction; what is tested is F(time), for a censored time a random number between F(time) and 1"
     )
+    if laws.longest < inf:
+        note += ", and for an event one between F at the two times of the curves that it is between"
     if targets.n_censored == len(targets):
         note += f"; {UNSEEN}"
     if beyond:
-        note += f"; the same for times after {laws.longest:g}, the last one of the curves ({beyond} of them)"
+        note += f"; for times after {laws.longest:g}, the last one of the curves, one above F there ({beyond} of them)"
     return replace(result, notes=(note, *result.notes))
 
 

@@ -232,7 +232,7 @@ class GroupCalibrationTest(CalledWithData):
 
     By default more than 32 groups are compared by sums of errors over their members, each as a normal deviate by its
     known cumulants, the largest of a group after weighing: of ``y - p``, alone and times the logit and four cosines of
-    the rank of p; of several classes of hits less confidence, of the log score, and of the frequencies of up to 20
+    the rank of p; of several classes of hits less confidence, of the log loss, and of the frequencies of up to 20
     classes; of numbers of normal scores ``z = Phi^-1(F(y))``, alone and times four cosines of the rank of the predicted
     mean, and their spread. The estimate is then the mean of ``y - p``, of hits less confidence, or of z; other errors
     are not seen. ``Omnibus`` is taken for other predictions, such as vectors, and for weights. Where adjusted p-values

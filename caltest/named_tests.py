@@ -516,7 +516,7 @@ class HosmerLemeshowTest(CalibrationTest):
 
 
 class LogScoreTest(CalibrationTest):
-    """Two-sided normal test of the log score.
+    """Two-sided normal test of the log loss.
 
     See ``ct.estimators.ExcessLogScore``.
 

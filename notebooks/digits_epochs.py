@@ -31,9 +31,9 @@ class Epoch(NamedTuple):
 
 
 def measures(p, y):
-    """Error, log score and ECE of 15 bins: the 100 of the paper are too many for a thousand test rows."""
+    """Error, log loss and ECE of 15 bins: the 100 of the paper are too many for a thousand test rows."""
     ece = ct.ECE(ct.binning.UniformBinning(15))(*ct.top_label(p, y))
-    return float(np.mean(p.argmax(axis=1) != y)), kitti.log_score(p, y), ece
+    return float(np.mean(p.argmax(axis=1) != y)), kitti.log_loss(p, y), ece
 
 
 def network_epochs(seed):

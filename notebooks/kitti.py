@@ -212,7 +212,7 @@ def midpoint_ece(p, labels, n_bins=100):
     return float(np.abs(hits - sizes * middles).sum() / labels.size)
 
 
-def log_score(p, labels):
+def log_loss(p, labels):
     """Mean ``-log p(y)`` with p between 1e-15 and 1 - 1e-15, as scikit-learn had it."""
     clipped = np.clip(p, 1e-15, 1.0 - 1e-15)
     return float(-np.log(clipped[np.arange(labels.size), labels] / clipped.sum(axis=1)).mean())
@@ -224,7 +224,7 @@ QUANTITIES = ("midpoint ECE", "ECE", "accuracy", "NLL")
 def scores(p, labels):
     """The quantities of a table."""
     plug_in = ct.ECE(ct.binning.UniformBinning(100))(*ct.top_label(p, labels))
-    return [midpoint_ece(p, labels), float(plug_in), float(np.mean(p.argmax(axis=1) == labels)), log_score(p, labels)]
+    return [midpoint_ece(p, labels), float(plug_in), float(np.mean(p.argmax(axis=1) == labels)), log_loss(p, labels)]
 
 
 def split_scores(p, labels, calibration, test, methods):

@@ -2,7 +2,7 @@
 
 ``OMP_NUM_THREADS=1 python notebooks/kitti_mondrian.py`` writes the table that ``09_active_learning.ipynb`` shows. It needs
 ``pip install river``, which has another Mondrian forest that is still maintained: aggregated ones (Mourtada, Gaiffas and
-Scornet 2021), which learn row by row, do not split pure nodes, and weigh the subtrees on the path by their past log score.
+Scornet 2021), which learn row by row, do not split pure nodes, and weigh the subtrees on the path by their past log loss.
 """
 
 import csv

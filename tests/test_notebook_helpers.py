@@ -348,7 +348,7 @@ class TestKitti:
             assert q.sum(axis=1) == pytest.approx(1.0)
         for name in ("Temperature, ln p", "Temperature, p"):
             assert np.array_equal(found[name].argmax(axis=1), p[450:].argmax(axis=1))
-        assert kitti.log_score(found["Temperature, p"], y[450:]) < kitti.log_score(p[450:], y[450:])
+        assert kitti.log_loss(found["Temperature, p"], y[450:]) < kitti.log_loss(p[450:], y[450:])
 
     def test_study_has_the_scores_of_each_split(self):
         p, y = ct.datasets.load_digits_predictions()["random forest"]
@@ -548,7 +548,7 @@ class TestActiveLearning:
 @pytest.mark.parametrize(
     ("found", "stored", "same"),
     [
-        ("log score 0.094 ± 0.013", "log score 0.093  ± 0.013", True),
+        ("log loss 0.094 ± 0.013", "log loss 0.093  ± 0.013", True),
         ("p = 4.11e-109, 999 draws", "p = 4.1e-109, 999 draws", True),
         ("about 10 % of the labels", "about 20 % of the labels", False),
         ("p = 4.1e-108", "p = 4.1e-109", False),

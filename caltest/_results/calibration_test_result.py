@@ -274,7 +274,7 @@ class CalibrationTestResult(Stored):
         >>> print(ct.MonteCarloTest(ct.estimators.ExcessLogScore(), n_resamples=199)(p, y, rng=1).sentence())
         The hypothesis that the predictions are calibrated (P(Y | P_X) = P_X) was rejected at the 5 % level for n = 899
         observations, p = 0.005 (the smallest possible with 199 redraws; exact Monte Carlo p-value; MonteCarloTest: mean
-        log score minus the mean entropy; estimate = -0.573, statistic = 0.573, absolute value of the estimate).
+        log loss minus the mean entropy; estimate = -0.573, statistic = 0.573, absolute value of the estimate).
         """
         return sentence_of(self, fraction("alpha", alpha))
 

@@ -40,8 +40,9 @@ def finite_array(array: Array, name: str, unit: str = "row") -> FloatArray:
         if array.ndim == 0:
             raise ValueError(f"{name}: got {array}, wanted a finite number")
         where, place = first_place(~finite, unit)
-        count = int((~finite).sum())
-        raise ValueError(f"{name}: got {array[where]} at {place} ({count} in all), wanted finite numbers")
+        count, is_unknown = int((~finite).sum()), unit == "row" and np.isnan(array[where])
+        advice = "; leave those rows out of everything that is passed" if is_unknown else ""
+        raise ValueError(f"{name}: got {array[where]} at {place} ({count} in all), wanted finite numbers{advice}")
     return array
 
 

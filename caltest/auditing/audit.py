@@ -263,7 +263,7 @@ def audit(
     The decision is "use as it is" if the error is too small to matter, or if calibration is not rejected and a
     deviation that matters would have been found with a probability of 0.8. It is "recalibrate" if calibration is
     rejected, a map is clearly better than none on rows that it is not fitted to, and it is enough: of five parts of the
-    rows, each mapped by what is fitted to the others, the log score falls, and this or the Brier score by more than
+    rows, each mapped by what is fitted to the others, the log loss falls, and this or the Brier score by more than
     1.645 standard errors; and on one half of the rows calibration is not rejected at the 1 % level after a map that is
     fitted to the other half, or the error that is left is too small to matter. It is "do not use as it is" if a map is
     clearly better but not enough, or if it is not clearly better and the error matters, and else "not enough data to

@@ -82,7 +82,7 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         f"{words[0].upper()}{words[1:]} {_changed(gain, gained[words][0], clusters)}. Fitted to {found.n_fit} rows, "
         f"it changes the p-value of the test on the other {found.n} from {before} to {after}."
     )
-    # A single outcome that was impossible makes the gain of the log score infinite; the Brier score tells if it helps.
+    # A single outcome that was impossible makes the gain of the log loss infinite; the Brier score tells if it helps.
     told = gained[words] if np.isfinite(gain) else gained[words][-1:]
     helps = gain > 0.0 and any(float(one.mean()) > CLEAR * _error(one, clusters) for one in told)
     is_left = helps and not suffices
@@ -107,20 +107,20 @@ def _suffices(found: "RecalibrationReport") -> bool:
 
 
 def _changed(gain: float, gains: FloatArray, clusters: Clusters | None = None) -> str:
-    """What a map does to the log score, in words."""
+    """What a map does to the log loss, in words."""
     how = f"in {min(FOLDS, gains.size)}-fold cross-validation"
     if np.isnan(gain):
-        return f"leaves the log score infinite {how}, because impossible outcomes stay impossible"
+        return f"leaves the log loss infinite {how}, because impossible outcomes stay impossible"
     if np.isinf(gain):
         rows = int(np.isinf(gains).sum())
         made = f"makes {rows} {'im' if gain > 0 else ''}possible outcome{'' if rows == 1 else 's'}"
         return f"{made} {'possible' if gain > 0 else 'impossible'} {how}"
     error = f"(standard error {_error(gains, clusters):.2g})"
-    return f"{'lowers' if gain > 0 else 'raises'} the log score {how} by {abs(gain):.3g} {error}"
+    return f"{'lowers' if gain > 0 else 'raises'} the log loss {how} by {abs(gain):.3g} {error}"
 
 
 def _gains(data: Data, method: "Calibrator") -> list[FloatArray]:
-    """By how much the log scores (n,) of all rows fall, and their Brier scores, which few rows do not dominate.
+    """By how much the log losses (n,) of all rows fall, and their Brier scores, which few rows do not dominate.
 
     Each part of the rows is mapped by what is fitted to the others, which share no cluster with them.
     """
@@ -146,7 +146,7 @@ def _gains(data: Data, method: "Calibrator") -> list[FloatArray]:
 
 
 def _scores(sample: Sample) -> list[FloatArray]:
-    """Log scores (n,), and Brier scores of classes."""
+    """Log losses (n,), and Brier scores of classes."""
     law = sample.predictions.law
     scores = [-np.asarray(law.log_density(sample.targets))]
     if law.finite is not None:

@@ -62,7 +62,7 @@ class Parts:
 
     @property
     def possible(self) -> Array:
-        """Which outcomes (n, k) can occur: all, but for the log score none of predicted probability 0."""
+        """Which outcomes (n, k) can occur: all, but for the log loss none of predicted probability 0."""
         return np.ones_like(self.probabilities, dtype=bool) if self.score == "brier" else self.probabilities > 0.0
 
     def allowed(self, law: FloatArray) -> FloatArray:

@@ -116,7 +116,7 @@ def score_decomposition(
     Raises
     ------
     ValueError
-        For another score, bad data or settings, or an outcome of predicted probability 0 if the score is the log score.
+        For another score, bad data or settings, or an outcome of predicted probability 0 if the score is the log loss.
     TypeError
         For predictions that are not of classes, and for more than two classes without a binning.
 
@@ -142,12 +142,12 @@ def score_decomposition(
     an interval lies inside: of outcomes redrawn from the law there, the part is as often larger than observed as
     smaller. With isotonic regression the interval for the miscalibration has 0 in it if the exact Monte Carlo test of
     ``CORPMiscalibration(score)`` does not reject at ``(1 - confidence_level) / 2``. Assumes that outcomes are
-    independent given the predictions, and with the log score that those of predicted probability 0 are impossible.
+    independent given the predictions, and with the log loss that those of predicted probability 0 are impossible.
     Asymptotic, as other laws have the same values.
 
     Coverage of 95 % intervals for binary predictions of Beta(0.5, 0.5) and Beta(0.1, 0.1), calibrated, with 10 % and
     with 50 % label noise, n = 60 and 250, isotonic regression, 199 redraws: for the Brier score 93.6 to 100 % (250 data
-    sets each), for the log score 91 to 100 % (100 each). For 3 and 10 classes of Dir(0.5, ..., 0.5), n = 250 and 4
+    sets each), for the log loss 91 to 100 % (100 each). For 3 and 10 classes of Dir(0.5, ..., 0.5), n = 250 and 4
     uniform bins of each class, the Brier score: 93 to 100 % (200 each). Of the miscalibration for uniform p, outcomes
     of probability p**1.4, n = 120 and 300, 5 quantile bins: 96 and 94 % (900 each). For rare ones see "Intervals where
     few events occur" in ``docs/validity.md``.

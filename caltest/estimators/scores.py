@@ -99,7 +99,7 @@ class ExcessLogScore(ExcessScore):
     effect_unit = "nats per observation more than predicted"
 
     def describe(self, predictions: Predictions) -> str:
-        return "mean log score minus the mean entropy"
+        return "mean log loss minus the mean entropy"
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class ResidualMean(ResidualMoment):
 class ResidualSpread(ResidualMoment):
     """Mean of ``|z|**2 / d - 1`` for the residuals z of d coordinates: positive where predictions are too narrow.
 
-    For normal predictions half of it, times d, is the excess of the log score. ``MonteCarloTest(ResidualSpread())`` is
+    For normal predictions half of it, times d, is the excess of the log loss. ``MonteCarloTest(ResidualSpread())`` is
     exact and two-sided. For ensembles it is ``(sum |e|**2 - v / m) / v - 1`` with the differences e of outcomes and
     means of the m members, and the sum v of the variances of the members, with divisors m - 1: unbiased in the parts.
 

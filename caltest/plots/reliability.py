@@ -359,7 +359,7 @@ def recalibration_report(
     n_resamples, rng
         As in ``reliability_diagram``.
     axes
-        Two; default: those of a new figure. Titles have log score and p-value.
+        Two; default: those of a new figure. Titles have log loss and p-value.
 
     Raises
     ------
@@ -373,7 +373,7 @@ def recalibration_report(
     >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
     >>> axes = ct.plots.recalibration_report(report, rng=1)
     >>> axes[0].get_title()
-    'before: log score 0.38, p = 0.01'
+    'before: log loss 0.38, p = 0.01'
     """
     if not isinstance(report, RecalibrationReport):
         raise TypeError(f"report: got {report!r}, wanted what ct.recalibration.report returns")
@@ -386,7 +386,7 @@ def recalibration_report(
     for ax, row, sample, stream in zip(panels, report.rows, report.samples, streams, strict=True):
         reliability_diagram(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=stream, ax=ax)
         p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
-        set_title(ax, f"{row.name}: log score {row.log_score:.3g}, {p}")
+        set_title(ax, f"{row.name}: log loss {row.log_loss:.3g}, {p}")
     return panels[0], panels[1]
 
 

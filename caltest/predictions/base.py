@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives, Odds
     from caltest.predictions.classes.finite import FinitePredictions
     from caltest.predictions.faults import Faults
+    from caltest.predictions.levels import Levels
 
 F = TypeVar("F", bound="Predictions")
 
@@ -465,10 +466,10 @@ class Predictions(Labelled, OwnErrstate, ABC):
         """
         raise TypeError(f"predictions: got {self.family} predictions, which have no distribution function")
 
-    def transforms(self, times: FloatArray, seen: BoolArray) -> "tuple[FloatArray, FloatArray] | None":
-        """Ends (n,) of what ``F(T)`` can be, given that the event was at the time, or only that it was not up to then.
+    def transforms(self, times: FloatArray, seen: BoolArray) -> "Levels | None":
+        """What ``F(T)`` (n,) can be, given that the event was at the time, or only that it was not up to then.
 
-        None if these follow from the distribution function, or there is none.
+        None if that follows from the distribution function, or there is none.
         """
         return None
 

@@ -9,12 +9,13 @@ import scipy
 
 from caltest._basics.arrays import Table, column, in_one_order, order_of
 from caltest._basics.calls import OwnErrstate, own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.labels import said_to_occur
 from caltest.predictions import Predictions
 from caltest.predictions.classes.survival_curve import SurvivalCurve
 from caltest.predictions.convert import as_predictions, brought_into_order
+from caltest.predictions.levels import Levels, between
 from caltest.predictions.misread import OF_TIMES, converted, some_of
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
 from caltest.predictions.standard_scores import FARTHEST
@@ -124,10 +125,10 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
 
     ``u = F(time)`` where the event was seen; where it was censored, u is drawn uniformly from ``(F(time), 1)``. If the
     time of the event is independent of that of censoring given the prediction, u is exactly uniform given the
-    prediction for calibrated predictions, for any share of censored rows, so that tests of u stay exact. Where curves
-    do not say what F(time) is, after their last time or at a step, it is drawn from what it can be, and so is the rank
-    of the event among the members of an ensemble, where u is uniform but for a small error. Rounded times are
-    not known like this: a note says so where at most half of the times of 20 events or more are different.
+    prediction for calibrated predictions, for any share of censored rows, so that tests of u stay exact. Curves say
+    what F is at their times only, so that u is drawn from the interval that the event is in. So is the rank of the
+    event among the members of an ensemble, where u is uniform but for a small error. Rounded times are not known like
+    this: a note says so where at most half of the times of 20 events or more are different.
 
     Parameters
     ----------
@@ -158,10 +159,9 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     >>> u.round(3)
     array([0.5  , 0.379, 0.765])
     """
-    laws, low, high = ranges_of(predictions, targets)
-    notes = notes_on_times(laws, targets, low, high)
-    u = low + (high - low) * generator_of(rng).random(len(low))
-    law, hypothesis = StandardUniform((len(u),), (low, high)), "F(Y) is uniform given P_X"
+    laws, levels = levels_of(predictions, targets)
+    notes, u = notes_on_times(laws, targets, levels), levels.drawn(rng)
+    law, hypothesis = StandardUniform((len(u),), levels.ends), "F(Y) is uniform given P_X"
     if laws is None:
         # F(time) is known with the time only, so it is nothing to condition on.
         laws, hypothesis = as_predictions(np.full(len(u), 0.5)), "F(Y) is uniform"
@@ -171,46 +171,46 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     return residuals, u
 
 
-def notes_on_times(laws: Predictions | None, targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str, ...]:
+def notes_on_times(laws: Predictions | None, targets: Censored, levels: Levels) -> tuple[str, ...]:
     """What to ask about times: their unit, whether they are rounded, and whether curves have too few."""
-    return (*_notes_on_units(laws, targets, low, high), *_coarse(laws, targets))
+    return (*_notes_on_units(laws, targets, levels), *_coarse(laws, targets))
 
 
 def _coarse(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
-    """A note if curves have so few times that what is between them matters for so many events."""
-    seen = np.asarray(targets.event)
+    """A note if curves have so few times that what is between them matters for so many censored rows."""
     if not isinstance(laws, SurvivalCurve):
         return ()
-    if laws.bend(np.asarray(targets.time), seen) * sqrt(np.count_nonzero(seen)) <= BENT:
+    if laws.bend(np.asarray(targets.time), np.asarray(targets.event)) * sqrt(len(targets)) <= BENT:
         return ()
     return (
-        "curves have so few times that what they are between them matters: straight lines are tested too, and can be "
-        "rejected where the curves are right at their times; give curves at more times",
+        "curves have so few times that it matters what they are where rows are censored between them: straight lines "
+        "are tested too, and can be rejected where the curves are right at their times; give curves at more times",
     )
 
 
-def _notes_on_units(laws: Predictions | None, targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str, ...]:
-    rows, seen = some_of(len(targets)), np.asarray(targets.event)
+def _notes_on_units(laws: Predictions | None, targets: Censored, levels: Levels) -> tuple[str, ...]:
+    rows, seen, (low, high, *_) = some_of(len(targets)), np.asarray(targets.event), levels
     if laws is None or not seen.any() or abs(float(np.median(_scores((low + high)[seen] / 2.0)))) <= MISPLACED:
-        return rounding(targets, low, high)
+        return rounding(targets, levels)
     some, subjects = laws.take(rows), targets.take(rows)
     # As if drawn between the levels that a censored time leaves, evenly.
     places = np.arange(1.0, rows.size + 1.0) * 0.6180339887498949 % 1.0
 
     def scores(times: FloatArray) -> FloatArray:
-        _, low, high = ranges_of(some, Censored(times, subjects.event))
+        low, high, *_ = levels_of(some, Censored(times, subjects.event))[1]
         return _scores(low + places * (high - low))
 
     units = converted(scores, np.asarray(subjects.time), "times", OF_TIMES, far=0.0, within=FITTING)
-    return (*units, *rounding(targets, low, high))
+    return (*units, *rounding(targets, levels))
 
 
 def _scores(levels: FloatArray) -> FloatArray:
     return np.asarray(scipy.special.ndtri(np.clip(levels, FARTHEST, 1.0 - FARTHEST)))
 
 
-def rounding(targets: Censored, low: FloatArray, high: FloatArray) -> tuple[str, ...]:
+def rounding(targets: Censored, levels: Levels) -> tuple[str, ...]:
     """A note if times of events are so few that they seem rounded, where F(time) (n,) is taken as known."""
+    low, high = levels.ends
     times = np.asarray(targets.time)[np.asarray(targets.event) & (high <= low)]
     values = np.unique(times).size
     if times.size < MANY or values > SHARE * times.size:
@@ -239,14 +239,14 @@ def in_rows_of(targets: Censored, predictions: ArrayLike) -> Predictions:
     return laws
 
 
-def ranges_of(predictions: ArrayLike, targets: Censored) -> tuple[Predictions | None, FloatArray, FloatArray]:
-    """Distributions, None if only probabilities are given, and ends (n,) of ``F(T)``, equal where it is known."""
+def levels_of(predictions: ArrayLike, targets: Censored) -> tuple[Predictions | None, Levels]:
+    """Distributions, None if only probabilities are given, and what ``F(T)`` can be."""
     laws = in_rows_of(targets, predictions)
     same_length(len(laws), len(targets))
     time, seen = np.asarray(targets.time), np.asarray(targets.event)
     found = laws.transforms(time, seen)
     if found is not None:
-        return laws, *found
+        return laws, found
     if laws.has_jumps or (laws.finite is not None and laws.finite.n_classes > 2):
         raise TypeError(
             f"predictions: got {laws.family} predictions, wanted a continuous family or caltest.predictions."
@@ -254,6 +254,6 @@ def ranges_of(predictions: ArrayLike, targets: Censored) -> tuple[Predictions | 
         )
     if laws.finite is None:
         u = pit_values(laws, time)[1]
-        return laws, u, np.where(seen, u, 1.0)
+        return laws, between(u, np.where(seen, u, 1.0))
     u = np.asarray(laws.finite.probabilities[:, 1])
-    return None, u, np.where(seen, u, 1.0)
+    return None, between(u, np.where(seen, u, 1.0))

@@ -88,13 +88,13 @@ def of_classes(law: "FinitePredictions", targets: Array) -> Checks:
         squares[rows] = np.square(p).sum(axis=1)
     p_y = np.exp(law.log_density(targets))
     with np.errstate(divide="ignore"):
-        log_score = float(-np.log(p_y).mean()) + 0.0
+        log_loss = float(-np.log(p_y).mean()) + 0.0
     brier = factor * float((1.0 - 2.0 * p_y + squares).mean())
     name = law.outcome_in_words(1) if binary else "accuracy"
     event = name if binary and law.notion != "top label" else "the most probable class"
     occurred = np.asarray(targets == 1) if binary else law.hits(targets)
     scores = [
-        Score("log loss", float(entropy.mean()), log_score),
+        Score("log loss", float(entropy.mean()), log_loss),
         Score("Brier score", factor * float((1.0 - squares).mean()), brier),
     ]
     error = "ECE" if binary else "ECE of the top label"

@@ -1,4 +1,4 @@
-"""The method with the smallest log score in cross-validation."""
+"""The method with the smallest log loss in cross-validation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,11 +25,11 @@ class BestFit(Stored):
     map, name
         Its map, None in results that ``from_dict`` read, and its name.
     scores, standard_errors
-        Mean log score of each method on observations that it was not fitted to, and its standard error, by name.
+        Mean log loss of each method on observations that it was not fitted to, and its standard error, by name.
         Infinite if an outcome had probability 0.
     accuracies
         Share of those observations whose most probable class occurred, by name, where there are classes: a method can
-        have the best log score and lose accuracy.
+        have the best log loss and lose accuracy.
     n, n_folds
         Observations, and parts of the cross-validation, which ``rng=seed`` reproduces.
 
@@ -56,7 +56,7 @@ class BestFit(Stored):
 
     def row_entries(self) -> list[dict[str, Any]]:
         """The scores of each method, the best one first."""
-        kinds = {"log score": self.scores, "standard error": self.standard_errors, "accuracy": self.accuracies}
+        kinds = {"log loss": self.scores, "standard error": self.standard_errors, "accuracy": self.accuracies}
         names = sorted(self.scores, key=lambda name: self.scores[name])
         return [{"name": name} | {kind: some[name] for kind, some in kinds.items() if some} for name in names]
 
@@ -69,13 +69,13 @@ class BestFit(Stored):
         return [f"n = {self.n}, {self.n_folds} folds"]
 
     def bars(self) -> list[Bar]:
-        """The log score of each method, for ``plots.forest``."""
+        """The log loss of each method, for ``plots.forest``."""
         rows = self.row_entries()
-        return [Bar(one["name"], one["log score"], None, None, "", "log score", False) for one in rows]
+        return [Bar(one["name"], one["log loss"], None, None, "", "log loss", False) for one in rows]
 
     def sentence(self) -> str:
         return (
-            f"Of {len(self.scores)} methods {self.name} had the smallest log score, {self.scores[self.name]:.4g}, in "
+            f"Of {len(self.scores)} methods {self.name} had the smallest log loss, {self.scores[self.name]:.4g}, in "
             f"{self.n_folds}-fold cross-validation on n = {self.n} observations."
         )
 
@@ -93,7 +93,7 @@ def fit_best(
     classes: Sequence[Any] | None = None,
     rng: Any = None,
 ) -> BestFit:
-    """The method with the smallest mean log score ``-log p(y)`` in cross-validation, fitted to all data.
+    """The method with the smallest mean log loss ``-log p(y)`` in cross-validation, fitted to all data.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def folds_of(observed: Observed, n_folds: int, rng: np.random.Generator) -> IntA
 
 
 def _held_out(method: Calibrator, observed: Observed, folds: IntArray) -> tuple[FloatArray, BoolArray | None]:
-    """Log scores of observations that the method was not fitted to, and whose most probable class occurred, (n,)."""
+    """Log losses of observations that the method was not fitted to, and whose most probable class occurred, (n,)."""
     losses, right = np.empty(folds.size), np.zeros(folds.size, dtype=bool)
     hits: BoolArray | None = None
     for fold in range(folds.max() + 1):

@@ -121,7 +121,7 @@ class Multicalibration(ProbabilityCalibrator):
     In each step the slice with the largest statistic of ``find_slices`` is corrected, all rows being one of them:
     logits l of its rows become ``l + a + b l``, with b = 0 where the frequency is wrong, and a, b of the largest
     likelihood times a normal prior of precision 10, which keeps slices of few events nearly as they are. How many steps
-    are made is decided by cross-validation of the log score in the data of the fit: the smallest number that is within
+    are made is decided by cross-validation of the log loss in the data of the fit: the smallest number that is within
     one standard error of the best one, which is 0 where nothing is clearly wrong.
 
     Parameters
@@ -205,7 +205,7 @@ class Multicalibration(ProbabilityCalibrator):
         return MulticalibrationMap(self.input, 2, self.max_depth, text, np.array(boosting.steps).reshape(-1, 6))
 
     def _best_number(self, errors: BinaryErrors, tables: Tables) -> int:
-        """The smallest number of steps whose log score on held-out folds is within a standard error of the best."""
+        """The smallest number of steps whose log loss on held-out folds is within a standard error of the best."""
         n = errors.p.size
         folds = np.empty(n, dtype=np.intp)
         folds[np.lexsort((errors.p, errors.y))] = np.arange(n) % self.n_folds
@@ -254,7 +254,7 @@ class Boosting:
         return True
 
     def held_out_losses(self) -> FloatArray:
-        """Log scores of the rows that are not used; 0 for certain predictions, which no step changes."""
+        """Log losses of the rows that are not used; 0 for certain predictions, which no step changes."""
         return np.where(self._others.v > 0.0, self._others.losses(), 0.0)
 
 

@@ -79,8 +79,8 @@ class MulticalibrationReport(Stored):
         Slices that were looked at, steps of the repair, and how many slices are rejected.
     pvalue_before, pvalue_after
         Of the hypothesis that claims are right in all slices.
-    log_score, brier, gain
-        Means before and after; the Brier score is ``(y - p)^2``. By how much the log score falls is the gain, with an
+    log_loss, brier, gain
+        Means before and after; the Brier score is ``(y - p)^2``. By how much the log loss falls is the gain, with an
         interval by the normal law of its mean.
     alpha
         Familywise error rate, and one minus the level of intervals.
@@ -109,7 +109,7 @@ class MulticalibrationReport(Stored):
     rejected_after: int
     pvalue_before: float
     pvalue_after: float
-    log_score: tuple[float, float]
+    log_loss: tuple[float, float]
     brier: tuple[float, float]
     gain: ConfidenceInterval
     alpha: float
@@ -149,8 +149,8 @@ class MulticalibrationReport(Stored):
 
     def sentence(self) -> str:
         return (
-            f"On n = {self.n} held-out observations {self.verdict()}; the log score changed from "
-            f"{self.log_score[0]:.4g} to {self.log_score[1]:.4g}."
+            f"On n = {self.n} held-out observations {self.verdict()}; the log loss changed from "
+            f"{self.log_loss[0]:.4g} to {self.log_loss[1]:.4g}."
         )
 
     def table(self) -> Table:
@@ -170,7 +170,7 @@ class MulticalibrationReport(Stored):
         falls = f"{_estimate(self.gain):.4f} ({self.gain.low:.4f} to {self.gain.high:.4f})"
         found = {
             "Verdict": self.verdict(),
-            "Log score": f"{self.log_score[0]:.4f} before, {self.log_score[1]:.4f} after; falls by {falls}",
+            "Log loss": f"{self.log_loss[0]:.4f} before, {self.log_loss[1]:.4f} after; falls by {falls}",
             "Brier score": f"{self.brier[0]:.4f} before, {self.brier[1]:.4f} after",
             "Worst before": _worst(self.worst_before, self.worst_before.before),
             "Worst after": _worst(self.worst_after, self.worst_after.after),
@@ -254,7 +254,7 @@ def multicalibration_report(
     for every n: the repaired predictions are functions of predictions and features that no held-out outcome has
     changed. Intervals are those of Clopper and Pearson for the frequency of the event at the level ``1 - alpha / S``
     for S slices, less the mean claims before and after: they hold for all S slices together, before and after, so for
-    the worst slice too, whatever the truth is. The interval for the gain of the log score is asymptotic.
+    the worst slice too, whatever the truth is. The interval for the gain of the log loss is asymptotic.
 
     Cost: one fit, and two searches of slices.
 
@@ -314,7 +314,7 @@ def multicalibration_report(
         rejected_after=int(np.count_nonzero(tested[1].pvalues <= level)),
         pvalue_before=tested[0].pvalue,
         pvalue_after=tested[1].pvalue,
-        log_score=(float(first.mean()), float(second.mean())),
+        log_loss=(float(first.mean()), float(second.mean())),
         brier=(brier[0], brier[1]),
         gain=ConfidenceInterval(mean - reach, mean + reach, 1.0 - level, "normal law of the mean", mean),
         alpha=level,

@@ -35,8 +35,8 @@ class RecalibrationRow:
     ----------
     name
         ``"before"`` or ``"after"``.
-    log_score, brier, accuracy
-        Mean log score and Brier score, and share of outcomes that are the most probable class.
+    log_loss, brier, accuracy
+        Mean log loss and Brier score, and share of outcomes that are the most probable class.
     ece, ece_noise
         Expected calibration error of the top label, and its mean if the predictions are calibrated.
     skce, interval
@@ -54,7 +54,7 @@ class RecalibrationRow:
     """
 
     name: str
-    log_score: float
+    log_loss: float
     brier: float | None
     accuracy: float | None
     ece: float | None
@@ -118,9 +118,9 @@ class RecalibrationReport(Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """Whether held-out predictions are better, and whether calibration is rejected before and after."""
-        gain = self.before.log_score - self.after.log_score
-        change = f"{'lowers' if gain > 0.0 else 'raises'} the log score by {abs(gain):.3g}"
-        change = change if gain else "leaves the log score as it is"
+        gain = self.before.log_loss - self.after.log_loss
+        change = f"{'lowers' if gain > 0.0 else 'raises'} the log loss by {abs(gain):.3g}"
+        change = change if gain else "leaves the log loss as it is"
         before, after = (decision(one.pvalue, alpha) for one in self.rows)
         both = (
             f"{after}, before and after" if before == after else f"{before} before, and {after.split(' at')[0]} after"
@@ -129,7 +129,7 @@ class RecalibrationReport(Stored):
 
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} % interval"
-        header = ["", "log score", "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
+        header = ["", "log loss", "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
         columns = zip(header, *map(_cells, self.rows), strict=True)
         return [list(row) for row in zip(*(one for one in columns if set(one[1:]) != {"-"}), strict=True)]
 
@@ -142,10 +142,10 @@ class RecalibrationReport(Stored):
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: scores and p-values of held-out data before and after."""
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others,"
-        scores = f"from {self.before.log_score:.4g} to {self.after.log_score:.4g}"
+        scores = f"from {self.before.log_loss:.4g} to {self.after.log_loss:.4g}"
         before, after = (pvalue_phrase(one.pvalue, otherwise=one.pvalue_otherwise) for one in self.rows)
         return (
-            f"{self.method}{fit} changed the log score of n = {self.n} observations {scores}; calibration was "
+            f"{self.method}{fit} changed the log loss of n = {self.n} observations {scores}; calibration was "
             f"{decision(self.before.pvalue, alpha)} before ({before}) and {decision(self.after.pvalue, alpha)} after "
             f"it ({after})."
         )
@@ -168,7 +168,7 @@ def _cells(row: RecalibrationRow) -> list[str]:
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
     # What the interval is about, if there is one: the estimate, cut at 0.
     skce = row.skce if row.interval is None or row.interval.estimate is None else row.interval.estimate
-    numbers = row.log_score, row.brier, row.accuracy, row.ece, row.ece_noise
+    numbers = row.log_loss, row.brier, row.accuracy, row.ece, row.ece_noise
     scores = ["-" if value is None else f"{value:z.4f}" for value in numbers]
     pvalue = format_pvalue(row.pvalue, row.pvalue_otherwise)
     return [row.name, *scores, f"{skce:.3g}", interval, pvalue]
@@ -217,10 +217,10 @@ def report(
 
     Notes
     -----
-    Log score ``-log p(y)``, Brier score ``|e_y - p|^2`` (``(y - p)^2`` for probabilities of class 1) and accuracy of
+    Log loss ``-log p(y)``, Brier score ``|e_y - p|^2`` (``(y - p)^2`` for probabilities of class 1) and accuracy of
     the most probable class; ECE of the top label (of class 1 for binary predictions) with 15 uniform bins, beside its
     mean over outcomes drawn from the predictions; unbiased SKCE with one kernel for both rows and its jackknife
-    interval; p-value of ``calibration_test``. For numbers and vectors there are only log score, SKCE and p-value. The
+    interval; p-value of ``calibration_test``. For numbers and vectors there are only log loss, SKCE and p-value. The
     p-value after recalibration is valid because the held-out data were not used to fit the map. Cost: two runs of
     ``calibration_test``, and O(n^2 k).
 
@@ -229,7 +229,7 @@ def report(
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
-    >>> report.before.log_score > report.after.log_score
+    >>> report.before.log_loss > report.after.log_loss
     True
     """
     if not isinstance(method, (Calibrator, CalibrationMap)):
@@ -305,7 +305,7 @@ def _row(
         noise = noise_floor(confidence, ECE(), n_resamples=n_resamples, rng=floor).mean
     return RecalibrationRow(
         name=name,
-        log_score=-float(law.log_density(sample.targets).mean()),
+        log_loss=-float(law.log_density(sample.targets).mean()),
         brier=brier,
         accuracy=accuracy,
         ece=ece,

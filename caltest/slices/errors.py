@@ -63,7 +63,7 @@ STEPS, RIDGE = 25, 1e-6
 
 
 class BinaryErrors:
-    """Of probabilities p of an event: ``sum r / sqrt(sum v)``, and the excess of the log score, freed of the first.
+    """Of probabilities p of an event: ``sum r / sqrt(sum v)``, and the excess of the log loss, freed of the first.
 
     With ``r = y - p``, ``v = p (1 - p)``, ``l = logit p`` and ``c = sum v l / sum v`` the second is
     ``sum r (l - c) / sqrt(sum v (l - c)**2)``, not correlated with the first; negative where predictions are too sure.
@@ -129,7 +129,7 @@ class BinaryErrors:
         return self.changed(rows, self.best_change(rows, channel))
 
     def losses(self) -> FloatArray:
-        """Log scores (n,)."""
+        """Log losses (n,)."""
         return np.asarray(-scipy.special.xlogy(self.y, self.p) - scipy.special.xlog1py(1.0 - self.y, -self.p))
 
     def best_change(self, rows: BoolArray, channel: int, ridge: float = RIDGE) -> FloatArray:

@@ -252,5 +252,5 @@ def _of_classes(p: FloatArray) -> tuple[list[ScoreSums], str]:
         return [of_event(p[:, 1], 1, *features)], words
     frequent = np.argsort(-np.sum(p * (1.0 - p), axis=0), kind="stable")[:CLASSES]
     top = of_event(p.max(axis=1), p.argmax(axis=1))
-    words = "sums of errors of the top label, log score, class frequencies; estimate: mean hit - confidence"
+    words = "sums of errors of the top label, log loss, class frequencies; estimate: mean hit - confidence"
     return [top, of_log_score(p), *(of_event(p[:, c], int(c)) for c in frequent)], words

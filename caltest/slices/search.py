@@ -93,7 +93,7 @@ def find_slices(
     Notes
     -----
     With ``r = y - p`` and ``v = p (1 - p)`` the statistics of a slice are ``sum r / sqrt(sum v)`` and the excess of the
-    log score, freed of the first; of numbers mean and spread of the normal scores of ``F(y)``. P-values are those of
+    log loss, freed of the first; of numbers mean and spread of the normal scores of ``F(y)``. P-values are those of
     the step-down maximum of Westfall and Young 1993, exact for every n given predictions and features: they assume that
     outcomes are independent given these. The hypothesis of a slice is that the predictions are right for all of its
     rows, so that a slice that only overlaps a wrong one is wrong too: the table has those that remain when predictions

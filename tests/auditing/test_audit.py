@@ -267,7 +267,7 @@ def test_another_map_is_tried_where_temperature_scaling_leaves_an_error():
     p = np.exp(logits)
     model = ct.audit(p / p.sum(axis=1, keepdims=True), y, n_resamples=99, rng=1).models[0]
     section = model.sections["recalibration"]
-    assert section.answer.startswith("Vector scaling lowers the log score in 5-fold cross-validation by 0.")
+    assert section.answer.startswith("Vector scaling lowers the log loss in 5-fold cross-validation by 0.")
     assert "VectorScaling()" in section.facts["How"]
     assert section.facts["Tried too"] == "temperature scaling, p = 0.01 after it"
     assert not section.rejected
@@ -368,7 +368,7 @@ def test_overconfident_predictions_are_recalibrated(k):
     [
         (np.inf, "makes 1 impossible outcome possible in 5-fold cross-validation"),
         (-np.inf, "makes 1 possible outcome impossible in 5-fold cross-validation"),
-        (np.nan, "leaves the log score infinite in 5-fold cross-validation, because impossible outcomes stay"),
+        (np.nan, "leaves the log loss infinite in 5-fold cross-validation, because impossible outcomes stay"),
     ],
 )
 def test_infinite_gains_are_said_in_words(gain, words):

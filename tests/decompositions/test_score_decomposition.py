@@ -229,7 +229,7 @@ def test_intervals_of_degenerate_data():
     one = ct.score_decomposition([0.3], [1], confidence_level=0.95, n_resamples=99, rng=1).intervals
     assert tuple(one["discrimination"]) == pytest.approx((0.0, 0.0), abs=1e-15)
     assert one["score"].high == pytest.approx(0.49)
-    # Outcomes of predicted probability 0 are impossible with the log score.
+    # Outcomes of predicted probability 0 are impossible with the log loss.
     certain = ct.score_decomposition([0.0, 1.0, 1.0], [0, 1, 1], score="log", confidence_level=0.95, rng=1).intervals
     assert (certain["score"].high, certain["miscalibration"].high) == (0.0, 0.0)
     # With the Brier score they are not: of n right ones there may be wrong ones as 3 / n.

@@ -79,10 +79,8 @@ def expected_values(component, p, y, w):
         alternatives = p.law.alternatives()
         terms = [(alternatives.log_ratio_terms(t) * w).sum(axis=1) + np.log(alternatives.weights) for t in y]
         return [[np.logaddexp.reduce(one) for one in terms]]
-    if component.name in ("log score", "Brier score"):
-        estimator = (
-            ct.estimators.ExcessLogScore() if component.name == "log score" else ct.estimators.ExcessBrierScore()
-        )
+    if component.name in ("log loss", "Brier score"):
+        estimator = ct.estimators.ExcessLogScore() if component.name == "log loss" else ct.estimators.ExcessBrierScore()
         scores = [[estimator(p.take([i]), t[[i]]) for i in range(len(p))] for t in y]
         return [np.average(scores, axis=1, weights=w)]
     if component.name == "kernel error of residuals":

@@ -37,7 +37,7 @@ def test_rows_are_plain_sums_over_held_out_rows(found):
     assert first.before.ends == pytest.approx((low - p[rest][rows].mean(), high - p[rest][rows].mean()))
     assert first.after.ends == pytest.approx((low - q[rows].mean(), high - q[rows].mean()))
     losses = [-np.log(np.where(y[rest] == 1, one, 1.0 - one)) for one in (p[rest], q)]
-    assert found.log_score == pytest.approx([one.mean() for one in losses])
+    assert found.log_loss == pytest.approx([one.mean() for one in losses])
     assert found.brier == pytest.approx([np.mean((y[rest] - one) ** 2) for one in (p[rest], q)])
     half = 1.959964 * (losses[0] - losses[1]).std(ddof=1) / np.sqrt(2000)
     assert found.gain.estimate - found.gain.low == pytest.approx(half, rel=1e-6)

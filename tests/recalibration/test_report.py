@@ -36,7 +36,7 @@ def test_numbers_are_those_of_the_functions_they_come_from():
     assert (found.n, found.n_fit) == (200, None)
     q = fitted(p)
     for row, matrix in ((found.before, p), (found.after, q)):
-        assert row.log_score == pytest.approx(-np.log(matrix[np.arange(200), y]).mean())
+        assert row.log_loss == pytest.approx(-np.log(matrix[np.arange(200), y]).mean())
         assert row.brier == pytest.approx(np.square(np.eye(3)[y] - matrix).sum(axis=1).mean())
         assert row.accuracy == pytest.approx(np.mean(matrix.argmax(axis=1) == y))
         assert row.ece == pytest.approx(ct.ECE()(*ct.top_label(matrix, y)))
@@ -92,7 +92,7 @@ def test_formats():
     pandas = pytest.importorskip("pandas")
     table = found.to_pandas()
     assert isinstance(table, pandas.DataFrame)
-    assert table.loc["after", "log_score"] == found.after.log_score
+    assert table.loc["after", "log_loss"] == found.after.log_loss
 
 
 def test_binary_logits_named_classes_and_numbers():
@@ -102,14 +102,14 @@ def test_binary_logits_named_classes_and_numbers():
     names = np.array(["a", "b", "c"])
     named = report(p, names[y], TemperatureScaling(), classes=["a", "b", "c"], n_resamples=19, rng=1)
     plain = report(p, y, TemperatureScaling(), n_resamples=19, rng=1)
-    assert named.after.log_score == pytest.approx(plain.after.log_score)
+    assert named.after.log_loss == pytest.approx(plain.after.log_loss)
     logits = report(np.log(p) - 3.0, y, TemperatureScaling(input="logits"), n_resamples=19, rng=1)
-    assert logits.after.log_score == pytest.approx(plain.after.log_score)
+    assert logits.after.log_loss == pytest.approx(plain.after.log_loss)
     normal = ct.Normal(np.zeros(60), 1.0)
     numbers = report(normal, 3.0 * np.random.default_rng(1).normal(size=60), FamilyTemperatureScaling(), rng=1)
     assert numbers.before.ece is None
-    assert numbers.after.log_score < numbers.before.log_score
-    assert numbers.table()[0] == ["", "log score", "SKCE", "95 % interval", "p"]
+    assert numbers.after.log_loss < numbers.before.log_loss
+    assert numbers.table()[0] == ["", "log loss", "SKCE", "95 % interval", "p"]
     assert "if calibrated" not in unfolded(numbers)
 
 
@@ -133,8 +133,8 @@ def test_picture():
     p, y = problem()
     found = report(p, y, TemperatureScaling(), n_resamples=19, rng=3)
     left, right = recalibration_report(found, n_resamples=39, rng=1, axes=Figure().subplots(1, 2))
-    assert left.get_title().startswith("before: log score")
-    assert right.get_title().startswith("after: log score")
+    assert left.get_title().startswith("before: log loss")
+    assert right.get_title().startswith("after: log loss")
     assert len(left.collections) > 0
     made = recalibration_report(found, n_resamples=39, rng=1)
     assert len(made[0].figure.axes) >= 2

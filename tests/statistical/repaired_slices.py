@@ -78,7 +78,7 @@ def rates(kind, n, sets):
 
 
 def divergence(q, p):
-    """What the log score loses to the true probabilities, on average."""
+    """What the log loss loses to the true probabilities, on average."""
     return float(np.mean(xlogy(q, q / p) + xlogy(1.0 - q, (1.0 - q) / (1.0 - p))))
 
 

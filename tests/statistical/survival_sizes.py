@@ -121,7 +121,7 @@ def at_a_horizon(sets):
             found.append((one.approximate <= 0.05, one.pvalue <= 0.05, one.ratio.low <= 1.0 <= one.ratio.high))
         rates = [100.0 * len(found) / sets, *(100.0 * np.mean(found, axis=0))]
         print(f"| {name} |", " | ".join(f"{rate:.0f}" for rate in rates), "|", flush=True)
-    for grid in (np.array([0.5, 1.0, 2.0, 4.0]), np.linspace(0.1, 4.0, 40)):
+    for grid in (np.array([1.0]), np.array([0.5, 1.0, 2.0, 4.0]), np.linspace(0.1, 4.0, 40)):
         rejected = []
         for seed in range(sets):
             rng = np.random.default_rng([seed, grid.size, 11])
@@ -131,7 +131,7 @@ def at_a_horizon(sets):
             with pvalues_only():
                 targets = Censored(np.minimum(time, limit), time <= limit)
                 rejected.append(ct.calibration_test(curves, targets, n_resamples=99, rng=seed).pvalue <= 0.05)
-        print(f"curves at {grid.size} times: {100.0 * np.mean(rejected):.1f} % rejected", flush=True)
+        print(f"curves, number of times {grid.size}: {100.0 * np.mean(rejected):.1f} % rejected", flush=True)
 
 
 if __name__ == "__main__":

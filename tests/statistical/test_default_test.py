@@ -23,7 +23,7 @@ def of_classes(n_resamples):
     return {
         "omnibus": ct.OmnibusTest(n_resamples=n_resamples),
         "bandwidths": ct.MonteCarloTest(ct.estimators.MaxSKCE(kernel), n_resamples),
-        "log score": ct.MonteCarloTest(ct.estimators.ExcessLogScore(), n_resamples),
+        "log loss": ct.MonteCarloTest(ct.estimators.ExcessLogScore(), n_resamples),
         "Brier score": ct.MonteCarloTest(ct.estimators.ExcessBrierScore(), n_resamples),
         "likelihood ratio": ct.LikelihoodRatioTest(n_resamples),
         "e-value": ct.CalibrationTest(ct.estimators.LogLikelihoodRatio(), ct.nulls.EValueBound()),

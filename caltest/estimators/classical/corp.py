@@ -35,7 +35,7 @@ class IsotonicGroups:
     def fitted(self, events: FloatArray) -> FloatArray:
         """The increasing functions of the predictions that are closest to the frequencies, at each of them, (B, m).
 
-        They have the smallest Brier score and the smallest log score of all such functions.
+        They have the smallest Brier score and the smallest log loss of all such functions.
         """
         return pooled_means(np.ascontiguousarray(events), self.sizes)
 

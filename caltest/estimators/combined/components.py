@@ -271,7 +271,7 @@ def in_chunks(kernel: ProductKernel, predictions: Predictions) -> OfRows[Any]:
 
 SCORES = tuple(
     Component(name, score.estimates, two_sided=True, summand=MeanSums(score.estimates))
-    for name, score in (("log score", ExcessLogScore()), ("Brier score", ExcessBrierScore()))
+    for name, score in (("log loss", ExcessLogScore()), ("Brier score", ExcessBrierScore()))
 )
 
 

@@ -85,7 +85,7 @@ class ClassSums(Sums):
     by_class: Array
     """Gains of classes that are too frequent, and counts, (k, B, 6)."""
     tops: FloatArray
-    """Hits and log scores of predictions of chosen classes, (S, B, 2)."""
+    """Hits and log losses of predictions of chosen classes, (S, B, 2)."""
     chosen: Array
     """What faults of chosen classes see, (B, S, 3 + 3 S)."""
     expected: FloatArray
@@ -292,10 +292,10 @@ class ManyClasses(OfRows[ClassSums]):
         if self.in_blocks:
             residuals = np.square(sums.by_class[:, :, -1] - sums.expected[:, None], dtype=np.float64).sum(axis=0)
             kernels += self._apart[:, None] * (residuals - (n - 2.0 * by_label[1] + sums.squares)) / 2.0
-        log_score, brier = -(by_label[0] + sums.entropy) / n, 2.0 * (sums.squares - by_label[1]) / n
+        log_loss, brier = -(by_label[0] + sums.entropy) / n, 2.0 * (sums.squares - by_label[1]) / n
         seen, first = SumsSeen(self.faults.view, sums), N_KERNELS + 3
         values[:N_KERNELS] = kernels[ORDER] * (2.0 / (n * (n - 1.0)))
-        values[N_KERNELS:first] = log_score, brier, self._likelihood_ratios(sums)
+        values[N_KERNELS:first] = log_loss, brier, self._likelihood_ratios(sums)
         for rows in self.faults.compared:
             values[first : first + rows.n_rows] = rows.rows(seen)
             first += rows.n_rows

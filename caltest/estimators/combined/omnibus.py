@@ -80,7 +80,7 @@ GIVEN_FEATURES = 0.3
 class Omnibus(JointEstimator):
     """Kernel errors, scores, the likelihood ratio of common errors and rows of a list of faults, as one statistic.
 
-    For classes: the SKCE for five bandwidths, the excess of the log score and of the Brier score, and the likelihood
+    For classes: the SKCE for five bandwidths, the excess of the log loss and of the Brier score, and the likelihood
     ratio of ``LogLikelihoodRatio``. For numbers and vectors: the SKCE, that of standardised residuals or normal
     quantiles of ``F(Y)`` for three bandwidths, mean and spread of the residuals, and the likelihood ratio where the
     family has one. For all: the faults of the family (``caltest.predictions.faults``), such as a wrong frequency of a

@@ -14,7 +14,7 @@ from caltest._validation import whole_number
 from caltest._validation.arrays import refuse_rows, same_length
 from caltest._validation.groups import rows_of
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
-from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, notes_on_times, ranges_of
+from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, levels_of, notes_on_times
 
 FEWEST = 5
 """Events that a group of one-calibration has at least, and expected ones of a bin of A-calibration."""
@@ -133,12 +133,13 @@ def _in_bins(
     rng: Any,
 ) -> SurvivalCalibration:
     k, number = whole_number("n_bins", n_bins, 2), whole_number("n_resamples", n_resamples, 1)
-    laws, low, high = ranges_of(predictions, targets)
+    laws, levels = levels_of(predictions, targets)
+    low, high, *_ = levels
     n, seed, event = low.size, seed_of(rng), np.asarray(targets.event)
     ends = None if limits is None else _limits(predictions, targets, limits)
     drawing, redrawing = np.random.default_rng(seed).spawn(2)
-    drawn = low + (high - low) * drawing.random(n)
-    edges, seen, counts, expected = _bins(method, low, high, drawn, event, k)
+    drawn = levels.drawn(drawing)
+    edges, seen, counts, expected = _bins(method, low, high, np.where(low < high, drawn, low), event, k)
     if expected.sum() < FEWEST and method == "A-calibration":
         raise ValueError(
             f"targets: got {expected.sum():.3g} expected events, wanted at least {FEWEST}; take calibration_test"
@@ -162,7 +163,7 @@ def _in_bins(
         null, observed = np.array([_redrawn(method, ends, k, redrawing) for _ in range(number)]), statistic
     pvalue = resampling_pvalue(observed, null)
     tail, censored = float(scipy.special.chdtrc(df, statistic)), int((~event).sum())
-    notes = (*notes_on_times(laws, targets, low, high), *([] if event.any() else [UNSEEN]))
+    notes = (*notes_on_times(laws, targets, levels), *([] if event.any() else [UNSEEN]))
     return SurvivalCalibration(method, rows, pvalue, tail, float(statistic), df, None, n, censored, number, seed, notes)
 
 
@@ -204,7 +205,7 @@ def _limits(predictions: ArrayLike, targets: Censored, limits: ArrayLike) -> Flo
     ends, time, event = np.asarray(Censored(ends, np.ones(len(targets))).time), targets.time, targets.event
     same_length(len(targets), len(ends))
     refuse_rows(np.where(event, ends < time, ends != time), ends, "limits", "the time where censored, a later one else")
-    laws, low, high = ranges_of(in_rows_of(targets, predictions), Censored(ends, np.ones(len(targets))))
+    laws, (low, high, *_) = levels_of(in_rows_of(targets, predictions), Censored(ends, np.ones(len(targets))))
     if laws is None:
         raise TypeError("predictions: got probabilities at the times, wanted distributions, which say what F(limit) is")
     if (low < high).any():

@@ -13,7 +13,7 @@ from caltest.estimators.combined.measures import clopper_pearson
 from caltest.fields._survival.bins import FEWEST, starts_of
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
 from caltest.named_tests import OmnibusTest
-from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, ranges_of
+from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, levels_of
 
 
 @own_errstate
@@ -84,7 +84,7 @@ def one_calibration(
     laws = in_rows_of(targets, predictions)
     if at > laws.longest:
         raise ValueError(f"horizon: got {at:g}, wanted at most {laws.longest:g}, the last time of the curves")
-    _, risk, _ = ranges_of(laws, Censored(np.full(len(targets), at), np.arange(len(targets)) == 0))
+    risk = levels_of(laws, Censored(np.full(len(targets), at), np.zeros(len(targets))))[1].low
     time, event = np.asarray(targets.time), np.asarray(targets.event)
     happened = event & (time <= at)
     if not event.any():
@@ -133,9 +133,10 @@ def one_calibration(
 
 def _exact(predictions: ArrayLike, targets: Censored, risk: FloatArray, n_resamples: int, seed: int) -> float | None:
     """P-value of events up to the horizon, drawn for rows that were censored before; None without distributions."""
-    laws, low, high = ranges_of(predictions, targets)
+    laws, levels = levels_of(predictions, targets)
     if laws is None:
         return None
+    low, high, *_ = levels
     drawn = low + (high - low) * np.random.default_rng(seed).spawn(1)[0].random(low.size)
     return float(OmnibusTest(n_resamples=n_resamples)(risk, (drawn <= risk).astype(np.intp), rng=seed).pvalue)
 

@@ -303,7 +303,7 @@ def _draw(cumulative: FloatArray, generator: np.random.Generator, out: Array) ->
 Score = Literal["brier", "log"]
 
 SMALLEST = 5e-324
-"""Probabilities of 0 count as this in the log scores of all outcomes."""
+"""Probabilities of 0 count as this in the log losses of all outcomes."""
 
 
 def outcome_scores(p: FloatArray, score: Score) -> FloatArray:

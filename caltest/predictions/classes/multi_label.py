@@ -155,6 +155,11 @@ def _rows_of_names(targets: Any) -> Sequence[Any] | None:
     if not rows or not all(isinstance(row, (set, frozenset, list, tuple)) for row in rows):
         return None
     are_names = all(isinstance(row, (set, frozenset)) or all(isinstance(one, str) for one in row) for row in rows)
+    if not are_names and len({len(row) for row in rows}) > 1:
+        raise ValueError(
+            "targets: got rows of different lengths, wanted 0 or 1 for each label in each row; if these are the labels "
+            "that a row has, pass a set for each row"
+        )
     return rows if are_names else None
 
 

@@ -8,6 +8,7 @@ from caltest._basics.arrays import to_array
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import finite_array, increasing_numbers, one_of, real_array, real_targets, refuse_rows
 from caltest.predictions.classes.ordinal import Ordinal
+from caltest.predictions.levels import Levels, between
 
 Between = Literal["linear", "steps"]
 
@@ -31,8 +32,8 @@ class SurvivalCurve(Ordinal):
     probabilities
         (n, m) array-like of ``S(t_j)``, one row per subject, which do not increase along the row.
     between
-        What a curve is between two times, for censored ones: ``"linear"``, or ``"steps"`` where events happen at the
-        times only. An event between two times then counts as one at the later, a censored time as the earlier.
+        What a curve is at a censored time between two of its times: on the line that joins them, or, for ``"steps"``,
+        what it is at the earlier, where events happen at the times only.
 
     Raises
     ------
@@ -41,8 +42,9 @@ class SurvivalCurve(Ordinal):
 
     Notes
     -----
-    Straight lines between few times are part of what is tested for censored ones, and rejected too often where curves
-    are not straight ("Survival curves" in ``docs/validity.md``). A note says so.
+    Where an event is between two times is not used. Where a row is censored between few times, the line that joins
+    them is part of what is tested, and rejected a little too often where curves are not straight ("Survival curves" in
+    ``docs/validity.md``). A note says so.
 
     After t_m nothing is known but the probability S(t_m): a row that is under observation then has its event beyond,
     whenever that is. Curves of lifelines are ``model.predict_survival_function(X, times=times).T``, those of
@@ -100,7 +102,7 @@ class SurvivalCurve(Ordinal):
         refuse_rows(values <= 0.0, values, name, "positive times")
         return np.searchsorted(self.times, values, side="left")
 
-    def transforms(self, times: FloatArray, seen: BoolArray) -> tuple[FloatArray, FloatArray]:
+    def transforms(self, times: FloatArray, seen: BoolArray) -> Levels:
         interval, rows, last = np.searchsorted(self.times, times, side="left"), np.arange(len(self)), self.times.size
         at = np.concatenate([np.zeros((len(self), 1)), self._cumulative()], axis=1)
         start, end = at[rows, interval], at[rows, interval + 1]
@@ -108,24 +110,28 @@ class SurvivalCurve(Ordinal):
         is_last = interval == last
         if self._between == "steps":
             reached = ~is_last & (times == edges[interval + 1])
-            low = np.where(seen | ~reached, start, end)
-            return low, np.where(seen, end, 1.0)
+            return between(np.where(seen | ~reached, start, end), np.where(seen, end, 1.0))
         share = np.where(is_last, 0.0, (times - edges[interval]) / np.where(is_last, 1.0, np.diff(edges)[interval]))
-        inside = start + share * (end - start)
-        return inside, np.where(seen & ~is_last, inside, 1.0)
+        low = start + share * (end - start)
+        within = ~is_last & (seen | (low < end))
+        edges = np.where(within, (start, end), low)
+        return Levels(low, np.where(seen & ~is_last, low, 1.0), *edges)
 
     def bend(self, times: FloatArray, seen: BoolArray) -> float:
-        """How far from a straight line F is in the middle of the interval of an event, on average, at constant hazards.
+        """How much more probable lines make the intervals in which rows are censored, on average, at constant hazards.
 
-        That is about ``d**2 / (8 S)``, for a fall of S by d to both sides of S; 0 for steps.
+        If S falls by d around S in the middle of an interval, F is about ``d**2 / (8 S)`` above the line there, and the
+        event of a row that is censored there less often within the interval by ``(S - d / 2) / S**2`` times that. 0 for
+        steps.
         """
         interval, last = np.searchsorted(self.times, times, side="left"), self.times.size
-        rows = np.flatnonzero(seen & (interval < last))
+        rows = np.flatnonzero(~seen & (interval < last) & (times < np.append(self.times, np.inf)[interval]))
         if self._between == "steps" or not rows.size:
             return 0.0
         at = np.concatenate([np.zeros((len(self), 1)), self._cumulative()], axis=1)
         start, end = at[rows, interval[rows]], at[rows, interval[rows] + 1]
-        return float((np.square(end - start) / (8.0 * np.maximum(1.0 - (start + end) / 2.0, 1e-12))).mean())
+        fall, middle = end - start, np.maximum(1.0 - (start + end) / 2.0, 1e-12)
+        return float((np.square(fall) / 8.0 * (middle - fall / 2.0) / middle**3).sum() / times.size)
 
     def describe(self, n: int | None = None) -> str:
         number = self.times.size

@@ -10,6 +10,7 @@ from caltest.predictions.alternatives import Odds, PoolOdds
 from caltest.predictions.base import Drawer, Parameter, Predictions
 from caltest.predictions.claims import Checks, of_pools
 from caltest.predictions.ensembles.members import Members, checked_members
+from caltest.predictions.levels import Levels, between
 from caltest.predictions.standard_scores import FARTHEST, LARGEST_SCORE, in_units
 
 
@@ -237,13 +238,13 @@ class Ensemble(Members):
         """
         return Pool(np.concatenate([self.members, self.check_targets(targets)[:, None]], axis=1))
 
-    def transforms(self, times: FloatArray, seen: BoolArray) -> tuple[FloatArray, FloatArray]:
+    def transforms(self, times: FloatArray, seen: BoolArray) -> Levels:
         """Ranks of the event in its pool, over m + 1: that of the time, ties at random, or any that is later."""
         if self._is_vector:
             raise TypeError("predictions: got an Ensemble of vectors, wanted one of numbers for censored times")
         below, up_to = (count.sum(axis=1) for count in (self.members < times[:, None], self.members <= times[:, None]))
         size = self.n_members + 1.0
-        return np.where(seen, below, up_to) / size, np.where(seen, (up_to + 1.0) / size, 1.0)
+        return between(np.where(seen, below, up_to) / size, np.where(seen, (up_to + 1.0) / size, 1.0))
 
     @property
     def redrawable(self) -> Predictions:

@@ -70,7 +70,7 @@ class HistogramBinning(ProbabilityCalibrator):
     Notes
     -----
     Time O(n log n). Bins without observations, which only uniform ones can be, have their mid-points as values. Bins
-    with labels of one class have the values 0 or 1, so that the log score of other data can be infinite.
+    with labels of one class have the values 0 or 1, so that the log loss of other data can be infinite.
     Source: Zadrozny and Elkan 2001.
 
     Examples
@@ -212,7 +212,7 @@ class InterpolatedMap(ProbabilityMap):
 
 @dataclass(frozen=True)
 class Isotonic(ProbabilityCalibrator):
-    """Isotonic regression of binary outcomes: the increasing function with the smallest Brier and log score.
+    """Isotonic regression of binary outcomes: the increasing function with the smallest Brier and log loss.
 
     Equal predictions are averaged, then adjacent violators are pooled to blocks of one value each.
 
@@ -227,7 +227,7 @@ class Isotonic(ProbabilityCalibrator):
 
     Notes
     -----
-    Time O(n log n). The first and the last block often have the values 0 and 1 exactly, so that the log score of other
+    Time O(n log n). The first and the last block often have the values 0 and 1 exactly, so that the log loss of other
     data can be infinite. Separated labels give a step from 0 to 1, constant predictions a constant.
     Source: Zadrozny and Elkan 2002.
 

@@ -82,7 +82,7 @@ class MatrixScaling(ProbabilityCalibrator):
     Notes
     -----
     Convex; L-BFGS with exact gradients from W = identity, b = 0, time O(n k^2) a step. Separated labels and classes
-    that do not occur: as for ``VectorScaling``. Log score on 5000 test images after a fit to 5000 others, a WideResNet
+    that do not occur: as for ``VectorScaling``. Log loss on 5000 test images after a fit to 5000 others, a WideResNet
     on CIFAR-10 (0.374 as it is) and CIFAR-100 (0.944), for both strengths of 1, 100 and 10 000: 0.231, 0.236 and 0.254;
     1.80, 0.912 and 0.918 (15 to 100 s for 100 classes).
     Sources: Guo et al. 2017, section 4.2; regularisation of Kull et al. 2019, section 3 (ODIR).

@@ -47,7 +47,7 @@ class TemperatureScaling(ProbabilityCalibrator):
     clip
         Probabilities below this count as this before logarithms, between 2.2e-308 and 1e-3. Methods such as random
         forests predict 0 for labels that occur; their number of nats decides the temperature then. For a forest of 100
-        trees and seven classes (KITTI, four splits) the log score is 0.435 with 1e-12 and 0.289 with 1e-3.
+        trees and seven classes (KITTI, four splits) the log loss is 0.435 with 1e-12 and 0.289 with 1e-3.
 
     Raises
     ------

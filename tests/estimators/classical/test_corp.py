@@ -13,7 +13,7 @@ def isotonic(p, y):
     return np.array([max(min(means[a, b] for b in values[values >= q]) for a in values[values <= q]) for q in p])
 
 
-def log_score(p, y):
+def log_loss(p, y):
     return -np.log(np.where(y == 1, p, 1.0 - p))
 
 
@@ -24,7 +24,7 @@ def test_definition(decimals):
     p, redraws = predictions.probability, predictions.sample(2, 6)
     for estimator, score in (
         (ct.estimators.CORPMiscalibration(), lambda p, y: (p - y) ** 2),
-        (ct.estimators.CORPMiscalibration("log"), log_score),
+        (ct.estimators.CORPMiscalibration("log"), log_loss),
     ):
         expected = [np.mean(score(p, y)) - np.mean(score(isotonic(p, y), y)) for y in redraws]
         assert estimator.estimates(predictions, redraws) == pytest.approx(expected, rel=1e-10)

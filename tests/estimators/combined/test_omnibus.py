@@ -107,7 +107,7 @@ def test_own_pvalues_of_the_components():
     y = p.sample(rng)
     result = ct.OmnibusTest(n_resamples=99)(p, y, rng=7)
     alone = {
-        "log score": ct.estimators.ExcessLogScore(),
+        "log loss": ct.estimators.ExcessLogScore(),
         "Brier score": ct.estimators.ExcessBrierScore(),
         "likelihood ratio": ct.estimators.LogLikelihoodRatio(),
     }

@@ -6,6 +6,7 @@ from scipy import stats
 from statistical.survival_sizes import SETTINGS, data
 
 import caltest as ct
+from caltest.estimators.combined.findings import pvalues_only
 from caltest.fields import Censored, censored_pit_values, d_calibration, one_calibration
 from caltest.predictions import SurvivalCurve
 
@@ -38,14 +39,16 @@ def test_redrawn_times_are_anywhere_in_their_intervals_or_at_their_ends():
 
 def ends(between, time, seen):
     curves = SurvivalCurve(TIMES, [CURVES[0]], between=between)
-    return tuple(float(one[0]) for one in curves.transforms(np.array([time]), np.array([seen])))
+    return tuple(float(one[0]) for one in curves.transforms(np.array([time]), np.array([seen])).ends)
 
 
 def test_what_the_transform_can_be():
-    """Between two times F is a line, or has jumps at the times; after the last one it is unknown."""
-    assert ends("linear", 1.5, True) == pytest.approx((0.3, 0.3))
+    """Where in its interval an event is says nothing; F at a censored time is on a line, or that of the last jump."""
+    assert ends("linear", 1.5, True) == pytest.approx((0.1, 0.5))
     assert ends("linear", 1.5, False) == pytest.approx((0.3, 1.0))
-    assert ends("linear", 0.5, True) == pytest.approx((0.05, 0.05))
+    assert ends("linear", 0.5, True) == pytest.approx((0.0, 0.1))
+    assert ends("linear", 2.0, True) == pytest.approx((0.1, 0.5))
+    assert ends("linear", 2.0, False) == pytest.approx((0.5, 1.0))
     assert ends("linear", 9.0, True) == pytest.approx((0.8, 1.0))
     assert ends("linear", 9.0, False) == pytest.approx((0.8, 1.0))
     assert ends("steps", 2.0, True) == pytest.approx((0.1, 0.5))
@@ -53,6 +56,40 @@ def test_what_the_transform_can_be():
     assert ends("steps", 2.0, False) == pytest.approx((0.5, 1.0))
     assert ends("steps", 1.5, False) == pytest.approx((0.1, 1.0))
     assert ends("steps", 9.0, True) == pytest.approx((0.8, 1.0))
+
+
+def test_events_after_a_censored_time_are_anywhere_in_its_interval():
+    """Of (0.1, 0.5] with F(1.5) = 0.3 on the line: two sevenths of the draws are in the interval, and evenly."""
+    curves = SurvivalCurve(TIMES, np.repeat(CURVES[:1], 20_000, axis=0))
+    _, u = censored_pit_values(curves, Censored(np.full(20_000, 1.5), np.arange(20_000) < 10_000), rng=1)
+    assert stats.kstest(u[:10_000], stats.uniform(0.1, 0.4).cdf).pvalue > 1e-3
+    inside = u[10_000:][u[10_000:] < 0.5]
+    assert inside.size / 10_000 == pytest.approx(2.0 / 7.0, abs=0.02)
+    assert stats.kstest(inside, stats.uniform(0.1, 0.4).cdf).pvalue > 1e-3
+    assert stats.kstest(u[10_000:][u[10_000:] >= 0.5], stats.uniform(0.5, 0.5).cdf).pvalue > 1e-3
+
+
+def test_outcomes_at_the_times_of_curves_are_in_the_interval_that_ends_there():
+    curves = SurvivalCurve([1.0, 2.0], np.tile([[0.5, 0.0]], (4000, 1)))
+    for time, seen, low, high in [(1.0, True, 0.0, 0.5), (1.0, False, 0.5, 1.0), (2.0, True, 0.5, 1.0)]:
+        _, u = censored_pit_values(curves, Censored(np.full(4000, time), np.full(4000, seen)), rng=2)
+        assert (u.min(), u.max()) == pytest.approx((low, high), abs=5e-3)
+    # Impossible by the curves: no event up to where they are 0.
+    assert (censored_pit_values(curves, Censored(np.full(4000, 2.0), np.zeros(4000)), rng=2)[1] == 1.0).all()
+
+
+@pytest.mark.parametrize("end", [np.inf, 2.0])
+def test_right_curves_at_a_single_time_are_seldom_rejected(end, replications):
+    """Of exponential times, far from the straight line between 0 and 1."""
+    number, rng = replications(40, 1000), np.random.default_rng(17)
+    pvalues = np.empty(number)
+    for i in range(number):
+        rate = rng.uniform(0.5, 2.0, 200)
+        time, limit = rng.exponential(1.0 / rate), end * rng.exponential(size=200)
+        curves, targets = SurvivalCurve([1.0], np.exp(-rate[:, None])), Censored(np.minimum(time, limit), time <= limit)
+        with pvalues_only():
+            pvalues[i] = ct.calibration_test(curves, targets, n_resamples=19, rng=rng).pvalue
+    assert (pvalues <= 0.1).sum() <= stats.binom.ppf(0.999, number, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -68,21 +105,22 @@ def test_few_times_of_curves_are_noted(number, between, is_noted):
 
 
 def test_straight_lines_are_as_far_from_constant_hazards_as_said():
-    """In the middle of (1, 1.2]: of exponential times the mean of F at both ends less F."""
+    """Of an exponential time that is censored in the middle of (1, 1.2]: how probable the rest is, by the line."""
     curve = SurvivalCurve([1.0, 1.2, 5.0], np.exp(-np.array([[1.0, 1.2, 5.0]])))
-    exact = np.exp(-1.1) - (np.exp(-1.0) + np.exp(-1.2)) / 2.0
-    assert curve.bend(np.array([1.1]), np.array([True])) == pytest.approx(-exact, rel=0.01)
-    assert curve.bend(np.array([1.1]), np.array([False])) == curve.bend(np.array([6.0]), np.array([True])) == 0.0
+    line, end = (np.exp(-1.0) + np.exp(-1.2)) / 2.0, np.exp(-1.2)
+    assert curve.bend(np.array([1.1]), np.array([False])) == pytest.approx(end / np.exp(-1.1) - end / line, rel=0.02)
+    nothing = [(1.1, True), (1.2, False), (6.0, False)]
+    assert all(curve.bend(np.array([time]), np.array([seen])) == 0.0 for time, seen in nothing)
 
 
 def test_a_fine_grid_is_the_distribution():
     rng = np.random.default_rng(1)
     laws = ct.LogNormal(rng.normal(size=90), 0.7)
-    times = np.geomspace(0.01, 60.0, 4000)
+    times = np.geomspace(0.01, 60.0, 40_000)
     curves = SurvivalCurve(times, 1.0 - laws.cdf(times[:, None]).T)
     targets = Censored(laws.sample(2), rng.random(90) < 0.6)
     expected, found = (censored_pit_values(one, targets, rng=3)[1] for one in (laws, curves))
-    assert found == pytest.approx(expected, abs=2e-3)
+    assert found == pytest.approx(expected, abs=2e-4)
     assert d_calibration(curves, targets, rng=1).approximate == pytest.approx(
         d_calibration(laws, targets, rng=1).approximate, abs=0.02
     )
@@ -141,7 +179,7 @@ def test_known_times_are_tested_as_those_that_are_not_censored():
     curves, time = SurvivalCurve(grid, np.exp(-rate[:, None] * grid)), rng.exponential(1.0 / rate)
     result = ct.calibration_test(curves, time, rng=1)
     assert result.pvalue == ct.calibration_test(curves, Censored(time, np.ones(80)), rng=1).pvalue
-    assert f"the same for times after 2, the last one of the curves ({(time > 2.0).sum()} of them)" in result.notes[0]
+    assert f"after 2, the last one of the curves, one above F there ({(time > 2.0).sum()} of them)" in result.notes[0]
 
 
 @pytest.mark.parametrize(

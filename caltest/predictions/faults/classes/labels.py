@@ -214,7 +214,7 @@ class Seen(Protocol):
 
     @property
     def top_sums(self) -> FloatArray:
-        """Hits, and then log scores, of the predictions of each chosen most probable class, (2 S, B)."""
+        """Hits, and then log losses, of the predictions of each chosen most probable class, (2 S, B)."""
 
     @property
     def curves(self) -> FloatArray:
@@ -279,7 +279,7 @@ class Labels(Seen):
 
     @cached_property
     def top_sums(self) -> FloatArray:
-        """Hits, and then log scores, of the predictions of each chosen class, (2 S, B)."""
+        """Hits, and then log losses, of the predictions of each chosen class, (2 S, B)."""
         view, size = self.view, self.view.chosen.size
         # Predictions of classes that are not chosen are counted together, and left out.
         groups, sums = view.places[view.top], np.zeros((2, size + 1, len(self.labels)))
