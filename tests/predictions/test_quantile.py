@@ -56,6 +56,17 @@ def test_levels_are_checked(level):
         ct.Normal([0.0], 1.0).quantile(level)
 
 
+def test_quantiles_of_mixtures_are_the_first_numbers_at_which_a_level_is_reached():
+    """At the end of the lower of two parts with nothing in between, and at a count; by all numbers in turn."""
+    apart = ct.Mixture([ct.predictions.Univariate(stats.uniform([a], [1.0])) for a in (0.0, 5.0)])
+    assert apart.quantile([[0.25], [0.5], [0.75]]).ravel() == pytest.approx([0.5, 1.0, 5.5], abs=1e-14)
+    rate, weights = np.array([[2.0, 30.0], [7.0, 7.5]]), [0.3, 0.7]
+    counts = ct.Mixture([ct.Poisson(rate[:, 0]), ct.Poisson(rate[:, 1])], weights)
+    below = stats.poisson.cdf(np.arange(100)[:, None, None], rate) @ weights
+    for level in (0.01, 0.3, 0.5, 0.999):
+        assert counts.quantile(level).tolist() == (below >= level).argmax(axis=0).tolist()
+
+
 def test_families_without_quantiles_say_so():
     with pytest.raises(TypeError, match="MvNormal predictions, whose quantiles are not known"):
         ct.MvNormal([[0.0, 1.0]], 1.0).quantile(0.5)

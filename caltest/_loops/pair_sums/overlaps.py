@@ -61,28 +61,31 @@ def add_smoothed(tile: Array, columns: Array, starts: IntArray, classes: Array, 
     """
     r, w = tile.shape
     zero = np.float32(0.0)
+    powers = np.empty((5, w), dtype=np.float32)
+    t, t2, t4, t8, t16 = powers[0], powers[1], powers[2], powers[3], powers[4]
     for i in range(r):
-        line = tile[i]
+        for j in range(w):
+            t[j] = tile[i, j]
+            t2[j] = t[j] * t[j]
+            t4[j] = t2[j] * t2[j]
+            t8[j] = t4[j] * t4[j]
+            t16[j] = t8[j] * t8[j]
         for e in range(starts[i], starts[i + 1], 2):
             other = min(e + 1, starts[i + 1] - 1)
             p, q = columns[classes[e]], columns[classes[other]]
             a0 = a1 = a2 = a3 = a4 = b0 = b1 = b2 = b3 = b4 = zero
             for j in range(w):
-                t, u, v = line[j], p[j], q[j]
-                t2 = t * t
-                t4 = t2 * t2
-                t8 = t4 * t4
-                t16 = t8 * t8
-                a0 += t * u
-                a1 += t2 * u
-                a2 += t4 * u
-                a3 += t8 * u
-                a4 += t16 * u
-                b0 += t * v
-                b1 += t2 * v
-                b2 += t4 * v
-                b3 += t8 * v
-                b4 += t16 * v
+                u, v = p[j], q[j]
+                a0 += t[j] * u
+                a1 += t2[j] * u
+                a2 += t4[j] * u
+                a3 += t8[j] * u
+                a4 += t16[j] * u
+                b0 += t[j] * v
+                b1 += t2[j] * v
+                b2 += t4[j] * v
+                b3 += t8[j] * v
+                b4 += t16[j] * v
             out[e, 0] += a0
             out[e, 1] += a1
             out[e, 2] += a2
