@@ -18,6 +18,9 @@ from caltest.predictions.standard_scores import own_units
 NEGLIGIBLE = 0.1
 """Standard deviation of noise, in units of another one, that hardly adds to it."""
 
+SPREADLESS = 1000.0
+"""Errors that are more times as large as predicted are those of predictions that say nothing about them."""
+
 LEAST_KNOWN = 0.02
 """Share of known scores below which shifts are not looked for any farther."""
 
@@ -250,6 +253,8 @@ def scale_in_words(pattern: Pattern, fit: Fit, ratio: Callable[[float], float] =
     """That errors are larger than predicted, or smaller, and where; ``ratio`` is that of errors for a log scale."""
     size = ratio(pattern.sign * fit.t)
     much = f"{sized(fit, lambda t: ratio(pattern.sign * t))} times as large as predicted"
+    if min(ratio(pattern.sign * end) for end in (fit.low, fit.high)) > SPREADLESS:
+        much = f"more than {SPREADLESS:,.0f} times as large as predicted, as if some had no spread"
     rest = pattern.opposite(f"{about(ratio(-pattern.sign * fit.t))} times elsewhere")
     return f"predictions are too {'narrow' if size > 1.0 else 'wide'}{pattern.where}: errors are {much}{rest}"
 

@@ -220,3 +220,14 @@ def test_outcomes_that_are_certain_do_not_hide_a_shift_in_units():
     first = findings_of(as_sample(ct.Normal(mean, sd), y))[0]
     assert (first.kind, first.second) == ("shift in units", None)
     assert first.interval.low < 0.4 < first.interval.high
+
+
+@pytest.mark.parametrize("without_spread", [1.0, 0.5])
+def test_members_that_are_equal_are_not_measured_by_their_spread(without_spread):
+    rng = np.random.default_rng(1)
+    y, centre = rng.normal(size=(2, 200))
+    spread = np.where(np.arange(200) < 200 * without_spread, 0.0, 1.0)
+    members = centre[:, None] + spread[:, None] * rng.normal(size=(200, 9))
+    finding = findings_of(as_sample(ct.Ensemble(members), y))[0]
+    said = "errors are more than 1,000 times as large as predicted, as if some had no spread"
+    assert str(finding) == f"predictions are too narrow: {said}"
