@@ -283,7 +283,7 @@ def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[s
         "given the prediction; what is tested is F(time), for a censored time a random number between F(time) and 1"
     )
     if laws.longest < inf:
-        note += ", and for an event one between F at the two times of the curves that it is between"
+        note += ", for an event one between F at the times of the curves before and after it"
     if targets.n_censored == len(targets):
         note += f"; {UNSEEN}"
     if beyond:
