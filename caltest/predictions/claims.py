@@ -248,7 +248,7 @@ def of_levels(law: "FinitePredictions", targets: Array) -> list[Claim]:
     below = law.probabilities.cumsum(axis=1)[:, :-1]
     occurred = targets[:, None] <= np.arange(law.n_classes - 1)
     c = int(np.abs((occurred - below).mean(axis=0)).argmax())
-    name = f"{law.outcome_in_words(c)} or below"
+    name = law.up_to_in_words(c)
     return [Claim(name, below[:, c].clip(0.0, 1.0), occurred[:, c], below[:, c], event=name)]
 
 

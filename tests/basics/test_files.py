@@ -256,7 +256,11 @@ BAD = {
     "comments only": ("# nothing\n#\n", LABELS, "p.csv: got an empty file, or comments only"),
     "index": (pd.DataFrame(P).to_csv(), LABELS, "p.csv: the first column counts rows; save without the index"),
     "named index": (pd.DataFrame(P).rename_axis("id").to_csv(), LABELS, "p.csv: the first column counts rows"),
-    "index of three rows": ([",a,b", "0,0.2,0.8", "1,0.5,0.5", "2,0.7,0.3"], ["0"] * 3, "p.csv: the first column counts rows"),
+    "index of three rows": (
+        [",a,b", "0,0.2,0.8", "1,0.5,0.5", "2,0.7,0.3"],
+        ["0"] * 3,
+        "p.csv: the first column counts rows",
+    ),
     "outcomes with an index": (
         ROWS,
         pd.Series(Y).to_csv(),

@@ -98,6 +98,10 @@ class FinitePredictions(Predictions):
     def outcome_in_words(self, outcome: Any) -> str:
         return self.occurrence(int(outcome)).removesuffix(" occurs")
 
+    def up_to_in_words(self, c: int) -> str:
+        """What an outcome in an ordered class, or one below, is called."""
+        return f"{self.outcome_in_words(c)} or below"
+
     @property
     def default_median_of(self) -> int:
         return min([super().default_median_of, *(n for k, n in MEDIANS_OF_MANY if self.n_classes > k)])

@@ -85,6 +85,9 @@ class SurvivalCurve(Ordinal):
     def outcome_in_words(self, outcome: Any) -> str:
         return self.occurrence(int(outcome))
 
+    def up_to_in_words(self, c: int) -> str:
+        return f"an event up to {self.times[c]:g}"
+
     def observed(self, labels: Array, rng: np.random.Generator) -> FloatArray:
         """Times (..., n) in these intervals; nothing that is tested of known times depends on where in them."""
         ends = np.append(self.times, np.inf)

@@ -213,3 +213,9 @@ def test_bad_settings():
         curves.check_targets([0.0, 1.0, 2.0])
     with pytest.raises(TypeError, match=r"SurvivalCurve for censored times"):
         censored_pit_values(ct.Ordinal([[0.2, 0.3, 0.5]]), Censored([1.0], [1]))
+
+
+def test_claims_of_events_up_to_a_time_are_called_so():
+    curves = SurvivalCurve(TIMES, np.repeat(CURVES[:2], 20, axis=0))
+    claims, _ = curves.claims_at("", curves.check_targets(np.full(40, 1.5)))
+    assert [one.name for one in claims] == ["an event up to 2"]
