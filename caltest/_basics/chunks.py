@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from caltest._basics.arrays import are_chunks
+from caltest._basics.numerics import evenly_spaced
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +40,8 @@ def have_chunks(arguments: Sequence[Any]) -> bool:
 def evenly_spaced_rows(data: Any, n: int) -> Any:
     """At most n rows at equal distances, in memory."""
     form, columns = _taken_apart(data)
-    length = columns[0].shape[0]
-    rows = [one if length <= n else one[np.arange(n) * length // n] for one in columns]
+    some = evenly_spaced(columns[0].shape[0], n)
+    rows = [one[some] for one in columns]
     return _put_together(form, [one.compute() if are_chunks(one) else one for one in rows])
 
 

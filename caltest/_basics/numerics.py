@@ -175,6 +175,11 @@ def seed_from(seed: object, *arrays: Array) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
+def evenly_spaced(n: int, most: int) -> IntArray:
+    """Rows of n, in their order: all, or at most so many at equal distances."""
+    return np.arange(min(n, most)) * n // max(1, min(n, most))
+
+
 def ranges(n: int, size: int) -> Iterator[slice]:
     """Consecutive slices of at most ``size``, and of 1 at least, that cover 0..n-1."""
     size = max(1, size)

@@ -12,7 +12,7 @@ import numpy as np
 import caltest as ct
 from caltest._basics.arrays import to_array
 from caltest._basics.files import chunks_with_columns, holds_rows, read_chunks
-from caltest._basics.numerics import Array, IntArray, memory_size, seed_of
+from caltest._basics.numerics import Array, IntArray, evenly_spaced, memory_size, seed_of
 from caltest._basics.rows import Convert, Rows, at_once, joined, numbers, texts
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import CalibrationTestResult
@@ -190,7 +190,7 @@ class Survey:
 
     def evenly_spaced(self) -> Predictions:
         """Those of which bandwidths and cells are, the same as of all rows in memory."""
-        wanted, start, found = np.unique(np.arange(MEDIAN_OF) * self.n // MEDIAN_OF), 0, []
+        wanted, start, found = evenly_spaced(self.n, MEDIAN_OF), 0, []
         for given, observed, there in self.pairs(texts):
             some = wanted[(wanted >= start) & (wanted < start + there.size)] - start
             start += there.size

@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.arrays import last_time
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, evenly_spaced
 from caltest._validation import whole_number
 from caltest.plots._axes import DARK, OUTSIDE, Axes, binary_of, ended, observed_and_band, started
 from caltest.predictions import Predictions, Sample
@@ -150,8 +150,7 @@ def windows(
         mean = law.moments()[0]
     if mean.ndim != 1:
         raise TypeError(f"predictions: got {law.family} predictions, wanted classes or numbers; take their coordinates")
-    number = min(whole_number("n_windows", n_windows, 1), mean.size)
-    starts = np.arange(number) * mean.size // number
+    starts = evenly_spaced(mean.size, whole_number("n_windows", n_windows, 1))
     sizes = np.diff(np.append(starts, mean.size))
 
     def means(drawn: Array) -> FloatArray:

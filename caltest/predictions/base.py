@@ -11,7 +11,15 @@ import scipy
 from caltest._basics.calls import OwnErrstate
 from caltest._basics.chunks import ChunkedPredictions, have_chunks
 from caltest._basics.jobs import Stream
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, check_memory, generator_apart
+from caltest._basics.numerics import (
+    Array,
+    ArrayLike,
+    BoolArray,
+    FloatArray,
+    check_memory,
+    evenly_spaced,
+    generator_apart,
+)
 from caltest._basics.threads import threaded
 from caltest._validation import levels, whole_number
 from caltest.kernels import ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel, Wasserstein
@@ -457,7 +465,7 @@ class Predictions(Labelled, OwnErrstate, ABC):
 
     def evenly_spaced(self, n: int) -> Self:
         """The predictions themselves, or n of them at equal distances in their order if there are more."""
-        return self if len(self) <= n else self.take(np.arange(n) * len(self) // n)
+        return self if len(self) <= n else self.take(evenly_spaced(len(self), n))
 
     def cdf(self, targets: Array) -> FloatArray:
         """``P(Z <= y)`` for the target y of each prediction, (..., n).

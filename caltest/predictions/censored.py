@@ -9,14 +9,14 @@ import scipy
 
 from caltest._basics.arrays import Table, column, in_one_order, order_of
 from caltest._basics.calls import OwnErrstate, own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, evenly_spaced
 from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.labels import said_to_occur
 from caltest.predictions import Predictions
 from caltest.predictions.classes.survival_curve import SurvivalCurve
 from caltest.predictions.convert import as_predictions, brought_into_order
 from caltest.predictions.levels import Levels, between
-from caltest.predictions.misread import OF_TIMES, converted, some_of
+from caltest.predictions.misread import OF_TIMES, SOME, converted
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
 from caltest.predictions.standard_scores import FARTHEST
 
@@ -189,7 +189,7 @@ def _coarse(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
 
 
 def _notes_on_units(laws: Predictions | None, targets: Censored, levels: Levels) -> tuple[str, ...]:
-    rows, seen, (low, high, *_) = some_of(len(targets)), np.asarray(targets.event), levels
+    rows, seen, (low, high, *_) = evenly_spaced(len(targets), SOME), np.asarray(targets.event), levels
     if laws is None or not seen.any() or abs(float(np.median(_scores((low + high)[seen] / 2.0)))) <= MISPLACED:
         return rounding(targets, levels)
     some, subjects = laws.take(rows), targets.take(rows)

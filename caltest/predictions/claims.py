@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, generator_of, ranges
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced, generator_of, ranges
 from caltest._results.measures import amount
 from caltest.predictions.faults.fault import ranks
 from caltest.predictions.standard_scores import own_units
@@ -135,8 +135,7 @@ def _inside(law: "Predictions", level: float, u: FloatArray, below: FloatArray |
 
 def _of_quantiles(law: "Predictions", targets: Array) -> list[Score]:
     """The continuous ranked probability score, ``E|Z - y| - E|Z - Z'| / 2``, by a rule on the scale of quantiles."""
-    some = law.evenly_spaced(ROWS)
-    y = targets if len(law) <= ROWS else targets[np.arange(ROWS) * len(law) // ROWS]
+    some, y = law.evenly_spaced(ROWS), targets[evenly_spaced(len(law), ROWS)]
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     levels = 0.5 + 0.5 * nodes
     observed = claimed = 0.0

@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.ensembles.ensemble import Pool
@@ -58,7 +58,7 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     if finite is not None and finite.n_classes > SOME // ENOUGH:
         return ()  # Too few outcomes of each are looked at.
     if finite is not None and finite.probabilities_differ:
-        rows = some_of(len(finite), SOME_OF_TWO if finite.n_classes == 2 else SOME)
+        rows = evenly_spaced(len(finite), SOME_OF_TWO if finite.n_classes == 2 else SOME)
         some, labels = finite.take(rows), targets[rows]
         if _are_made_from(labels, some.probabilities):
             return (
@@ -73,15 +73,9 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     return (*in_another_unit(predictions, targets), *_codes(predictions, targets))
 
 
-def some_of(n: int, most: int = SOME) -> IntArray:
-    """Evenly spaced rows of n, or all."""
-    number = min(n, most)
-    return np.arange(number) * n // max(1, number)
-
-
 def in_another_unit(predictions: Predictions, targets: Array, what: str = "outcomes") -> tuple[str, ...]:
     """Whether outcomes lie far from their predictions, and would fit them after a conversion."""
-    rows = some_of(len(predictions))
+    rows = evenly_spaced(len(predictions), SOME)
     some, y = predictions.take(rows), np.asarray(targets[rows], dtype=np.float64)
     return converted(lambda values: some.standard_scores(values[None])[0], y, what)
 

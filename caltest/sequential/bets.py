@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, ranges
+from caltest._basics.numerics import Array, FloatArray, evenly_spaced, ranges
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.hstatistics.sums.features import inverse_root
 from caltest.kernels import ProductKernel, TargetKernel
@@ -116,7 +116,7 @@ def features_for(kernel: ProductKernel, past: Sample) -> ClassFeatures | Landmar
 
         return ClassFeatures(root_of(law.finite.gram(target_kernel)))
     distinct = np.unique(np.asarray(past.targets), axis=0)
-    targets = distinct[np.arange(min(LANDMARKS, len(distinct))) * len(distinct) // min(LANDMARKS, len(distinct))]
+    targets = distinct[evenly_spaced(len(distinct), LANDMARKS)]
     return LandmarkFeatures(target_kernel, targets, inverse_root(law.target_tile(target_kernel, targets, targets)))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray
+from caltest._basics.numerics import FloatArray, evenly_spaced
 from caltest.estimators.combined.findings import LEVEL, are_pvalues_enough, findings_of, named
 from caltest.estimators.combined.measures import measures_of, widened_by
 from caltest.estimators.combined.parts import most_kept
@@ -35,10 +35,9 @@ def told(
     """
     if are_pvalues_enough():
         return {}
-    some, n, most = sample, len(sample), most_kept(sample.predictions)
-    rows = np.arange(n) if n <= most else np.arange(most) * n // most
-    if n > most:
-        some = sample.take(rows)
+    n = len(sample)
+    rows = evenly_spaced(n, most_kept(sample.predictions))
+    some = sample if rows.size == n else sample.take(rows)
     if clusters is not None:
         weights = np.full(n, 1.0 / design_effect(some, clusters.take(rows)))
     findings = named(findings_of(some, None if weights is None else weights[rows]), pvalue)

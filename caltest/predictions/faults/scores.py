@@ -7,7 +7,7 @@ from math import exp, log, sqrt
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, BoolArray, FloatArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray, evenly_spaced
 from caltest._basics.scratch import scratch
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import kept
@@ -162,8 +162,8 @@ class Scores:
         assert self._m is not None
         df, shape = self._m - 1.0, self._uncentred.shape[1:]
         n = len(self.law)
-        number = min(n, max(1, MEMBERS // (self._m + 1)))
-        rows = np.arange(number) * n // number
+        rows = evenly_spaced(n, max(1, MEMBERS // (self._m + 1)))
+        number = rows.size
         pools, y = np.array(self.law.take(rows).members), self.targets[0][rows]  # type: ignore[attr-defined]
         pools, y = pools.reshape(*pools.shape[:2], -1), y.reshape(number, -1)
         place = np.arange(number), np.abs(pools - y[:, None]).max(axis=2).argmin(axis=1)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, IntArray, ranges
+from caltest._basics.numerics import FloatArray, IntArray, evenly_spaced, ranges
 from caltest.kernels import RadialKernel, TargetKernel
 from caltest.predictions.measures.sums import MOST, Measures, Waves, kernel_sums, mixture_sums, radial_waves, reach
 
@@ -181,8 +181,7 @@ class LawSums:
     @cached_property
     def _powers(self) -> tuple[FloatArray, FloatArray]:
         """Logarithms of some frequencies, and the means there."""
-        n = len(self.quantiles)
-        q = refined(self.quantiles[np.arange(min(n, SAMPLE)) * n // min(n, SAMPLE)])
+        q = refined(self.quantiles[evenly_spaced(len(self.quantiles), SAMPLE)])
         middle, one = q.shape[1] // 2, round(FINER / STEP)
         widths = (q[:, middle + one] - q[:, middle - one]) / 2.0
         widths = widths[widths > 0.0]
