@@ -129,7 +129,7 @@ def jit(function: F) -> F:
 
 
 def jit_sums(function: F) -> F:
-    """The same for sums whose terms may be added in any order, many at a time: for single precision."""
+    """The same for sums whose terms may be added in any order, many at a time."""
     return _compiled(function, SETTINGS | {"fastmath": SUMS})
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from caltest._basics.jit import jit
+from caltest._basics.jit import jit, jit_sums
 from caltest._basics.numerics import Array, FloatArray
 
 
@@ -51,6 +51,24 @@ def assign(values: Array, out: Array) -> None:
     """Write values (n,) to ``out``."""
     for i in range(values.shape[0]):
         out[i] = values[i]
+
+
+@jit_sums
+def sum_of(values: FloatArray) -> float:
+    """The sum of values (n,)."""
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += values[i]
+    return total
+
+
+@jit_sums
+def sum_of_products(values: FloatArray, others: FloatArray) -> float:
+    """The scalar product of values (n,) and others."""
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += values[i] * others[i]
+    return total
 
 
 @jit

@@ -12,6 +12,7 @@ from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.kernels import write_kernel
 from caltest._loops.pair_sums.tiles import CITYBLOCK, SQUARED_EUCLIDEAN, add_absolute, add_products, add_squares, padded
+from caltest._loops.stacks import sum_of_products
 
 CACHED = 2**15
 """Numbers in the columns of a tile, which stay in the cache."""
@@ -113,25 +114,6 @@ def _write_two(settings: Settings, rows: Vectors, i: int, n: int, work: Work) ->
 
 
 @jit
-def _sum_of_products(a: FloatArray, b: FloatArray) -> float:
-    """Sum in eight parts, which do not wait for each other."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    whole = a.shape[0] // 8 * 8
-    for j in range(0, whole, 8):
-        s0 += a[j] * b[j]
-        s1 += a[j + 1] * b[j + 1]
-        s2 += a[j + 2] * b[j + 2]
-        s3 += a[j + 3] * b[j + 3]
-        s4 += a[j + 4] * b[j + 4]
-        s5 += a[j + 5] * b[j + 5]
-        s6 += a[j + 6] * b[j + 6]
-        s7 += a[j + 7] * b[j + 7]
-    for j in range(whole, a.shape[0]):
-        s0 += a[j] * b[j]
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
-
-
-@jit
 def _add_sums(
     settings: Settings, vectors: Vectors, rows: Vectors, begin: int, end: int, stop: int, work: Work, sums: FloatArray
 ) -> None:
@@ -150,7 +132,7 @@ def _add_sums(
                 if 0 <= itself < n:
                     sums[1] += values[one, itself] * products[one, itself]
                 first = itself + 1 if itself >= 0 else 0
-                sums[0] += _sum_of_products(values[one, first:n], products[one, first:n])
+                sums[0] += sum_of_products(values[one, first:n], products[one, first:n])
 
 
 @jit

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from caltest._basics.jit import jit
+from caltest._basics.jit import jit, jit_sums
 from caltest._basics.numerics import Array, FloatArray, IntArray
 
 LANES = 5
@@ -79,16 +79,13 @@ def _list_changes(
                 place[old] += 1
 
 
-@jit
+@jit_sums
 def _sum_of_places(line: FloatArray, members: Array, first: int, last: int) -> float:
     """Sum of a line over a list."""
-    s0 = s1 = s2 = s3 = 0.0
-    for f in range(first, last, FOUR):
-        s0 += line[members[f]]
-        s1 += line[members[f + 1]]
-        s2 += line[members[f + 2]]
-        s3 += line[members[f + 3]]
-    return (s0 + s1) + (s2 + s3)
+    total = 0.0
+    for f in range(first, last):
+        total += line[members[f]]
+    return total
 
 
 def equal_sums(

@@ -5,9 +5,10 @@ import numpy as np
 from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest._loops.formulas.exponential import exp_of_negative
+from caltest._loops.stacks import sum_of, sum_of_products
 
 LANES = 8
-"""Values that are compared or added side by side, so that these loops vectorise."""
+"""Values that are compared side by side, so that the loop vectorises."""
 
 NEGLIGIBLE = 45.0
 """Weights whose logarithm is smaller by that than the largest are less than 3e-20 of it."""
@@ -31,7 +32,7 @@ def class_shares(scores: FloatArray, scale: float, offsets: FloatArray, bounds: 
             exponents[i] = exp_of_negative(exponents[i] - largest)
         total = 0.0
         for c in range(shares.shape[1]):
-            shares[j, c] = _sum(exponents[bounds[c] : bounds[c + 1]], lanes)
+            shares[j, c] = sum_of(exponents[bounds[c] : bounds[c + 1]])
             total += shares[j, c]
         for c in range(shares.shape[1]):
             shares[j, c] /= total
@@ -52,16 +53,6 @@ def _largest(values: FloatArray, lanes: FloatArray) -> float:
 
 
 @jit
-def _sum(values: FloatArray, lanes: FloatArray) -> float:
-    full = values.shape[0] // LANES * LANES
-    lanes[:] = 0.0
-    for start in range(0, full, LANES):
-        for lane in range(LANES):
-            lanes[lane] += values[start + lane]
-    return float(lanes.sum() + values[full:].sum())
-
-
-@jit
 def shares_on_line(
     slopes: FloatArray, centres: FloatArray, offsets: FloatArray, peaks: IntArray, counts: FloatArray, ones: FloatArray
 ) -> FloatArray:
@@ -70,7 +61,7 @@ def shares_on_line(
     These logarithms are concave in the ascending centres, increase before peaks[j] and decrease from there on. Weights
     that are smaller than rounding errors of the sums are left out.
     """
-    weights, lanes, shares = np.empty(centres.shape[0]), np.empty(LANES), np.empty(slopes.shape[0])
+    weights, shares = np.empty(centres.shape[0]), np.empty(slopes.shape[0])
     for j in range(slopes.shape[0]):
         a, last = slopes[j], centres.shape[0] - 1
         left, right = max(peaks[j] - 1, 0), min(peaks[j], last)
@@ -80,7 +71,7 @@ def shares_on_line(
         for i in range(start, stop):
             weights[i] = exp_of_negative(a * centres[i] - offsets[i] - largest)
         part = weights[start:stop]
-        shares[j] = _product(part, ones[start:stop], lanes) / _product(part, counts[start:stop], lanes)
+        shares[j] = sum_of_products(part, ones[start:stop]) / sum_of_products(part, counts[start:stop])
     return shares
 
 
@@ -96,16 +87,3 @@ def _outermost(slope: float, centres: FloatArray, offsets: FloatArray, least: fl
         else:
             outside = middle
     return inside
-
-
-@jit
-def _product(values: FloatArray, others: FloatArray, lanes: FloatArray) -> float:
-    full = values.shape[0] // LANES * LANES
-    lanes[:] = 0.0
-    for start in range(0, full, LANES):
-        for lane in range(LANES):
-            lanes[lane] += values[start + lane] * others[start + lane]
-    total = 0.0
-    for i in range(full, values.shape[0]):
-        total += values[i] * others[i]
-    return float(lanes.sum() + total)
