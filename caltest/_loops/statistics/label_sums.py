@@ -38,14 +38,20 @@ def _list_entries(
 
 
 @jit
-def add_entries(codes: Array, starts: IntArray, table: FloatArray, begin: int, end: int, sums: FloatArray) -> None:
-    """Add the line (T,) of the table of each row's entry to ``sums`` (B, T), for redraws from ``begin`` to ``end``."""
+def add_by_group(
+    codes: Array, starts: IntArray, groups: IntArray, table: FloatArray, begin: int, end: int, sums: FloatArray
+) -> None:
+    """Add the line (T,) of the table of each row's entry to ``sums`` (G, B, T), for redraws from ``begin`` to ``end``.
+
+    Each group of rows has its own sums; rows of the group -1 are left out.
+    """
     for i in range(codes.shape[0]):
-        top = starts[i]
-        for b in range(begin, end):
-            e = top + np.int64(codes[i, b])
-            for t in range(table.shape[1]):
-                sums[b, t] += table[e, t]
+        if groups[i] >= 0:
+            top = starts[i]
+            for b in range(begin, end):
+                e = top + np.int64(codes[i, b])
+                for t in range(table.shape[1]):
+                    sums[groups[i], b, t] += table[e, t]
 
 
 @jit
@@ -60,20 +66,6 @@ def add_by_class(
             c = np.int64(classes[e])
             for t in range(table.shape[1]):
                 sums[c, b, t] += table[e, t]
-
-
-@jit
-def add_by_group(
-    codes: Array, starts: IntArray, groups: IntArray, table: FloatArray, begin: int, end: int, sums: FloatArray
-) -> None:
-    """The same for each group of rows by itself, to ``sums`` (G, B, T); rows of the group -1 are left out."""
-    for i in range(codes.shape[0]):
-        if groups[i] >= 0:
-            top = starts[i]
-            for b in range(begin, end):
-                e = top + np.int64(codes[i, b])
-                for t in range(table.shape[1]):
-                    sums[groups[i], b, t] += table[e, t]
 
 
 @jit

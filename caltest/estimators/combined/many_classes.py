@@ -19,7 +19,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._basics.threads import n_threads, threaded
 from caltest._loops.rows import draw_by_row
-from caltest._loops.statistics.label_sums import add_by_class, add_by_group, add_entries, add_of_chosen
+from caltest._loops.statistics.label_sums import add_by_class, add_by_group, add_of_chosen
 from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import log_mixture
 from caltest.hstatistics.redraws.of_many_classes import FACTORS, N_KERNELS, Entries, Kept, pair_sums
@@ -374,12 +374,12 @@ class ManyClasses(OfRows[ClassSums]):
         of_labels = np.column_stack([logs, p, *noisy, smoothed, *hits])
         hits_and_logs = np.column_stack([hits[0], logs])
         places = np.append(np.arange(view.chosen.size), -1)[view.places]
-        of_entries, groups = places[classes], places[view.top[rows]]
+        of_entries, groups, together = places[classes], places[view.top[rows]], np.zeros(rows.size, dtype=np.intp)
         chosen, ranks = np.maximum(view.of_chosen[rows], PAIR_FLOOR), view.ranks_of_chosen[rows]
 
         def add(part: slice) -> None:
             columns = part.start, part.stop
-            add_entries(codes, starts, of_labels, *columns, total.labels)
+            add_by_group(codes, starts, together, of_labels, *columns, total.labels[None])
             add_by_class(codes, starts, classes, of_classes, *columns, total.by_class)
             add_by_group(codes, starts, groups, hits_and_logs, *columns, total.tops)
             work = np.empty(total.chosen.shape[1:])
