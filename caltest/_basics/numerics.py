@@ -51,6 +51,11 @@ def step_down(statistics: FloatArray) -> FloatArray:
     order = np.argsort(-statistics[:, 0], kind="stable")
     largest = np.maximum.accumulate(statistics[order, 1:][::-1], axis=0)[::-1]
     pvalues = [resampling_pvalue(float(statistics[g, 0]), largest[i]) for i, g in enumerate(order)]
+    return never_falling(pvalues, order)
+
+
+def never_falling(pvalues: ArrayLike, order: IntArray) -> FloatArray:
+    """P-values (G,) of which none is smaller than one before it, from those in an order (G,) to those as they come."""
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate(pvalues)
     return adjusted

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, ranges
+from caltest._basics.numerics import Array, FloatArray, never_falling, ranges
 from caltest._basics.threads import threaded
 from caltest._validation.groups import Groups
 from caltest.predictions import Sample
@@ -58,11 +58,8 @@ def adjusted_by_redraws(
     for own, joint, most in threaded(compared, range(len(parts)), len(parts), what, work=work):
         counts += own, joint
         maxima.append(most)
-    in_order = (1.0 + counts) / (1.0 + n_resamples)
-    pvalues = np.empty_like(counts)
-    # From the largest statistic down, adjusted p-values never fall.
-    pvalues[:, order] = in_order[0], np.maximum.accumulate(in_order[1, ::-1])[::-1]
-    return StepDown(pvalues[0], pvalues[1], np.concatenate(maxima))
+    own, joint = (1.0 + counts) / (1.0 + n_resamples)
+    return StepDown(own[np.argsort(order)], never_falling(joint[::-1], order[::-1]), np.concatenate(maxima))
 
 
 CLASSES, WAVES = 20, 4

@@ -9,7 +9,7 @@ import scipy
 
 from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, never_falling
 from caltest._laws import law_of_count
 from caltest._results.report import at_level, decision, format_pvalue, in_cell, listed, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, named_row, sharper
@@ -276,9 +276,7 @@ def _step_down(pvalues: FloatArray, possible: Sequence[FloatArray], laws: Sequen
     order = np.argsort(pvalues, kind="stable")
     as_small = np.array([_share_up_to(pvalues[order], possible[j], laws[j]) for j in order])
     left = np.cumsum(as_small[::-1], axis=0)[::-1].diagonal()
-    adjusted = np.empty(pvalues.size)
-    adjusted[order] = np.minimum(np.maximum.accumulate(left), 1.0)
-    return adjusted
+    return np.minimum(never_falling(left, order), 1.0)
 
 
 def _usual(
