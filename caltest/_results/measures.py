@@ -94,7 +94,7 @@ class Detectable:
         return float(np.searchsorted(self.pvalues, alpha, side="right")) / self.pvalues.size
 
 
-class Judged(NamedTuple):
+class Gap(NamedTuple):
     """A gap that has a margin, and what it is of."""
 
     gap: ConfidenceInterval
@@ -102,10 +102,10 @@ class Judged(NamedTuple):
     event: str
 
 
-def judged(measures: Sequence[Measure]) -> list[Judged]:
+def judged(measures: Sequence[Measure]) -> list[Gap]:
     """The gaps that have a margin."""
     known = ((one.gap, one.margin, one.event) for one in measures)
-    return [Judged(gap, margin, event) for gap, margin, event in known if gap is not None and margin is not None]
+    return [Gap(gap, margin, event) for gap, margin, event in known if gap is not None and margin is not None]
 
 
 def matters(measures: Sequence[Measure]) -> bool | None:
@@ -116,10 +116,10 @@ def matters(measures: Sequence[Measure]) -> bool | None:
     return False if gaps and all(one.gap.high <= one.margin for one in gaps) else None
 
 
-def _telling(gaps: Sequence[Judged]) -> Judged:
+def _telling(gaps: Sequence[Gap]) -> Gap:
     """The gap that decides whether an error matters: of those that are alike in that, the largest in margins."""
 
-    def rank(one: Judged) -> tuple[bool, bool, float, float]:
+    def rank(one: Gap) -> tuple[bool, bool, float, float]:
         low, high = one.gap.ends
         return low > one.margin, high > one.margin, (one.gap.estimate or 0.0) / one.margin, high / one.margin
 
