@@ -21,7 +21,7 @@ kernels += [ct.kernels.RationalQuadraticKernel(bandwidth=1e300)]
 for value in {extremes}:
     shape = min(max(value, 1e-300), 1e300)
     for law in [{laws}]:
-        print(law.family, law.parameters, flush=True)
+        print(law.family, law._parameters, flush=True)
         power = [ct.ExponentialKernel(ct.Euclidean(), 1.0, exponent=0.02)] if law.family == "Gamma" else []
         for kernel in kernels + power:
             try:
@@ -30,8 +30,8 @@ for value in {extremes}:
             except ct.predictions.ClosedFormMissing as error:
                 assert "lost to rounding" in str(error)
                 continue
-            assert (abs(means - 0.5) <= 0.5 + 1e-9).all(), (law.parameters, kernel, means)
-            assert (abs(both - 0.5) <= 0.5 + 1e-9).all(), (law.parameters, kernel, both)
+            assert (abs(means - 0.5) <= 0.5 + 1e-9).all(), (law._parameters, kernel, means)
+            assert (abs(both - 0.5) <= 0.5 + 1e-9).all(), (law._parameters, kernel, both)
 """
 LAWS = """
     ct.StudentT(3.0, 0.0, [1.0, value]), ct.StudentT([shape], 0.0, 1.0), ct.StudentT(3.0, [value], 1.0),

@@ -85,11 +85,6 @@ class Univariate(Predictions):
         new._check()
         return new
 
-    @property
-    def parameters(self) -> tuple[FloatArray, ...]:
-        """The parameters (..., n)."""
-        return self._parameters
-
     def take(self, index: Any) -> Self:
         parameters = tuple(values[index] for values in self._parameters)
         new = super()._like(*parameters)
