@@ -61,6 +61,11 @@ def never_falling(pvalues: ArrayLike, order: IntArray) -> FloatArray:
     return adjusted
 
 
+def normalised(rows: Array) -> FloatArray:
+    """Rows (..., k) that sum to 1."""
+    return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
+
+
 def band_of_redraws(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Ends (q,) that hold all of a row of observed and redrawn values (B + 1, q) with the level at least, for every n.
 

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, generator_apart, ranges
+from caltest._basics.numerics import Array, FloatArray, IntArray, generator_apart, normalised, ranges
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
 from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
@@ -350,7 +350,7 @@ def miscalibration_line(parts: Parts, fitted: FloatArray) -> Line:
     p = parts.probabilities
     if not parts.is_isotonic:
         moved = np.maximum(p + fitted - (parts.expected_counts(p) / parts.sizes[:, None])[parts.numbers], 0.0)
-        fitted = moved / moved.sum(axis=1, keepdims=True)
+        fitted = normalised(moved)
     after = _most_gained(parts, p, fitted)
     corners = (p, parts.allowed(fitted), after)
     if parts.is_isotonic:
@@ -398,7 +398,7 @@ def _redraws(parts: Parts, law: FloatArray, n_resamples: int, seed: int) -> Iter
     """Labels (b, n) drawn from a law (n, k), with the same random numbers for every law, in parts."""
     rng = generator_apart(seed)
     binary = parts.n_classes == 2
-    drawn = Bernoulli(np.clip(law[:, 1], 0.0, 1.0)) if binary else Categorical(law / law.sum(axis=1, keepdims=True))
+    drawn = Bernoulli(np.clip(law[:, 1], 0.0, 1.0)) if binary else Categorical(normalised(law))
     for part in ranges(n_resamples, AT_ONCE // law.size):
         yield drawn.redraw(rng, part.stop - part.start)
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, FloatArray, generator_of
+from caltest._basics.numerics import Array, FloatArray, generator_of, normalised
 from caltest._validation import number_of_observations, optional, switch, whole, whole_number
 from caltest.generators.base import Generator, number_within, positive_numbers, probabilities_of_classes
 from caltest.generators.distortions import Distorted, Rotation, Tempering, Wave
@@ -130,8 +130,7 @@ class DirichletModel(Generator):
         # Gamma variables of small shape a are G U**(1/a), G of shape a + 1; by their logarithms no row is all zeros.
         logs = np.log(generator.gamma(self._alpha + 1.0, size=shape))
         logs -= generator.standard_exponential(shape) / self._alpha
-        p = np.exp(logs - logs.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
+        p = normalised(np.exp(logs - logs.max(axis=1, keepdims=True)))
         laws = (1.0 - self.strength) * p + self.strength * self._beta
         return Categorical(p), Categorical(laws).sample(generator)
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, generator_apart, ranges
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, generator_apart, normalised, ranges
 from caltest._results.values import ConfidenceInterval, Side, checked_side, within
 from caltest._validation import at_least, fraction, whole_number
 from caltest.binning import Binning, QuantileBinning, a_binning
@@ -161,8 +161,7 @@ def _noise_in_bins(estimator: ECE | ClasswiseECE, law: FinitePredictions, labels
         return binned, lambda draws: resampled.estimates(binned, draws)
     p = law.probabilities
     classes = [_frequencies(Bernoulli(p[:, c]), labels == c, estimator.binning) for c in range(law.n_classes)]
-    f = np.stack([of_class[:, 1] for of_class, _ in classes], axis=1)
-    f /= f.sum(axis=1, keepdims=True)
+    f = normalised(np.stack([of_class[:, 1] for of_class, _ in classes], axis=1))
     return Categorical(f), lambda draws: estimator.in_bins(f, draws, [given for _, given in classes])
 
 
@@ -170,7 +169,7 @@ def _frequencies(law: FinitePredictions, labels: Array, binning: Binning) -> tup
     """Frequencies (n, k) of the bin of each prediction, one observation of every class added, and the bins."""
     numbers, k = bins_of(law, binning).numbers, law.n_classes
     counts = 1.0 + np.bincount(numbers * k + labels, minlength=(numbers.max() + 1) * k).reshape(-1, k)
-    return (counts / counts.sum(axis=1, keepdims=True))[numbers], _GivenBins(tuple(numbers.tolist()))
+    return normalised(counts)[numbers], _GivenBins(tuple(numbers.tolist()))
 
 
 NORMAL = "debiased bins, normal limit"

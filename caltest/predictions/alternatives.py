@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
+from caltest._basics.numerics import Array, FloatArray, IntArray, normalised, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import gathered_tables, tables_by_label
 from caltest.predictions.base import Predictions
@@ -145,9 +145,7 @@ class ClassAlternatives(Alternatives):
             with np.errstate(divide="ignore"):
                 logs = np.log(p) / TEMPERATURES[member]
             logs -= logs.max(axis=1, keepdims=True)
-            q = np.exp(logs)
-            q /= q.sum(axis=1, keepdims=True)
-            return np.asarray(q)
+            return normalised(np.exp(logs))
         member -= n_temperatures
         if member < len(SHARES):
             return np.asarray((1.0 - SHARES[member]) * p + SHARES[member] / k)

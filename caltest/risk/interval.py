@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, FloatArray, check_finite
+from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, normalised
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import at_least, fraction, whole_number
 from caltest.predictions.convert import as_sample
@@ -156,7 +156,7 @@ def _spread(law: FloatArray, fitted: FloatArray) -> FloatArray:
     if law.shape[1] == 1:
         noise = law[:, 0] * (1.0 - law[:, 0])
         return np.stack([noise, noise**2, noise * fitted[:, 0] ** 2])
-    law = law / law.sum(axis=1, keepdims=True)
+    law = normalised(law)
     total = np.square(law).sum(axis=1)
     spread = (law * fitted**2).sum(axis=1) - (law * fitted).sum(axis=1) ** 2
     return np.stack([1.0 - total, total - 2.0 * (law**3).sum(axis=1) + total**2, np.maximum(spread, 0.0)])

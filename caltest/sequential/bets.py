@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, evenly_spaced, ranges
+from caltest._basics.numerics import Array, FloatArray, evenly_spaced, normalised, ranges
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.hstatistics.sums.features import inverse_root
 from caltest.kernels import ProductKernel, TargetKernel
@@ -85,7 +85,7 @@ def _probabilities(predictions: Predictions) -> FloatArray:
     """Rows of sum 1 up to double precision."""
     law = predictions.law.finite
     assert law is not None
-    return np.asarray(law.probabilities / law.probabilities.sum(axis=1, keepdims=True))
+    return normalised(law.probabilities)
 
 
 @dataclass(frozen=True, eq=False)

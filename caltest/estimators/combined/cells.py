@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, ranges
+from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, normalised, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.statistics.cell_counts import count_cells, find_cells
 from caltest.estimators.combined.parts import OfRows
@@ -236,7 +236,7 @@ class FewClasses(OfRows[CellSums]):
         """With cells for some of the predictions."""
         p = np.asarray(law.evenly_spaced(MEDIAN_OF).stored, dtype=np.float64)
         cells = Cells.of(p, MOST_CELLS.get(law.n_classes, 512))
-        confidences = np.sort((p / p.sum(axis=1, keepdims=True)).max(axis=1))
+        confidences = np.sort(normalised(p).max(axis=1))
         return cls(cells, confidences, tuple(kernels), law.take(slice(0, 1)), faults, weights)
 
     def at_once(self, law: FinitePredictions) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import to_array
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, check_memory, ranges
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, check_memory, normalised, ranges
 from caltest._basics.threads import threaded
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, switch, whole_number
@@ -349,7 +349,7 @@ class CrossSKCE(KernelEstimator):
                 for columns in ranges(len(other), COLUMNS):
                     tile = one.prediction_kernel.tile(left, other.predictions.take(columns))
                     values[rows] += tile @ weighted[columns]
-        probabilities = ours.probabilities / ours.probabilities.sum(axis=1, keepdims=True)
+        probabilities = normalised(ours.probabilities)
         values -= np.einsum("ik,ik->i", probabilities, values)[:, None]
         return OutcomeTerms(values, probabilities, values[np.arange(len(first)), first.targets])
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, ranges
+from caltest._basics.numerics import Array, FloatArray, normalised, ranges
 from caltest.hstatistics.sums.features import inverse_root
 from caltest.hstatistics.sums.pairs import deviations
 from caltest.kernels import GaussianKernel, PairKernel
@@ -50,7 +50,7 @@ def _finite_covariance(kernel: PairKernel, predictions: Predictions, locations: 
         here = predictions.take(part)
         law = here.law.finite
         assert law is not None
-        p = law.probabilities / law.probabilities.sum(axis=1, keepdims=True)
+        p = normalised(law.probabilities)
         possible = np.zeros((len(here), law.n_classes, j))
         for one in kernel.products:
             tile = one.prediction_kernel.tile(here, locations.predictions)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.arrays import Table, column, to_array
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, check_memory
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, check_memory, normalised
 from caltest._validation import (
     RENORMALISED_TOLERANCE,
     SUM_TOLERANCE,
@@ -241,7 +241,7 @@ class Categorical(ClassProbabilities):
             logs = np.log(self.probabilities)
         logs -= logs.max(axis=-1, keepdims=True)
         powers = np.exp(logs / positive_number("temperature", temperature))
-        return self._like(powers / powers.sum(axis=-1, keepdims=True))._labelled(self.index)
+        return self._like(normalised(powers))._labelled(self.index)
 
 
 class Bernoulli(ClassProbabilities):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_of, ranges
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_of, normalised, ranges
 from caltest._validation import switch, whole, whole_number
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.classes.temperature import LARGEST as LARGEST_SLOPE, SMALLEST
@@ -138,7 +138,7 @@ def marginal_probabilities(
         rest = np.sqrt(np.maximum(variances, 0.0))[..., None] * noise
         values = prior[rows][..., None] + kernel @ weights + rest
         averages[rows] = softmax(values, axis=1).mean(axis=2)
-    return np.asarray(averages / averages.sum(axis=1, keepdims=True))
+    return normalised(averages)
 
 
 @dataclass(frozen=True, kw_only=True)

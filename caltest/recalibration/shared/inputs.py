@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from caltest._basics.arrays import index_of, is_data_array, to_array
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, normalised
 from caltest._validation import (
     RENORMALISED_TOLERANCE,
     class_labels,
@@ -97,7 +97,7 @@ def read_scores(data: ArrayLike, scale: str, classes: Sequence[Any] | None = Non
     predictions = as_predictions(data, classes)
     given = predictions if isinstance(data, Predictions) else None
     array = np.asarray(predictions.to_array(), dtype=np.float64)
-    return Scores(array if array.ndim == 1 else renormalised(array), scale, given, predictions.classes)
+    return Scores(array if array.ndim == 1 else normalised(array), scale, given, predictions.classes)
 
 
 def labels_of(scores: Scores, targets: ArrayLike, classes: Sequence[Any] | None) -> IntArray:
@@ -109,12 +109,6 @@ def labels_of(scores: Scores, targets: ArrayLike, classes: Sequence[Any] | None)
     labels = class_labels(array, scores.n_classes, classes, one_column=scores.values.ndim == 1)
     same_length(scores.values.shape[0], labels.shape[0])
     return labels
-
-
-def renormalised(matrix: FloatArray) -> FloatArray:
-    """Rows (n, k) that sum to 1 up to float64, not float32, rounding."""
-    exact = np.asarray(matrix, dtype=np.float64)
-    return np.asarray(exact / exact.sum(axis=1, keepdims=True))
 
 
 def log_probabilities(scores: FloatArray, scale: str, clip: float = SMALLEST) -> FloatArray:

@@ -8,11 +8,11 @@ from grids import thinned
 from scipy.special import softmax
 
 import caltest as ct
+from caltest._basics.numerics import normalised
 from caltest.recalibration import CalibrationMap, GPCalibrator, TemperatureScaling
 from caltest.recalibration.gaussian_process import fit as fits
 from caltest.recalibration.gaussian_process.map import marginal_probabilities
 from caltest.recalibration.gaussian_process.objective import LatentProcess, OnScale
-from caltest.recalibration.shared.inputs import renormalised
 
 QUICK = {"n_inducing": 5, "max_iterations": 100}
 """Enough for a map that is as good to three digits."""
@@ -74,7 +74,7 @@ def test_the_map_is_the_softmax_of_prior_and_kernel_sums():
 def test_the_scale_with_the_larger_bound_is_kept():
     z, y = distorted(n=200)
     p = softmax(z, axis=1)
-    both = [fits.best_fit(OnScale.of(renormalised(p), y, scale), 5, 100) for scale in ("probability", "log")]
+    both = [fits.best_fit(OnScale.of(normalised(p), y, scale), 5, 100) for scale in ("probability", "log")]
     fitted = GPCalibrator(keep_class=False, **QUICK).fit(p, y)
     assert fitted.evidence_bound == max(fit.bound for fit in both)
     assert fitted.scale == max(both, key=lambda fit: fit.bound).data.scale
@@ -241,13 +241,13 @@ def test_bad_maxima_are_left_from_shorter_length_scales(monkeypatch):
         found = search(start, data, *settings)
         return found if starts[-1][1] == fits.SHORTER else replace(found, bound=found.bound - 1000.0)
 
-    good = fits.best_of_scales(renormalised(p), y, scales, 4, 100, True)
+    good = fits.best_of_scales(normalised(p), y, scales, 4, 100, True)
     tempered = TemperatureScaling().fit(p, y)
     likelihood, best = fits.tempered_likelihood(fits.prior_of(p, "log", 1.0 / tempered.temperature), y), tempered(p)
     assert likelihood == pytest.approx(-loss(best, y) * y.size, rel=1e-5)
     assert good.bound > likelihood - fits.POOR * y.size
     monkeypatch.setattr(fits, "_search", poor_first)
-    again = fits.best_of_scales(renormalised(p), y, scales, 4, 100, True)
+    again = fits.best_of_scales(normalised(p), y, scales, 4, 100, True)
     assert [start for start in starts if start[1] == fits.SHORTER] == [(scale, fits.SHORTER) for scale in scales]
     assert again.bound == pytest.approx(good.bound, abs=20.0)
 

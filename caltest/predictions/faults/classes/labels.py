@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
+from caltest._basics.numerics import Array, FloatArray, IntArray, normalised, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import features_by_class, sums_by_group, tables_by_label
 from caltest.predictions.classes.finite import FinitePredictions
@@ -395,11 +395,6 @@ class OddsFault(ClassFault):
         q = np.array(self.view.p)
         q[:, self.class_of(sibling)] *= np.exp(t * self.along(sibling))
         return q
-
-
-def normalised(p: FloatArray) -> FloatArray:
-    """Rows (n, k) that sum to 1."""
-    return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 def remaining(weight: float, t: float) -> float:

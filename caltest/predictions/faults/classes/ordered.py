@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import FloatArray
-from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, normalised, remaining
+from caltest._basics.numerics import FloatArray, normalised
+from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.errors import scale_in_words
 from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern, Rows, cosines, halves, kept, varies

@@ -7,7 +7,7 @@ from operator import attrgetter
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import FloatArray, IntArray
+from caltest._basics.numerics import FloatArray, IntArray, normalised
 from caltest.predictions.faults.classes.labels import (
     FLOOR,
     MOST_CLASSES,
@@ -17,7 +17,6 @@ from caltest.predictions.faults.classes.labels import (
     Labels,
     OddsFault,
     Seen,
-    normalised,
     remaining,
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
