@@ -246,9 +246,9 @@ class Faults(ABC):
     def seen(self, targets: Array) -> Any:
         """What the faults see of targets (B, n) or (B, n, d)."""
 
-    @abstractmethod
     def after(self, seen: Any, correction: Any) -> tuple["Faults", Any]:
         """The faults of predictions that are corrected as one of these says, and what they see of the first targets."""
+        return self, seen.after(correction)
 
     def rows(self, targets: Array) -> FloatArray:
         """All rows (J, B), one below the other, for targets (B, n) or (B, n, d)."""

@@ -88,6 +88,3 @@ class NumberFaults(Faults):
 
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights, self._spread)
-
-    def after(self, seen: Scores, correction: FloatArray | Scores) -> tuple[Faults, Scores]:
-        return self, seen.after(correction)

@@ -92,9 +92,6 @@ class VectorFaults(Faults):
     def seen(self, targets: Array) -> Scores:
         return VectorScores(self._law, targets, self.weights)
 
-    def after(self, seen: VectorScores, correction: FloatArray) -> tuple[Faults, VectorScores]:
-        return self, seen.after(correction)
-
 
 def _in_coordinate(t: int, pattern: Pattern) -> Pattern:
     """The same for errors of one coordinate."""
