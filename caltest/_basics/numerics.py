@@ -61,6 +61,13 @@ def never_falling(pvalues: ArrayLike, order: IntArray) -> FloatArray:
     return adjusted
 
 
+def rows_by_size(values: FloatArray, number: int) -> list[IntArray]:
+    """Rows of groups of about equal numbers of rows, the smallest values first; equal ones are together."""
+    order = np.argsort(values, kind="stable")
+    cuts = np.searchsorted(values[order], values[order][(np.arange(1, number) * values.size) // number])
+    return [one for one in np.split(order, np.unique(cuts)) if one.size]
+
+
 def normalised(rows: Array) -> FloatArray:
     """Rows (..., k) that sum to 1."""
     return np.asarray(rows / rows.sum(axis=-1, keepdims=True))

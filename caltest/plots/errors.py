@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.arrays import last_time
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, evenly_spaced
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, evenly_spaced, rows_by_size
 from caltest._validation import whole_number
 from caltest.plots._axes import DARK, OUTSIDE, Axes, binary_of, ended, observed_and_band, started
 from caltest.predictions import Predictions, Sample
@@ -67,16 +67,13 @@ def residual_spread(
     mean, variance = law.moments()
     if mean.ndim != 1 or law.finite is not None:
         raise TypeError(f"predictions: got {law.family} predictions, wanted predictions of numbers")
-    order = np.argsort(variance, kind="stable")
-    cuts = np.searchsorted(variance[order], variance[order][(np.arange(1, number) * variance.size) // number])
-    starts = np.unique(np.append(0, cuts))
-    sizes = np.diff(np.append(starts, variance.size))
+    groups = rows_by_size(variance, number)
 
     def errors(drawn: Array) -> FloatArray:
-        squares = np.square(np.asarray(drawn, dtype=np.float64) - mean)[:, order]
-        return np.sqrt(np.add.reduceat(squares, starts, axis=1) / sizes)
+        squares = np.square(np.asarray(drawn, dtype=np.float64) - mean)
+        return np.asarray(np.sqrt([squares[:, rows].mean(axis=1) for rows in groups]).T)
 
-    predicted = np.sqrt(np.add.reduceat(variance[order], starts) / sizes)
+    predicted = np.sqrt([variance[rows].mean() for rows in groups])
     observed, low, high = observed_and_band(sample, errors, n_resamples, confidence_level, rng)
     ax, style = started(ax, "residual_spread", (4.5, 4.5), color, label)
     band = style.band(f"{100 * confidence_level:g} % range of all points if calibrated", 0.3)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, seed_of
+from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, rows_by_size, seed_of
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, positive_number, whole_number
 from caltest.estimators.combined.measures import clopper_pearson
@@ -97,7 +97,7 @@ def one_calibration(
         is_known = _is_known(time[rows], event[rows], at, of_all=bool(time.max() >= at))
         return is_known and int(np.count_nonzero(happened[rows])) >= FEWEST
 
-    parts = _by_risk(risk, number)
+    parts = rows_by_size(risk, number)
     starts = starts_of(parts, are_enough)
     groups = [np.concatenate(parts[a:b]) for a, b in zip(starts, [*starts[1:], None], strict=True)]
     if len(groups) < 2:
@@ -139,13 +139,6 @@ def _exact(predictions: ArrayLike, targets: Censored, risk: FloatArray, n_resamp
     low, high, *_ = levels
     drawn = low + (high - low) * np.random.default_rng(seed).spawn(1)[0].random(low.size)
     return float(OmnibusTest(n_resamples=n_resamples)(risk, (drawn <= risk).astype(np.intp), rng=seed).pvalue)
-
-
-def _by_risk(risk: FloatArray, number: int) -> list[IntArray]:
-    """Rows of groups of about equal size; equal risks are together."""
-    order = np.argsort(risk, kind="stable")
-    cuts = np.searchsorted(risk[order], risk[order][(np.arange(1, number) * risk.size) // number])
-    return [one for one in np.split(order, np.unique(cuts)) if one.size]
 
 
 def _is_known(time: FloatArray, event: BoolArray, horizon: float, of_all: bool) -> bool:
