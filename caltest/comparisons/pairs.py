@@ -31,8 +31,7 @@ from caltest._validation import CalledWithData, fraction, optional, switch
 from caltest.comparisons.models import AdjustedRows, check_same_kind, samples_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
-from caltest.hstatistics.variances.jackknife import jackknife, row_sums
-from caltest.hstatistics.variances.null_variance import variance_if_calibrated
+from caltest.hstatistics.variances.jackknife import error_if_calibrated, jackknife, row_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import a_pair_kernel
 from caltest.predictions import Sample
@@ -72,10 +71,7 @@ class Sums(NamedTuple):
     @classmethod
     def of(cls, kernel: PairKernel, sample: Sample) -> "Sums":
         """For a resolved kernel; from redraws of a fixed seed where there is no formula for the error."""
-        sums, n = row_sums(kernel, sample), len(sample)
-        variance = variance_if_calibrated(kernel, sample.predictions, np.random.default_rng(0))
-        # On average the jackknife variance of a degenerate U is so many times its variance.
-        return cls(sums, 0.0 if variance is None or n < 3 else sqrt(2.0 * (n - 1) / (n - 2) * variance))
+        return cls(row_sums(kernel, sample), error_if_calibrated(kernel, sample, np.random.default_rng(0)))
 
 
 @dataclass(frozen=True)

@@ -100,12 +100,16 @@ def row_sums(kernel: PairKernel, sample: Sample) -> FloatArray:
 
 def jackknife_of(kernel: PairKernel, sample: Sample, rng: np.random.Generator) -> Jackknife:
     """U, its standard error, which is at least what the predictions say, and that of rare surprises."""
-    n, variance = len(sample), variance_if_calibrated(kernel, sample.predictions, rng)
-    found = jackknife(row_sums(kernel, sample))
-    # On average the jackknife variance of a degenerate U is so many times its variance.
-    least = 0.0 if variance is None else sqrt(2.0 * (n - 1) / (n - 2) * variance)
-    surprise = sqrt(SURPRISE * sqrt(h_bound(kernel, sample.predictions)) / n)
+    least, found = error_if_calibrated(kernel, sample, rng), jackknife(row_sums(kernel, sample))
+    surprise = sqrt(SURPRISE * sqrt(h_bound(kernel, sample.predictions)) / len(sample))
     return Jackknife(found.estimate, max(found.standard_error, least), surprise)
+
+
+def error_if_calibrated(kernel: PairKernel, sample: Sample, rng: np.random.Generator) -> float:
+    """Jackknife standard error of U on average if the predictions are calibrated; 0 without a formula for it."""
+    n, variance = len(sample), variance_if_calibrated(kernel, sample.predictions, rng)
+    # On average the jackknife variance of a degenerate U is so many times its variance.
+    return 0.0 if variance is None or n < 3 else sqrt(2.0 * (n - 1) / (n - 2) * variance)
 
 
 def jackknife(sums: FloatArray) -> Jackknife:
