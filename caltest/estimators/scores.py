@@ -11,9 +11,9 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, effective_num
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
-from caltest._validation import at_least, same_length
+from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator, TextbookTail
-from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, as_clusters, check_clusters
+from caltest.estimators.kernel_errors.cluster_skce import InClusters, as_clusters
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.alternatives import Alternatives
@@ -287,7 +287,7 @@ def log_mixture(logs: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterLikelihoodRatio(LogLikelihoodRatio):
+class ClusterLikelihoodRatio(InClusters, LogLikelihoodRatio):
     """``log E`` with ``E = sum_k w_k prod_c mean_{i in c} Q_k(Y_i | P_i) / P_i(Y_i)``, c over clusters.
 
     It is the mean of the likelihood ratios of ``LogLikelihoodRatio`` for one observation of each cluster, over all
@@ -315,17 +315,7 @@ class ClusterLikelihoodRatio(LogLikelihoodRatio):
     """
 
     clusters: ArrayLike = field(repr=False)
-    is_clustered = True
-    assumptions = ASSUMPTIONS
     _checks = {"clusters": lambda _, labels: _not_crossed(as_clusters(labels))}
-
-    def check(self, predictions: Predictions) -> None:
-        super().check(predictions)
-        same_length(len(predictions), len(self.clusters), "clusters")
-
-    def check_sample(self, sample: Sample) -> None:
-        super().check_sample(sample)
-        check_clusters(self.clusters, sample.targets)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         alternatives = predictions.law.alternatives()

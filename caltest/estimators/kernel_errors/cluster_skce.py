@@ -12,7 +12,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, gen
 from caltest._validation import same_length
 from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import label_columns, labels_of
-from caltest.estimators.base import RedrawnEstimator
+from caltest.estimators.base import Estimator, RedrawnEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
 from caltest.hstatistics.redraws.of_all_families import redrawn_means
 from caltest.hstatistics.redraws.within_clusters import Clusters, Partition, within_pair_sums
@@ -49,8 +49,24 @@ def check_clusters(clusters: Clusters, targets: Array) -> None:
     refuse_outcomes([("clusters", one.codes) for one in clusters.partitions], np.asarray(targets), "{}")
 
 
+class InClusters(Estimator):
+    """An estimator with clusters, within which outcomes may depend on each other."""
+
+    clusters: Any
+    is_clustered = True
+    assumptions = ASSUMPTIONS
+
+    def check(self, predictions: Predictions) -> None:
+        super().check(predictions)  # type: ignore[safe-super]
+        same_length(len(predictions), len(self.clusters), "clusters")
+
+    def check_sample(self, sample: Sample) -> None:
+        super().check_sample(sample)
+        check_clusters(self.clusters, sample.targets)
+
+
 @dataclass(frozen=True, eq=False)
-class ClusterSKCE(KernelEstimator, RedrawnEstimator):
+class ClusterSKCE(InClusters, KernelEstimator, RedrawnEstimator):
     """Mean of h over the pairs of observations in different clusters.
 
     Outcomes in the same cluster may depend on each other; the pairs of them are left out, so that the estimate has mean
@@ -90,16 +106,7 @@ class ClusterSKCE(KernelEstimator, RedrawnEstimator):
 
     kernel: PairKernel
     clusters: ArrayLike = field(repr=False)
-    is_clustered = True
-    assumptions = ASSUMPTIONS
     _checks = {"clusters": lambda _, labels: as_clusters(labels)}
-
-    def check(self, predictions: Predictions) -> None:
-        same_length(len(predictions), len(self.clusters), "clusters")
-
-    def check_sample(self, sample: Sample) -> None:
-        super().check_sample(sample)
-        check_clusters(self.clusters, sample.targets)
 
     def for_rows(self, rows: IntArray) -> Self:
         return self._with(clusters=self.clusters.take(rows))
