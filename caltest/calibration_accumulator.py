@@ -16,14 +16,11 @@ from caltest.estimators.combined.omnibus import Omnibus
 from caltest.estimators.combined.parts import ROWS_OF_A_PART
 from caltest.nulls import Null, SummableNull
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import as_sample, impossible_note
+from caltest.predictions.convert import NAMED, as_sample, impossible_note
 from caltest.predictions.labelled import named_one
 
 if TYPE_CHECKING:
     from caltest.hypothesis_test import CalibrationTest
-
-NAMED = 6
-"""Rows of impossible outcomes that are kept, one more than notes name."""
 
 
 class CalibrationTestAccumulator(OwnErrstate):

@@ -88,7 +88,7 @@ class Sample:
             return self.remarks
         finite = self.predictions.law.finite
         certain = finite is not None and bool((at_labels(finite.stored, finite.stored.argmax(axis=-1)) == 1.0).all())
-        return (*self.remarks, *impossible_note(places.size, len(self), self.rows_at(places[:6]), certain))
+        return (*self.remarks, *impossible_note(places.size, len(self), self.rows_at(places[:NAMED]), certain))
 
     def pooled(self) -> "Sample":
         """The same as tests take it, with ensembles that have their targets among them."""
@@ -113,6 +113,10 @@ class Sample:
     def part(self, places: IntArray) -> "Sample":
         """Some of the pairs, with their rows."""
         return replace(self.take(places), rows=places if self.rows is None else self.rows[places])
+
+
+NAMED = 6
+"""Rows of impossible outcomes that are kept, one more than notes name."""
 
 
 def impossible_note(count: int, n: int, rows: Sequence[int], certain: bool = False) -> tuple[str]:

@@ -18,15 +18,12 @@ from caltest.kernels import ProductKernel
 from caltest.kernels.product import a_product_kernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import assumed
-from caltest.predictions.convert import as_sample
+from caltest.predictions.convert import NAMED, as_sample
 from caltest.predictions.labelled import named_one
 from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets
 from caltest.sequential.change import AT_ONCE
 
 Strategy = Literal["both", "likelihood", "kernel"]
-
-NAMED = 6
-"""Rows of impossible outcomes that are kept, one more than notes name."""
 
 
 @dataclass(frozen=True, eq=False)
