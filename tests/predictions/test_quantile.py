@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
+from caltest.predictions.convert import as_predictions
 
 LEVELS = np.array([0.001, 0.05, 0.5, 0.77, 0.999])
 
@@ -58,7 +59,7 @@ def test_levels_are_checked(level):
 
 def test_quantiles_of_mixtures_are_the_first_numbers_at_which_a_level_is_reached():
     """At the end of the lower of two parts with nothing in between, and at a count; by all numbers in turn."""
-    apart = ct.Mixture([ct.predictions.Univariate(stats.uniform([a], [1.0])) for a in (0.0, 5.0)])
+    apart = ct.Mixture([as_predictions(stats.uniform([a], [1.0])) for a in (0.0, 5.0)])
     assert apart.quantile([[0.25], [0.5], [0.75]]).ravel() == pytest.approx([0.5, 1.0, 5.5], abs=1e-14)
     rate, weights = np.array([[2.0, 30.0], [7.0, 7.5]]), [0.3, 0.7]
     counts = ct.Mixture([ct.Poisson(rate[:, 0]), ct.Poisson(rate[:, 1])], weights)
