@@ -91,6 +91,20 @@ def test_a_group_in_which_all_have_the_event_has_the_variance_of_its_predictions
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize("power", [1.0, -1.0])
+def test_observed_over_expected_holds_if_rows_of_high_risk_are_censored_sooner_or_later(power, replications):
+    """The Kaplan-Meier estimate of all rows, over the mean risk, holds in none of these data sets."""
+    number, held = replications(15, 300), 0
+    for seed in range(number):
+        rng = np.random.default_rng([seed, 13])
+        rate = rng.lognormal(0.0, 1.0, 1000)
+        time, end = rng.exponential(1.0 / rate), rng.exponential(0.7 * rate**power)
+        times = Censored(np.minimum(time, end), time <= end)
+        held += not one_calibration(1.0 - np.exp(-rate), times, 1.0).ratio.excludes(1.0)
+    assert held >= stats.binom.ppf(0.001, number, 0.9)
+
+
+@pytest.mark.statistical
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("censoring", [8.0, 0.7])
 def test_size_of_survival_curves(censoring, replications):

@@ -58,10 +58,11 @@ def one_calibration(
     (Greenwood-Nam-D'Agostino; G - 1, as published, is for predictions that were fitted to these rows). V_g is 0 where
     all rows of a group had the event; ``p_g (1 - p_g) / n_g`` takes its place. The comparison is asymptotic, and
     rejects calibrated predictions too often where many rows are censored. It is right only if censoring is independent
-    of the event in each group; so are the observed shares and the O:E ratio ``(1 - S) / p`` of all rows. The exact
-    p-value needs independence given the prediction only: a row that is censored before the horizon gets an event with
-    the predicted probability given that it was free of it so far, and the default test compares these outcomes with the
-    risks. Cost that of ``calibration_test``.
+    of the event in each group; so are the observed shares and the O:E ratio ``(1 - S) / p`` of all rows. S is the mean
+    of the S_g, weighted by their rows, and not the Kaplan-Meier estimate of all rows, which is wrong where rows of high
+    risk are censored sooner, or later, than others. The exact p-value needs independence given the prediction only: a
+    row that is censored before the horizon gets an event with the predicted probability given that it was free of it so
+    far, and the default test compares these outcomes with the risks. Cost that of ``calibration_test``.
 
     Two groups with 5 events must have occurred, and rows that are seen up to the horizon: where few are, those are data
     sets with many by chance, in which neither p-values nor the interval for O:E hold. How often both do stands in
@@ -110,10 +111,11 @@ def one_calibration(
         raise ValueError(f"targets: got {events} events up to {at:g}, wanted {wanted}")
     rows, variances = zip(*(_row(risk[one], time[one], event[one], at, level) for one in groups), strict=True)
     statistic = sum((row.observed - row.predicted) ** 2 / of_row for row, of_row in zip(rows, variances, strict=True))
-    whole, _ = _row(risk, time, event, at, level)
-    assert whole.interval is not None
-    low, high, share = (one / whole.predicted for one in (*whole.interval, whole.observed))
-    ratio = ConfidenceInterval(low, high, level, whole.interval.method, share)
+    weights = np.array([row.n for row in rows]) / risk.size
+    of_all = float(weights @ [1.0 - row.observed for row in rows]), float(np.square(weights) @ variances)
+    whole = _interval(*of_all, time, happened, at, level)
+    low, high, share = (one / float(risk.mean()) for one in (*whole, 1.0 - of_all[0]))
+    ratio = ConfidenceInterval(low, high, level, whole.method, share)
     tail, seed = float(scipy.special.chdtrc(len(rows), statistic)), seed_of(rng)
     exact = _exact(predictions, targets, risk, redraws, seed)
     return SurvivalCalibration(
@@ -160,15 +162,21 @@ def _row(
     greenwood = float((counts[some] / (at_risk[some] * (at_risk[some] - counts[some]))).sum())
     # Greenwood's variance is 0 where all had the event.
     variance = max(survival**2 * greenwood if survival > 0.0 else predicted * (1.0 - predicted) / time.size, 1e-12)
+    interval = _interval(survival, variance, time, happened, horizon, level)
+    name = f"risk {risk.min():.3g} to {risk.max():.3g}"
+    return SurvivalGroup(name, time.size, int(happened.sum()), predicted, 1.0 - survival, interval), variance
+
+
+def _interval(
+    survival: float, variance: float, time: FloatArray, happened: BoolArray, horizon: float, level: float
+) -> ConfidenceInterval:
+    """Of the share of events up to the horizon, from an estimate of survival and its variance."""
     if survival in (0.0, 1.0):
         # Those that were censored before the horizon say nothing.
         known = int(np.count_nonzero(happened | (time > horizon)))
         ends = clopper_pearson(int(happened.sum()), known, level)
-        interval = ConfidenceInterval(*ends, level, "Clopper and Pearson", 1.0 - survival)
-    else:
-        hazard = -np.log(survival)
-        width = float(scipy.special.ndtri((1.0 + level) / 2.0)) * np.sqrt(greenwood) / hazard
-        low, high = (1.0 - float(np.exp(-hazard * np.exp(sign * width))) for sign in (-1.0, 1.0))
-        interval = ConfidenceInterval(low, high, level, "Greenwood, on the scale of log(-log)", 1.0 - survival)
-    name = f"risk {risk.min():.3g} to {risk.max():.3g}"
-    return SurvivalGroup(name, time.size, int(happened.sum()), predicted, 1.0 - survival, interval), variance
+        return ConfidenceInterval(*ends, level, "Clopper and Pearson", 1.0 - survival)
+    hazard = -np.log(survival)
+    width = float(scipy.special.ndtri((1.0 + level) / 2.0)) * np.sqrt(variance) / (survival * hazard)
+    low, high = (1.0 - float(np.exp(-hazard * np.exp(sign * width))) for sign in (-1.0, 1.0))
+    return ConfidenceInterval(low, high, level, "Greenwood, on the scale of log(-log)", 1.0 - survival)
