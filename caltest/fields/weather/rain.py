@@ -9,6 +9,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, generator_apart
 from caltest._validation import finite_array, real_array, refuse_rows, same_length
 from caltest._validation.groups import rows_of
+from caltest.predictions import Ensemble
 from caltest.predictions.convert import as_predictions, brought_into_order
 from caltest.predictions.residuals import Residuals, pit_values as continuous_pit_values
 
@@ -40,7 +41,7 @@ def pit_values(
     ValueError
         For negative amounts, amounts of 0 of probability 0, ``dry`` outside of [0, 1], other numbers of rows.
     TypeError
-        For families that are not continuous.
+        For families that are not continuous, and ensembles, whose share of dry members is not a probability of no rain.
 
     Notes
     -----
@@ -61,8 +62,9 @@ def pit_values(
     """
     laws, _ = brought_into_order(Table.of(targets, "targets"), as_predictions(predictions))
     amounts = real_array(targets, "targets", 1)
-    if laws.has_jumps:
-        raise TypeError(f"predictions: got {laws.family} predictions, wanted a continuous family")
+    if laws.has_jumps or isinstance(laws, Ensemble):
+        advice = "; ct.pit_values takes them, with equal values in random order" * isinstance(laws, Ensemble)
+        raise TypeError(f"predictions: got {laws.family} predictions, wanted a continuous family{advice}")
     same_length(len(laws), len(amounts))
     refuse_rows(amounts < 0.0, amounts, "targets", "amounts of at least 0")
     is_dry = amounts == 0.0
