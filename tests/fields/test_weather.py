@@ -200,6 +200,8 @@ def test_named_dimensions():
         order, targets.transpose("station", "lead", "time").isel(time=slice(None, None, -1)), rng=1
     )
     assert again.to_dict() == result.to_dict()
+    shuffled = targets.isel(time=slice(None, None, -1), lead=[1, 0], station=[2, 0, 1])
+    assert weather.rank_histogram(predictions, shuffled, rng=1).to_dict() == result.to_dict()
     plain = weather.rank_histogram(
         predictions[0].transpose("time", "member", "station").to_numpy(), targets[0].to_numpy(), horizon=1, rng=1
     )
@@ -230,6 +232,7 @@ def test_wrong_named_dimensions():
         (predictions.rename(member="number"), targets, ValueError, r'predictions.rename\(number="member"\)'),
         (predictions, targets[0], ValueError, r"sel\(time=predictions.time \+ predictions.lead\)"),
         (predictions, targets.isel(time=slice(5)), ValueError, "other coordinates"),
+        (predictions.isel(time=[0, 0, 1]), targets.isel(time=[0, 1]), ValueError, "other coordinates"),
         (predictions, targets.to_numpy(), TypeError, "wanted an xarray.DataArray"),
         (predictions.to_dataset(name="t2m"), targets, TypeError, r"a.*Dataset, wanted .* such as predictions\['t2m'\]"),
     ):
@@ -248,6 +251,10 @@ def test_missing_values():
     assert (result.n, result.rows[0].n) == (48, 48)
     assert result.notes == ("2 of 50 cases had a missing value and were left out",)
     assert sum(result.rows[0].observed) == pytest.approx(48)
+    masked = weather.rank_histogram(
+        np.ma.masked_invalid(members), np.ma.masked_invalid(outcomes), missing="drop", rng=1
+    )
+    assert masked.to_dict() == result.to_dict()
     with pytest.raises(ValueError, match="no complete case"):
         weather.rank_histogram(np.full((4, 3), np.nan), np.zeros(4), missing="drop")
 
@@ -267,6 +274,7 @@ def test_missing_values():
         (np.zeros((5, 4)), np.zeros(5), {"prerank": "average"}, "at least 2 stations"),
         (np.zeros((5, 4, 2)), np.zeros((5, 2)), {"prerank": "mean"}, "prerank: got 'mean'"),
         (np.zeros((5, 4, 2)), np.zeros((5, 2)), {"prerank": np.mean}, "wanted \\(5,\\) finite numbers"),
+        (np.zeros((5, 4, 2)), np.zeros((5, 2)), {"prerank": lambda pool: np.arange(5)}, "other values for vectors in"),
     ],
 )
 def test_bad_input(members, outcomes, settings, words):
@@ -499,6 +507,8 @@ def test_transforms_of_mixtures_of_no_rain_and_some():
             weather.pit_values(ct.Gamma([2.0], 1.0), amounts, **settings)
     with pytest.raises(TypeError, match="continuous family"):
         weather.pit_values(ct.Poisson([1.0]), [1.0])
+    with pytest.raises(TypeError, match=r"ct\.pit_values takes them"):
+        weather.pit_values(ct.Ensemble([[0.0, 1.0]]), [0.0])
 
 
 def test_energy_score():

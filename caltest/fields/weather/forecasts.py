@@ -125,7 +125,10 @@ def _positional(predictions: ArrayLike, targets: ArrayLike) -> Read:
 
 
 def _numbers(data: ArrayLike, name: str) -> FloatArray:
+    """Numbers, nan where one is missing or masked."""
     try:
+        if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "buif":
+            data = data.astype(np.float64).filled(np.nan)
         array: Array = to_array(data, name)
         if array.dtype.kind in "buif":
             return array.astype(np.float64)
@@ -158,8 +161,12 @@ def _named(predictions: Any, targets: Any) -> Read:
         )
     from xarray import align
 
+    others = predictions.indexes
+    pairs = [(index, others[name]) for name, index in targets.indexes.items() if name in others]
+    are_same = all(len(a) == len(b) and a.symmetric_difference(b).empty for a, b in pairs)
     try:
-        predictions, targets = align(predictions, targets, join="exact")
+        # Labels in another order are brought into that of the predictions.
+        predictions, targets = align(predictions, targets, join="left" if are_same else "exact")
     except ValueError as error:
         raise ValueError(
             "predictions and targets have other coordinates; wanted the same, such as those of "

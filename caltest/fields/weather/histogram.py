@@ -72,7 +72,7 @@ def rank_histogram(
         Equal values (rain: zeros) have their ranks in ``"random"`` order, or each its share of all of them,
         ``"shared"``, which adds no noise but is exact for independent dates only.
     missing
-        ``"refuse"`` missing values, or ``"drop"`` the cases (a station at a date) that lack some.
+        ``"refuse"`` missing and masked values, or ``"drop"`` the cases (a station at a date) that lack some.
     n_resamples, rng
         As in ``calibration_test``: redraws for each lead time, more for more than 5 of them.
 
@@ -211,10 +211,17 @@ def reduced(pools: FloatArray, prerank: Prerank) -> FloatArray:
         raise ValueError("prerank: got forecasts of one station, wanted vectors of at least 2 stations")
     values = np.empty((n_dates, 1, size))
     for date, pool in enumerate(pools):
-        found = np.asarray(prerank(pool.T.copy()), dtype=np.float64)
-        if found.shape != (size,) or not np.isfinite(found).all():
-            raise ValueError(f"prerank: got values of shape {found.shape}, wanted ({size},) finite numbers")
+        found = _values(prerank, pool.T)
         # What differs by rounding is equal, whatever the unit.
         largest = float(np.abs(found).max()) or 1.0
         values[date, 0] = np.round(found / largest, 12) * largest
+        if date == 0 and not np.allclose(_values(prerank, pool.T[::-1])[::-1], found, atol=1e-6 * largest):
+            raise ValueError("prerank: got other values for vectors in another order, wanted the same for each vector")
     return values
+
+
+def _values(prerank: Prerank, pool: FloatArray) -> FloatArray:
+    found = np.asarray(prerank(pool.copy()), dtype=np.float64)
+    if found.shape != (len(pool),) or not np.isfinite(found).all():
+        raise ValueError(f"prerank: got values of shape {found.shape}, wanted ({len(pool)},) finite numbers")
+    return found
