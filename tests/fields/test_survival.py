@@ -251,6 +251,8 @@ def test_limits_are_checked():
         ct.fields.d_calibration(p, y, limits=0.5 * ends)
     with pytest.raises(ValueError, match="60"):
         ct.fields.d_calibration(p, y, limits=ends[:-1])
+    with pytest.raises(ValueError, match=r"limits: got shape \(\), wanted 1 dimension"):
+        ct.fields.d_calibration(p, y, limits=5.0)
     with pytest.raises(TypeError, match="wanted distributions"):
         ct.fields.d_calibration(np.full(60, 0.5), y, limits=ends)
 

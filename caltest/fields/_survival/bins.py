@@ -11,7 +11,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, resampling_pvalue, seed_of
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import whole_number
-from caltest._validation.arrays import refuse_rows, same_length
+from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.groups import rows_of
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
 from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, levels_of, notes_on_times
@@ -201,9 +201,9 @@ def _redrawn(method: str, ends: FloatArray, k: int, rng: np.random.Generator) ->
 
 def _limits(predictions: ArrayLike, targets: Censored, limits: ArrayLike) -> FloatArray:
     """``F(limit)`` (n,) of the time at which each row would have been censored."""
-    ends = rows_of(limits, "limits", order_of(targets, predictions)).array("limits")
-    ends, time, event = np.asarray(Censored(ends, np.ones(len(targets))).time), targets.time, targets.event
-    same_length(len(targets), len(ends))
+    given = rows_of(limits, "limits", order_of(targets, predictions)).array("limits")
+    ends, time, event = real_array(given, "limits", 1), np.asarray(targets.time), np.asarray(targets.event)
+    same_length(len(targets), len(ends), "limits")
     refuse_rows(np.where(event, ends < time, ends != time), ends, "limits", "the time where censored, a later one else")
     laws, (low, high, *_) = levels_of(in_rows_of(targets, predictions), Censored(ends, np.ones(len(targets))))
     if laws is None:

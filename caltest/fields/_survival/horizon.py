@@ -60,9 +60,10 @@ def one_calibration(
     rejects calibrated predictions too often where many rows are censored. It is right only if censoring is independent
     of the event in each group; so are the observed shares and the O:E ratio ``(1 - S) / p`` of all rows. S is the mean
     of the S_g, weighted by their rows, and not the Kaplan-Meier estimate of all rows, which is wrong where rows of high
-    risk are censored sooner, or later, than others. The exact p-value needs independence given the prediction only: a
-    row that is censored before the horizon gets an event with the predicted probability given that it was free of it so
-    far, and the default test compares these outcomes with the risks. Cost that of ``calibration_test``.
+    risk are censored sooner, or later, than others; its variance is theirs, or Greenwood's of all rows if that is
+    larger. The exact p-value needs independence given the prediction only: a row that is censored before the horizon
+    gets an event with the predicted probability given that it was free of it so far, and the default test compares
+    these outcomes with the risks. Cost that of ``calibration_test``.
 
     Two groups with 5 events must have occurred, and rows that are seen up to the horizon: where few are, those are data
     sets with many by chance, in which neither p-values nor the interval for O:E hold. How often both do stands in
@@ -112,9 +113,11 @@ def one_calibration(
     rows, variances = zip(*(_row(risk[one], time[one], event[one], at, level) for one in groups), strict=True)
     statistic = sum((row.observed - row.predicted) ** 2 / of_row for row, of_row in zip(rows, variances, strict=True))
     weights = np.array([row.n for row in rows]) / risk.size
-    of_all = float(weights @ [1.0 - row.observed for row in rows]), float(np.square(weights) @ variances)
-    whole = _interval(*of_all, time, happened, at, level)
-    low, high, share = (one / float(risk.mean()) for one in (*whole, 1.0 - of_all[0]))
+    survival = float(weights @ [1.0 - row.observed for row in rows])
+    # Greenwood's variances of small groups of which few are left are too small.
+    variance = max(float(np.square(weights) @ variances), _row(risk, time, event, at, level)[1])
+    whole = _interval(survival, variance, time, happened, at, level)
+    low, high, share = (one / float(risk.mean()) for one in (*whole, 1.0 - survival))
     ratio = ConfidenceInterval(low, high, level, whole.method, share)
     tail, seed = float(scipy.special.chdtrc(len(rows), statistic)), seed_of(rng)
     exact = _exact(predictions, targets, risk, redraws, seed)

@@ -11,7 +11,7 @@ from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, never_falling
 from caltest._laws import law_of_count
-from caltest._results.report import at_level, decision, format_pvalue, in_cell, listed, pvalue_phrase
+from caltest._results.report import at_level, format_pvalue, in_cell, listed, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, named_row, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, same_length
@@ -119,7 +119,7 @@ class ValidationByGroup(Stored):
         return (
             f"With {self.events} events in {self.n} cases of {len(self.rows)} groups, O:E ratios were from "
             f"{' to '.join(ends)}, with simultaneous {100 * self.confidence_level:g} % intervals; calibration in the "
-            f"large was {decision(self.pvalue, alpha)} in {sum(one.adjusted <= alpha for one in self.rows)} of them "
+            f"large was rejected {at_level(alpha)} in {sum(one.adjusted <= alpha for one in self.rows) or 'none'} of them "
             f"(exact tests of the number of events, adjusted {pvalue_phrase(self.pvalue)})."
         )
 

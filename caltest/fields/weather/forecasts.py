@@ -128,7 +128,7 @@ def _numbers(data: ArrayLike, name: str) -> FloatArray:
     """Numbers, nan where one is missing or masked."""
     try:
         if isinstance(data, np.ma.MaskedArray) and data.dtype.kind in "buif":
-            data = data.astype(np.float64).filled(np.nan)
+            data = np.ma.filled(data.astype(np.float64), np.nan)
         array: Array = to_array(data, name)
         if array.dtype.kind in "buif":
             return array.astype(np.float64)

@@ -54,6 +54,11 @@ def test_pvalues_and_adjusted_ones_by_enumeration(number):
     assert found.pvalue == min(one.adjusted for one in found.rows)
 
 
+def test_the_sentence_says_in_how_many_groups_calibration_in_the_large_is_rejected():
+    found = clinical.validate_by_group(RISKS, np.zeros(8), CENTRE)
+    assert "in the large was rejected at the 5 % level in none of them" in found.sentence()
+
+
 @pytest.mark.parametrize("number", range(0, 256, 15))
 def test_ranges_end_where_numbers_of_events_are_rejected(number):
     """With those of the other groups as they are; adjusted p-values are tested by enumeration."""
