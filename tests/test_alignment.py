@@ -111,6 +111,13 @@ def test_kinds_of_features(features):
     assert statistic_of(features=features) == statistic_of(features=FEATURES)
 
 
+def test_times_of_which_none_is_shared_warn():
+    times = pd.date_range("2020-01-01", periods=N)
+    berlin = times.tz_localize("Europe/Berlin")[np.random.default_rng(3).permutation(N)]
+    with pytest.warns(UserWarning, match="have 0 of 60 labels of their indices in common"):
+        statistic_of(FRAME.set_axis(berlin), pd.Series(NAMES, times))
+
+
 def test_indices_that_share_some_labels_only_warn():
     moved = pd.Series(NAMES, INDEX[1:].append(pd.Index(["other"])))
     with pytest.warns(
@@ -425,3 +432,10 @@ def test_arrays_of_xarray_are_matched_by_their_labels():
         for some in (members, members.transpose(), members.transpose()[::-1], members.to_numpy().T)
     ]
     assert found == pytest.approx(found[:1] * 4)
+
+
+def test_times_of_batches_are_in_one_time_zone():
+    test, times = ct.SequentialCalibrationTest(strategy="likelihood"), pd.date_range("2026-01-01", periods=N)
+    test.update(P[:30], pd.Series(LABELS, times)[:30])
+    with pytest.raises(ValueError, match="got times with the time zone UTC after some with no time zone"):
+        test.update(P[30:], pd.Series(LABELS, times.tz_localize("UTC"))[30:])

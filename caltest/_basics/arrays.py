@@ -88,7 +88,8 @@ class Table:
         counts = any(type(one).__name__ == "RangeIndex" for one in (index, wanted))
         if rows.dtype.kind not in "iu":
             shared = len(set(index) & set(wanted))
-            if shared and not counts:
+            # Times that have none in common, as in other time zones, are no mere numbers of rows.
+            if (shared or (are_times(index) and are_times(wanted))) and not counts:
                 warn(
                     f"{name} and {other_name} have {shared} of {len(index)} labels of their indices in common, and are "
                     "matched by position; if rows are left out of one of them, bring both to the same rows first, "
@@ -133,6 +134,10 @@ def last_time(index: Any, latest: Any = None) -> Any:
     """The last time of an index of times, else the one before; ``ValueError`` if times go backwards."""
     if not are_times(index):
         return latest
+    zones = [getattr(one, "tz", None) for one in (index, latest)]
+    if latest is not None and len({zone is None for zone in zones}) > 1:
+        now, before = (f"the time zone {zone}" if zone else "no time zone" for zone in zones)
+        raise ValueError(f"targets: got times with {now} after some with {before}, wanted the same")
     times = index if latest is None else index.insert(0, latest)
     if not times.is_monotonic_increasing:
         late = next(i for i in range(1, len(times)) if not times[i - 1] <= times[i])

@@ -76,7 +76,8 @@ def columns_for(features: Any, targets: Any, n: int, outcomes: Array | None = No
     """Names and values of n rows; ``ValueError`` for another number of them, and for those that are the outcomes."""
     found = [(str(name), values) for name, values in named_columns(features, targets)]
     for name, values in found:
-        same_length(n, len(values), f"features[{name!r}]")
+        if values.ndim:
+            same_length(n, len(values), f"features[{name!r}]")
     if outcomes is not None:
         refuse_outcomes(found, outcomes)
     return found

@@ -144,6 +144,7 @@ def test_bad_features():
         ({"outcome": np.where(Y == 1, "ill", "well")}, r"features\['outcome'\]: got the targets by other names"),
         ({"outcome": np.array([None, "x"])[Y]}, r"features\['outcome'\]: got the targets by other names"),
         ({"a": np.zeros((N, 2))}, "wanted one value for each row"),
+        ({"a": "x"}, r"got shape \(\), wanted one value for each row"),
         (3.0, "wanted a data frame"),
     ):
         with pytest.raises(ValueError, match=words):
