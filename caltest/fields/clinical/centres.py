@@ -115,12 +115,13 @@ class ValidationByGroup(Stored):
 
     def sentence(self, alpha: float = 0.05) -> str:
         low, high = (end(self.rows, key=lambda one: one.events / one.expected) for end in (min, max))
+        rejected = sum(one.adjusted <= alpha for one in self.rows) or "none"
         ends = (f"{in_cell(one.ratio)[:-1]}; {one.name})" for one in (low, high))
         return (
             f"With {self.events} events in {self.n} cases of {len(self.rows)} groups, O:E ratios were from "
             f"{' to '.join(ends)}, with simultaneous {100 * self.confidence_level:g} % intervals; calibration in the "
-            f"large was rejected {at_level(alpha)} in {sum(one.adjusted <= alpha for one in self.rows) or 'none'} of them "
-            f"(exact tests of the number of events, adjusted {pvalue_phrase(self.pvalue)})."
+            f"large was rejected {at_level(alpha)} in {rejected} of them (exact tests of the number of events, "
+            f"adjusted {pvalue_phrase(self.pvalue)})."
         )
 
     def bars(self) -> list[Bar]:
