@@ -101,18 +101,21 @@ AT_A_HORIZON = [
     ("n = 300, none censored", 300, 0.6, 1e9, 2.0, 10),
     ("n = 1000, 10 events expected", 1000, 0.02, 1.0, 0.5, 5),
     ("n = 40, risks of 0.84", 40, 6.0, 0.3, 0.5, 5),
+    ("n = 500, low risks censored sooner", 500, 1.0, 0.7, 1.0, 10, 1.0),
+    ("n = 500, high risks censored sooner", 500, 1.0, 0.7, 1.0, 10, -1.0),
 ]
-"""Rows, mean rates of events, mean times of censoring, horizons and groups."""
+"""Rows, mean rates of events, mean times of censoring, horizons and groups, and the power of the rate that multiplies
+the times of censoring, 0 if none is given."""
 
 
 def at_a_horizon(sets):
     """Print how often one-calibration has groups and rejects, and O:E holds; and sizes for curves of few times."""
-    for name, n, mean, end, horizon, n_groups in AT_A_HORIZON:
+    for name, n, mean, end, horizon, n_groups, *power in AT_A_HORIZON:
         found = []
         for seed in range(sets):
             rng = np.random.default_rng([seed, n, 7])
             rate = mean * rng.gamma(2.0, 0.5, n)
-            time, limit = rng.exponential(1.0 / rate), rng.exponential(end, n)
+            time, limit = rng.exponential(1.0 / rate), rng.exponential(end * rate ** sum(power))
             laws, targets = ct.Gamma(np.ones(n), 1.0 / rate), Censored(np.minimum(time, limit), time <= limit)
             try:
                 one = one_calibration(laws, targets, horizon, n_groups=n_groups, n_resamples=19, rng=seed)
