@@ -358,11 +358,31 @@ def test_chains_are_to_be_joined():
         simulation_based_calibration({"mu": np.zeros((5, 4, 10))}, {"mu": np.arange(5.0)})
 
 
-@pytest.mark.parametrize(("size", "pairs"), [(4.0, 3), (0.0101, 3), (0.0099, 0)])
-def test_autocorrelations_of_constant_chains_are_squares(size, pairs):
-    """Chains of 8 draws have the lags 1 to 6, unless those of the first two sum to less than 0.02."""
-    chains = np.sqrt(size) * np.outer([1.0, -1.0], np.ones(8))
-    assert _autocorrelation_time(chains) == pytest.approx(1.0 + 4.0 * size * pairs, rel=1e-14)
+def autoregressive(rng, n, m, correlation):
+    draws = np.empty((n, m))
+    draws[:, 0] = rng.normal(size=n)
+    for j in range(1, m):
+        draws[:, j] = correlation * draws[:, j - 1] + np.sqrt(1 - correlation**2) * rng.normal(size=n)
+    return draws
+
+
+@pytest.mark.parametrize(("correlation", "m"), [(0.5, 50), (0.9, 250), (0.95, 500)])
+def test_time_of_autocorrelation_of_chains_of_a_few_times_it(correlation, m):
+    x = autoregressive(np.random.default_rng(14), 500, m, correlation)
+    x = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
+    time = (1 + correlation) / (1 - correlation)
+    assert _autocorrelation_time(x) == pytest.approx(time, rel=0.2)
+    assert _autocorrelation_time(autoregressive(np.random.default_rng(15), 500, m, 0.0)) == 1.0
+
+
+@pytest.mark.statistical
+def test_chains_not_much_longer_than_their_autocorrelation_are_rejected_at_the_level(replications):
+    number, rejected = replications(60, 1000), 0
+    for seed in range(number):
+        rng = np.random.default_rng([seed, 16])
+        draws = autoregressive(rng, 50, 100, 0.97)
+        rejected += simulation_based_calibration(draws, rng.normal(size=50), n_resamples=19, rng=seed).pvalue <= 0.05
+    assert rejected <= stats.binom.ppf(0.999, number, 0.05)
 
 
 def test_contrasts_of_ranks_are_in_standard_deviations():

@@ -285,8 +285,8 @@ def simulation_based_calibration(
         n data sets, one for each simulation, for the quantities; None calls them with the parameters alone.
     thin
         Keep every so many draws of each chain; ``"auto"`` estimates the autocorrelation time, and keeps all draws
-        unless their autocorrelation is clear. Draws of one parameter may be in any order for ``thin=1``, else sorted
-        ones are refused.
+        unless their autocorrelation is clear. Of chains of fewer than about five such times it keeps a single draw or
+        two. Draws of one parameter may be in any order for ``thin=1``, else sorted ones are refused.
     confidence_level
         Probability, at least, that the curves of all right parameters are in the band.
     n_resamples, rng

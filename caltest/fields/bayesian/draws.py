@@ -13,6 +13,9 @@ from caltest._validation import finite_array
 CLEAR, LAGS = 5.0, 200
 """Standard errors by which the first autocorrelation counts as positive, and lags that are looked at."""
 
+SMALL, ITERATIONS = 0.1, 100
+"""Sum of two autocorrelations that counts as 0, and steps by which the time of autocorrelation is found."""
+
 MANY = 20
 """Steps between different draws that do not all rise by chance."""
 
@@ -89,14 +92,23 @@ class Posteriors:
 
 
 def _autocorrelation_time(x: FloatArray) -> float:
-    """``1 + 2 sum_l r_l`` of standardised chains (c, m), until the sum of two neighbours is not positive (Geyer)."""
-    m, total = x.shape[1], 1.0
-    for lag in range(1, min(LAGS, m - 2), 2):
-        pair = sum(float((x[:, k:] * x[:, : m - k]).mean()) for k in (lag, lag + 1))
-        if pair <= 0.02:
+    """``1 + 2 sum_l r_l`` of standardised chains (c, m), until the sum of two neighbours is not positive (Geyer).
+
+    Deviations from the mean of a chain of m draws with the time t have about the correlations ``(r_l - t / m) / (1 - t
+    / m)``, from which t follows by iteration: in chains of a few times t they alone would make it far too short.
+    """
+    m, time = x.shape[1], 0.0
+    own = np.array([float((x[:, lag:] * x[:, : m - lag]).mean()) for lag in range(1, min(LAGS, m - 2) + 1)])
+    pairs = own[: own.size // 2 * 2].reshape(-1, 2).sum(axis=1)
+    for _ in range(ITERATIONS):
+        share = time / m
+        known = pairs * (1.0 - share) + 2.0 * share
+        ends = np.flatnonzero(known <= SMALL)
+        found = min(1.0 + 2.0 * float(known[: ends[0] if ends.size else None].sum()), float(m))
+        if found <= time + 0.01:
             break
-        total += 2.0 * pair
-    return total
+        time = found
+    return time
 
 
 def posteriors_of(draws: Any, truths: Any) -> Posteriors:
