@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from math import isclose, isfinite
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from caltest._basics.threads import one_thread
 from caltest._validation import fraction
 from caltest.default_test import calibration_test
 from caltest.estimators.combined.findings import pvalues_only
+from caltest.generators import Distortion
 from caltest.hypothesis_test import CalibrationTest
 
 Test = Callable[..., Any]
@@ -131,12 +134,25 @@ def check_test(test: Any, name: str = "test") -> None:
 
 
 def check_generator(generator: Any, name: str = "generator") -> None:
-    """Raise ``TypeError`` unless it has a method ``sample``."""
-    if isinstance(generator, type) or not callable(getattr(generator, "sample", None)):
+    """Raise ``TypeError`` unless it has a method ``sample`` of a number of observations and an ``rng``."""
+    sample = None if isinstance(generator, (type, Distortion)) else getattr(generator, "sample", None)
+    if not callable(sample) or not _takes_a_number(sample):
         raise TypeError(
-            f"{name}: got {generator!r}, wanted an object with a method sample(n, rng), such as "
-            "ct.generators.DirichletModel.m2()"
+            f"{name}: got {' '.join(shortened(generator).split())}, wanted an object with a method sample(n, rng), "
+            "such as ct.generators.DirichletModel.m2(), or for predictions p and an error of them "
+            "ct.generators.Resampled(p, ct.generators.Tempering(-0.4))"
         )
+
+
+def _takes_a_number(sample: Callable[..., Any]) -> bool:
+    """Whether a method can be called so; those of predictions and of tables of pandas have the same name."""
+    try:
+        signature(sample).bind(1, rng=None)
+    except TypeError:
+        return False
+    except ValueError:  # Compiled functions may not say what they take.
+        return True
+    return True
 
 
 def several(values: Any) -> Iterable[Any]:

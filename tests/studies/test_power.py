@@ -5,6 +5,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from printed import unfolded
 from scipy import stats
@@ -190,7 +191,13 @@ class TestBadInput:
         with pytest.raises(TypeError, match=r"test: got .*, wanted a function test\(predictions, targets, rng=...\)"):
             ct.power(test, MODEL, 5)
 
-    @pytest.mark.parametrize("generator", ["M1", None, DirichletModel, np.zeros(3)])
+    @pytest.mark.parametrize(
+        "generator",
+        [
+            *("M1", None, DirichletModel, np.zeros(3), pd.DataFrame(np.full((5, 2), 0.5))),
+            *(ct.Bernoulli([0.2, 0.7]), ct.generators.Tempering(-0.4)),
+        ],
+    )
     def test_no_generator(self, generator):
         with pytest.raises(TypeError, match=r"generator: got .*, wanted an object with a method sample\(n, rng\)"):
             ct.power(uniform, generator, 5)
