@@ -5,6 +5,7 @@ import csv
 import gzip
 import json
 import lzma
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +33,12 @@ PACKED: dict[bytes, Callable[[Any], Any]] = {
 
 TABLES = (b"PAR1", b"ARROW1")
 """What Parquet and Feather files begin with."""
+
+INDEX = re.compile(r"__index_level_\d+__")
+"""What pandas calls an index without a name among the columns of such files."""
+
+LONGEST = 2**53
+"""Up to here every whole number is a floating point number."""
 
 T = TypeVar("T")
 
@@ -230,18 +237,19 @@ def _tables_in(name: str, file: BufferedReader, numbers_at_once: int | None) -> 
     try:
         table = parquet.ParquetFile(source, pre_buffer=False) if of_parquet else ipc.open_file(source)
         schema = table.schema_arrow if of_parquet else table.schema
+        names = [key for key in schema.names if not INDEX.fullmatch(key)]
         if numbers_at_once is None:
             whole = table.read() if of_parquet else table.read_all()
-            yield _of_columns(name, {key: whole.column(key).to_numpy() for key in schema.names})
+            yield _of_columns(name, {key: whole.column(key).to_numpy() for key in names})
             return
         # A part without text or missing values is text where others have some.
         is_text = not all(arrow.types.is_integer(one) or arrow.types.is_floating(one) for one in schema.types)
-        size, start = at_once(len(schema.names), numbers_at_once), 0
+        size, start = at_once(len(names), numbers_at_once), 0
         batches = table.iter_batches(size) if of_parquet else map(table.get_batch, range(table.num_record_batches))
         for batch in batches:
             for rows in ranges(batch.num_rows, size):
                 part = arrow.Table.from_batches([batch.slice(rows.start, rows.stop - rows.start)])
-                columns = {key: part.column(key).to_numpy() for key in schema.names}
+                columns = {key: part.column(key).to_numpy() for key in names}
                 yield _of_columns(name, columns, is_text).numbered(start)
                 start += part.num_rows
     except (OSError, ValueError) as error:
@@ -283,20 +291,32 @@ def _objects(name: str, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         yield i, row
 
 
-def _of_columns(name: str, columns: dict[str, Array], is_text: bool = False) -> Rows:
-    """Columns with names as rows; columns of text or with missing values as the text that a CSV file would hold."""
+def _of_columns(name: str, columns: dict[str, Array], is_text: bool | None = None) -> Rows:
+    """Columns with names as rows, as the text that a CSV file would hold if some are text or have missing values.
+
+    Unless it is said whether they are text, they are so too where whole numbers would lose digits beside fractions.
+    """
     if not columns or len(next(iter(columns.values()))) == 0:
         raise ValueError(f"{name}: got no rows, wanted one for each observation")
     if len({array.shape for array in columns.values()}) > 1 or next(iter(columns.values())).ndim != 1:
         shapes = ", ".join(f"{key} {array.shape}" for key, array in columns.items())
         raise ValueError(f"{name}: got arrays of different shapes, {shapes}, wanted as many rows in each")
-    if not is_text and all(array.dtype.kind in "buif" for array in columns.values()):
-        values = np.stack(list(columns.values()), axis=1)
+    arrays = list(columns.values())
+    are_numbers = all(array.dtype.kind in "buif" for array in arrays)
+    if is_text is None:
+        is_text = are_numbers and np.result_type(*arrays).kind == "f" and any(map(_has_long_numbers, arrays))
+    if are_numbers and not is_text:
+        values = np.stack(arrays, axis=1)
     else:
         values = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=object)
         for j, array in enumerate(columns.values()):
             values[:, j] = ["" if value is None else str(value) for value in array.tolist()]
     return Rows(name, None, list(columns), values, NO_LINES)
+
+
+def _has_long_numbers(array: Array) -> bool:
+    """Whether some whole numbers, such as those of patients, are too long to be told apart as fractions."""
+    return array.dtype.kind in "iu" and max(int(array.max()), -int(array.min())) > LONGEST
 
 
 def _binary(name: str, file: BufferedReader, numbers_at_once: int | None) -> Iterator[Rows]:

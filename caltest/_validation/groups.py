@@ -80,8 +80,13 @@ class Groups:
 
 
 def as_texts(names: Iterable[Any]) -> tuple[str, ...]:
-    """Names as text, of dates without midnight, and as they are written in code where another one reads the same."""
+    """Names as text, of dates without midnight, and as they are written in code where another one reads the same.
+
+    Whole numbers that came as fractions, as of a column with missing values, are written as whole numbers.
+    """
     given = list(names)
+    if all(isinstance(name, float) and name.is_integer() for name in given):
+        given = [int(name) for name in given]
     texts = [str(name) if str(name).strip() else MISSING for name in given]
     if not any(isinstance(name, str) for name in given):
         texts = dates_in_words(texts)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from caltest._basics.arrays import Table
-from caltest._basics.files import is_stdin, name_of, read_rows, read_with_columns
+from caltest._basics.files import LONGEST, is_stdin, name_of, read_rows, read_with_columns
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.rows import Rows, decimals, is_number, number, numbers, texts
 from caltest._validation import observation_weights, same_length
@@ -29,6 +29,9 @@ MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"}
 TRUE_FALSE = {"true", "false"}
 
 NUMBERS = "are two columns, mean and standard deviation, with --normal, or members with --members"
+
+WHOLE = re.compile(r"[+-]?[0-9]+")
+"""Whole numbers, which are read with all their digits."""
 
 OUTPUTS = (".csv", ".csv.gz", ".npy")
 
@@ -184,10 +187,18 @@ def kept(column: Array, sample: Sample) -> Array:
 
 
 def _column(cells: Array) -> Array:
+    """Numbers where all cells are, missing ones NaN, else text; so are labels of too many digits for a number."""
     texts = [str(cell).strip() for cell in cells]
     missing = [text.lower() in MISSING for text in texts]
     if not all(absent or is_number(text) for text, absent in zip(texts, missing, strict=True)):
         return np.array(texts)
+    present = [text for text, absent in zip(texts, missing, strict=True) if not absent]
+    if all(map(WHOLE.fullmatch, present)):
+        whole = np.array([int(text) for text in present])
+        if len(present) == len(texts) and whole.dtype.kind in "iu":
+            return whole
+        if max(map(abs, whole.tolist()), default=0) > LONGEST:
+            return np.array(["" if absent else text for text, absent in zip(texts, missing, strict=True)])
     return np.array([np.nan if absent else float(text) for text, absent in zip(texts, missing, strict=True)])
 
 

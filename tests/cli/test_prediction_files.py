@@ -436,6 +436,10 @@ def test_classes_of_a_comparison_keep_their_names():
 
 
 def test_groups_keep_their_names():
+    for labels in (np.arange(N) % 3, np.arange(N) % 3 + 0.0, np.arange(N) % 3 / 2.0):
+        result = ct.calibration_by_group(P, Y, labels, n_resamples=9, rng=0)
+        halves = labels.max() == 1.0
+        assert {group.name for group in result.groups} == ({"0.0", "0.5", "1.0"} if halves else {"0", "1", "2"})
     half, other = np.arange(N) < 30, np.arange(N) >= 25
     result = ct.calibration_by_group(P, Y, {1: half, "1": other}, n_resamples=9, rng=0)
     assert {group.name: group.n for group in result.groups} == {"1": 30, "'1'": 35}
@@ -600,6 +604,20 @@ def test_every_kind_of_file_gives_the_same_result(name, table, tmp_path, capsys)
     assert got["estimate"] == pytest.approx(expected["estimate"], rel=1e-9)
 
 
+@pytest.mark.parametrize("method", ["to_parquet", "to_feather"])
+def test_the_index_of_a_table_is_no_prediction(method, table, tmp_path, capsys):
+    """Pandas writes one without a name beside the columns, of rows in another order, and reads it as index."""
+    some = table.sample(30, random_state=1)
+    if method == "to_feather":
+        feather = pytest.importorskip("pyarrow.feather")
+        feather.write_feather(pytest.importorskip("pyarrow").Table.from_pandas(some), tmp_path / "a.feather")
+    else:
+        some.to_parquet(tmp_path / "a.parquet")
+    _, out, err = result_of(capsys, next(tmp_path.iterdir()), "--outcome-column", "animal")
+    assert err == ""
+    assert json.loads(out)["pvalue"] == ct.calibration_test(some[ANIMALS], some["animal"], rng=1).pvalue
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["a.csv.bz2", "a.parquet", "a.jsonl"])
 def test_groups_clusters_weights_and_features_are_columns_of_one_file(name, table, tmp_path, capsys):
@@ -635,6 +653,34 @@ def test_groups_clusters_weights_and_features_are_columns_of_one_file(name, tabl
     for option in ("--groups", "--weights", "--features"):
         status, _, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal", option, "nothing")
         assert (status, "got no column 'nothing' among" in err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.parquet", "a.jsonl"])
+def test_long_numbers_of_clusters_and_groups_keep_their_digits(name, tmp_path, capsys):
+    """Beside fractions."""
+    rng = np.random.default_rng(1)
+    n, first = 60, 2**53 * 100
+    risk, patient = rng.random(n), first + np.arange(n) % 15
+    table = pd.DataFrame({"risk": risk, "died": (rng.random(n) < risk).astype(int), "patient": patient})
+    KINDS_OF_FILES[name](table, tmp_path / name)
+    arguments = (tmp_path / name, "--outcome-column", "died", "--columns", "risk", "--n-resamples", "19")
+    _, out, _ = result_of(capsys, *arguments, "--clusters", "patient")
+    wanted = ct.calibration_test(risk, table["died"], clusters=patient, n_resamples=19, rng=1)
+    assert json.loads(out)["pvalue"] == wanted.pvalue
+    _, out, _ = result_of(capsys, *arguments, "--groups", "patient")
+    assert {group["name"] for group in json.loads(out)["groups"]} == {str(one) for one in patient}
+
+
+def test_long_numbers_of_sites_keep_their_digits_where_some_are_missing(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    risk, site = rng.random(80), (2**53 + np.arange(80) % 2).astype(str)
+    site[::8] = ""
+    died = (rng.random(80) < risk).astype(int)
+    pd.DataFrame({"risk": risk, "died": died, "site": site}).to_csv(tmp_path / "a.csv", index=False)
+    arguments = [str(tmp_path / "a.csv"), "--outcome-column", "died", "--groups", "site", "--seed", "1", "--json"]
+    assert main(["audit", *arguments]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in (str(2**53), str(2**53 + 1), "missing"))
 
 
 @pytest.mark.parametrize("name", ["a.csv.bz2", "a.parquet", "a.jsonl"])
