@@ -233,12 +233,42 @@ def in_order_of_columns(
     if names is None or not isinstance(classes, Iterable) or getattr(classes, "shape", None) == ():
         return classes
     text, given = [str(name) for name in names], [str(name) for name in classes]
-    if given != text and sorted(given) == sorted(text):
+    as_columns = text if sorted(given) == sorted(text) else names_in_columns(text, given)
+    if given != (as_columns or given):
+        advice = f"leave {name} out, and the names of the columns are used"
         raise ValueError(
             f"{name}: got {given!r}, wanted them in the order of the columns of the predictions, which are named "
-            f"{text!r}; leave {name} out, and the names of the columns are used"
+            f"{text!r}; {advice if as_columns == text else f'pass {name}={as_columns!r}'}"
         )
     return classes
+
+
+def names_in_columns(columns: Sequence[str], names: Sequence[str]) -> list[str] | None:
+    """Names in the order of the columns that are called after them, as P(cat) is after cat, in any case, one by one."""
+    found = [[name for name in names if _is_in(name.lower(), column.lower())] for column in columns]
+    order = [some[0] for some in found if len(some) == 1]
+    return order if len(set(order)) == len(columns) == len(names) else None
+
+
+def _is_in(name: str, column: str) -> bool:
+    """Whether a name with letters is a word of another."""
+    is_part = name in column and not name.isdecimal()
+    return is_part and re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", column) is not None
+
+
+def not_named(columns: Sequence[Any] | None, targets: Array, name: str = "targets") -> None:
+    """Raise ``ValueError`` if targets are names, and columns have others. It is asked where the data are refused."""
+    array, text = column(targets), [str(one) for one in columns or ()]
+    if array.dtype.kind != "U" or len(text) < 2 or numbers_of(text) is not None or np.isin(array, text).any():
+        return
+    if all(str(value).strip().isdecimal() for value in array.flat):
+        return
+    order = names_in_columns(text, np.unique(array).tolist())
+    raise ValueError(
+        f"{name}: got text such as {str(array.flat[0])!r}, which is the name of no column of the predictions "
+        f"({', '.join(text[:SHOWN])}{', ...' if len(text) > SHOWN else ''}); give the columns the names of the labels, "
+        f"or pass classes={order or '[...]'}, their names in the order of the columns"
+    )
 
 
 def require_order_of(wanted: Sequence[Any] | None, names: Sequence[Any] | None, name: str) -> None:

@@ -13,7 +13,7 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, IntArray
 from caltest._basics.threads import progress_bars
 from caltest._results.report import EXCLUDED
 from caltest._validation import not_a_pair, not_numbers, not_swapped, switch
-from caltest._validation.labels import classes_of, require_order_of
+from caltest._validation.labels import classes_of, not_named, require_order_of
 from caltest.kernels import Metric
 from caltest.predictions.bandwidth import median_distance
 from caltest.predictions.base import Predictions
@@ -226,8 +226,11 @@ def as_sample(
         values = predictions.values if isinstance(predictions, Table) else predictions
         if getattr(values, "ndim", 1) > 0:
             not_a_pair(outcomes, len(values), names[1])
-        if classes is None and isinstance(predictions, Table):
-            not_numbers(predictions.values, outcomes, names[1])
+        if classes is None:
+            if isinstance(predictions, Table):
+                not_numbers(predictions.values, outcomes, names[1])
+            columns = predictions.names if isinstance(predictions, Table) else _unused_names(predictions)
+            not_named(columns, outcomes, names[1])
         raise
     if order.index is not None and converted.index is not order.index:
         converted = copy_of(converted)._labelled(order.index)

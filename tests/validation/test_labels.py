@@ -1,10 +1,12 @@
 """Labels and counts at the ends of what is allowed."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import caltest as ct
-from caltest._validation.labels import class_labels, class_order, whole_counts
+from caltest._validation.labels import class_labels, class_order, names_in_columns, whole_counts
 
 
 def test_one_label_is_enough():
@@ -45,6 +47,32 @@ def test_places_of_classes_in_another_order():
     assert class_order(None, (1, 0), "p").tolist() == [1, 0]
     assert class_order(("a", "b"), ("a", "b"), "p") is None
     assert class_order(None, ("a", "b"), "p") is None
+
+
+@pytest.mark.parametrize("made", [pd.DataFrame, pl.from_pandas, ct.Categorical], ids=["pandas", "polars", "family"])
+@pytest.mark.parametrize("columns", [["Fox", "CAT"], ["P(fox)", "P(cat)"], ["p_fox", "p_cat"]])
+def test_columns_with_the_names_of_classes_in_them(columns, made):
+    """Names in another order would be those of other columns; errors say which are right, and these are taken."""
+    p, y = made(pd.DataFrame([[0.2, 0.8], [0.7, 0.3]] * 20, columns=columns)), ["cat", "fox"] * 20
+    with pytest.raises(ValueError, match=r"no column of the predictions .* pass classes=\['fox', 'cat'\]"):
+        ct.calibration_test(p, y)
+    with pytest.raises(ValueError, match=r"got \['cat', 'fox'\], wanted .*; pass classes=\['fox', 'cat'\]"):
+        ct.calibration_test(p, y, classes=["cat", "fox"])
+    assert ct.calibration_test(p, y, classes=["fox", "cat"], n_resamples=9, rng=1).pvalue > 0.0
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        (["male", "female"], ["female", "male"]),
+        (["a b", "b"], ["b", "a"]),
+        (["class 1", "class 0"], ["0", "1"]),
+        (["score", "rest"], ["b", "a"]),
+    ],
+)
+def test_columns_whose_names_say_nothing_of_classes(columns, names):
+    found = names_in_columns(columns, names)
+    assert found == (["male", "female"] if "male" in names else None)
 
 
 @pytest.mark.parametrize(("k", "labels"), [(2, ["0", "1"]), (3, ["2", "0", "1"])])
