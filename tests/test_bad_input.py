@@ -117,6 +117,7 @@ BAD_MATRICES = {
     "complex": (P + 0j, "got values of type complex128, wanted real numbers"),
     "complex objects": ((P + 0j).astype(object), "got values of type complex, wanted numbers"),
     "text": (P.astype(str), "wanted real numbers"),
+    "labels": (NAMES[Y], "not text such as 'cat'; if it is predicted labels, pass predict_proba(X), not predict(X)"),
     "text among numbers": (np.array([["0.5", 0.5, 0.0]] * N, dtype=object), "got values of type ... wanted numbers"),
     "dictionary": ({"a": P}, "got a dict, wanted an array or a table of numbers; pass pandas.DataFrame(predictions)"),
     "column of rows": (pd.Series(list(P)), "got values of type ndarray, ... pass numpy.stack(list(predictions))"),

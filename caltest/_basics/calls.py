@@ -59,7 +59,10 @@ class OwnErrstate:
 def _wrong_argument(
     function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]
 ) -> TypeError | None:
-    """The error for the first named argument that a call does not take, or that it lacks; None if there is neither."""
+    """The error for an argument that a call does not take, by its name or its place, or that it lacks; None for none.
+
+    Of several the first is named.
+    """
     name, parameters = _name_of(function, arguments), signature(function).parameters
     wanted = ", ".join(argument for argument in parameters if argument != "self") or "none"
     unknown = next((argument for argument in named if argument not in parameters), None)
@@ -71,6 +74,12 @@ def _wrong_argument(
         )
         hint = f", which belongs to {', '.join(takers)}" if takers else ""
         return TypeError(f"{name}: got an argument {unknown!r}{hint}; wanted {wanted}")
+    by_place = [key for key, one in parameters.items() if one.kind in _WITH_A_PLACE and key != "self"]
+    n_given = len(arguments) - ("self" in parameters)
+    if n_given > len(by_place) and all(one.kind is not Parameter.VAR_POSITIONAL for one in parameters.values()):
+        others = ", ".join(key for key in parameters if key not in ("self", *by_place))
+        named_others = f", and by their names {others}" if others else ""
+        return TypeError(f"{name}: got {n_given} values, wanted {', '.join(by_place) or 'none'}{named_others}")
     needed = [key for key, one in parameters.items() if one.default is one.empty and one.kind in _WITH_A_NAME]
     lacking = next((key for key in needed if key not in named and key not in list(parameters)[: len(arguments)]), None)
     if lacking is None:
@@ -81,6 +90,7 @@ def _wrong_argument(
     return TypeError(f"{name}: got no {lacking!r}; wanted {wanted}{example}")
 
 
+_WITH_A_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _WITH_A_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 

@@ -27,6 +27,8 @@ def _not_real(array: Array, name: str) -> ValueError:
         advice = f"; it has the columns {', '.join(array.dtype.names)}: pass one, or ct.Censored(time, event) of two"
     if array.dtype.kind in "US" and array.size and str(first := array.flat[0]).endswith("%"):
         advice = f"; take the % off {str(first)!r} and divide by 100"
+    elif array.dtype.kind in "US" and array.size and name.endswith("probabilities"):
+        advice = f", not text such as {str(first)!r}; if it is predicted labels, pass predict_proba(X), not predict(X)"
     return ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers{advice}")
 
 
