@@ -54,7 +54,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         When fitting, for bad data, labels of one class only, fewer observations of a class than folds, or labels that
         a classifier that was fitted before does not know.
     TypeError
-        When fitting, for anything other than a method.
+        When fitting, for anything other than a method, or a classifier without what the method takes.
 
     Notes
     -----
@@ -90,6 +90,14 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             raise ValueError("y: got no observations, wanted at least one of each class")
         if self.classes_.size == 1:
             raise ValueError(f"y: got one class, {self.classes_.tolist()[0]!r}, wanted at least two classes")
+        wanted = ANSWERS[method.input]
+        if not hasattr(self.estimator, wanted):
+            other = next(name for name in ANSWERS if name != method.input)
+            raise TypeError(
+                f"estimator: got {type(self.estimator).__name__} without {wanted}, wanted a classifier with it, or a "
+                f"method with input={other!r}, which takes {ANSWERS[other]}, such as "
+                f"ct.recalibration.Platt(input={other!r})"
+            )
         folds = check_cv(self.cv, y, classifier=True)
         frozen = isinstance(self.estimator, FrozenEstimator)
         if frozen:
@@ -101,7 +109,6 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                 raise ValueError(f"y: got {found}, wanted at least {n_folds} for cv")
         if method.binary and self.classes_.size > 2:
             method = OneVsRest(method)
-        wanted = ANSWERS[method.input]
         if frozen:
             scores = getattr(self.estimator, wanted)(X)
         else:

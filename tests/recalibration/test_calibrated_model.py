@@ -54,6 +54,15 @@ def test_conventions_of_scikit_learn(method):
 
 
 @needs_sklearn
+def test_classifiers_without_what_the_method_takes():
+    X, y = problem(2)
+    with pytest.raises(TypeError, match=r"got LinearSVC without predict_proba, .* such as ct.recalibration.Platt\(inp"):
+        ct.recalibration.CalibratedModel(LinearSVC()).fit(X, y)
+    with pytest.raises(TypeError, match=r"got GaussianNB without decision_function, .* input='probabilities'"):
+        ct.recalibration.CalibratedModel(GaussianNB(), Platt(input="logits")).fit(X, y)
+
+
+@needs_sklearn
 def test_the_map_is_that_of_predictions_of_cross_validation():
     X, y = problem()
     model = ct.recalibration.CalibratedModel(GaussianNB(), cv=4).fit(X, y)
