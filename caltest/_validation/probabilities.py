@@ -164,8 +164,8 @@ def _advice(vector: FloatArray) -> str:
     return "; if these are basis points, divide them by 10 000" if 100.0 < vector.max() <= 10_000.0 else ""
 
 
-def not_swapped(predictions: Array, targets: Array) -> None:
-    """Raise ``ValueError`` if the first argument looks like the labels and the second like the predictions."""
+def not_swapped(predictions: Array, targets: Array, first: str = "predictions") -> None:
+    """Raise ``ValueError`` if predictions look like labels, and targets like predictions; ``first`` comes first."""
     if targets.dtype.kind != "f":
         return
     labels_first = predictions.ndim == 1 and all_whole(predictions)
@@ -174,7 +174,7 @@ def not_swapped(predictions: Array, targets: Array) -> None:
     if labels_first and (matrix_second or fractions_second):
         raise ValueError(
             f"predictions: got labels (shape {predictions.shape}) and targets: got probabilities (shape "
-            f"{targets.shape}); the arguments are swapped, pass the predictions first"
+            f"{targets.shape}); the arguments are swapped, pass the {first} first"
         )
 
 

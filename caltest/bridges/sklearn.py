@@ -13,13 +13,14 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 
+from caltest._basics.arrays import to_array
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._validation import one_of
+from caltest._validation import not_swapped, one_of
 from caltest.default_test import calibration_test
 from caltest.estimators import DebiasedSquaredECE
-from caltest.predictions import Bernoulli, Categorical, top_label
+from caltest.predictions import Bernoulli, Categorical, Predictions, top_label
 from caltest.predictions.convert import as_predictions
 
 Kind: TypeAlias = Literal["bins", "isotonic", "classwise"]
@@ -136,6 +137,8 @@ class CalibrationTestDisplay:
         settings
             Others of ``ct.plots.reliability_diagram``, ``reliability_curve`` or ``classwise_reliability``.
         """
+        if not isinstance(y_prob, Predictions):
+            not_swapped(to_array(y_prob, "y_prob"), to_array(y_true, "y_true"), "labels")
         predictions = as_predictions(y_prob, classes)
         result = calibration_test(predictions, y_true, rng=rng)
         return cls(result, predictions, y_true, estimator_name=name).plot(kind=kind, ax=ax, **settings)

@@ -75,8 +75,10 @@ def test_kinds_and_several_models():
 def test_swapped_arguments_and_estimators_without_probabilities():
     X, y = problem()
     model = GaussianNB().fit(X, y)
-    with pytest.raises(ValueError, match="got values of type"):
-        bridge.CalibrationTestDisplay.from_predictions(model.predict_proba(X), y)
+    for p in (model.predict_proba(X), model.predict_proba(X)[:, 1]):
+        for labels in (y, (y == "yes").astype(int)):
+            with pytest.raises(ValueError, match="the arguments are swapped, pass the labels first"):
+                bridge.CalibrationTestDisplay.from_predictions(p, labels)
     with pytest.raises(TypeError, match=r"got LinearSVC without predict_proba.*CalibratedModel"):
         bridge.neg_calibration_error(LinearSVC().fit(X, y), X, y)
 
