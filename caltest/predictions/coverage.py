@@ -110,10 +110,10 @@ def set_coverage(
     >>> p.probability.tolist(), outcomes.tolist()
     ([0.9, 0.9], ['covered', 'missed'])
     """
-    if isinstance(sets, (list, tuple)) and any(map(_has_names, sets)):
+    if isinstance(sets, (list, tuple)) and (any(map(_has_names, sets)) or len(set(map(np.size, sets))) > 1):
         raise ValueError(
-            "sets: got names of classes, wanted (n, k) booleans, which classes each set has; "
-            "sklearn.preprocessing.MultiLabelBinarizer(classes=classes).fit_transform(sets) makes them"
+            "sets: got names of classes, or lists of different lengths, wanted (n, k) booleans, which classes each set "
+            "has; sklearn.preprocessing.MultiLabelBinarizer(classes=classes).fit_transform(sets) makes them"
         )
     table, y = _matched(sets, targets, "sets")
     members = _of_one_level(table, "sets")
@@ -129,6 +129,7 @@ def set_coverage(
 
 
 def _has_names(row: Any) -> bool:
+    """Whether a row lists classes by their names, or is a set of them."""
     if isinstance(row, (list, tuple)):
         return any(isinstance(one, str) for one in row)
     return isinstance(row, (set, frozenset))

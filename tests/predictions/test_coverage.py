@@ -60,6 +60,7 @@ def test_rows_are_matched_by_the_index():
         (lambda: sets(np.full((4, 3), np.nan)), "sets: got shape"),
         (lambda: sets([["a", "b"], ["c"], [], ["a"]]), "sets: got names of classes, .*MultiLabelBinarizer"),
         (lambda: sets([["a", 1], [2], [3], [1]]), "sets: got names of classes"),
+        (lambda: sets([[0, 1], [2], [], [1]]), "sets: got names of classes, or lists .*MultiLabelBinarizer"),
         (lambda: sets([{0, 1}, {2}, {0}, {1}]), "sets: got names of classes"),
         (lambda: sets(SETS[:, :1]), "sets: got shape"),
         (lambda: sets(y=[1, 0, 2, 3]), "targets: got label 3 at row 3"),
