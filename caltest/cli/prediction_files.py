@@ -377,8 +377,9 @@ def names_of(table: Rows) -> tuple[str, ...] | None:
 def targets_of(rows: Rows, predictions: Rows) -> Array:
     """Outcomes as numbers, booleans or names; missing ones are None, or NaN among numbers."""
     values = rows.values[:, 0]
-    if values.dtype != object:
+    if values.dtype.kind not in "OU":
         return values
+    values = values.astype(object)
     names = set(predictions.names or ())
     present = np.array([value in names or value.lower() not in MISSING for value in values], dtype=bool)
     cells = [[value] for value in values[present]]

@@ -6,6 +6,7 @@ import gzip
 import inspect
 import json
 import lzma
+import re
 import sys
 
 import numpy as np
@@ -653,6 +654,20 @@ def test_groups_clusters_weights_and_features_are_columns_of_one_file(name, tabl
     for option in ("--groups", "--weights", "--features"):
         status, _, err = result_of(capsys, tmp_path / name, "--outcome-column", "animal", option, "nothing")
         assert (status, "got no column 'nothing' among" in err) == (2, True)
+
+
+def test_text_of_arrays_is_read_as_that_of_tables(table, tmp_path, capsys):
+    """Missing outcomes, and names for predictions without any."""
+    animals = table["animal"].to_numpy("U6")
+    animals[2] = "NA"
+    np.save(tmp_path / "y.npy", animals)
+    np.save(tmp_path / "p.npy", table[ANIMALS].to_numpy())
+    table[ANIMALS].to_csv(tmp_path / "p.csv", index=False)
+    _, out, _ = result_of(capsys, tmp_path / "p.csv", tmp_path / "y.npy", "--missing", "drop", "--n-resamples", "9")
+    assert json.loads(out)["n"] == len(table) - 1
+    status, _, err = result_of(capsys, tmp_path / "p.npy", tmp_path / "y.npy", "--missing", "drop")
+    assert status == 2
+    assert re.search(r"y.npy, row 0: got names such as '\w+', wanted labels 0..k-1, or a header with the names in", err)
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.parquet", "a.jsonl"])
