@@ -10,7 +10,7 @@ from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.ensembles.ensemble import Pool
-from caltest.predictions.standard_scores import in_units
+from caltest.predictions.standard_scores import in_units, spreads
 
 Conversions = dict[str, tuple[float, float]]
 """From outcomes to what they are in another unit: by a factor, to which a number is added."""
@@ -27,6 +27,8 @@ def by_factors(factors: Sequence[float]) -> Conversions:
 OF_NUMBERS = {
     "plus 273.15": (1.0, 273.15),
     "minus 273.15": (1.0, -273.15),
+    "converted from Fahrenheit to Celsius": (1.0 / 1.8, -32.0 / 1.8),
+    "converted from Celsius to Fahrenheit": (1.8, 32.0),
     **by_factors([1000.0, 100.0, 10.0, 3.6, 60.0, 24.0, 7.0, 12.0, 30.44, 365.25]),
 }
 OF_TIMES = by_factors([7.0, 12.0, 24.0, 30.44, 52.18, 60.0, 365.25, 1000.0, 3600.0, 86400.0])
@@ -44,6 +46,9 @@ and of more classes at most, and the fewest events of which percentages can be t
 
 SHOWN, ENOUGH, TINY = 5, 20, 1e-300
 """Classes that a question names, outcomes that each has at least, and the smallest probability with a logarithm."""
+
+ROUNDING = 1e-6
+"""How far a multiple of a step may be from a whole number."""
 
 SOME, SOME_OF_TWO, OUTLYING = 1000, 10_000, 4.0
 """Rows that are looked at, of two classes, and predicted standard deviations beyond which a code is no value."""
@@ -69,8 +74,9 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
             return _of_two_classes(some.probabilities[:, 1], labels) or _of_one_class(some, labels)
         return _of_many_classes(some, labels) or _of_one_class(some, labels)
     if predictions.discrete:
-        return ()
-    return (*in_another_unit(predictions, targets), *_codes(predictions, targets))
+        return () if finite is not None else _multiples(targets)
+    asked = *in_another_unit(predictions, targets), *_codes(predictions, targets)
+    return asked or _rounded(predictions, targets)
 
 
 def in_another_unit(predictions: Predictions, targets: Array, what: str = "outcomes") -> tuple[str, ...]:
@@ -107,6 +113,31 @@ def converted(
     if not words or distances[words] > within:
         return ()
     return (f"{what} {words} or so would fit the predictions: are both in the same unit?",)
+
+
+def _multiples(counts: Array) -> tuple[str, ...]:
+    """Whether counts are multiples of a larger number than 1."""
+    some = counts[some_of(len(counts))]
+    some = some[some != 0]
+    if some.size < ENOUGH or (step := int(np.gcd.reduce(some.astype(np.int64)))) < 2 or np.ptp(some) == 0:
+        return ()
+    return (f"all counts are multiples of {step}: are they rounded? The predictions are of counts that are not",)
+
+
+def _rounded(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+    """Whether numbers are rounded to steps beyond what is predicted to be random."""
+    rows = some_of(len(predictions))
+    steps = np.diff(np.unique(targets[rows]))
+    if targets.ndim > 1 or not steps.size or rows.size < 2 * steps.size or not predictions.is_continuous:
+        return ()
+    step, parts = float(steps.min()), steps / steps.min()
+    spread = float(np.median(spreads(predictions.take(rows))))
+    if step < spread or np.abs(parts - np.rint(parts)).max() > ROUNDING:
+        return ()
+    return (
+        f"outcomes are in steps of {step:.3g}, and predicted standard deviations are {spread:.2g} or so: if outcomes "
+        "are rounded, errors are larger for that",
+    )
 
 
 def codes_among(values: FloatArray) -> tuple[float, ...]:

@@ -59,6 +59,15 @@ def own_units(law: "Predictions") -> tuple[FloatArray, FloatArray] | None:
     return (mean, deviation) if np.isfinite([*ends, deviation]).all() and (deviation > 0.0).all() else None
 
 
+def spreads(law: "Predictions") -> FloatArray:
+    """Standard deviations (n,), or those of normal laws with the same quantiles at 16 and 84 % if these are unknown."""
+    try:
+        return np.sqrt(law.moments()[1].reshape(len(law)))
+    except TypeError:
+        low, high = law.quantile(scipy.special.ndtr([[-1.0], [1.0]]))
+        return np.asarray(0.5 * (high - low))
+
+
 _latest = local()
 
 

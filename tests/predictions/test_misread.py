@@ -43,6 +43,8 @@ def test_units(family):
 
 def test_conversions_come_back():
     for words, (factor, added) in OF_NUMBERS.items():
+        if words.startswith("converted"):
+            continue
         first, rest = words.split(" ", 1)
         inverse = {"plus": "minus", "minus": "plus", "multiplied": "divided", "divided": "multiplied"}[first]
         other_factor, other_added = OF_NUMBERS[f"{inverse} {rest}"]
@@ -56,6 +58,27 @@ def test_temperatures():
     assert "outcomes plus 273.15 or so would fit" in remarks(kelvin, celsius + rng.normal(size=N))[0]
     observed = celsius + 273.15 + rng.normal(size=N)
     assert "outcomes minus 273.15 or so would fit" in remarks(ct.Normal(celsius, np.ones(N)), observed)[0]
+    fahrenheit = 1.8 * (observed - 273.15) + 32.0
+    (words,) = remarks(ct.Normal(celsius, np.ones(N)), fahrenheit)
+    assert words.startswith("outcomes converted from Fahrenheit to Celsius or so would fit")
+    (words,) = remarks(ct.Normal(1.8 * celsius + 32.0, 1.8 * np.ones(N)), observed - 273.15)
+    assert words.startswith("outcomes converted from Celsius to Fahrenheit or so would fit")
+
+
+def test_rounded_outcomes():
+    rng = np.random.default_rng(3)
+    mean = rng.normal(10.0, 3.0, N)
+    counts = ct.Poisson(np.exp(0.4 * rng.normal(size=N) + 2.5)).sample(rng)
+    for sd, asked in ((0.4, True), (3.0, False)):
+        y = np.round(mean + sd * rng.normal(size=N))
+        assert [words.startswith("outcomes are in steps of 1, and") for words in remarks(ct.Normal(mean, sd), y)] == (
+            [True] if asked else []
+        )
+    assert remarks(ct.Normal(mean, 0.4), mean + 0.4 * rng.normal(size=N)) == ()
+    assert remarks(ct.Poisson(np.full(N, 12.0)), counts) == ()
+    (words,) = remarks(ct.Poisson(np.full(N, 12.0)), counts // 5 * 5)
+    assert words.startswith("all counts are multiples of 5: are they rounded?")
+    assert remarks(ct.Poisson(np.full(N, 0.01)), np.arange(N) % 100 // 99 * 2) == ()
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(0.0, 1.0), (0.0, 12.0), (5.0, 1.0), (-20.0, 0.1)])
