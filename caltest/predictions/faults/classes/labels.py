@@ -175,6 +175,27 @@ class ClassView:
         return self.law.outcome_in_words(c)
 
 
+def surprising(view: ClassView, labels: Array) -> IntArray:
+    """Classes of labels (n,) with the largest log losses, those predicted instead, and then the most frequent ones."""
+    excess, variances = np.zeros(view.k), np.full(view.k, FLOOR)
+    for part in view.parts:
+        p, w = view.rows(part), view.weights[part, None]
+        losses = -np.log(np.maximum(p, FLOOR))
+        differences = -p
+        differences[np.arange(len(p)), labels[part]] += 1.0
+        excess += (w * differences * losses).sum(axis=0)
+        variances += (np.square(w * losses) * p * (1.0 - p)).sum(axis=0)
+    chosen: list[int] = []
+    for c in np.argsort(-excess / np.sqrt(variances), kind="stable")[: MOST_CLASSES // 4]:
+        predicted = view.weights[labels == c] @ view.rows(np.flatnonzero(labels == c))
+        predicted[c] = -1.0
+        chosen += [int(c), int(predicted.argmax())]
+    others = np.argsort(-view.expected, kind="stable")
+    every = np.concatenate([np.array(chosen, dtype=np.intp), others])
+    _, first = np.unique(every, return_index=True)
+    return np.sort(every[np.sort(first)[:MOST_CLASSES]])
+
+
 def log_norms_of(p: FloatArray, exponents: FloatArray) -> FloatArray:
     """``log sum_c p_ic**s`` of rows (r, k) for exponents s (S,), (S, r), with powers in single precision."""
     logs = np.log(np.maximum(p, FLOOR))
@@ -341,10 +362,11 @@ class LabelFaults(Faults):
         among: FinitePredictions | None = None,
         stored: FloatArray | None = None,
         origin: ClassView | None = None,
+        chosen: IntArray | None = None,
     ) -> None:
-        """For cells of some sizes, ranks among other predictions, or corrected probabilities, if these are given."""
+        """For cells of some sizes, ranks among others, corrected probabilities, or chosen classes, if any are given."""
         others = None if among is None else ClassView(among, None)
-        self.view = self.view_type(law, weights, sizes=sizes, among=others, stored=stored, origin=origin)
+        self.view = self.view_type(law, weights, chosen, sizes=sizes, among=others, stored=stored, origin=origin)
         super().__init__(self.view.n, self.view.weights)
         self.is_corrected = stored is not None
         self._fill()
@@ -357,8 +379,15 @@ class LabelFaults(Faults):
         return Labels(self.view, np.ascontiguousarray(targets, dtype=self.view.law.label_type))
 
     def after(self, seen: Labels, correction: FloatArray) -> tuple[Faults, Labels]:
-        faults = type(self)(self.view.law, self.weights, stored=correction, origin=self.view.origin)
+        view = self.view
+        faults = type(self)(view.law, self.weights, stored=correction, origin=view.origin, chosen=view.chosen)
         return faults, faults.seen(seen.labels[:1])
+
+    def to_name(self, targets: Array) -> "LabelFaults":
+        """The faults to name: of many classes those are compared in pairs, too, whose outcomes are surprising."""
+        if self.view.k <= MOST_CLASSES:
+            return self
+        return type(self)(self.view.law, self.weights, chosen=surprising(self.view, targets))
 
 
 class ClassFault(Fault[Labels]):

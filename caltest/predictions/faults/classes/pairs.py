@@ -49,6 +49,7 @@ class OfPairs(ClassFault):
     def __init__(self, view: ClassView) -> None:
         self._pairs = pairs_of(view.chosen.size, ordered=self.ordered)
         super().__init__(view, len(self._pairs))
+        self.n_choices = max(1, view.k * (view.k - 1) // (1 if self.ordered else 2))
 
     def _classes(self, sibling: int) -> tuple[int, int]:
         a, b = self.view.chosen[self._pairs[sibling]]
