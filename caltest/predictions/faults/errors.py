@@ -211,8 +211,13 @@ class SlopeInUnits(Shift):
         return 1.0 + t
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        much = f"{self.sized(seen, sibling, fit)} times as much as predicted means"
+        if 1.0 + fit.high < 0.0:
+            return f"outcomes fall where predicted means rise: they rise {much}"
         more = "more" if fit.t > 0.0 else "less"
-        return f"outcomes rise {more} than predicted: {self.sized(seen, sibling, fit)} times as much as predicted means"
+        if 1.0 + fit.low < 0.0:
+            return f"outcomes do not follow predicted means: they rise {much}"
+        return f"outcomes rise {more} than predicted: {much}"
 
 
 class Scale(OfErrors):
@@ -252,9 +257,15 @@ class Scale(OfErrors):
 def scale_in_words(pattern: Pattern, fit: Fit, ratio: Callable[[float], float] = exp) -> str:
     """That errors are larger than predicted, or smaller, and where; ``ratio`` is that of errors for a log scale."""
     size = ratio(pattern.sign * fit.t)
-    much = f"{sized(fit, lambda t: ratio(pattern.sign * t))} times as large as predicted"
     if min(ratio(pattern.sign * end) for end in (fit.low, fit.high)) > SPREADLESS:
-        much = f"more than {SPREADLESS:,.0f} times as large as predicted, as if some had no spread"
+        many = f"{SPREADLESS:,.0f} times as large as predicted"
+        return f"predictions have hardly any spread{pattern.where}: errors are more than {many}"
+    if size <= 0.0:
+        return (
+            f"predictions are too wide{pattern.where}: errors are smaller than chance in the mean of the members alone "
+            "would make them"
+        )
+    much = f"{sized(fit, lambda t: ratio(pattern.sign * t))} times as large as predicted"
     rest = pattern.opposite(f"{about(ratio(-pattern.sign * fit.t))} times elsewhere")
     return f"predictions are too {'narrow' if size > 1.0 else 'wide'}{pattern.where}: errors are {much}{rest}"
 

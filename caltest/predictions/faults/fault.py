@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
-from caltest.predictions.faults.words import Fit, about, sized
+from caltest.predictions.faults.words import Fit, about, sized, told_apart
 
 
 def varies(feature: FloatArray) -> bool:
@@ -84,7 +84,8 @@ def halves(feature: FloatArray, name: str) -> list[Pattern]:
     if upper.all() or not upper.any():
         return []
     cut = float(feature[~upper].max())
-    above, below = f"where {name} are above {cut:.3g}", f"where {name} are at most {cut:.3g}"
+    _, said, _ = told_apart(float(feature.min()), cut, float(feature.max()))
+    above, below = f"where {name} are above {said}", f"where {name} are at most {said}"
     both = Pattern(np.where(upper, 1.0, -1.0), above, below)
     return [both, Pattern(np.where(upper, 1.0, 0.0), above), Pattern(np.where(upper, 0.0, -1.0), "", below)]
 
@@ -115,9 +116,14 @@ def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:
         return []
     r, found = ranks(feature), []
     for j, signs in enumerate(cosines_of_ranks(r, number)[1:], start=2):
-        parts = [(some, f"from {feature[some].min():.3g} to {feature[some].max():.3g}") for some in half_periods(r, j)]
+        parts = [(some, _from_to(feature[some])) for some in half_periods(r, j)]
         found.append(Wave(signs, name, parts=tuple(parts)))
     return found
+
+
+def _from_to(feature: FloatArray) -> str:
+    """The range of a feature in words."""
+    return "from {} to {}".format(*told_apart(float(feature.min()), float(feature.max())))
 
 
 S = TypeVar("S")
@@ -171,6 +177,8 @@ class Fault(ABC, Generic[S]):
     """How many of the siblings are different ones, for the penalty; by default all."""
     is_factor: ClassVar[bool] = False
     """Whether t is the logarithm of what is printed."""
+    is_law_at_ends: ClassVar[bool] = False
+    """Whether the smallest and the largest t stand for all beyond, which are nearly the same law."""
     says_what_happened: ClassVar[bool] = False
     """Whether the words have an interval of a rate that was observed, which no second fault changes."""
 

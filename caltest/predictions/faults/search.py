@@ -227,7 +227,7 @@ def _is_inside(one: Candidate) -> bool:
     """Whether the size is not as large or small as can be, where it says little of the law."""
     low, high = one.ends
     margin = 1e-3 * (high - low)
-    return low + margin < one.t < high - margin
+    return one.fault.is_law_at_ends or low + margin < one.t < high - margin
 
 
 def findings_together(pair: Pair, faults: Faults, seen: Any) -> Finding:

@@ -15,6 +15,9 @@ from caltest.predictions.faults.words import Fit, about, percent
 LEAST_RECIPROCAL = 1e-4
 """Of the degrees of freedom of Student's t, below which it is the normal distribution."""
 
+FAR, NEAR = 3.0, 0.5
+"""Standard deviations beyond which, and within which, laws with heavy tails have more outcomes than normal ones."""
+
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 
@@ -60,11 +63,15 @@ class Skew(Fault[Scores]):
         return np.asarray(np.sinh(_arcsinh_of_normal(seen.residuals, t, 1.0)))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        above, below = (percent(seen.share_of(side * seen.residuals > 2.0)) for side in (1.0, -1.0))
+        shares = [seen.share_of(side * seen.residuals > 2.0) for side in (1.0, -1.0)]
+        above, below = (percent(share) for share in shares)
         longer = "above" if fit.t > 0.0 else "below"
+        if (shares[0] - shares[1]) * fit.t <= 0.0:  # The tails are in too few outcomes to be seen.
+            inner, far = ("above", "below")[fit.t > 0.0], percent(seen.share_of(-fit.t * seen.residuals > 0.0))
+            return f"errors are skewed, with the longer tail {longer}: {far} of the outcomes are {inner} the middle"
         if not seen.is_normal:
-            shares = f"{above} of the outcomes are in the upper 2.3 % of what was predicted and {below} in the lower"
-            return f"errors are skewed, with the longer tail {longer}: {shares} 2.3 %"
+            places = f"{above} of the outcomes are in the upper 2.3 % of what was predicted and {below} in the lower"
+            return f"errors are skewed, with the longer tail {longer}: {places} 2.3 %"
         return (
             f"errors are skewed, with the longer tail {longer}: {above} of the outcomes are more than 2 standard "
             f"deviations above and {below} below, instead of 2.3 % each"
@@ -79,10 +86,15 @@ def third_moments(features: FloatArray, seen: Scores) -> FloatArray:
 
 def _beyond(seen: Scores, deviations: float) -> str:
     """How many errors are so large, and how many should be, in words."""
-    found, expected = percent(seen.share_of(np.abs(seen.residuals) > deviations)), 2.0 * scipy.special.ndtr(-deviations)
+    found, expected = seen.share_of(np.abs(seen.residuals) > deviations), 2.0 * scipy.special.ndtr(-deviations)
+    return _in_place(seen, found, expected, ("outer", f"beyond {deviations:g}"))
+
+
+def _in_place(seen: Scores, found: float, expected: float, names: tuple[str, str]) -> str:
+    """Shares of the errors in a place of what was predicted, and of normal laws."""
     if not seen.is_normal:
-        return f"{found} of the outcomes are in the outer {percent(expected)} of what was predicted"
-    return f"{found} of them are beyond {deviations:g} standard deviations instead of {percent(expected)}"
+        return f"{percent(found)} of the outcomes are in the {names[0]} {percent(expected)} of what was predicted"
+    return f"{percent(found)} of them are {names[1]} standard deviations instead of {percent(expected)}"
 
 
 def log_ratio_of_t(squares: FloatArray, d: int, t: float) -> FloatArray:
@@ -112,10 +124,13 @@ class HeavyTails(Fault[Scores]):
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         like = f", like Student's t with {self.sized(seen, sibling, fit)} degrees of freedom"
-        return (
-            f"errors have heavier tails than predicted at the same spread{like if seen.is_normal else ''}: "
-            f"{_beyond(seen, 3.0)}"
-        )
+        words = f"errors have heavier tails than predicted at the same spread{like if seen.is_normal else ''}"
+        near, expected = seen.share_of(np.abs(seen.residuals) < NEAR), 1.0 - 2.0 * scipy.special.ndtr(-NEAR)
+        if seen.share_of(np.abs(seen.residuals) > FAR) > 2.0 * scipy.special.ndtr(-FAR):
+            return f"{words}: {_beyond(seen, FAR)}"
+        # Too few outcomes are as far away as that; such laws have more in the middle, too.
+        middle = _in_place(seen, near, expected, ("inner", f"within {NEAR:g}"))
+        return f"{words}: {middle}" if near > expected else words
 
 
 def fourth_moments(features: FloatArray, seen: Scores) -> FloatArray:
@@ -129,6 +144,7 @@ class LightTails(Fault[Scores]):
 
     kind = "light tails"
     range = (0.0, 2.0)
+    is_law_at_ends = True
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         return seen.total(sinh_arcsinh(seen.residuals, 0.0, exp(t)))

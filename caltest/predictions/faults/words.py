@@ -12,6 +12,9 @@ AT_END = 1e-3
 MOST_DIGITS = 4
 """Of percentages, to which two or more are given."""
 
+MOST_PLACES = 12
+"""Digits of numbers that differ by little, up to which one looks for the difference."""
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -33,7 +36,16 @@ def about(number: float, digits: int = 2) -> str:
     if 1e-4 <= abs(number) < 1e6:
         text = f"{float(f'{number:.{digits - 1}e}'):f}"
         return text.rstrip("0").rstrip(".")
-    return f"{number:.{digits - 1}e}"
+    return f"{number:.{digits}g}"
+
+
+def told_apart(*numbers: float) -> list[str]:
+    """Numbers with three digits, or as many more as it takes to tell those apart that are not equal."""
+    for digits in range(3, MOST_PLACES):
+        texts = [about(number, digits) for number in numbers]
+        if len(set(texts)) == len(set(numbers)):
+            break
+    return texts
 
 
 def count(number: float) -> str:

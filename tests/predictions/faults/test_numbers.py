@@ -229,5 +229,5 @@ def test_members_that_are_equal_are_not_measured_by_their_spread(without_spread)
     spread = np.where(np.arange(200) < 200 * without_spread, 0.0, 1.0)
     members = centre[:, None] + spread[:, None] * rng.normal(size=(200, 9))
     finding = findings_of(as_sample(ct.Ensemble(members), y))[0]
-    said = "errors are more than 1,000 times as large as predicted, as if some had no spread"
-    assert str(finding) == f"predictions are too narrow: {said}"
+    said = "errors are more than 1,000 times as large as predicted"
+    assert str(finding) == f"predictions have hardly any spread: {said}"

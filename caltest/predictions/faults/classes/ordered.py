@@ -160,7 +160,8 @@ class LatentShift(OfScores):
         return scores - t * self.patterns[sibling].signs
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        much = f"about {sized_shift(fit, lambda t: self.size(seen, sibling, t))} {self.unit}"
+        size = sized_shift(fit, lambda t: self.size(seen, sibling, t))
+        much = f"{'' if size.startswith('at ') else 'about '}{size} {self.unit}"
         one = self.patterns[sibling]
         side = one.direction(fit.t, "higher", "lower")
         rest = one.opposite("as much the other way elsewhere")

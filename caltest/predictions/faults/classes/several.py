@@ -181,7 +181,7 @@ class Permutation(ClassFault):
         return np.asarray((1.0 - t) * self.view.p + t * self.view.p[:, self._order])
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        moved = [(a, b) for b, a in enumerate(self.order(seen)) if a != b]
+        moved = [(a, b) for b, a in enumerate(self.order(seen)) if a != b and seen.counts[b] > 0.0]
         said = [f"what is predicted as {self.view.named(a)} turns out as {self.view.named(b)}" for a, b in moved]
         more = f", and {len(said) - MOST_MOVED} more" if len(said) > MOST_MOVED else ""
         much = f"for about {self.sized(seen, sibling, fit, percent)} of the outcomes"
