@@ -30,6 +30,7 @@ from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clu
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import as_sample
+from caltest.predictions.faults.values import OF_RECORDS
 from caltest.predictions.misread import misread
 
 USE, REPAIR = "use as it is", "recalibrate"
@@ -478,6 +479,8 @@ def _decision(
         return USE, f"the error is too small to matter, although {said}"
     if questions:
         return REFUSE, f"{said}. First look at how the data were read: {' '.join(questions)}"
+    if result.finding is not None and result.finding.kind in OF_RECORDS:
+        return REFUSE, f"{said}. First look at how these outcomes were recorded, which no map of the predictions mends"
     if repair.helps and not repair.rejected:
         return REPAIR, said
     if repair.helps:

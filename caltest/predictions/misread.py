@@ -117,7 +117,7 @@ def converted(
 
 def _multiples(counts: Array) -> tuple[str, ...]:
     """Whether counts are multiples of a larger number than 1."""
-    some = counts[some_of(len(counts))]
+    some = counts[evenly_spaced(len(counts), SOME)]
     some = some[some != 0]
     if some.size < ENOUGH or (step := int(np.gcd.reduce(some.astype(np.int64)))) < 2 or np.ptp(some) == 0:
         return ()
@@ -126,7 +126,7 @@ def _multiples(counts: Array) -> tuple[str, ...]:
 
 def _rounded(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     """Whether numbers are rounded to steps beyond what is predicted to be random."""
-    rows = some_of(len(predictions))
+    rows = evenly_spaced(len(predictions), SOME)
     steps = np.diff(np.unique(targets[rows]))
     if targets.ndim > 1 or not steps.size or rows.size < 2 * steps.size or not predictions.is_continuous:
         return ()

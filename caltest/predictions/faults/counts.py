@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, inf, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.scores import CLIPPED
+from caltest.predictions.faults.values import CutOff, Others, SameValue, Value, repeated_values
 from caltest.predictions.faults.words import Fit, about, instead, percent, sized_shift
 from caltest.predictions.standard_scores import in_units
 
@@ -98,6 +100,20 @@ class Counts:
         assert law is not None
         return law.log_density(self.first) - self.log_probabilities
 
+    @property
+    def outcomes(self) -> FloatArray:
+        """Counts (n,) of the first targets."""
+        return np.asarray(self.targets[0], dtype=np.float64)
+
+    @cached_property
+    def values(self) -> list[Value]:
+        """Those that many counts have, other than 0."""
+        return repeated_values(self.view.law, self.outcomes, self.view.weights)
+
+    def total(self, logs: FloatArray) -> float:
+        """The log likelihood ratio of all observations from those (n,) of each."""
+        return float(self.view.weights @ logs)
+
 
 class CountFaults(Faults):
     """Means, dispersion and zeros."""
@@ -119,12 +135,13 @@ class CountFaults(Faults):
             Rows("zeros", 5, zeros),
             Rows("skewness", 1, cubes),
         )
+        values: tuple[Fault[Any], ...] = (SameValue(len(law)), CutOff(len(law)))
         if law.with_mean(view.mean) is None:
             # Other members of the family are not known.
-            self.kinds = (Narrow(), Zeros(), FewZeros())
+            self.kinds = (Narrow(), Zeros(), FewZeros(), *values)
             return
         kinds: list[Fault[Counts]] = [Factor([Pattern(np.ones(len(law)))]), Spread(view), Narrow()]
-        kinds += [Zeros(), MeanKept(), FewZeros()]
+        kinds += [Zeros(), MeanKept(), FewZeros(), *values]
         if places := halves(self._named, "predicted means"):
             kinds.append(Factor(places, "local factor"))
         if varies(view.log_mean):
@@ -134,7 +151,11 @@ class CountFaults(Faults):
     def seen(self, targets: Array) -> Counts:
         return Counts(self.view, targets)
 
-    def after(self, seen: Counts, correction: CountPredictions) -> tuple[Faults, Counts]:
+    def after(self, seen: Counts, correction: CountPredictions | Others) -> tuple[Faults, Counts]:
+        if isinstance(correction, Others):
+            law, rows = self.view.law, correction.rows
+            faults = CountFaults(law.take(rows), self.weights[rows], named=self._named[rows])
+            return faults, faults.seen(seen.targets[:1, rows])
         faults = CountFaults(correction, self.weights, named=self._named)
         return faults, faults.seen(seen.targets[:1])
 

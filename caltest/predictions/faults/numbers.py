@@ -10,6 +10,7 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.faults import errors, shapes
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, cosines, halves, varies, waves
 from caltest.predictions.faults.scores import Scores
+from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.words import Fit
 
 
@@ -72,6 +73,8 @@ class NumberFaults(Faults):
                     kinds.append(errors.ShiftInUnits(places, len(places) * [deviations], "local shift in units"))
             if varies(mean):
                 kinds.append(errors.Slope(mean) if deviations is None else errors.SlopeInUnits(mean, deviations))
+        if law.is_continuous and law.has_scale and len(law.shape) == 1:
+            kinds += [SameValue(len(law)), CutOff(len(law))]
         if law.has_normal_scores:
             kinds += [
                 shapes.Skew(),
@@ -88,3 +91,9 @@ class NumberFaults(Faults):
 
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights, self._spread)
+
+    def after(self, seen: Scores, correction: FloatArray | Scores | Others) -> tuple[Faults, Scores]:
+        if isinstance(correction, Others):
+            faults = NumberFaults(seen.law.take(correction.rows), self.weights[correction.rows])
+            return faults, faults.seen(seen.targets[:1, correction.rows])
+        return super().after(seen, correction)

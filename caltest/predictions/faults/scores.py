@@ -11,6 +11,7 @@ from caltest._basics.numerics import Array, BoolArray, FloatArray, evenly_spaced
 from caltest._basics.scratch import scratch
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import kept
+from caltest.predictions.faults.values import Value, repeated_values
 from caltest.predictions.standard_scores import in_units, own_units, scores_of
 
 HALVINGS = 30
@@ -178,6 +179,16 @@ class Scores:
             found = residuals_among(pools).reshape(-1, own.shape[1])
             centre, spread = most_likely(found, df)
         return found.reshape(-1, *shape), centre.reshape(shape), spread.reshape(shape)
+
+    @property
+    def outcomes(self) -> FloatArray:
+        """The first targets, (n,)."""
+        return np.asarray(self.targets[0].reshape(-1))
+
+    @cached_property
+    def values(self) -> list[Value]:
+        """Those that many outcomes have; none of corrected residuals."""
+        return [] if self.corrected is not None else repeated_values(self.law, self.outcomes, self.weights)
 
     def total(self, logs: FloatArray) -> float:
         """The log likelihood ratio of all observations from those (n,) of each."""

@@ -66,7 +66,7 @@ def test_shapes_say_what_can_be_seen():
 
 def test_spreads_of_members_that_say_nothing():
     same = first(ct.Ensemble(np.repeat(MEAN[:, None], 10, axis=1)), MEAN + RNG.normal(size=N))
-    assert same.words == "predictions have hardly any spread: errors are more than a million times as large"
+    assert same.words == "predictions have hardly any spread: errors are more than 1,000 times as large as predicted"
     members = MEAN[:, None] + RNG.normal(size=(N, 5))
     members[:, 0] += 10.0
     found = first(ct.Ensemble(members), MEAN + RNG.normal(size=N))

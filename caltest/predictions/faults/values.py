@@ -1,0 +1,181 @@
+"""Single values that too many outcomes have: codes of missing ones, and ends at which outcomes are cut off."""
+
+from dataclasses import dataclass
+from math import log
+from typing import Any, Protocol
+
+import numpy as np
+
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
+from caltest.predictions.base import Predictions
+from caltest.predictions.faults.fault import Fault
+from caltest.predictions.faults.words import Fit, instead, percent
+from caltest.predictions.standard_scores import spreads
+
+MOST_VALUES, LEAST_EQUAL = 3, 2
+"""Values that are looked at, those with the largest excess, and outcomes that have to be equal."""
+
+AMONG = 64
+"""Predictions that tell how often a value is expected, to choose among values."""
+
+BAND = 0.1
+"""Predicted standard deviations to either side of a value that are one place, where outcomes may be rounded."""
+
+OF_RECORDS = ("same value", "cut off")
+"""Kinds of faults that are likelier of how outcomes were recorded than of the predictions."""
+
+CERTAIN = 1e-9
+"""How far the probability of a value is from 1 at least."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value, which outcomes have it, the logarithms of its probabilities, and those of outcomes beyond it, (n,)."""
+
+    value: float
+    at: BoolArray
+    log_p: FloatArray
+    below: FloatArray
+    above: FloatArray
+    counted: str
+
+    @property
+    def text(self) -> str:
+        """The value in words."""
+        return f"{self.value:.6g}"
+
+
+def repeated_values(law: Predictions, outcomes: Array, weights: FloatArray) -> list[Value]:
+    """Values that several outcomes (n,) have, of the largest excess over what is predicted; of counts none of 0.
+
+    The probability is that of a band around the value that is as wide as rounding may be. Of numbers with a density it
+    has two tenths of a predicted standard deviation, or the smallest distance of two outcomes if that is more; of
+    counts the largest number that they are all multiples of.
+    """
+    found, counts = np.unique(outcomes, return_counts=True)
+    several = (counts >= LEAST_EQUAL) & (law.is_continuous | (found != 0))
+    if found.size < LEAST_EQUAL or not several.any():
+        return []
+    if law.is_continuous:
+        widths = np.maximum(2.0 * BAND * spreads(law), np.diff(found).min())
+    else:
+        widths = np.full(len(law), float(np.gcd.reduce(found.astype(np.int64))))
+
+    def log_probabilities(some: Predictions, value: float, width: FloatArray) -> FloatArray:
+        logs = some.log_density(np.full(len(some), value)) + np.log(width)
+        return np.minimum(logs, -CERTAIN)
+
+    among = law.evenly_spaced(AMONG)
+    width = widths if len(among) == len(law) else widths[np.arange(AMONG) * len(law) // AMONG]
+    candidates, sizes = found[several], counts[several]
+    expected = np.array([np.exp(log_probabilities(among, v, width)).mean() for v in candidates]) * len(law)
+    excess = sizes * np.log(sizes / np.maximum(expected, 1e-300)) - (sizes - expected)
+    largest = np.argsort(-np.where(sizes > expected, excess, -np.inf), kind="stable")[:MOST_VALUES]
+    return [_value(law, outcomes, weights, v, log_probabilities(law, v, widths)) for v in np.sort(candidates[largest])]
+
+
+def _value(law: Predictions, outcomes: Array, weights: FloatArray, value: float, log_p: FloatArray) -> Value:
+    at = outcomes == value
+    up_to = law.cdf(np.full(len(law), value))
+    below = up_to if law.is_continuous else up_to - np.exp(log_p)
+    here = float(weights @ at)
+    if not law.is_continuous:
+        counted = instead(here, float(weights @ np.exp(log_p)), weights)
+    elif (weights == weights[0]).all():
+        counted = f"{here / weights[0]:.0f}"
+    else:
+        counted = f"{percent(here / weights.sum())} of the weight"
+    return Value(float(value), at, log_p, np.maximum(below, 0.0), np.maximum(1.0 - up_to, 0.0), counted)
+
+
+@dataclass(frozen=True)
+class Others:
+    """The rows (m,) that are left where those of a value are not looked at."""
+
+    rows: IntArray
+
+
+class SeesValues(Protocol):
+    """What these faults see of outcomes."""
+
+    @property
+    def values(self) -> list[Value]:
+        """Those that many have, of which each is a sibling."""
+
+    @property
+    def outcomes(self) -> FloatArray:
+        """The first targets, (n,)."""
+
+    def total(self, logs: FloatArray) -> float:
+        """The log likelihood ratio of all observations from those (n,) of each."""
+
+
+class TooOften(Fault[Any]):
+    """A share t of the probability of some other outcomes is moved to one value.
+
+    Which value that is follows from the outcomes, and costs as much as a choice among as many values as there are.
+    """
+
+    range = (0.0, 1.0)
+    says_what_happened = True
+
+    def __init__(self, n: int) -> None:
+        self.n_choices = n
+
+    def promising(self, seen: SeesValues) -> FloatArray:
+        return np.array([0.0 if self._is_likely(seen, one) else -np.inf for one in range(self.n_siblings)])
+
+    def _is_likely(self, seen: SeesValues, sibling: int) -> bool:
+        return sibling < len(seen.values)
+
+    def _moved(self, seen: SeesValues, sibling: int) -> tuple[Value, FloatArray, BoolArray]:
+        """The value, the log probabilities of what is moved there, and where outcomes are of these."""
+        value = seen.values[sibling]
+        return value, np.log(-np.expm1(value.log_p)), ~value.at
+
+    def log_ratio(self, seen: SeesValues, sibling: int, t: float) -> float:
+        if t <= 0.0 or not self._is_likely(seen, sibling):
+            return 0.0
+        value, log_others, others = self._moved(seen, sibling)
+        logs = np.where(others, log(max(1.0 - t, 1e-300)), 0.0)
+        logs[value.at] = np.logaddexp(0.0, log(t) + log_others - value.log_p)[value.at]
+        return seen.total(logs)
+
+
+class SameValue(TooOften):
+    """``Q = (1 - t) P + t 1{v}``: outcomes that are v whatever is predicted."""
+
+    kind = "same value"
+    n_siblings = MOST_VALUES
+
+    def corrected(self, seen: SeesValues, sibling: int, t: float) -> Others:
+        return Others(np.flatnonzero(~seen.values[sibling].at))
+
+    def words(self, seen: SeesValues, sibling: int, fit: Fit) -> str:
+        value = seen.values[sibling]
+        much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes are {value.text} whatever is predicted"
+        return f"{much}, such as a code for missing ones: {value.counted} are exactly that"
+
+
+class CutOff(TooOften):
+    """Outcomes beyond a value that are given as this value, a share t of them: above it, or below."""
+
+    kind = "cut off"
+    n_siblings = 2 * MOST_VALUES
+
+    def _is_likely(self, seen: SeesValues, sibling: int) -> bool:
+        """An end has more outcomes than there are beyond it."""
+        if sibling // 2 >= len(seen.values):
+            return False
+        value, _, others = self._moved(seen, sibling)
+        return bool(value.at.sum() > others.sum())
+
+    def _moved(self, seen: SeesValues, sibling: int) -> tuple[Value, FloatArray, BoolArray]:
+        value, is_above = seen.values[sibling // 2], sibling % 2 == 0
+        others = seen.outcomes > value.value if is_above else seen.outcomes < value.value
+        return value, np.log(np.maximum(value.above if is_above else value.below, 1e-300)), others
+
+    def words(self, seen: SeesValues, sibling: int, fit: Fit) -> str:
+        value, side = seen.values[sibling // 2], "below" if sibling % 2 else "above"
+        much = f"about {self.sized(seen, sibling, fit, percent)} of those predicted {side} it"
+        return f"outcomes are cut off at {value.text}: {value.counted} are exactly that, {much}"
