@@ -30,6 +30,7 @@ OF_NUMBERS = {
     "converted from Fahrenheit to Celsius": (1.0 / 1.8, -32.0 / 1.8),
     "converted from Celsius to Fahrenheit": (1.8, 32.0),
     **by_factors([1000.0, 100.0, 10.0, 3.6, 60.0, 24.0, 7.0, 12.0, 30.44, 365.25]),
+    **by_factors([2.54, 3.281, 1.609, 2.205]),
 }
 OF_TIMES = by_factors([7.0, 12.0, 24.0, 30.44, 52.18, 60.0, 365.25, 1000.0, 3600.0, 86400.0])
 
@@ -49,6 +50,9 @@ SHOWN, ENOUGH, TINY = 5, 20, 1e-300
 
 ROUNDING = 1e-6
 """How far a multiple of a step may be from a whole number."""
+
+REPEATED = 3
+"""Outcomes that have the smallest or the largest value, from which on it may be a code."""
 
 SOME, SOME_OF_TWO, OUTLYING = 1000, 10_000, 4.0
 """Rows that are looked at, of two classes, and predicted standard deviations beyond which a code is no value."""
@@ -149,13 +153,26 @@ def codes_among(values: FloatArray) -> tuple[float, ...]:
 
 def _codes(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     notes = []
-    for code in codes_among(np.asarray(targets, dtype=np.float64)):
+    known = codes_among(np.asarray(targets, dtype=np.float64))
+    for code in (*known, *(end for end in _repeated_ends(predictions, targets) if end not in known)):
         rows = np.unique(np.nonzero(targets == code)[0])
         scores = predictions.take(rows).standard_scores(np.asarray(targets[rows], dtype=np.float64)[None])[0]
-        if np.abs(scores[targets[rows] == code]).min() > OUTLYING:
+        if np.median(np.abs(scores[targets[rows] == code])) > OUTLYING:
             first = f"row {rows[0]}" + (", ..." if rows.size > 1 else "")
             notes.append(f"{rows.size} outcomes are {code:g} ({first}): if that says that they are missing, pass nan")
     return tuple(notes)
+
+
+def _repeated_ends(predictions: Predictions, targets: Array) -> list[float]:
+    """Smallest and largest outcomes of a coordinate that several have, if most outcomes are as was predicted."""
+    if not len(targets):
+        return []
+    columns = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1).T
+    ends = {float(end) for one in columns for end in (one.min(), one.max()) if (one == end).sum() >= REPEATED}
+    rows = some_of(len(predictions))
+    if not ends or np.median(np.abs(predictions.take(rows).standard_scores(targets[rows][None]))) > ZERO:
+        return []
+    return sorted(ends)
 
 
 def _are_made_from(labels: Array, p: FloatArray) -> bool:

@@ -105,6 +105,25 @@ def test_codes(family):
     assert "are -9999 (row 7, ...)" in unfolded(ct.calibration_test(predictions, y, n_resamples=19, rng=1))
 
 
+@pytest.mark.parametrize("family", ["Normal", "Ensemble", "MvNormal"])
+@pytest.mark.parametrize("code", [-1.0, 99.0])
+def test_codes_that_are_none_of_the_usual_ones(family, code):
+    """The smallest or largest value of several outcomes, far from their predictions."""
+    rng = np.random.default_rng(8)
+    mean = rng.normal(30.0, 8.0, N)
+    y = mean + 2.0 * rng.normal(size=N)
+    predictions = {
+        "Normal": ct.Normal(mean, 2.0),
+        "Ensemble": ct.Ensemble(mean[:, None] + 2.0 * rng.normal(size=(N, 20))),
+        "MvNormal": ct.MvNormal(np.stack([mean, 2.0 * mean], axis=1), np.full((N, 2), 4.0)),
+    }[family]
+    assert remarks(predictions, y) == ()
+    assert remarks(predictions, np.maximum(y, np.sort(y)[5])) == ()
+    y[[3, 50, 90]] = code
+    asked = [words for words in remarks(predictions, y) if f"are {code:g} (row 3, ...)" in words]
+    assert asked == [f"3 outcomes are {code:g} (row 3, ...): if that says that they are missing, pass nan"]
+
+
 @pytest.mark.parametrize("centre", [0.01, 0.5])
 def test_probabilities_of_the_other_class(centre):
     rng = np.random.default_rng(6)
