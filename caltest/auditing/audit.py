@@ -493,4 +493,4 @@ def _decision(
         return REFUSE, f"{said}. That matters however small the error is on average, and recalibration {tried}"
     if answer:
         return REFUSE, f"{said}. The error matters, and recalibration {tried}"
-    return UNKNOWN, f"{said}. Whether that matters cannot be told from so few {counted[1]}, and recalibration {tried}"
+    return UNKNOWN, f"{said}. Whether that matters cannot be told from these {counted[1]}, and recalibration {tried}"

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
@@ -23,8 +24,8 @@ NODES = 32
 MOST_CLASSES = 32
 """Classes with rows of their own beside their totals, and that are compared in pairs: those predicted most often."""
 
-FLOOR = 1e-300
-"""Smallest probability in ratios and logarithms."""
+FLOOR, SMALLEST = 1e-300, 1e-30
+"""Smallest probability in ratios and logarithms, and in logarithms of single precision."""
 
 PAIR_SHARE, PAIR_FLOOR = 0.2, 1e-12
 """Share of leaks and swaps in the likelihood of pairs, and the smallest probability there."""
@@ -179,12 +180,14 @@ def surprising(view: ClassView, labels: Array) -> IntArray:
     """Classes of labels (n,) with the largest log losses, those predicted instead, and then the most frequent ones."""
     excess, variances = np.zeros(view.k), np.full(view.k, FLOOR)
     for part in view.parts:
-        p, w = view.rows(part), view.weights[part, None]
-        losses = -np.log(np.maximum(p, FLOOR))
-        differences = -p
-        differences[np.arange(len(p)), labels[part]] += 1.0
-        excess += (w * differences * losses).sum(axis=0)
-        variances += (np.square(w * losses) * p * (1.0 - p)).sum(axis=0)
+        p, w = view.rows(part).astype(np.float32), view.weights[part].astype(np.float32)
+        losses = -np.log(np.maximum(p, np.float32(SMALLEST)))
+        own = losses[np.arange(len(p)), labels[part]]
+        excess += np.bincount(labels[part], w * own, minlength=view.k)
+        p *= losses
+        excess -= w @ p
+        p *= losses
+        variances += np.square(w) @ p
     chosen: list[int] = []
     for c in np.argsort(-excess / np.sqrt(variances), kind="stable")[: MOST_CLASSES // 4]:
         predicted = view.weights[labels == c] @ view.rows(np.flatnonzero(labels == c))
@@ -387,7 +390,11 @@ class LabelFaults(Faults):
         """The faults to name: of many classes those are compared in pairs, too, whose outcomes are surprising."""
         if self.view.k <= MOST_CLASSES:
             return self
-        return type(self)(self.view.law, self.weights, chosen=surprising(self.view, targets))
+        faults = copy(self)
+        faults.view = copy(self.view)
+        faults.view.origin, faults.view.chosen = faults.view, surprising(self.view, targets)
+        faults._fill()
+        return faults
 
 
 class ClassFault(Fault[Labels]):
