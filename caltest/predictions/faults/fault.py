@@ -177,7 +177,7 @@ class Fault(ABC, Generic[S]):
     """How many of the siblings are different ones, for the penalty; by default all."""
     is_factor: ClassVar[bool] = False
     """Whether t is the logarithm of what is printed."""
-    is_law_at_ends: ClassVar[bool] = False
+    is_law_at_ends: bool = False
     """Whether the smallest and the largest t stand for all beyond, which are nearly the same law."""
     says_what_happened: ClassVar[bool] = False
     """Whether the words have an interval of a rate that was observed, which no second fault changes."""

@@ -57,12 +57,12 @@ class NumberFaults(Faults):
             Rows("scale", len(features), partial(errors.sums_of_squares, features), 2.0),
         ]
         # What a pool has in common with its outcome would look like a place.
+        deviations = errors.deviations_of(law) if law.pool_size is None else None
         if law.pool_size is None:
             if places := [*halves(mean, "predicted means"), *halves(variance, "predicted variances")]:
                 kinds += [errors.Shift(places, "local shift"), errors.Scale(places, "local scale")]
             if bent := [*waves(mean, "predicted means", 3), *waves(variance, "predicted variances", 2)]:
                 kinds += [errors.ShiftWave(bent, "wave of shifts"), errors.ScaleWave(bent, "wave of scales")]
-            deviations = errors.deviations_of(law)
             if deviations is not None and varies(deviations):
                 kinds += [
                     errors.ShiftInUnits(everywhere, [deviations]),
@@ -79,7 +79,7 @@ class NumberFaults(Faults):
             kinds += [
                 shapes.Skew(),
                 shapes.HeavyTails(),
-                shapes.LightTails(),
+                shapes.LightTails(in_units=deviations is not None),
                 shapes.Outliers(float(self.weights.sum())),
             ]
             compared.append(Rows("skew", 4, partial(shapes.third_moments, features[:2])))

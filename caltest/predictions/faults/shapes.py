@@ -144,7 +144,10 @@ class LightTails(Fault[Scores]):
 
     kind = "light tails"
     range = (0.0, 2.0)
-    is_law_at_ends = True
+
+    def __init__(self, *, in_units: bool = False) -> None:
+        """Of errors in units of their own; of other laws a change of scale makes the tails of their scores lighter."""
+        self.is_law_at_ends = in_units
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         return seen.total(sinh_arcsinh(seen.residuals, 0.0, exp(t)))

@@ -18,6 +18,9 @@ MOST_VALUES, LEAST_EQUAL = 3, 2
 AMONG = 64
 """Predictions that tell how often a value is expected, to choose among values."""
 
+LEFT_BEYOND = 0.1
+"""Share of the outcomes predicted beyond a value that may be there if the value is an end."""
+
 BAND = 0.1
 """Predicted standard deviations to either side of a value that are one place, where outcomes may be rounded."""
 
@@ -164,11 +167,11 @@ class CutOff(TooOften):
     n_siblings = 2 * MOST_VALUES
 
     def _is_likely(self, seen: SeesValues, sibling: int) -> bool:
-        """An end has more outcomes than there are beyond it."""
+        """Hardly any of the outcomes that are predicted beyond an end are there."""
         if sibling // 2 >= len(seen.values):
             return False
-        value, _, others = self._moved(seen, sibling)
-        return bool(value.at.sum() > others.sum())
+        _, log_others, others = self._moved(seen, sibling)
+        return bool(others.sum() < LEFT_BEYOND * np.exp(log_others).sum())
 
     def _moved(self, seen: SeesValues, sibling: int) -> tuple[Value, FloatArray, BoolArray]:
         value, is_above = seen.values[sibling // 2], sibling % 2 == 0

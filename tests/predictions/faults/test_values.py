@@ -92,6 +92,12 @@ def test_rounded_outcomes_have_no_such_values(step):
     assert not {"same value", "cut off"} & kinds
 
 
+def test_zeros_of_which_some_are_ones_are_too_few():
+    predictions, y = counts(np.random.default_rng(6))
+    y[(y == 0) & (np.arange(N) % 4 > 0)] = 1
+    assert first(predictions, y).kind == "few zeros"
+
+
 def test_calibrated_outcomes_have_no_such_values():
     rng = np.random.default_rng(5)
     for make in (numbers, counts, lambda rng: (ct.Poisson(np.full(N, 0.02)), rng.poisson(0.02, N))):

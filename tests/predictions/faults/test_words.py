@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
@@ -56,6 +57,8 @@ def test_shapes_say_what_can_be_seen():
     """Laws of Student's t are wide first, and then have tails; skews and tails without outliers are in the middle."""
     found = first(ct.StudentT(3.0, MEAN, 1.0), MEAN + RNG.normal(size=N))
     assert (found.kind, found.second.kind) == ("scale", "light tails")
+    uniform = ct.Continuous(stats.uniform(MEAN - 1.0, 2.0))
+    assert first(uniform, MEAN + RNG.uniform(-0.7, 0.7, N)).second is None
     few = ct.Normal(np.zeros(200), 1.0)
     laplace = np.clip(np.random.default_rng(2).laplace(scale=0.7, size=200), -2.8, 2.8)
     kinds = {one.kind: one.words for one in findings_of(as_sample(few, laplace))}
