@@ -169,7 +169,7 @@ def _repeated_ends(predictions: Predictions, targets: Array) -> list[float]:
         return []
     columns = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1).T
     ends = {float(end) for one in columns for end in (one.min(), one.max()) if (one == end).sum() >= REPEATED}
-    rows = some_of(len(predictions))
+    rows = evenly_spaced(len(predictions), SOME)
     if not ends or np.median(np.abs(predictions.take(rows).standard_scores(targets[rows][None]))) > ZERO:
         return []
     return sorted(ends)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import Fault
 from caltest.predictions.faults.words import Fit, instead, percent
@@ -69,7 +69,7 @@ def repeated_values(law: Predictions, outcomes: Array, weights: FloatArray) -> l
         return np.minimum(logs, -CERTAIN)
 
     among = law.evenly_spaced(AMONG)
-    width = widths if len(among) == len(law) else widths[np.arange(AMONG) * len(law) // AMONG]
+    width = widths[evenly_spaced(len(law), AMONG)]
     candidates, sizes = found[several], counts[several]
     expected = np.array([np.exp(log_probabilities(among, v, width)).mean() for v in candidates]) * len(law)
     excess = sizes * np.log(sizes / np.maximum(expected, 1e-300)) - (sizes - expected)
