@@ -9,7 +9,6 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, generator_apart
 from caltest._validation import finite_array, real_array, refuse_rows, same_length
 from caltest._validation.groups import rows_of
-from caltest.predictions import Ensemble
 from caltest.predictions.convert import as_predictions, brought_into_order
 from caltest.predictions.residuals import Residuals, pit_values as continuous_pit_values
 
@@ -62,8 +61,8 @@ def pit_values(
     """
     laws, _ = brought_into_order(Table.of(targets, "targets"), as_predictions(predictions))
     amounts = real_array(targets, "targets", 1)
-    if laws.has_jumps or isinstance(laws, Ensemble):
-        advice = "; ct.pit_values takes them, with equal values in random order" * isinstance(laws, Ensemble)
+    if laws.has_jumps or not laws.can_be_drawn:
+        advice = "" if laws.can_be_drawn else "; ct.pit_values takes them, with equal values in random order"
         raise TypeError(f"predictions: got {laws.family} predictions, wanted a continuous family{advice}")
     same_length(len(laws), len(amounts))
     refuse_rows(amounts < 0.0, amounts, "targets", "amounts of at least 0")
