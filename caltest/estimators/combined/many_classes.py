@@ -359,12 +359,19 @@ class ManyClasses(OfRows[ClassSums]):
 
     def _add(self, total: ClassSums, view: ClassView, rows: IntArray, entries: Entries, smoothed: Array) -> None:
         """Add the numbers of the labels of some rows, of which the smoothed probabilities are given, (E, 5)."""
-        for part in ranges(rows.size, ROWS):
-            some, places = entries.part(part)
-            self._add_part(total, view, rows[part], some, smoothed[places])
 
-    def _add_part(self, total: ClassSums, view: ClassView, rows: IntArray, entries: Entries, smoothed: Array) -> None:
-        """In threads that have some of the columns each."""
+        def of_part(part: slice) -> Callable[[], None]:
+            some, places = entries.part(part)
+            return self._adder(total, view, rows[part], some, smoothed[places])
+
+        parts = list(ranges(rows.size, ROWS))
+        for add in threaded(of_part, parts, len(parts), "labels", work=50.0 * entries.codes.size):
+            add()
+
+    def _adder(
+        self, total: ClassSums, view: ClassView, rows: IntArray, entries: Entries, smoothed: Array
+    ) -> Callable[[], None]:
+        """What adds the numbers of the entries of some rows, in threads that have some of the columns each."""
         of_rows, classes, codes, starts = rows[entries.rows], entries.classes, entries.codes, entries.starts
         p = view.stored[of_rows, classes] / view.totals[of_rows]
         logs, *noisy = alternatives.label_terms(p, view.k)
@@ -385,9 +392,12 @@ class ManyClasses(OfRows[ClassSums]):
             work = np.empty(total.chosen.shape[1:])
             add_of_chosen(codes, starts, of_entries, chosen, ranks, PAIR_SHARE, *columns, work, total.chosen)
 
-        parts = list(ranges(codes.shape[1], -(-codes.shape[1] // min(SLICES, n_threads()))))
-        for _ in threaded(add, parts, len(parts), "labels", work=50.0 * codes.size):
-            pass
+        def add_all() -> None:
+            parts = list(ranges(codes.shape[1], -(-codes.shape[1] // min(SLICES, n_threads()))))
+            for _ in threaded(add, parts, len(parts), "labels", work=50.0 * codes.size):
+                pass
+
+        return add_all
 
 
 def are_read_in_blocks(data: Any) -> bool:

@@ -108,10 +108,13 @@ def pair_sums(
     Not in threads where these have a part of the rows each. Tiles that are kept are used for other labels.
     """
     total = PairSums(np.zeros((len(labels), 6)), np.zeros(N_KERNELS), np.zeros((len(entries), N_KERNELS), np.float32))
-    items = strips(len(p))
+    items, parts = strips(len(p)), {}
+    for part in ranges(len(p), TILE):
+        rows = single(p[part])
+        parts[part.start] = rows, np.ascontiguousarray(rows.T)
 
     def sums(strip: Strip) -> StripSums:
-        return _strip_sums(p, labels, entries, bandwidth, strip, {} if kept is None else kept)
+        return _strip_sums(parts, labels, entries, bandwidth, strip, {} if kept is None else kept)
 
     made = threaded(sums, items, len(items), "kernel", products=True) if in_threads else map(sums, items)
     for agreeing, constants, smoothed in made:
@@ -126,11 +129,14 @@ StripSums = tuple[FloatArray, FloatArray, list[tuple[slice, Array]]]
 """What a strip adds to sums over pairs: R to that of some of the entries."""
 
 
-def _strip_sums(p: Array, labels: Array, entries: Entries, bandwidth: float, strip: Strip, kept: Kept) -> StripSums:
-    k, (blocks, columns) = p.shape[1], strip
-    right = single(p[columns])
-    right_columns = np.ascontiguousarray(right.T)
-    w, first = len(right), columns.start
+Parts = dict[int, tuple[Array, Array]]
+"""Predictions of the rows of a tile in single precision, (r, k), and transposed, by the first of them."""
+
+
+def _strip_sums(parts: Parts, labels: Array, entries: Entries, bandwidth: float, strip: Strip, kept: Kept) -> StripSums:
+    blocks, columns = strip
+    right, right_columns = parts[columns.start]
+    (w, k), first = right.shape, columns.start
     starts = np.empty((len(labels), min(k, BUCKETS) + 1), dtype=np.uint16)
     members = np.empty((len(labels), w + FOUR), dtype=np.uint16)
     sort_labels(labels, first, columns.stop, starts, members)
@@ -139,7 +145,7 @@ def _strip_sums(p: Array, labels: Array, entries: Entries, bandwidth: float, str
     smoothed = [(part, np.zeros((len(of_columns), N_KERNELS), dtype=np.float32))]
     for rows in blocks:
         is_diagonal, place = rows == columns, (rows.start, first)
-        left = right if is_diagonal else single(p[rows])
+        left, left_columns = parts[rows.start]
         if place not in kept:
             kept[place] = _kernel_tile(left, right, right_columns, bandwidth, is_diagonal)
         (tile, constant), some = kept[place], np.zeros_like(agreeing)
@@ -155,8 +161,7 @@ def _strip_sums(p: Array, labels: Array, entries: Entries, bandwidth: float, str
         of_rows, part = entries.part(rows)
         smoothed.append((part, np.zeros((len(of_rows), N_KERNELS), dtype=np.float32)))
         add_smoothed(tile, right_columns, of_rows.starts, of_rows.classes, smoothed[-1][1])
-        turned = np.ascontiguousarray(tile.T), np.ascontiguousarray(left.T)
-        add_smoothed(*turned, of_columns.starts, of_columns.classes, smoothed[0][1])
+        add_smoothed(np.ascontiguousarray(tile.T), left_columns, of_columns.starts, of_columns.classes, smoothed[0][1])
     return agreeing, constants, smoothed
 
 
