@@ -46,7 +46,7 @@ KEPT = 2500
 ALL_PAIRS = 10_000
 """Predictions up to which kernels are those of all pairs."""
 
-ROWS, COLUMNS = 256, 32
+ROWS, COLUMNS = 96, 32
 """Rows whose tables are made together, and columns whose likelihood ratios are."""
 
 AT_ONCE, SUMS = 256, 2**19

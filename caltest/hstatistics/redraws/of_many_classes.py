@@ -100,6 +100,10 @@ Kept = dict[tuple[int, int], KernelTile]
 """By their first row and their first column."""
 
 
+Parts = dict[int, Array]
+"""Predictions of the rows of a tile in single precision, transposed (k, r), by the first of these rows."""
+
+
 def pair_sums(
     p: Array, labels: Array, entries: Entries, bandwidth: float, *, in_threads: bool = True, kept: Kept | None = None
 ) -> PairSums:
@@ -108,10 +112,8 @@ def pair_sums(
     Not in threads where these have a part of the rows each. Tiles that are kept are used for other labels.
     """
     total = PairSums(np.zeros((len(labels), 6)), np.zeros(N_KERNELS), np.zeros((len(entries), N_KERNELS), np.float32))
-    items, parts = strips(len(p)), {}
-    for part in ranges(len(p), TILE):
-        rows = single(p[part])
-        parts[part.start] = rows, np.ascontiguousarray(rows.T)
+    items = strips(len(p))
+    parts = {part.start: np.ascontiguousarray(single(p[part]).T) for part in ranges(len(p), TILE)}
 
     def sums(strip: Strip) -> StripSums:
         return _strip_sums(parts, labels, entries, bandwidth, strip, {} if kept is None else kept)
@@ -129,14 +131,10 @@ StripSums = tuple[FloatArray, FloatArray, list[tuple[slice, Array]]]
 """What a strip adds to sums over pairs: R to that of some of the entries."""
 
 
-Parts = dict[int, tuple[Array, Array]]
-"""Predictions of the rows of a tile in single precision, (r, k), and transposed, by the first of them."""
-
-
 def _strip_sums(parts: Parts, labels: Array, entries: Entries, bandwidth: float, strip: Strip, kept: Kept) -> StripSums:
     blocks, columns = strip
-    right, right_columns = parts[columns.start]
-    (w, k), first = right.shape, columns.start
+    right, first = parts[columns.start], columns.start
+    k, w = right.shape
     starts = np.empty((len(labels), min(k, BUCKETS) + 1), dtype=np.uint16)
     members = np.empty((len(labels), w + FOUR), dtype=np.uint16)
     sort_labels(labels, first, columns.stop, starts, members)
@@ -145,9 +143,9 @@ def _strip_sums(parts: Parts, labels: Array, entries: Entries, bandwidth: float,
     smoothed = [(part, np.zeros((len(of_columns), N_KERNELS), dtype=np.float32))]
     for rows in blocks:
         is_diagonal, place = rows == columns, (rows.start, first)
-        left, left_columns = parts[rows.start]
+        left = parts[rows.start]
         if place not in kept:
-            kept[place] = _kernel_tile(left, right, right_columns, bandwidth, is_diagonal)
+            kept[place] = _kernel_tile(left, right, bandwidth, is_diagonal)
         (tile, constant), some = kept[place], np.zeros_like(agreeing)
         constants += constant
         add_agreeing(tile, labels, rows.start, first, starts, members, k, some)
@@ -155,26 +153,27 @@ def _strip_sums(parts: Parts, labels: Array, entries: Entries, bandwidth: float,
             # Rows agree with themselves, and all other pairs are there twice.
             some[:, N_KERNELS] -= w
             agreeing += 0.5 * some
-            add_smoothed(tile, right_columns, of_columns.starts, of_columns.classes, smoothed[0][1])
+            add_smoothed(tile, right, of_columns.starts, of_columns.classes, smoothed[0][1])
             continue
         agreeing += some
         of_rows, part = entries.part(rows)
         smoothed.append((part, np.zeros((len(of_rows), N_KERNELS), dtype=np.float32)))
-        add_smoothed(tile, right_columns, of_rows.starts, of_rows.classes, smoothed[-1][1])
-        add_smoothed(np.ascontiguousarray(tile.T), left_columns, of_columns.starts, of_columns.classes, smoothed[0][1])
+        add_smoothed(tile, right, of_rows.starts, of_rows.classes, smoothed[-1][1])
+        add_smoothed(np.ascontiguousarray(tile.T), left, of_columns.starts, of_columns.classes, smoothed[0][1])
     return agreeing, constants, smoothed
 
 
-def _kernel_tile(left: Array, right: Array, right_columns: Array, bandwidth: float, is_diagonal: bool) -> KernelTile:
-    tile = np.empty((-(-len(left) // FOUR) * FOUR, len(right)), dtype=np.float32)
-    overlaps(left, right_columns, tile)
-    tile = tile[: len(left)]
+def _kernel_tile(left: Array, right: Array, bandwidth: float, is_diagonal: bool) -> KernelTile:
+    n_rows = left.shape[1]
+    tile = np.empty((-(-n_rows // FOUR) * FOUR, right.shape[1]), dtype=np.float32)
+    overlaps(left.T, right, tile)
+    tile = tile[:n_rows]
     tile -= 1.0
     tile *= 0.25 / bandwidth
     np.exp(np.minimum(tile, 0.0, out=tile), out=tile)
     if is_diagonal:
         np.fill_diagonal(tile, 0.0)
-    constants, products, power = np.empty(N_KERNELS), left @ right.T, tile.copy()
+    constants, products, power = np.empty(N_KERNELS), left.T @ right, tile.copy()
     for one in range(N_KERNELS):
         constants[one] = np.einsum("ij,ij->i", power, products).sum(dtype=np.float64)
         np.square(power, out=power)
