@@ -13,9 +13,9 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._loops.statistics import binned
 from caltest._validation import at_least, choice, instance_of
 from caltest.binning import Binning, QuantileBinning, UniformBinning, a_binning
-from caltest.estimators.base import RedrawnEstimator
+from caltest.estimators.base import Estimator, RedrawnEstimator
 from caltest.kernels import Euclidean, TotalVariation, VectorMetric
-from caltest.predictions import Bernoulli, Predictions
+from caltest.predictions import Bernoulli, Predictions, Sample
 from caltest.predictions.classes.finite import FinitePredictions, of_classes
 
 TARGETS_AT_ONCE = 64
@@ -33,7 +33,7 @@ def order_of_mean(name: str, order: Any) -> float:
 
 
 @dataclass(frozen=True)
-class ECE(RedrawnEstimator):
+class ECE(Estimator):
     """``(sum_b n_b/n d_b**q)**(1/q)``, with d_b the distance of mean prediction and class frequencies in bin b.
 
     Which ECE it is depends on the predictions. (n, k) probabilities: canonical, over the whole simplex.
@@ -91,6 +91,12 @@ class ECE(RedrawnEstimator):
     def check(self, predictions: Predictions) -> None:
         binned_predictions(predictions).take(slice(1)).embedding(self.metric)
         at_least(len(predictions), 1, type(self).__name__)
+
+    def estimate(self, sample: Sample) -> float:
+        bins = self._bins(sample.predictions)
+        labels = read_only(sample.targets, np.intp)
+        total = binned.error(bins.sums, bins.weights, bins.numbers, labels, (bins.first, *self._norm(), self.order))
+        return float(self._mean(total, len(sample)))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         bins = self._bins(predictions)
