@@ -594,8 +594,10 @@ class Predictions(Labelled, OwnErrstate, ABC):
 
     def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":
         """Those that are looked for in targets (n,) or (n, d), to name them, and what they see of these."""
-        faults = self.faults(weights)
-        return None if faults is None else (faults, faults.seen(targets[None]))
+        if (known := self.faults(weights)) is None:
+            return None
+        faults = known.to_name(targets)
+        return faults, faults.seen(targets[None])
 
     def claims(self, targets: Array) -> Checks:
         """What the predictions say of outcomes that everyone can check, and what happened; nothing of residuals."""

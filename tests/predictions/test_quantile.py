@@ -57,8 +57,10 @@ def test_levels_are_checked(level):
         ct.Normal([0.0], 1.0).quantile(level)
 
 
-def test_quantiles_of_mixtures_are_the_first_numbers_at_which_a_level_is_reached():
+@pytest.mark.parametrize("many", [1, 1000])
+def test_quantiles_of_mixtures_are_the_first_numbers_at_which_a_level_is_reached(many, monkeypatch):
     """At the end of the lower of two parts with nothing in between, and at a count; by all numbers in turn."""
+    monkeypatch.setattr("caltest.predictions.mixture.MANY", many)
     apart = ct.Mixture([as_predictions(stats.uniform([a], [1.0])) for a in (0.0, 5.0)])
     assert apart.quantile([[0.25], [0.5], [0.75]]).ravel() == pytest.approx([0.5, 1.0, 5.5], abs=1e-14)
     rate, weights = np.array([[2.0, 30.0], [7.0, 7.5]]), [0.3, 0.7]

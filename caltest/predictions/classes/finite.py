@@ -166,14 +166,6 @@ class FinitePredictions(Predictions):
 
         return BinaryFaults(self, weights) if self.n_classes == 2 else ClassFaults(self, weights)
 
-    def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":
-        from caltest.predictions.faults.classes.labels import LabelFaults
-
-        faults = self.faults(weights)
-        if isinstance(faults, LabelFaults):
-            faults = faults.to_name(targets)
-        return None if faults is None else (faults, faults.seen(targets[None]))
-
     def claims(self, targets: Array) -> Checks:
         return claims_of_classes(self, targets)
 

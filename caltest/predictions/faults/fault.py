@@ -254,6 +254,10 @@ class Faults(ABC):
     def seen(self, targets: Array) -> Any:
         """What the faults see of targets (B, n) or (B, n, d)."""
 
+    def to_name(self, targets: Array) -> "Faults":
+        """The faults that are named in targets (n,) or (n, d), if these decide which siblings are looked at."""
+        return self
+
     def after(self, seen: Any, correction: Any) -> tuple["Faults", Any]:
         """The faults of predictions that are corrected as one of these says, and what they see of the first targets."""
         return self, seen.after(correction)

@@ -84,6 +84,14 @@ class ClassView:
         """Whether probabilities are few enough to be changed by a fault, to see what else is wrong."""
         return bool(self.n * self.k <= CORRECTED)
 
+    def choosing(self, chosen: IntArray) -> "ClassView":
+        """The same predictions with other chosen classes, in whose terms places are named, too."""
+        view = copy(self)
+        for known in ("of_chosen", "ranks_of_chosen", "places", "curve_tables"):
+            vars(view).pop(known, None)
+        view.origin, view.chosen = view, chosen
+        return view
+
     def rows(self, rows: slice | IntArray) -> FloatArray:
         """Probabilities of some rows, (r, k).
 
@@ -387,12 +395,11 @@ class LabelFaults(Faults):
         return faults, faults.seen(seen.labels[:1])
 
     def to_name(self, targets: Array) -> "LabelFaults":
-        """The faults to name: of many classes those are compared in pairs, too, whose outcomes are surprising."""
+        """Of many classes those are compared in pairs, too, whose outcomes are surprising."""
         if self.view.k <= MOST_CLASSES:
             return self
         faults = copy(self)
-        faults.view = copy(self.view)
-        faults.view.origin, faults.view.chosen = faults.view, surprising(self.view, targets)
+        faults.view = self.view.choosing(surprising(self.view, targets))
         faults._fill()
         return faults
 

@@ -126,3 +126,17 @@ def test_equal_claims_have_no_range():
     (windows,) = [one for one in faults.kinds if one.kind == "window"]
     places = {windows.place(sibling) for sibling in range(windows.n_siblings)}
     assert "claims of 0.90" in places
+
+
+def test_other_chosen_classes_have_their_own_probabilities():
+    """Also where those of the classes predicted most often are known already."""
+    p = np.random.default_rng(4).dirichlet(np.linspace(0.2, 2.0, 50), 300)
+    view = ct.Categorical(p).faults().view
+    assert view.of_chosen == pytest.approx(p[:, view.chosen])
+    assert view.curve_tables.shape == (300, view.chosen.size + 1, 3)
+    few = view.choosing(np.array([0, 3, 49]))
+    assert few.of_chosen == pytest.approx(p[:, [0, 3, 49]])
+    assert few.places[[0, 3, 49, 7]].tolist() == [0, 1, 2, 3]
+    assert (few.ranks_of_chosen.shape, few.curve_tables.shape) == ((300, 3), (300, 4, 3))
+    assert few.origin is few
+    assert view.of_chosen.shape == (300, view.chosen.size)
