@@ -183,6 +183,7 @@ class Mixture(Predictions):
         parts = np.stack([one.quantile(level) for one in self.components], axis=-1)
         present = self.weights > 0.0
         low, high = np.where(present, parts, np.inf).min(axis=-1), np.where(present, parts, -np.inf).max(axis=-1)
+        high = np.where(self.cdf(low) >= level, low, high)
         low, high = self._bracket(level, low, high) if low.size >= MANY else (low, high)
         middle = low + (high - low) / 2.0
         while ((low < middle) & (middle < high)).any():
@@ -201,9 +202,8 @@ class Mixture(Predictions):
             return np.where(difference >= 0.0, np.maximum(difference, SMALLEST), difference)
 
         found = find_root(excess, (low, high), args=(np.arange(len(self)), level))
-        # One end is the number where both are on the same side.
-        end = np.where(self.cdf(low) >= level, low, high)
-        below, above = (np.where(found.status == 0, side, end) for side in found.bracket)
+        # Without one the ends are equal, or the level is reached at the upper but for rounding.
+        below, above = (np.where(found.status == 0, *ends) for ends in zip(found.bracket, (low, high), strict=True))
         return below, above
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
