@@ -41,12 +41,15 @@ WORK = re.compile(
 
 PAIRS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
 PAIRS |= {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 NAMES = {"min": "max", "minimum": "maximum", "argmin": "argmax", "any": "all", "floor": "ceil", "cdf": "sf"}
 NAMES |= {other: name for name, other in NAMES.items()}
 TINY = 1e-5
 """Constants of at most this stand for rounding errors, and the reciprocals of still smaller ones for infinity."""
 ROUNDING = re.compile(r"\de-(0[6-9]|[1-9]\d)|TOLERANCE|ROUNDING|NOTHING|SINGULAR|TINY|TIE\b")
 """Tolerances: no number lies just at their boundary."""
+MANY = 100
+"""Whole numbers that are the same one more or less."""
 DATA = re.compile(r"refuse_rows|require")
 """What names the boundaries that data have to keep."""
 NOTHING = re.compile(r"return ((np\.)?(zeros|empty)\(.*\)|inf|nan|0\.0|float\(\"inf\"\)|\de-(0?[6-9]|[1-9]\d) \* .*)$")
@@ -76,7 +79,7 @@ class Change(NamedTuple):
 def replacements(node, parents, work):
     """Code that may stand for a node, of another meaning; constants of ``work`` choose between two equal ways."""
     if isinstance(node, ast.BinOp) and type(node.op) in PAIRS and not is_text(node):
-        if isinstance(node.op, ast.Mult) and is_rounding(node.left):
+        if isinstance(node.op, (ast.Mult, ast.Div)) and is_rounding(node.left):
             return
         yield ast.BinOp(node.left, PAIRS[type(node.op)](), node.right)
         if isinstance(node.op, (ast.Add, ast.Sub)):
@@ -87,7 +90,8 @@ def replacements(node, parents, work):
             return
         if is_named(node.left, work) or is_named(node.comparators[0], work):
             return
-        yield ast.Compare(node.left, [PAIRS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+        turned = TURNED if is_real(node) else PAIRS
+        yield ast.Compare(node.left, [turned[type(node.ops[0])](), *node.ops[1:]], node.comparators)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield node.operand
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float) and is_size(abs(node.value)):
@@ -107,13 +111,26 @@ def is_size(value):
 
 def is_rounding(node):
     """Whether a number stands for the rounding errors of what it is a factor of."""
+    if isinstance(node, ast.Name):
+        return bool(ROUNDING.search(node.id))
     return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0.0 < node.value <= TINY
 
 
+def is_real(node):
+    """Whether a comparison is of real numbers, which are not at the boundary itself."""
+    return any(
+        isinstance(one, ast.Constant) and isinstance(one.value, float) or isinstance(one, ast.Div)
+        for side in (node.left, *node.comparators)
+        for one in ast.walk(side)
+    )
+
+
 def other_constant(value, parent):
-    """An axis or ``ddof`` among 0 and 1, another number by one or by half."""
+    """An axis or ``ddof`` among 0 and 1, another number by one or by half, and large whole ones twice as large."""
     if isinstance(parent, ast.keyword) and parent.arg in ("axis", "ddof"):
         return 0 if value else 1
+    if isinstance(value, int) and value >= MANY:
+        return 2 * value
     return 1.5 * value if isinstance(value, float) and value else value + 1
 
 
