@@ -23,7 +23,7 @@ else:
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
     from sklearn.naive_bayes import GaussianNB
     from sklearn.svm import LinearSVC
-    from sklearn.utils.estimator_checks import check_estimator
+    from sklearn.utils.estimator_checks import check_estimator, check_fit2d_1feature
 
 needs_sklearn = pytest.mark.skipif(sklearn_is_missing, reason="scikit-learn is missing")
 
@@ -47,10 +47,16 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
 @needs_sklearn
 @pytest.mark.parametrize("method", thinned([None, Platt(), Isotonic(interpolate=True)], [Platt()]), ids=repr)
 def test_conventions_of_scikit_learn(method):
+    settings = {} if method is None else {"cv": 2}
     with warnings.catch_warnings():
         # Checks that do not apply are skipped with a warning.
         warnings.simplefilter("ignore")
-        check_estimator(ct.recalibration.CalibratedModel(LogisticRegression(), method, cv=2))
+        check_estimator(ct.recalibration.CalibratedModel(LogisticRegression(), method, **settings))
+
+
+@needs_sklearn
+def test_errors_for_few_rows_say_what_scikit_learn_looks_for():
+    check_fit2d_1feature("CalibratedModel", ct.recalibration.CalibratedModel(LogisticRegression()))
 
 
 @needs_sklearn
@@ -109,7 +115,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="one class"):
         ct.recalibration.CalibratedModel(GaussianNB()).fit(X, np.zeros(300, int))
     y = np.where(np.arange(300) < 3, 0, 1)
-    with pytest.raises(ValueError, match="got 3 observations of class 0, wanted at least 5"):
+    with pytest.raises(ValueError, match=r"3 observations of class 0 \(n_samples=300, n_features=6\), wanted at least 5"):
         ct.recalibration.CalibratedModel(GaussianNB()).fit(X, y)
 
 
