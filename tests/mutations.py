@@ -119,7 +119,7 @@ def is_rounding(node):
 def is_real(node):
     """Whether a comparison is of real numbers, which are not at the boundary itself."""
     return any(
-        isinstance(one, ast.Constant) and isinstance(one.value, float) or isinstance(one, ast.Div)
+        (isinstance(one, ast.Constant) and isinstance(one.value, float)) or isinstance(one, ast.Div)
         for side in (node.left, *node.comparators)
         for one in ast.walk(side)
     )

@@ -106,8 +106,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             counts, n_folds = np.unique(y, return_counts=True)[1], folds.get_n_splits(X, y)
             if counts.min() < n_folds and isinstance(self.cv, int):
                 found = f"{counts.min()} observations of class {self.classes_.tolist()[counts.argmin()]!r}"
-                shape = ", ".join(f"{name}={n}" for name, n in zip(("n_samples", "n_features"), np.shape(X), strict=False))
-                raise ValueError(f"y: got {found} ({shape}), wanted at least {n_folds}, or a cv of fewer folds")
+                shape = zip(("n_samples", "n_features"), np.shape(X), strict=False)
+                found += f" ({', '.join(f'{name}={n}' for name, n in shape)})"
+                raise ValueError(f"y: got {found}, wanted at least {n_folds}, or a cv of fewer folds")
         if method.binary and self.classes_.size > 2:
             method = OneVsRest(method)
         if frozen:

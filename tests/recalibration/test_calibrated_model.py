@@ -115,7 +115,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="one class"):
         ct.recalibration.CalibratedModel(GaussianNB()).fit(X, np.zeros(300, int))
     y = np.where(np.arange(300) < 3, 0, 1)
-    with pytest.raises(ValueError, match=r"3 observations of class 0 \(n_samples=300, n_features=6\), wanted at least 5"):
+    with pytest.raises(ValueError, match=r"3 observations of class 0 \(n_samples=300, n_features=6\), wanted"):
         ct.recalibration.CalibratedModel(GaussianNB()).fit(X, y)
 
 
