@@ -309,8 +309,8 @@ class KroneckerRidgeErrorFunction(_RidgeErrorFunction):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> round(ct.risk.KroneckerRidgeErrorFunction(1e-3).plug_in(p, y), 4)
-    0.0509
+    >>> round(ct.risk.KroneckerRidgeErrorFunction(1e-3).plug_in(p.take(slice(200)), y[:200]), 4)
+    0.055
     """
 
     name: ClassVar[str] = "Kronecker ridge"
@@ -353,8 +353,8 @@ class TwoStepRidgeErrorFunction(_RidgeErrorFunction):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> round(ct.risk.TwoStepRidgeErrorFunction(1e-3).plug_in(p, y), 4)
-    0.0693
+    >>> round(ct.risk.TwoStepRidgeErrorFunction(1e-3).plug_in(p.take(slice(200)), y[:200]), 4)
+    0.0796
     """
 
     name: ClassVar[str] = "two-step ridge"

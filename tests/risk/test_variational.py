@@ -64,7 +64,7 @@ def test_lower_ends_hold_and_estimates_are_near(order, calibrator):
 
 
 def test_calibrated_predictions_have_lower_ends_of_0(replications):
-    lows, sets = [], replications(10, 60)
+    lows, sets = [], replications(6, 60)
     for seed in range(sets):
         rng = np.random.default_rng(seed)
         p = rng.dirichlet(np.ones(4), 200)

@@ -132,9 +132,9 @@ class DirichletCalibration(MatrixScaling):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> fitted = ct.recalibration.DirichletCalibration(off_diagonal=1.0).fit(p.take(slice(450)), y[:450])
-    >>> fitted(p.take(slice(450, None)))
-    <Categorical, n = 449, 10 classes>
+    >>> fitted = ct.recalibration.DirichletCalibration(off_diagonal=1.0).fit(p.take(slice(200)), y[:200])
+    >>> fitted(p.take(slice(200, None)))
+    <Categorical, n = 699, 10 classes>
     """
 
     input: str = field(default="probabilities", init=False)
