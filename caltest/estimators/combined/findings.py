@@ -12,9 +12,9 @@ from caltest._basics.numerics import FloatArray
 from caltest._results.values import PERHAPS, Finding
 from caltest.predictions import Sample
 from caltest.predictions.faults.search import (
-    apart_from,
+    Explanation,
     are_alike,
-    best_pair,
+    best_explanation,
     candidates_of,
     finding_of,
     findings_together,
@@ -74,12 +74,13 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
         if not likely:
             return ()
         ordered = in_order(faults.kinds, likely, seen)
-        pair = best_pair(ordered, likely, faults, seen) if ordered[0].gain > 0.0 else None
-        first = ordered[0] if pair is None else pair.first
-        others = [one for one in ordered if one is not first][: REPORTED - 1]
-        found = finding_of(first, seen) if pair is None else findings_together(pair, faults, seen)
-        apart = apart_from(first, likely, seen) if pair is None else pair.apart
-        words = "; and ".join([found.words, *(finding_of(one, seen).words for one in apart)])
+        if ordered[0].gain > 0.0:
+            best = best_explanation(ordered, likely, faults, seen)
+        else:
+            best = Explanation(ordered[0], [], ordered[0].gain)
+        others = [one for one in ordered if one is not best.first][: REPORTED - 1]
+        found = findings_together(best, faults, seen)
+        words = "; and ".join([found.words, *(finding_of(one, seen).words for one in best.apart)])
         if found.second is not None:
             words = f"{words}{THEN}{found.second.words}"
         return (replace(found, words=words), *(finding_of(one, seen) for one in others))

@@ -36,12 +36,16 @@ REACH = 20.0
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fault of some place at the most likely of some sizes, with its neighbours and the ends of all sizes."""
+    """A fault of some place at the most likely of some sizes, with its neighbours and the ends of all sizes.
+
+    The gain is the log likelihood ratio less the penalty.
+    """
 
     fault: Fault[Any]
     sibling: int
     t: float
     gain: float
+    penalty: float
     neighbours: tuple[float, float]
     ends: tuple[float, float]
 
@@ -111,7 +115,7 @@ def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> 
     values = [log_ratio(float(t)) for t in grid]
     i = int(np.argmax(values))
     neighbours = float(grid[max(0, i - 1)]), float(grid[min(i + 1, grid.size - 1)])
-    return Candidate(fault, sibling, float(grid[i]), values[i] - penalty, neighbours, ends)
+    return Candidate(fault, sibling, float(grid[i]), values[i] - penalty, penalty, neighbours, ends)
 
 
 def refined(one: Candidate, seen: Any) -> Candidate:
@@ -170,37 +174,43 @@ NEIGHBOURS = np.array([-1.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A fault with siblings that are faults too, and one that is clear once predictions are corrected for these."""
+class Explanation:
+    """A fault, siblings that are faults too, and perhaps one that is clear in predictions corrected for all these."""
 
     first: Candidate
     apart: list[Candidate]
-    second: Candidate
-    after: tuple[Faults, Any]
-    """Faults of the corrected predictions, and what they see."""
-
-    @property
-    def gain(self) -> float:
-        """Of both together."""
-        return self.first.gain + self.second.gain
+    gain: float
+    """Of all together."""
+    second: Candidate | None = None
+    after: tuple[Faults, Any] | None = None
+    """Faults of the corrected predictions, and what they see; None if these have no form."""
 
 
-def best_pair(ordered: list[Candidate], likely: list[Candidate], faults: Faults, seen: Any) -> Pair | None:
-    """The likeliest fault and a second one, or two others that together are more likely."""
-    best = _pair(ordered[0], likely, faults, seen)
-    if best is None:
-        return None
+def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: Faults, seen: Any) -> Explanation:
+    """That by the likeliest fault; or, if a second one is clear, by faults that together are more likely."""
+    best = _explanation(ordered[0], likely, faults, seen)
+    if best.second is None:
+        return best
     kinds = {one.fault.kind: one for one in reversed(ordered) if one.gain > 0.0 and one is not ordered[0]}
     others = sorted(kinds.values(), key=lambda one: -one.gain)[:2]
-    pairs = [best, *(_pair(one, likely, faults, seen) for one in others)]
-    return max((pair for pair in pairs if pair is not None), key=lambda pair: pair.gain)
+    return max(best, *(_explanation(one, likely, faults, seen) for one in others), key=lambda one: one.gain)
 
 
-def _pair(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) -> Pair | None:
-    apart = apart_from(first, likely, seen)
-    after = _after(faults, seen, [first, *apart]) if _is_inside(first) else None
-    if after is None:
-        return None
+def _explanation(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) -> Explanation:
+    apart, gain = apart_from(first, likely, seen), first.gain
+    if not _is_inside(first):
+        return Explanation(first, apart, gain)
+    after = _after(faults, seen, [first])
+    for one in apart:
+        if after is not None:
+            gain += _same(one, after[0]).log_ratio(after[1], one.sibling, one.t) - one.penalty
+            after = _after(*after, [one])
+    second = None if after is None else _second(first, faults, seen, after)
+    return Explanation(first, apart, gain if second is None else gain + second.gain, second, after)
+
+
+def _second(first: Candidate, faults: Faults, seen: Any, after: tuple[Faults, Any]) -> Candidate | None:
+    """The fault that is the clearest in corrected predictions, however the first is corrected."""
     others = candidates_of(*after)
     second = max(
         (
@@ -220,7 +230,7 @@ def _pair(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) 
         instead = candidates_of(*faults.after(seen, otherwise))
         if not any(one.gain > 0.0 and one.fault.kind == second.fault.kind for one in instead):
             return None
-    return Pair(first, apart, second, after)
+    return second
 
 
 def _is_inside(one: Candidate) -> bool:
@@ -230,13 +240,15 @@ def _is_inside(one: Candidate) -> bool:
     return one.fault.is_law_at_ends or low + margin < one.t < high - margin
 
 
-def findings_together(pair: Pair, faults: Faults, seen: Any) -> Finding:
+def findings_together(found: Explanation, faults: Faults, seen: Any) -> Finding:
     """The first fault with the second, at sizes that are most likely together if there is a maximum nearby."""
-    first, second, after = pair.first, pair.second, pair.after
+    first, second, after = found.first, found.second, found.after
+    if second is None or after is None:
+        return finding_of(first, seen)
     fits = fit_of(first, seen), fit_of(second, after[1])
 
     def log_ratios(t: float, others: FloatArray) -> list[float]:
-        moved = _after(faults, seen, [replace(first, t=t), *pair.apart])
+        moved = _after(faults, seen, [replace(first, t=t), *found.apart])
         assert moved is not None
         own, same = first.fault.log_ratio(seen, first.sibling, t), _same(second, moved[0])
         return [own + same.log_ratio(moved[1], second.sibling, float(other)) for other in others]
@@ -246,7 +258,7 @@ def findings_together(pair: Pair, faults: Faults, seen: Any) -> Finding:
         and (together := _together(log_ratios, fits, (first.ends, second.ends))) is not None
     ):
         fits = together
-        after = _after(faults, seen, [replace(first, t=fits[0].t), *pair.apart]) or after
+        after = _after(faults, seen, [replace(first, t=fits[0].t), *found.apart]) or after
         second = replace(second, fault=_same(second, after[0]))
     return replace(finding_of(first, seen, fits[0]), second=finding_of(second, after[1], fits[1]))
 

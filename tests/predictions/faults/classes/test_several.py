@@ -140,3 +140,16 @@ def test_other_chosen_classes_have_their_own_probabilities():
     assert (few.ranks_of_chosen.shape, few.curve_tables.shape) == ((300, 3), (300, 4, 3))
     assert few.origin is few
     assert view.of_chosen.shape == (300, view.chosen.size)
+
+
+@pytest.mark.parametrize("exchanged", [{0: 1, 1: 0, 2: 3, 3: 2}, {1: 4, 4: 1, 0: 5, 5: 0}])
+def test_two_pairs_of_confused_classes_are_told_from_random_labels(exchanged):
+    """Alone, random labels explain more than either pair; both pairs together explain more than these and one pair."""
+    rng = np.random.default_rng(1)
+    p = ct.Categorical(rng.dirichlet(np.full(6, 0.5), 2000))
+    y = p.sample(rng)
+    other = np.array([exchanged.get(c, c) for c in range(6)])
+    y = np.where(rng.random(2000) < 0.3, other[y], y)
+    words = findings_of(as_sample(p, y))[0].words
+    assert words.count("are confused") == 2
+    assert "random" not in words
