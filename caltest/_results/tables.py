@@ -151,6 +151,10 @@ TAG = re.compile(r"<(?=[A-Za-z/!])")
 """What markdown takes for HTML."""
 
 
+ASKED = "First check"
+"""Name of questions about the data in a page."""
+
+
 class Page(str):
     """A report as text, which knows its parts so that it has an HTML form too."""
 
@@ -159,7 +163,8 @@ class Page(str):
     notes: tuple[str, ...]
 
     def __new__(cls, title: str, *parts: Part, notes: Sequence[str] = ()) -> "Page":
-        """A title, parts below each other, and notes."""
+        """A title, parts below each other, and notes; those that ask something come right after the verdict."""
+        parts, notes = _with_questions(parts, notes)
         new = super().__new__(cls, _text(title, parts, notes, WIDEST))
         new.heading, new.parts, new.notes = title, parts, tuple(notes)
         return new
@@ -177,6 +182,16 @@ class Page(str):
         notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
         more = f"<details><summary>Details</summary>{rest}{notes}</details>" if rest or notes else ""
         return printable(f'<div class="caltest"><p><b>{escape(self.heading)}</b></p>{shown}{more}</div>')
+
+
+def _with_questions(parts: tuple[Part, ...], notes: Sequence[str]) -> tuple[tuple[Part, ...], Sequence[str]]:
+    """Parts with the notes that ask something about the data, on whose answer all the rest depends; and other notes."""
+    asked = [note for note in notes if note.endswith("?")]
+    if not asked or not parts or not isinstance(parts[0], Mapping):
+        return parts, notes
+    first = list(parts[0].items())
+    first.insert(int(dict(first[:1]).keys() == {"Verdict"}), (ASKED, " ".join(asked)))
+    return (dict(first), *parts[1:]), [note for note in notes if note not in asked]
 
 
 def _text(title: str, parts: Sequence[Part], notes: Sequence[str], widest: int) -> str:

@@ -1,4 +1,4 @@
-"""Data that look as if they had been read wrongly: in another unit or order, or numbers that stand for missing ones."""
+"""Data that look as if they had been read wrongly: in another unit, scale or order, or with codes of missing ones."""
 
 from collections.abc import Callable, Sequence
 from math import inf
@@ -10,6 +10,7 @@ from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.ensembles.ensemble import Pool
+from caltest.predictions.misplaced import misplaced
 from caltest.predictions.standard_scores import in_units, spreads
 
 Conversions = dict[str, tuple[float, float]]
@@ -34,12 +35,24 @@ OF_NUMBERS = {
 }
 OF_TIMES = by_factors([7.0, 12.0, 24.0, 30.44, 52.18, 60.0, 365.25, 1000.0, 3600.0, 86400.0])
 
+CURVES: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "natural logarithms of": np.log,
+    "logarithms to base 10 of": np.log10,
+    "logarithms of 1 plus": np.log1p,
+    "exponentials of": np.exp,
+    "powers of 10 of": lambda y: np.power(10.0, y),
+    "square roots of": np.sqrt,
+    "squares of": np.square,
+}
+"""Scales on which outcomes may have been modelled."""
+
 CODES = (-9999.0, -999.0, -99999.0, 9999.0, 99999.0, 1e20, 9.969209968386869e36)
 """Numbers by which files say that a value is missing; the last one is that of NetCDF."""
 
-FAR, NEAR, ZERO, WIDTHS = 3.0, 1.0, 1.5, (0.3, 4.0)
+FAR, NEAR, ZERO, WIDTHS, CLOSE = 3.0, 1.0, 1.5, (0.3, 4.0), 0.5
 """In predicted standard deviations: median distance from which on one asks, how far the middle outcome may be after a
-conversion, median distance of 0 up to which it fits, and how wide the middle half may be, 1.35 if calibrated."""
+conversion, median distance of 0 up to which it fits, how wide the middle half may be, 1.35 if calibrated, and how far
+both together may be from this on another scale."""
 
 WRONG, RIGHT, RIGHT_OF_MANY, FEWEST = 6.0, 2.5, 3.5, 5
 """Standard deviations by which outcomes of classes disagree with wrong probabilities at least, with right ones of two
@@ -75,11 +88,14 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
                 "from the outcomes?",
             )
         if finite.n_classes == 2:
-            return _of_two_classes(some.probabilities[:, 1], labels) or _of_one_class(some, labels)
-        return _of_many_classes(some, labels) or _of_one_class(some, labels)
+            asked = _of_two_classes(some.probabilities[:, 1], labels) or _of_one_class(some, labels)
+        else:
+            asked = _of_many_classes(some, labels) or _of_one_class(some, labels)
+        return asked or misplaced(finite, targets)
     if predictions.discrete:
-        return () if finite is not None else _multiples(targets)
-    asked = *in_another_unit(predictions, targets), *_codes(predictions, targets)
+        asked = () if finite is not None else _multiples(targets)
+        return asked or misplaced(predictions, targets)
+    asked = (*(misplaced(predictions, targets) or in_another_unit(predictions, targets)), *_codes(predictions, targets))
     return asked or _rounded(predictions, targets)
 
 
@@ -106,17 +122,29 @@ def converted(
         return ()
     # Where 0 fits, so does every outcome that is divided by enough.
     zero_fits = np.median(np.abs(scores(1e-9 * y))) < ZERO
-    distances = {}
-    for words, (factor, added) in conversions.items():
-        if factor < 1.0 and zero_fits:
-            continue
-        low, middle, high = np.quantile(scores(factor * y + added), [0.25, 0.5, 0.75]).tolist()
-        if abs(middle) < NEAR and WIDTHS[0] < high - low < WIDTHS[1]:
-            distances[words] = abs(middle) + abs(high - low - 1.35)
+    distances = {
+        f"{what} {words} or so would fit the predictions: are both in the same unit?": _distance(
+            scores(factor * y + added)
+        )
+        for words, (factor, added) in conversions.items()
+        if factor >= 1.0 or not zero_fits
+    }
+    if conversions is OF_NUMBERS and not zero_fits:
+        with np.errstate(all="ignore"):
+            curved = {words: curve(y) for words, curve in CURVES.items()}
+        for words, values in curved.items():
+            if np.isfinite(values).all() and (distance := _distance(scores(values))) < CLOSE:
+                distances[f"{words} the {what} would fit the predictions: are both on the same scale?"] = distance
     words = min(distances, key=distances.__getitem__, default="")
-    if not words or distances[words] > within:
-        return ()
-    return (f"{what} {words} or so would fit the predictions: are both in the same unit?",)
+    return (words,) if words and distances[words] < within else ()
+
+
+def _distance(scores: FloatArray) -> float:
+    """How far the median and the width of the middle half are, together, from those of normal scores; or infinity."""
+    low, middle, high = np.quantile(scores, [0.25, 0.5, 0.75]).tolist()
+    if not (abs(middle) < NEAR and WIDTHS[0] < high - low < WIDTHS[1]):
+        return inf
+    return float(abs(middle) + abs(high - low - 1.35))
 
 
 def _multiples(counts: Array) -> tuple[str, ...]:

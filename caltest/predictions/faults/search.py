@@ -247,11 +247,11 @@ def findings_together(found: Explanation, faults: Faults, seen: Any) -> Finding:
         return finding_of(first, seen)
     fits = fit_of(first, seen), fit_of(second, after[1])
 
-    def log_ratios(t: float, others: FloatArray) -> list[float]:
+    def log_ratios(t: float, others: FloatArray, then: Candidate = second) -> list[float]:
         moved = _after(faults, seen, [replace(first, t=t), *found.apart])
         assert moved is not None
-        own, same = first.fault.log_ratio(seen, first.sibling, t), _same(second, moved[0])
-        return [own + same.log_ratio(moved[1], second.sibling, float(other)) for other in others]
+        own, same = first.fault.log_ratio(seen, first.sibling, t), _same(then, moved[0])
+        return [own + same.log_ratio(moved[1], then.sibling, float(other)) for other in others]
 
     if (
         not first.fault.says_what_happened

@@ -1,0 +1,85 @@
+"""Outcomes that belong to other rows are asked about, in every family, and those that are wrong otherwise are not."""
+
+import numpy as np
+import pytest
+from printed import unfolded
+
+import caltest as ct
+from caltest.predictions.convert import as_sample
+
+BELOW, ABOVE = "outcomes 1 row below would fit", "outcomes 7 rows above would fit"
+REVERSED, ANY = "outcomes in reverse order would fit", "outcomes fit the predictions of other rows as well as their own"
+
+
+def data(family, n, seed=1):
+    rng = np.random.default_rng(seed)
+    m, s = rng.normal(0.0, 3.0, n), np.exp(0.3 * rng.normal(size=n))
+    walk, level = np.cumsum(rng.normal(size=n)), rng.gamma(1.0, 8.0, n)
+    members, vectors = m[:, None] + rng.normal(size=(n, 20)), rng.normal(0.0, 3.0, (n, 2))
+    made = {
+        "classes": lambda: ct.Categorical(rng.dirichlet(np.full(4, 0.3), n)),
+        "claims": lambda: ct.Bernoulli(rng.beta(0.3, 0.3, n)),
+        "normal": lambda: ct.Normal(m, s),
+        "a random walk": lambda: ct.Normal(walk, np.full(n, 0.5)),
+        "heavy tails": lambda: ct.StudentT(np.full(n, 4.0), m, s),
+        "counts": lambda: ct.Poisson(level),
+        "vectors": lambda: ct.MvNormal(vectors, np.ones((n, 2))),
+    }
+    if family == "ensembles":
+        return ct.Ensemble(members), m + rng.normal(size=n)
+    predictions = made[family]()
+    return predictions, predictions.sample(rng)
+
+
+FAMILIES = ["classes", "claims", "normal", "a random walk", "heavy tails", "counts", "vectors", "ensembles"]
+
+
+def questions(predictions, y):
+    return [one for one in as_sample(predictions, y).remarks if one.endswith("?")]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("n", [300, 1500])
+def test_outcomes_of_other_rows(family, n):
+    predictions, y = data(family, n)
+    shuffled = np.random.default_rng(3).permutation(n)
+    assert questions(predictions, y) == []
+    moved = {BELOW: np.roll(y, 1, 0), ABOVE: np.roll(y, -7, 0), REVERSED: y[::-1], ANY: y[shuffled]}
+    for words, other in moved.items():
+        (asked,) = questions(predictions, other)
+        assert asked.startswith(words)
+        assert asked.endswith(": are both in the same order?")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_calibrated_data_are_not_asked_about(family, replications):
+    for seed in range(replications(5, 100)):
+        assert not questions(*data(family, 50 + 7 * seed % 100, seed))
+
+
+def test_other_errors_are_not_asked_about():
+    rng = np.random.default_rng(2)
+    m = rng.normal(size=400)
+    sharp = ct.Normal(m, np.full(400, 0.3))
+    assert questions(sharp, m + 0.6 * rng.normal(size=400)) == []
+    assert questions(sharp, 2.0 + rng.normal(size=400)) == []  # Unrelated, but higher too.
+    assert questions(sharp, 3.0 * rng.normal(size=400)) == []
+    noise = ct.Normal(np.zeros(400), np.full(400, 0.3))
+    assert questions(noise, 0.6 * rng.normal(size=400)) == []  # Nothing says in which order they are.
+    p = rng.dirichlet(np.full(4, 0.3), 400)
+    y = ct.Categorical(p).sample(rng)
+    assert not any("order?" in one for one in questions(ct.Categorical(p[:, ::-1].copy()), y) if "columns" not in one)
+    assert questions(ct.Categorical(0.1 * p + 0.9 * p.mean(axis=0)), y) == []
+    assert questions(sharp.take(slice(40)), np.roll(m[:40], 1)) == []
+
+
+def test_questions_come_after_the_verdict():
+    predictions, y = data("normal", 300)
+    result = ct.calibration_test(predictions, np.roll(y, 1), n_resamples=39, rng=1)
+    lines = unfolded(result).splitlines()
+    verdict = next(i for i, line in enumerate(lines) if line.startswith("Verdict"))
+    assert lines[verdict + 1].startswith(f"First check    {BELOW}")
+    assert "Note: outcomes" not in unfolded(result)
+    html = result._repr_html_()
+    assert html.index(BELOW) < html.index("<details>")
+    assert any(one.startswith(BELOW) for one in result.notes)
