@@ -10,6 +10,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
+from caltest.predictions.faults.heaped import Heaped
 from caltest.predictions.faults.scores import CLIPPED
 from caltest.predictions.faults.values import CutOff, Others, SameValue, Value, repeated_values
 from caltest.predictions.faults.words import Fit, about, instead, percent, sized_shift
@@ -135,7 +136,7 @@ class CountFaults(Faults):
             Rows("zeros", 5, zeros),
             Rows("skewness", 1, cubes),
         )
-        values: tuple[Fault[Any], ...] = (SameValue(len(law)), CutOff(len(law)))
+        values: tuple[Fault[Any], ...] = (SameValue(len(law)), CutOff(len(law)), Heaped())
         if law.with_mean(view.mean) is None:
             # Other members of the family are not known.
             self.kinds = (Narrow(), Zeros(), FewZeros(), *values)

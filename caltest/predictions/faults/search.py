@@ -187,13 +187,14 @@ class Explanation:
 
 
 def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: Faults, seen: Any) -> Explanation:
-    """That by the likeliest fault; or, if a second one is clear, by faults that together are more likely."""
+    """That by the likeliest fault; or, if a second one is or may be clear, by faults that together are more likely."""
     best = _explanation(ordered[0], likely, faults, seen)
-    if best.second is None:
+    if best.second is None and (best.after is not None or not _is_inside(best.first)):
         return best
     kinds = {one.fault.kind: one for one in reversed(ordered) if one.gain > 0.0 and one is not ordered[0]}
     others = sorted(kinds.values(), key=lambda one: -one.gain)[:2]
-    return max(best, *(_explanation(one, likely, faults, seen) for one in others), key=lambda one: one.gain)
+    found = [best, *(_explanation(one, likely, faults, seen) for one in others)]
+    return max((one for one in found if one is best or one.second or one.apart), key=lambda one: one.gain)
 
 
 def _explanation(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) -> Explanation:

@@ -9,6 +9,7 @@ import numpy as np
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import Fault
+from caltest.predictions.faults.heaped import heaps
 from caltest.predictions.faults.words import Fit, instead, percent
 from caltest.predictions.standard_scores import spreads
 
@@ -24,7 +25,7 @@ LEFT_BEYOND = 0.1
 BAND = 0.1
 """Predicted standard deviations to either side of a value that are one place, where outcomes may be rounded."""
 
-OF_RECORDS = ("same value", "cut off")
+OF_RECORDS = ("same value", "cut off", "heaped")
 """Kinds of faults that are likelier of how outcomes were recorded than of the predictions."""
 
 CERTAIN = 1e-9
@@ -53,28 +54,35 @@ def repeated_values(law: Predictions, outcomes: Array, weights: FloatArray) -> l
 
     The probability is that of a band around the value that is as wide as rounding may be. Of numbers with a density it
     has two tenths of a predicted standard deviation, or the smallest distance of two outcomes if that is more; of
-    counts the largest number that they are all multiples of.
+    counts the largest number that they are all multiples of; and as wide as a step of which many others are multiples.
     """
     found, counts = np.unique(outcomes, return_counts=True)
     several = (counts >= LEAST_EQUAL) & (law.is_continuous | (found != 0))
     if found.size < LEAST_EQUAL or not several.any():
         return []
-    if law.is_continuous:
-        widths = np.maximum(2.0 * BAND * spreads(law), np.diff(found).min())
-    else:
-        widths = np.full(len(law), float(np.gcd.reduce(found.astype(np.int64))))
+    unit = float(np.diff(found).min() if law.is_continuous else np.gcd.reduce(found.astype(np.int64)))
+    widths = np.maximum(2.0 * BAND * spreads(law) if law.is_continuous else 0.0, np.full(len(law), unit))
+    among, places = law.evenly_spaced(AMONG), evenly_spaced(len(law), AMONG)
 
     def log_probabilities(some: Predictions, value: float, width: FloatArray) -> FloatArray:
         logs = some.log_density(np.full(len(some), value)) + np.log(width)
         return np.minimum(logs, -CERTAIN)
 
-    among = law.evenly_spaced(AMONG)
-    width = widths[evenly_spaced(len(law), AMONG)]
-    candidates, sizes = found[several], counts[several]
-    expected = np.array([np.exp(log_probabilities(among, v, width)).mean() for v in candidates]) * len(law)
-    excess = sizes * np.log(sizes / np.maximum(expected, 1e-300)) - (sizes - expected)
-    largest = np.argsort(-np.where(sizes > expected, excess, -np.inf), kind="stable")[:MOST_VALUES]
-    return [_value(law, outcomes, weights, v, log_probabilities(law, v, widths)) for v in np.sort(candidates[largest])]
+    def expected(values: FloatArray, steps: FloatArray) -> FloatArray:
+        width = np.maximum(widths[places], steps[:, None])
+        shares = [np.exp(log_probabilities(among, v, w)).mean() for v, w in zip(values, width, strict=True)]
+        return len(law) * np.array(shares)
+
+    values, sizes = found[several], counts[several]
+    usual = expected(values, np.zeros(len(values)))
+    steps = heaps(values, sizes, usual, unit)
+    usual = np.where(steps > 0.0, expected(values, steps), usual) if steps.any() else usual
+    excess = sizes * np.log(sizes / np.maximum(usual, 1e-300)) - (sizes - usual)
+    largest = np.sort(np.argsort(-np.where(sizes > usual, excess, -np.inf), kind="stable")[:MOST_VALUES])
+    return [
+        _value(law, outcomes, weights, values[i], log_probabilities(law, values[i], np.maximum(widths, steps[i])))
+        for i in largest.tolist()
+    ]
 
 
 def _value(law: Predictions, outcomes: Array, weights: FloatArray, value: float, log_p: FloatArray) -> Value:

@@ -1,0 +1,83 @@
+"""Outcomes that people round: too many multiples of 5, 10 or 12, as in numbers that are remembered or read off."""
+
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caltest._basics.numerics import BoolArray, FloatArray, IntArray
+from caltest.predictions.faults.fault import Fault
+from caltest.predictions.faults.words import Fit, percent
+
+if TYPE_CHECKING:
+    from caltest.predictions.faults.counts import Counts
+
+STEPS = (2, 5, 10, 12, 20, 50, 100)
+"""Of which outcomes are too often multiples."""
+
+CLEAR, MOST_OF, LEAST = 4.0, 0.75, 3
+"""Standard deviations by which multiples are too frequent at least, and the share and number of them that are."""
+
+WHOLE = 1e-6
+"""How far a multiple may be from a whole number of steps."""
+
+
+def heaps(values: FloatArray, counts: IntArray, expected: FloatArray, unit: float) -> FloatArray:
+    """The step (v,) of which each value is one of many multiples that are too frequent; 0 for none.
+
+    Of values in whole units, with how often they occur and should. Most multiples other than the value itself occur too
+    often, and clearly so together.
+    """
+    found = np.zeros(len(values))
+    for step in STEPS:
+        multiple = np.abs(values / (step * unit) - np.rint(values / (step * unit))) < WHOLE
+        excess, too_many = np.where(multiple, counts - expected, 0.0), multiple & (counts > expected)
+        rest, usual = excess.sum() - excess, np.where(multiple, expected, 0.0).sum() - expected
+        number, others = too_many.sum() - too_many, multiple.sum() - 1
+        clear = (rest > CLEAR * np.sqrt(np.maximum(usual, 1.0))) & (number >= np.maximum(LEAST, MOST_OF * others))
+        found[multiple & clear] = step * unit
+    return found
+
+
+class Heaped(Fault["Counts"]):
+    """``Q = (1 - t) P + t R``: a share t of the counts is rounded to the nearest multiple of a step, by R.
+
+    Those in the middle between two multiples are rounded up as often as down.
+    """
+
+    kind = "heaped"
+    range = (0.0, 1.0)
+    n_siblings = len(STEPS)
+
+    def log_ratio(self, seen: "Counts", sibling: int, t: float) -> float:
+        if t <= 0.0:
+            return 0.0
+        at = self._multiples(seen, sibling)
+        logs = np.full(at.size, log(max(1.0 - t, 1e-300)))
+        rounded = np.log(np.maximum(self._rounded(seen, sibling), 1e-300))
+        logs[at] = np.logaddexp(logs[at], log(t) + rounded - seen.log_probabilities[at])
+        return seen.total(logs)
+
+    def words(self, seen: "Counts", sibling: int, fit: Fit) -> str:
+        at, weights = self._multiples(seen, sibling), seen.view.weights
+        if at.all():
+            return f"all counts are multiples of {STEPS[sibling]}: they are rounded"
+        share = percent(float(weights @ at) / float(weights.sum()), 2)
+        much = self.sized(seen, sibling, fit, percent)
+        return f"about {much} of the counts are rounded to multiples of {STEPS[sibling]}, which {share} of all are"
+
+    def place(self, sibling: int) -> str:
+        return f"multiples of {STEPS[sibling]}"
+
+    def promising(self, seen: "Counts") -> FloatArray:
+        return np.array([self.log_ratio(seen, one, 0.1) for one in range(self.n_siblings)])
+
+    def _multiples(self, seen: "Counts", sibling: int) -> BoolArray:
+        return np.asarray(seen.first % STEPS[sibling] == 0)
+
+    def _rounded(self, seen: "Counts", sibling: int) -> FloatArray:
+        """The probabilities of what is rounded to the outcomes that are multiples."""
+        at, step = self._multiples(seen, sibling), STEPS[sibling]
+        law, y = seen.view.law.take(np.flatnonzero(at)), seen.first[at]
+        halves = (step // 2, (step - 1) // 2), ((step - 1) // 2, step // 2)
+        return np.asarray(0.5 * sum(law.cdf(y + above) - law.cdf(y - below - 1) for above, below in halves))
