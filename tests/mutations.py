@@ -116,6 +116,10 @@ def is_rounding(node):
     return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0.0 < node.value <= TINY
 
 
+def has_constant(node):
+    return any(isinstance(one, ast.Constant) for one in ast.walk(node))
+
+
 def is_real(node):
     """Whether a comparison is of real numbers, which are not at the boundary itself."""
     return any(
@@ -155,7 +159,8 @@ def candidates(node, source, path, work=frozenset(), parents=(None,)):
         line = source.splitlines()[node.lineno - 1]
         if not SPEED.search(line):
             at, old = (path, node.lineno, node.col_offset, start, end), source[start:end]
-            texts = [] if "plots" in path and isinstance(node, ast.Constant) else replacements(node, parents, work)
+            is_look = "plots" in path and isinstance(node, (ast.Constant, ast.BinOp)) and has_constant(node)
+            texts = [] if is_look else replacements(node, parents, work)
             for new in texts:
                 yield Change(*at, old, f"({ast.unparse(new)})")
             if isinstance(node, ast.Return) and returns_numbers(parents) and not NOTHING.match(old):

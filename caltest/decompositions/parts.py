@@ -71,7 +71,7 @@ class Parts:
             return law
         masked = np.where(self.possible, law, 0.0)
         totals = masked.sum(axis=1, keepdims=True)
-        return np.where(totals > 0.0, masked / np.where(totals > 0.0, totals, 1.0), self.probabilities)
+        return np.divide(masked, totals, out=self.probabilities.copy(), where=totals > 0.0)
 
     def mean_scores(self, labels: Array) -> FloatArray:
         """The mean scores (B,) of labels (B, n)."""

@@ -501,7 +501,7 @@ def test_sections_of_a_field(monkeypatch):
             section.rejected
             == {"weather": "by the rank histogram", "bayesian": "by the ranks of the parameters"}[field]
         )
-    right = ct.audit(ct.Ensemble(rng.normal(size=(100, 99, 2))), rng.normal(size=(100, 2)), field="bayesian", rng=1)
+    right = ct.audit(ct.Ensemble(rng.normal(size=(60, 99, 2))), rng.normal(size=(60, 2)), field="bayesian", rng=1)
     section = right.models[0].sections["bayesian"]
     assert (section.failed, section.rejected) == (False, "")  # Draws of sorted pools would be too low.
     assert (

@@ -174,6 +174,9 @@ def test_chains_are_thinned():
     assert result.n_draws == len(range(0, 300, result.thin))
     assert "autocorrelated" in result.notes[0]
     assert "leaves" in simulation_based_calibration(draws, truths, thin=1, n_resamples=19, rng=1).notes[0]
+    twice = simulation_based_calibration(chains(60, 1, 300, 0.3, rng)[:, 0], truths, n_resamples=19, rng=1)
+    assert twice.thin == 2  # 1.3 / 0.7 = 1.9
+    assert "one in 2 was kept" in twice.notes[0]
     independent = simulation_based_calibration(rng.normal(size=(60, 300)), truths, n_resamples=19, rng=1)
     assert (independent.thin, independent.notes) == (1, ())
 

@@ -40,6 +40,8 @@ def test_medians_are_replaced_in_every_term():
     assert first.prediction_kernel.bandwidth == ct.median_bandwidth(P, ct.TotalVariation())
     assert first.target_kernel.bandwidth == ct.Categorical(P).target_scale()
     assert second.prediction_kernel.bandwidth == ct.median_bandwidth(P, ct.Euclidean())
+    assert (ONE + kernel).uses_median
+    assert not ONE.uses_median
     with pytest.raises(ValueError, match=r'bandwidth: got "median", which depends on all predictions'):
         ct.AsymptoticBlockSKCETest(kernel).accumulator()
     found = ct.AsymptoticBlockSKCETest(kernel.resolve(ct.Categorical(P))).accumulator().update(P, Y).result()

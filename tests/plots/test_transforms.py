@@ -33,6 +33,14 @@ def test_all_bars_of_calibrated_predictions_are_in_the_band_in_95_percent(replic
     assert outside <= stats.binom(number, 0.05).ppf(0.999)
 
 
+def test_bars_at_an_end_of_the_band_are_in_it():
+    u = stats.norm.ppf([0.1, 0.2, *np.linspace(0.6, 0.9, 8)])
+    assert stats.binom(10, 0.5).ppf([0.0125, 0.9875]).tolist() == [2.0, 8.0]
+    ax = ct.plots.pit_histogram(ct.Normal(np.zeros(10), 1.0), u, n_bins=2, ax=axes())
+    assert heights(ax).tolist() == [0.2, 0.8]
+    assert not any(bar.get_hatch() == "//" for bar in ax.patches)
+
+
 def test_a_coverage_curve_is_the_share_inside():
     law, y = ct.Normal(np.zeros(4), 1.0), np.array([0.0, 0.5, -1.0, 3.0])
     ax = ct.plots.coverage_curve(law, y, ax=axes())

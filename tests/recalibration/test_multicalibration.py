@@ -63,6 +63,13 @@ def test_too_sure_predictions_are_repaired_without_features():
     assert np.abs(fitted(p) - expit(0.5 * logit(p))).mean() < 0.03 < 0.06 < np.abs(p - expit(0.5 * logit(p))).mean()
 
 
+def test_claims_are_slices_too():
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.05, 0.95, 4000)
+    fitted = Multicalibration().fit(p, rng.random(4000) < np.where(p > 0.7, p - 0.15, p))
+    assert fitted.slices[0].startswith("prediction >= 0.7")
+
+
 def test_rows_of_other_data_are_found_whatever_their_types_and_order():
     p, y, frame, _ = wrong_in_a_slice()
     frame["grade"] = np.where(frame["site"] == "b", 1, 2)

@@ -447,4 +447,4 @@ def _notes_of(name: str, draws: FloatArray, truths: FloatArray) -> tuple[str, ..
     still = int(((draws == draws[:, :1]).all(axis=1) & (draws[:, 0] != truths)).sum())
     if still and m > 1:
         return (f"{name}: all draws of {still} of {n} simulations are equal: does the sampler move?",)
-    return in_another_unit(Ensemble(draws), truths, f"truths of {name}") if m > 1 else ()
+    return in_another_unit(Ensemble(draws), truths, f"truths of {name}")

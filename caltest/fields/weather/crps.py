@@ -261,7 +261,7 @@ def _gaps(exchanged: Exchanged, n: float) -> tuple[FloatArray, FloatArray]:
     size = (sums.shape[1] - 2) // 2
     left, right, outside = sums[:, :size], sums[:, size:-2], sums[:, -2:]
     widths = left + right
-    shares = np.divide(right, widths, out=np.tile(np.arange(size) / (size - 1.0), (len(sums), 1)), where=widths > 0.0)
+    shares = np.divide(right, widths, out=np.zeros_like(right), where=widths > 0.0)
     for end, count in zip((0, -1), outside.T, strict=True):
         np.divide(n * widths[:, end], count, out=widths[:, end], where=count > 0.0)
     shares[:, 0], shares[:, -1] = outside[:, 0] / n, 1.0 - outside[:, 1] / n

@@ -96,7 +96,7 @@ class HistogramBinning(ProbabilityCalibrator):
         bins = np.searchsorted(edges, p)
         sizes = np.bincount(bins, minlength=edges.size + 1)
         events = np.bincount(bins, labels, minlength=edges.size + 1)
-        values = np.where(sizes > 0, events / np.maximum(sizes, 1), mid_points(edges))
+        values = np.divide(events, sizes, out=mid_points(edges), where=sizes > 0)
         return StepMap(self.input, 2, on="probabilities", edges=edges, values=values)
 
 

@@ -67,6 +67,7 @@ def test_the_map_is_the_softmax_of_prior_and_kernel_sums():
     np.testing.assert_allclose(prior, np.log(p.ravel()), rtol=1e-12)
     np.testing.assert_allclose(fitted(p), softmax(mean.reshape(p.shape), axis=1), rtol=1e-10)
     assert (deviation > 0.0).all()
+    np.testing.assert_allclose(deviation**2, fitted.process.moments(np.log(p.ravel()))[1], rtol=1e-10)
     with pytest.raises(ValueError, match="wanted probabilities"):
         fitted.latent_function([-1.0])
 
