@@ -74,6 +74,10 @@ def swapped(p, a, b, share):
     return q
 
 
+def rounded(rng, y, step, share):
+    return np.where(rng.random(y.size) < share, step * np.rint(y / step), y).astype(int)
+
+
 def of_claims(change):
     def make(rng, n):
         p = rng.random(n)
@@ -669,6 +673,23 @@ PLANTED = [
         "coordinates 0 and 1",
         None,
         "as predicted",
+    ),
+    Planted(
+        "counts",
+        "30 % rounded to fives",
+        of_counts(lambda rng, m: rounded(rng, rng.poisson(m), 5, 0.3)),
+        "heaped",
+        "multiples of 5",
+        0.3,
+    ),
+    Planted(
+        "classes",
+        "40 % of classes 0 and 3, and of 1 and 2, exchanged",
+        of_classes(lambda p: swapped(swapped(p, 0, 3, 0.4), 1, 2, 0.4)),
+        "swap",
+        "",
+        None,
+        "; and class ",
     ),
 ]
 

@@ -1,0 +1,86 @@
+"""Counts and numbers that people round: the words say so, and do not take a round number for a code."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.auditing.audit import REFUSE
+from caltest.estimators.combined.findings import findings_of
+from caltest.predictions.convert import as_sample
+from caltest.predictions.faults.heaped import STEPS, Heaped, heaps
+
+
+def first(predictions, outcomes):
+    return findings_of(as_sample(predictions, outcomes))[0]
+
+
+def rounded(y, step, share, rng):
+    return np.where(rng.random(len(y)) < share, step * np.rint(y / step), y).astype(int)
+
+
+@pytest.mark.parametrize("n", [300, 2000])
+@pytest.mark.parametrize(("step", "share"), [(2, 0.5), (5, 0.3), (10, 0.3), (12, 0.3)])
+def test_counts_of_which_a_share_is_rounded(step, share, n):
+    rng = np.random.default_rng(step)
+    mean = rng.gamma(3.0, 5.0, n)
+    for law in (ct.Poisson(mean), ct.NegativeBinomial.from_mean(mean, 0.3)):
+        found = first(law, rounded(law.sample(rng), step, share, rng))
+        assert (found.kind, found.place) == ("heaped", f"multiples of {step}")
+        assert found.interval.low - 0.03 < share < found.interval.high + 0.03
+        assert f"of the counts are rounded to multiples of {step}, which" in found.words
+
+
+def test_all_counts_of_another_mean_are_rounded_and_others_are_not():
+    rng = np.random.default_rng(2)
+    mean = rng.gamma(3.0, 5.0, 1000)
+    y = rng.poisson(mean)
+    assert first(ct.Poisson(mean), rounded(y, 10, 1.0, rng)).words == "all counts are multiples of 10: they are rounded"
+    both = first(ct.Poisson(0.8 * mean), rounded(y, 5, 0.3, rng))
+    assert (both.kind, both.second.kind) == ("factor", "heaped")
+    for predictions in (ct.Poisson(mean), ct.Poisson(0.8 * mean), ct.NegativeBinomial.from_mean(mean, 0.3)):
+        kinds = [one.kind for one in findings_of(as_sample(predictions, y)) if one.gain > 0.0]
+        assert "heaped" not in kinds
+        assert "same value" not in kinds
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_round_numbers_of_a_continuous_law_are_no_codes(share):
+    """Blood pressures read off in tens: nothing is wrong with their predictions, but for a code that is one."""
+    rng = np.random.default_rng(3)
+    mean = rng.normal(130.0, 12.0, 2000)
+    predictions, y = ct.Normal(mean, 12.0), rounded(mean + 12.0 * rng.normal(size=2000), 10, share, rng)
+    assert not {"same value", "cut off"} & {
+        one.kind for one in findings_of(as_sample(predictions, y)) if one.gain > 0.0
+    }
+    y[:20] = 999
+    assert "outcomes are 999 whatever is predicted" in first(predictions, y).words
+    ended = np.minimum(y[20:], 150)
+    assert "outcomes are cut off at 150" in first(predictions.take(slice(20, None)), ended).words
+
+
+def test_audits_say_to_look_at_the_records():
+    rng = np.random.default_rng(4)
+    law = ct.Poisson(rng.gamma(3.0, 5.0, 600))
+    audited = ct.audit(law, rounded(law.sample(rng), 10, 0.3, rng), n_resamples=39, rng=1).models[0]
+    assert audited.decision == REFUSE
+    assert "First look at how these outcomes were recorded" in audited.reason
+
+
+@pytest.mark.parametrize("sibling", range(len(STEPS)))
+def test_ratios_have_mean_one(sibling):
+    law = ct.Poisson([7.3])
+    p = np.exp(law.log_probabilities(np.arange(400.0)))[0]
+    fault, faults = Heaped(), law.faults()
+    ratios = [np.exp(fault.log_ratio(faults.seen(np.array([[u]])), sibling, 0.3)) for u in range(400)]
+    assert p @ ratios == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_heap_is_told_by_other_multiples():
+    values, expected = np.arange(1.0, 41.0), np.full(40, 10.0)
+    one = np.where(values == 20.0, 60, 10)
+    assert not heaps(values, one, expected, 1.0).any()
+    many = np.where(values % 5 == 0, 30, 6)
+    assert set(heaps(values, many, expected, 1.0)[values % 5 == 0]) == {5.0, 10.0}
+    assert not heaps(values, many, expected, 1.0)[values % 5 != 0].any()
+    few = np.where(np.isin(values, [10.0, 20.0]), 60, 9)
+    assert heaps(values, few, expected, 1.0)[values == 5.0].tolist() == [0.0]
