@@ -15,8 +15,13 @@ from caltest.predictions.faults.words import Fit, about, percent
 LEAST_RECIPROCAL = 1e-4
 """Of the degrees of freedom of Student's t, below which it is the normal distribution."""
 
-FAR, NEAR = 3.0, 0.5
-"""Standard deviations beyond which, and within which, laws with heavy tails have more outcomes than normal ones."""
+FAR, NEAR, CLEARLY_MORE = 3.0, 0.5, 1.5
+"""Standard deviations beyond which, and within which, laws with heavy tails have more outcomes than normal ones, and how
+many times as many are said."""
+
+WIDE = 1.1
+"""Standard deviations that half of the errors at least are within if the rest of them has another shape: 0.67 if all is
+as predicted. Errors that are larger have another spread."""
 
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
@@ -50,7 +55,14 @@ def _moments(skew: float, tails: float) -> tuple[float, float]:
     return mean, sqrt(float(NODE_WEIGHTS @ np.square(values - mean)))
 
 
-class Skew(Fault[Scores]):
+class OfShape(Fault[Scores]):
+    """A law of another shape and the spread that was predicted, which most errors are not beyond."""
+
+    def promising(self, seen: Scores) -> FloatArray:
+        return np.array([0.0 if seen.share_of(np.abs(seen.residuals) <= WIDE) >= 0.5 else -np.inf])
+
+
+class Skew(OfShape):
     """Sinh-arcsinh laws with a skew t, standardised."""
 
     kind = "skew"
@@ -106,7 +118,7 @@ def log_ratio_of_t(squares: FloatArray, d: int, t: float) -> FloatArray:
     return np.asarray(constant - 0.5 * (df + d) * np.log1p(squares / (df - 2.0)) + 0.5 * squares)
 
 
-class HeavyTails(Fault[Scores]):
+class HeavyTails(OfShape):
     """Student's t of variance 1 with 1 / t degrees of freedom."""
 
     kind = "heavy tails"
@@ -126,7 +138,7 @@ class HeavyTails(Fault[Scores]):
         like = f", like Student's t with {self.sized(seen, sibling, fit)} degrees of freedom"
         words = f"errors have heavier tails than predicted at the same spread{like if seen.is_normal else ''}"
         near, expected = seen.share_of(np.abs(seen.residuals) < NEAR), 1.0 - 2.0 * scipy.special.ndtr(-NEAR)
-        if seen.share_of(np.abs(seen.residuals) > FAR) > 2.0 * scipy.special.ndtr(-FAR):
+        if seen.share_of(np.abs(seen.residuals) > FAR) > CLEARLY_MORE * 2.0 * scipy.special.ndtr(-FAR):
             return f"{words}: {_beyond(seen, FAR)}"
         # Too few outcomes are as far away as that; such laws have more in the middle, too.
         middle = _in_place(seen, near, expected, ("inner", f"within {NEAR:g}"))
@@ -159,7 +171,7 @@ class LightTails(Fault[Scores]):
         return f"errors have lighter tails than predicted at the same spread: {_beyond(seen, 2.0)}"
 
 
-class Outliers(Fault[Scores]):
+class Outliers(OfShape):
     """A share t of errors that are several times as large, by the factor that is most likely with its own share.
 
     The factor is chosen by the outcomes, too, and costs as much as another parameter.

@@ -13,7 +13,7 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.faults.errors import Scale, Shift, ShiftInUnits, sums_of_scores, sums_of_squares
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.scores import HARDLY, MOST_PAIRED, Scores, VectorScores
-from caltest.predictions.faults.shapes import LEAST_RECIPROCAL, HeavyTails, Outliers, Skew, log_ratio_of_t
+from caltest.predictions.faults.shapes import LEAST_RECIPROCAL, WIDE, HeavyTails, Outliers, Skew, log_ratio_of_t
 from caltest.predictions.faults.words import Fit, about, percent
 
 MOST_FEATURES, MOST_HALVED = 8, 5
@@ -230,6 +230,12 @@ class RadialTails(Fault[VectorScores]):
     kind = "heavy tails of all"
     range = HeavyTails.range
 
+    def promising(self, seen: VectorScores) -> FloatArray:
+        """Not where most errors are beyond what is predicted, which have another spread."""
+        d = seen.residuals.shape[1]
+        widest = scipy.special.chdtri(d, 0.5) * WIDE**2 / scipy.special.chdtri(1, 0.5)
+        return np.array([0.0 if seen.share_of(seen.squares.sum(axis=1) <= widest) >= 0.5 else -np.inf])
+
     def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
         squares, d = seen.squares.sum(axis=1), seen.residuals.shape[1]
         return seen.total(log_ratio_of_t(squares, d, t))
@@ -274,7 +280,8 @@ class OfCoordinate(Fault[VectorScores]):
     def promising(self, seen: VectorScores) -> FloatArray:
         """How far the fourth moments, and squares of the third ones, are from those of normal errors."""
         e, w = np.clip(seen.errors, -FARTHEST, FARTHEST), seen.weights / seen.weights.sum()
-        return np.asarray(np.abs(w @ (e**4 - 6.0 * e * e + 3.0)) / 24.0 + np.square(w @ (e**3 - 3.0 * e)) / 6.0)
+        moments = np.abs(w @ (e**4 - 6.0 * e * e + 3.0)) / 24.0 + np.square(w @ (e**3 - 3.0 * e)) / 6.0
+        return np.asarray(np.where(w @ (np.abs(e) <= WIDE) >= 0.5, moments, -np.inf))
 
     def apart(self, seen: VectorScores, sibling: int, other: int) -> bool:
         return seen.are_independent(sibling, other)

@@ -231,3 +231,33 @@ def test_members_that_are_equal_are_not_measured_by_their_spread(without_spread)
     finding = findings_of(as_sample(ct.Ensemble(members), y))[0]
     said = "errors are more than 1,000 times as large as predicted"
     assert str(finding) == f"predictions have hardly any spread: {said}"
+
+
+def test_errors_that_most_are_beyond_have_another_spread_and_no_heavy_tails():
+    """Outcomes of other rows, and those whose logarithms were predicted: the shape is that of the means."""
+    rng = np.random.default_rng(1)
+    m, s = rng.normal(0.0, 2.0, 1000), np.exp(0.4 * rng.normal(size=1000))
+    y = m + s * rng.normal(size=1000)
+    found = findings_of(as_sample(ct.Normal(m, s), rng.permutation(y)))[0]
+    assert (found.kind, found.second.kind) == ("slope", "added noise")
+    assert found.words.startswith("outcomes do not follow predicted means")
+    logs = rng.normal(2.0, 0.5, 1000)
+    found = findings_of(as_sample(ct.Normal(logs, 0.3), np.exp(logs + 0.3 * rng.normal(size=1000))))
+    shapes = {"heavy tails", "outliers", "skew"}
+    assert not shapes & {found[0].kind, *(one.kind for one in found if one.gain > 0.0)}
+    vectors = ct.MvNormal(np.zeros((1000, 2)), np.ones(2))
+    kinds = [
+        one.kind for one in findings_of(as_sample(vectors, 4.0 * rng.standard_t(3.0, (1000, 2)))) if one.gain > 0.0
+    ]
+    assert kinds
+    assert not {*shapes, "heavy tails of all"} & set(kinds)
+
+
+def test_heavy_tails_are_said_where_they_are_seen_best():
+    rng = np.random.default_rng(2)
+    law = ct.Normal(np.zeros(300), 1.0)
+    z = rng.standard_t(2.2, 300)
+    z *= 0.12 / np.median(np.abs(z))
+    z[:2] = 6.0, -7.0
+    words = findings_of(as_sample(law, z))[0].words
+    assert "are within 0.5 standard deviations instead of 38 %" in words
