@@ -71,7 +71,7 @@ class Parts:
             return law
         masked = np.where(self.possible, law, 0.0)
         totals = masked.sum(axis=1, keepdims=True)
-        return np.divide(masked, totals, out=self.probabilities.copy(), where=totals > 0.0)
+        return np.asarray(np.divide(masked, totals, out=self.probabilities.copy(), where=totals > 0.0))
 
     def mean_scores(self, labels: Array) -> FloatArray:
         """The mean scores (B,) of labels (B, n)."""

@@ -16,8 +16,8 @@ LEAST_RECIPROCAL = 1e-4
 """Of the degrees of freedom of Student's t, below which it is the normal distribution."""
 
 FAR, NEAR, CLEARLY_MORE = 3.0, 0.5, 1.5
-"""Standard deviations beyond which, and within which, laws with heavy tails have more outcomes than normal ones, and how
-many times as many are said."""
+"""Standard deviations beyond which, and within which, laws with heavy tails have more outcomes than normal ones; and how
+many times as many there are if that is said of the former."""
 
 WIDE = 1.1
 """Standard deviations that half of the errors at least are within if the rest of them has another shape: 0.67 if all is
