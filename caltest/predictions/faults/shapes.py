@@ -16,7 +16,7 @@ LEAST_RECIPROCAL = 1e-4
 """Of the degrees of freedom of Student's t, below which it is the normal distribution."""
 
 FAR, NEAR, CLEARLY_MORE = 3.0, 0.5, 1.5
-"""Standard deviations beyond which, and within which, laws with heavy tails have more outcomes than normal ones; and how
+"""Standard deviations beyond which, and within which, laws with heavy tails have more outcomes than normal ones; how
 many times as many there are if that is said of the former."""
 
 WIDE = 1.1
