@@ -12,6 +12,7 @@ from samples import TV
 
 import caltest as ct
 from caltest.cli import TESTS, main, recalibrate
+from caltest.cli.audit import _events
 
 
 @pytest.fixture
@@ -824,6 +825,11 @@ def test_audit_takes_events_of_survival(cohort, capsys):
         "--event-column: got N at row 0, wanted 0 or 1, or no or yes"
         in command(capsys, *common, "--event-column", "site")[2]
     )
+
+
+def test_events_may_be_words():
+    for words in (["no", "yes", "no"], ["False", "True", "False"], ["0", "1", "0.0"]):
+        assert _events(np.array(words)).tolist() == [False, True, False]
 
 
 def test_audit_takes_survival_curves(cohort, tmp_path, capsys):

@@ -11,7 +11,7 @@ from scipy import optimize, stats
 import caltest as ct
 from caltest.fields import weather
 from caltest.fields.weather.crps import stochastic_parts
-from caltest.fields.weather.histogram import band_depth, reduced, variogram
+from caltest.fields.weather.histogram import average_rank, band_depth, reduced, variogram
 from caltest.fields.weather.result import VerificationResult
 from caltest.fields.weather.testing import Exchanged, Ranks, contrasts, parts_of
 
@@ -155,6 +155,7 @@ def test_overlapping_forecasts_need_their_horizon(replications):
 def test_preranks():
     pool = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, -1.0]])
     assert band_depth(pool) == pytest.approx([((4 - 1) * 0 + (4 - 2) * 1) / 2, 2.0, ((4 - 3) * 2) / 2, 0.0])
+    assert average_rank(np.array([[5.0, 0.0], [1.0, 2.0], [3.0, 1.0], [9.0, 7.0]])).tolist() == [2.0, 2.0, 2.0, 4.0]
     assert variogram(pool)[3] == pytest.approx(-(16.0 / 2) / 4.0)
     assert variogram(pool)[0] == 0.0
     rng = np.random.default_rng(8)
