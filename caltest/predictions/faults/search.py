@@ -187,14 +187,21 @@ class Explanation:
 
 
 def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: Faults, seen: Any) -> Explanation:
-    """That by the likeliest fault; or, if a second one is or may be clear, by faults that together are more likely."""
+    """That by the likeliest fault; or, if a second one is or may be clear, by faults that together are more likely.
+
+    The first is one of the three likeliest kinds, or the second of the best of these: a shift that a spread hides.
+    """
     best = _explanation(ordered[0], likely, faults, seen)
     if best.second is None and (best.after is not None or not _is_inside(best.first)):
         return best
-    kinds = {one.fault.kind: one for one in reversed(ordered) if one.gain > 0.0 and one is not ordered[0]}
-    others = sorted(kinds.values(), key=lambda one: -one.gain)[:2]
-    found = [best, *(_explanation(one, likely, faults, seen) for one in others)]
-    return max((one for one in found if one is best or one.second or one.apart), key=lambda one: one.gain)
+    kinds = {one.kind: one for one in reversed(ordered) if one.gain > 0.0 and one is not ordered[0]}
+    waiting, tried = sorted(kinds.values(), key=lambda one: -one.gain)[:2], {ordered[0].kind}
+    while waiting:
+        found = [_explanation(one, likely, faults, seen) for one in waiting]
+        tried |= {one.kind for one in waiting}
+        best = max([best, *(one for one in found if one.second or one.apart)], key=lambda one: one.gain)
+        waiting = [one for one in kinds.values() if best.second and one.kind == best.second.kind not in tried]
+    return best
 
 
 def _explanation(first: Candidate, likely: list[Candidate], faults: Faults, seen: Any) -> Explanation:

@@ -261,3 +261,12 @@ def test_heavy_tails_are_said_where_they_are_seen_best():
     z[0] = 7.0
     words = findings_of(as_sample(law, z))[0].words
     assert "are within 0.5 standard deviations instead of 38 %" in words
+
+
+def test_a_shift_that_large_errors_hide_is_found_by_what_comes_second():
+    """Squares of the means: alone, five kinds of faults explain more than a shift, with waves of shifts none does."""
+    rng = np.random.default_rng(1)
+    m, s = rng.normal(0.0, 2.0, 2000), np.exp(0.4 * rng.normal(size=2000))
+    found = findings_of(as_sample(ct.Normal(m, s), m + s * rng.normal(size=2000) + 0.15 * m**2))
+    assert (found[0].kind, found[0].second.kind) == ("shift in units", "wave of shifts")
+    assert sum(one.gain > found[0].gain for one in found[1:]) >= 3
