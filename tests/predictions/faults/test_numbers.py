@@ -270,4 +270,4 @@ def test_a_shift_that_large_errors_hide_is_found_by_what_comes_second(seed):
     m, s = rng.normal(0.0, 2.0, 2000), np.exp(0.4 * rng.normal(size=2000))
     found = findings_of(as_sample(ct.Normal(m, s), m + s * rng.normal(size=2000) + 0.12 * m**2))
     assert {found[0].kind, found[0].second.kind} == {"shift in units", "wave of shifts"}
-    assert found[1].gain > found[0].gain
+    assert max(one.gain for one in found[1:]) > found[0].gain
