@@ -271,11 +271,13 @@ def not_named(columns: Sequence[Any] | None, targets: Array, name: str = "target
     )
 
 
-def require_order_of(wanted: Sequence[Any] | None, names: Sequence[Any] | None, name: str) -> None:
+def require_order_of(
+    wanted: Sequence[Any] | None, names: Sequence[Any] | None, name: str, whose: str = "predictions"
+) -> None:
     """Raise ``ValueError`` if columns have the wanted names in another order."""
     known, given = ([str(one) for one in some or ()] for some in (wanted, names))
     if given != known and sorted(given) == sorted(known):
-        raise ValueError(f"{name}: got the columns {given!r}, wanted them in the order of the predictions, {known!r}")
+        raise ValueError(f"{name}: got the columns {given!r}, wanted them in the order of the {whose}, {known!r}")
 
 
 def numbers_of(names: Sequence[str]) -> list[float] | None:

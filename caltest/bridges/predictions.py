@@ -1,19 +1,32 @@
 """Fitted models and forecasts of other libraries as predictions; none of the libraries is imported here."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from caltest._basics.arrays import Table, index_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike
+from caltest._basics.numerics import ArrayLike, FloatArray
+from caltest._basics.rows import is_number
+from caltest._validation import real_array
+from caltest._validation.labels import numbers_of, require_order_of
 from caltest.predictions import Bernoulli, Categorical, Ensemble, Ordinal, StudentT, SurvivalCurve
 from caltest.predictions.base import Predictions
 from caltest.predictions.convert import as_predictions
 
 
 @own_errstate
-def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, variable: str | None = None) -> Predictions:
+def predictions_of(
+    model: Any,
+    data: Any = None,
+    *,
+    time: ArrayLike = None,
+    variable: str | None = None,
+    exposure: ArrayLike = None,
+    offset: ArrayLike = None,
+) -> Predictions:
     """What a fitted model or a forecast of another library predicts, as predictions for tests.
 
     Parameters
@@ -35,16 +48,20 @@ def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, vari
         Until when the event happens, or increasing times of survival curves.
     variable
         Name of the variable; default: the only one.
+    exposure, offset
+        Those of the new rows (n,), for models of statsmodels that were fitted with some; required for them.
 
     Returns
     -------
     Predictions
-        One for each row. Classes are numbered as the library has them.
+        One for each row, with the labels of the rows of pandas or xarray, by which outcomes are matched. Classes have
+        the names that statsmodels knows, else the numbers that the library gives them.
 
     Raises
     ------
     ValueError, TypeError
-        Without data, time or variable where one is needed, and for objects that are not known.
+        Without data, time, variable, exposure or offset where one is needed, for columns of data in another order than
+        those of a model that takes them by position, and for objects that are not known.
 
     Notes
     -----
@@ -65,8 +82,8 @@ def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, vari
     <Poisson, n = 100>
     """
     library = type(model).__module__.partition(".")[0]
-    known = {
-        "statsmodels": lambda: _of_statsmodels(model, data),
+    known: dict[str, Callable[[], Predictions]] = {
+        "statsmodels": lambda: _of_statsmodels(model, data, {"exposure": exposure, "offset": offset}),
         "lifelines": lambda: _of_lifelines(model, data, time),
         "ngboost": lambda: _of_ngboost(model, data),
         "skpro": lambda: _of_skpro(model),
@@ -74,8 +91,11 @@ def predictions_of(model: Any, data: Any = None, *, time: ArrayLike = None, vari
     }
     if type(model).__name__ == "DataTree":  # of xarray, which ArviZ 1 has in the place of InferenceData
         library = "arviz"
-    found: Callable[[], Predictions] = known.get(library, lambda: as_predictions(model))
-    return found()
+    if library not in known:
+        return as_predictions(model)
+    found = known[library]()
+    index = index_of(model if data is None else data)
+    return found if index is None else found._labelled(index)
 
 
 def _given(name: str, value: Any) -> Any:
@@ -97,27 +117,68 @@ def _unknown(model: Any) -> TypeError:
     return TypeError(f"model: got {kind}, which is not known here; pass {advice}")
 
 
-def _of_statsmodels(results: Any, data: Any) -> Predictions:
-    inner = getattr(results, "model", None)
+def _of_statsmodels(results: Any, data: Any, terms: dict[str, ArrayLike]) -> Predictions:
+    inner: Any = getattr(results, "model", None)
     kind = type(inner).__name__
     if not hasattr(results, "predict"):  # A forecast.
         raise _unknown(results)
-    _given("data", data)
+    _check_columns(inner, _given("data", data))
     if kind == "OLS":
         forecast = results.get_prediction(data)
         return StudentT(results.df_resid, forecast.predicted_mean, forecast.se_obs)
+    of_rows = _terms(inner, data, terms)
     if kind == "OrderedModel":
-        return Ordinal(np.asarray(results.predict(data)))
+        return Ordinal(np.asarray(results.predict(data, **of_rows)), classes=_class_names(inner.labels))
     if kind == "MNLogit":
-        return Categorical(np.asarray(results.predict(data)))
+        names = getattr(inner, "_ynames_map", {})
+        return Categorical(np.asarray(results.predict(data)), classes=_class_names(names.values()))
     if kind in ("Logit", "Probit") or type(getattr(inner, "family", None)).__name__ == "Binomial":
-        return Bernoulli(np.asarray(results.predict(data)))
-    if not hasattr(results, "get_distribution"):
+        return _of_event(np.asarray(results.predict(data, **of_rows)), inner)
+    if not hasattr(results, "get_distribution") or not hasattr(getattr(inner, "family", inner), "get_distribution"):
         raise _unknown(results)
-    if kind == "GLM" and hasattr(inner, "formula"):
-        # That of other models takes the data frame, of which the formula makes columns.
-        data, _ = results._transform_predict_exog(data)
-    return as_predictions(results.get_distribution(data))
+    if kind == "GLM":
+        # That of the results takes exposure for another argument.
+        exog, _ = results._transform_predict_exog(data)
+        return as_predictions(inner.get_distribution(results.params, results.scale, exog=exog, **of_rows))
+    return as_predictions(results.get_distribution(data, **of_rows))
+
+
+def _check_columns(model: Any, data: Any) -> None:
+    """Raise ``ValueError`` for a data frame whose columns statsmodels, without a formula, would take by position."""
+    columns = [str(name) for name in getattr(data, "columns", ())]
+    if not hasattr(model, "formula"):
+        require_order_of([name for name in model.exog_names if name in columns], columns, "data", "model")
+
+
+def _terms(model: Any, data: Any, given: dict[str, ArrayLike]) -> dict[str, FloatArray]:
+    """Exposure and offset of the rows of the data; ``ValueError`` without one that the model was fitted with.
+
+    statsmodels predicts new rows without those then.
+    """
+    order = Table(np.empty(0), index=index_of(data))
+    terms = {}
+    for name, values in given.items():
+        if values is not None:
+            rows, _ = Table.of(values, name).in_order_of(order, name, "data")
+            terms[name] = real_array(rows.array(name), name, ndim=1)
+        elif getattr(model, name, None) is not None:
+            raise ValueError(f"{name}: got None for a model that was fitted with some, wanted that of each new row")
+    return terms
+
+
+def _class_names(names: Iterable[Any]) -> list[Any] | None:
+    """Classes as outcomes name them, with numbers for their text; None for 0, 1, ..., and for false and true."""
+    text = [str(name) for name in names]
+    found: list[Any] | None = numbers_of(text) if all(map(is_number, text)) else text
+    return None if found in (list(range(len(text))), ["False", "True"]) else found
+
+
+def _of_event(probability: FloatArray, model: Any) -> Bernoulli:
+    """Probabilities of the second of two classes, of which formulas for booleans and text model the first one."""
+    levels = [re.fullmatch(r"(.*)\[(.*)\]", str(name)) for name in np.ravel(model.endog_names)]
+    if len(levels) != 2 or None in levels:
+        return Bernoulli(probability)
+    return Bernoulli(1.0 - probability, classes=_class_names(level[2] for level in levels if level))
 
 
 def _of_lifelines(fitter: Any, data: Any, time: ArrayLike) -> Predictions:
@@ -166,5 +227,8 @@ def _of_arviz(data: Any, variable: str | None) -> Predictions:
         variable = names[0]
     if variable not in names:
         raise ValueError(f"variable: got {variable!r}, wanted one of {kind}: {', '.join(names)}")
-    draws = group[variable].transpose(..., "chain", "draw").to_numpy()
-    return Ensemble(draws.reshape(-1, draws.shape[-2] * draws.shape[-1]))
+    draws = group[variable].transpose(..., "chain", "draw")
+    index = index_of(draws)
+    # Rows without labels of their own are numbered.
+    labels = None if index is None or list(index) == list(range(len(index))) else index
+    return Ensemble(draws.to_numpy().reshape(-1, draws.shape[-2] * draws.shape[-1]))._labelled(labels)

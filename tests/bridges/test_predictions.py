@@ -96,6 +96,101 @@ def test_discrete_models():
         predictions_of(fitted)
 
 
+def test_labels_of_rows_are_kept():
+    """Outcomes are matched by them, as with the predictions that the libraries return themselves."""
+    formulas, families = library("statsmodels.formula.api"), library("statsmodels.api").families
+    frame = pd.DataFrame({"x": X[:, 1], "y": RNG.poisson(np.exp(ETA))})
+    new = frame[N:].sample(frac=1.0, random_state=1)
+    fits = [
+        formulas.glm("y ~ x", frame[:N], family=families.Poisson()).fit(),
+        formulas.poisson("y ~ x", frame[:N]).fit(disp=0),
+        formulas.ols("y ~ x", frame[:N]).fit(),
+    ]
+    curves = pd.DataFrame(np.full((1, N), 0.5), index=[2.0])
+    cox = stand_in("lifelines", "CoxPHFitter", predict_survival_function=lambda self, data, times: curves)
+    forecast = stand_in("skpro", "Normal", shape=(N, 1), mu=0.0, sigma=1.0, index=new.index)
+    boosted = stand_in("ngboost", "NGBClassifier", pred_dist=lambda self, data: classes)
+    classes = stand_in("ngboost", "k_categorical", class_probs=lambda self: np.full((N, 2), 0.5))
+    made = [*(predictions_of(one, new) for one in fits), predictions_of(cox, new, time=2.0)]
+    for found in (*made, predictions_of(boosted, new), predictions_of(forecast)):
+        assert found.index.equals(new.index)
+    outcomes = new["y"].sort_index()
+    result = ct.calibration_test(made[0], outcomes, n_resamples=9, rng=1)
+    assert result.notes[0].startswith("predictions and targets were matched by their index")
+    in_order = ct.Poisson(fits[0].predict(new).sort_index().to_numpy())
+    assert result.statistic == ct.calibration_test(in_order, outcomes, n_resamples=9, rng=1).statistic
+
+
+def test_labels_of_draws_are_kept_but_numbers_of_rows():
+    xarray = library("xarray")
+    draws = RNG.normal(size=(2, 5, 3))
+    for labels, kept in ((["c", "a", "b"], True), ([0, 1, 2], False)):
+        group = xarray.Dataset({"y": (("chain", "draw", "row"), draws)}, coords={"row": labels})
+        found = predictions_of(xarray.DataTree.from_dict({"posterior_predictive": group}))
+        assert (found.index is not None) == kept
+
+
+def test_names_of_classes_are_those_of_the_model():
+    sm, formulas = library("statsmodels.api"), library("statsmodels.formula.api")
+    ordered = library("statsmodels.miscmodels.ordinal_model").OrderedModel
+    codes = RNG.integers(0, 3, 2 * N)
+    sizes = np.array(["small", "medium", "large"])
+    frame = pd.DataFrame({"x": X[:, 1], "size": pd.Categorical(sizes[codes], sizes, ordered=True)})
+    fitted = ordered.from_formula("size ~ x", frame[:N], distr="logit").fit(method="bfgs", disp=0)
+    assert predictions_of(fitted, frame[N:]).classes == tuple(sizes)
+    names = {"size": sizes[codes], "grade": codes + 1, "class": codes}
+    wanted = {"size": tuple(sorted(sizes)), "grade": (1, 2, 3), "class": None}
+    for name, values in names.items():
+        fitted = sm.MNLogit(values[:N], X[:N]).fit(disp=0)
+        assert predictions_of(fitted, NEW).classes == wanted[name]
+    # Of text and booleans formulas model the first class.
+    frame["died"] = RNG.random(2 * N) < 1.0 / (1.0 + np.exp(-2.0 * X[:, 1]))
+    frame["state"] = np.where(frame["died"], "dead", "alive")
+    for outcome, classes in (("died", None), ("state", ("alive", "dead"))):
+        fitted = formulas.glm(f"{outcome} ~ x", frame[:N], family=sm.families.Binomial()).fit()
+        found = predictions_of(fitted, frame[N:])
+        assert found.classes == classes
+        labels = found.check_targets(frame[outcome][N:])
+        assert np.corrcoef(found.probability, labels)[0, 1] > 0.3
+    counts = formulas.glm("a + b ~ x", frame[:N].assign(a=codes[:N], b=1), family=sm.families.Binomial()).fit()
+    assert predictions_of(counts, frame[N:]).classes is None
+
+
+def test_models_with_exposure_need_that_of_new_rows():
+    sm, formulas = library("statsmodels.api"), library("statsmodels.formula.api")
+    time = RNG.uniform(0.5, 4.0, 2 * N)
+    rows = [f"row {i}" for i in range(2 * N)]
+    frame = pd.DataFrame({"x": X[:, 1], "time": time, "y": RNG.poisson(time * np.exp(ETA))}, index=rows)
+    new, family = frame[N:], sm.families.Poisson()
+    fitted = formulas.glm("y ~ x", frame[:N], family=family, exposure=frame["time"][:N]).fit()
+    with pytest.raises(ValueError, match="exposure: got None for a model that was fitted with some"):
+        predictions_of(fitted, new)
+    wanted = fitted.predict(new, exposure=new["time"])
+    np.testing.assert_allclose(predictions_of(fitted, new, exposure=new["time"]).rate, wanted)
+    np.testing.assert_allclose(predictions_of(fitted, new, exposure=new["time"][::-1]).rate, wanted)
+    fitted = sm.Poisson(frame["y"][:N], X[:N], offset=np.log(time[:N])).fit(disp=0)
+    with pytest.raises(ValueError, match="offset: got None"):
+        predictions_of(fitted, NEW)
+    found = predictions_of(fitted, NEW, offset=np.log(time[N:]))
+    np.testing.assert_allclose(found.rate, fitted.predict(NEW, offset=np.log(time[N:])))
+
+
+def test_columns_that_a_model_takes_by_position():
+    sm = library("statsmodels.api")
+    frame = pd.DataFrame(X, columns=["const", "dose", "age"])
+    fitted = sm.GLM(RNG.poisson(np.exp(ETA[:N])), frame[:N], family=sm.families.Poisson()).fit()
+    assert len(predictions_of(fitted, frame[N:])) == N
+    with pytest.raises(ValueError, match=r"wanted them in the order of the model, \['const', 'dose', 'age'\]$"):
+        predictions_of(fitted, frame.loc[N:, ["age", "dose", "const"]])
+
+
+def test_families_without_a_distribution():
+    families = library("statsmodels.api").families
+    fitted = glm("Tweedie", RNG.gamma(1.0, np.exp(ETA)), var_power=1.5, link=families.links.Log())
+    with pytest.raises(TypeError, match="GLMResultsWrapper, which is not known here"):
+        predictions_of(fitted, NEW)
+
+
 @pytest.mark.usefixtures("without_findings")
 def test_a_wrong_variance_is_found_and_a_right_one_is_not():
     y = 2.0 * RNG.negative_binomial(1, 0.3, 2 * N)
