@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, FloatArray, evenly_spaced
+from caltest._basics.numerics import Array, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.ensembles.ensemble import Pool
@@ -57,6 +57,9 @@ both together may be from this on another scale."""
 WRONG, RIGHT, RIGHT_OF_MANY, FEWEST = 6.0, 2.5, 3.5, 5
 """Standard deviations by which outcomes of classes disagree with wrong probabilities at least, with right ones of two
 and of more classes at most, and the fewest events of which percentages can be told."""
+
+CLEAR = 6.0
+"""Standard deviations by which outcomes follow other probabilities more closely, also if these are not right either."""
 
 SHOWN, ENOUGH, TINY = 5, 20, 1e-300
 """Classes that a question names, outcomes that each has at least, and the smallest probability with a logarithm."""
@@ -217,28 +220,64 @@ def _of_two_classes(p: FloatArray, targets: Array) -> tuple[str, ...]:
     """Whether outcomes disagree with probabilities, and would fit those of the other class, or percentages."""
     if _disagreement(p, targets) < WRONG:
         return ()
+    asked = "are these the probabilities of the other class?"
     if _disagreement(1.0 - p, targets) < RIGHT:
-        return ("1 - p would fit the outcomes: are these the probabilities of the other class?",)
+        return (f"1 - p would fit the outcomes: {asked}",)
+    if _following(p, targets) < -CLEAR:  # Models are seldom calibrated, but hardly ever the wrong way round.
+        return (f"1 - p would fit the outcomes better: {asked}",)
     if targets.sum() >= FEWEST and _disagreement(p / 100.0, targets) < RIGHT:
         return ("p / 100 would fit the outcomes: are these percentages?",)
     return ()
 
 
 def _of_many_classes(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
-    """Whether outcomes disagree with probabilities, and would fit those of other columns, of the largest likelihood."""
+    """Whether outcomes disagree with probabilities, and would fit those of other columns, or follow these instead."""
     p, each = law.probabilities, np.arange(law.n_classes)
     occurred = labels[:, None] == each
-    if _disagreement(p, occurred) < WRONG:
-        return ()
-    likelihood = occurred.T @ np.log(np.maximum(p, TINY))
-    columns = scipy.optimize.linear_sum_assignment(likelihood, maximize=True)[1]
-    counts = np.bincount(labels, minlength=each.size)
-    moved = np.flatnonzero((columns != each) & (counts > 0)).tolist()
     # Some order of many fits few outcomes.
-    if not moved or counts[moved].min() < ENOUGH or _disagreement(p[:, columns], occurred) > RIGHT_OF_MANY:
+    enough, better = np.bincount(labels, minlength=each.size) >= ENOUGH, ""
+    columns = _assigned(occurred.T @ np.log(np.maximum(p, TINY)))
+    moved = np.flatnonzero((columns != each) & occurred.any(axis=0))
+    is_wrong = moved.size > 0 and enough[moved].all() and _disagreement(p, occurred) > WRONG
+    if not is_wrong or _disagreement(p[:, columns], occurred) > RIGHT_OF_MANY:
+        # Models are seldom calibrated, but each class is hardly ever more probable where another one occurs.
+        following = _following(p, occurred)
+        columns, better = _assigned(following), " better"
+        moved = np.flatnonzero(enough & (following[each, columns] - following[each, each] > CLEAR))
+    if moved.size < 2:
         return ()
-    found = [f"{law.outcome_in_words(c)}: column {columns[c]}" for c in moved[:SHOWN]] + ["..."] * (len(moved) > SHOWN)
-    return (f"columns in another order would fit the outcomes ({', '.join(found)}): is theirs that of the classes?",)
+    found = [f"{law.outcome_in_words(c)}: column {columns[c]}" for c in moved[:SHOWN].tolist()]
+    found += ["..."] * (moved.size > SHOWN)
+    return (
+        f"columns in another order would fit the outcomes{better} ({', '.join(found)}): is theirs that of the classes?",
+    )
+
+
+def _assigned(scores: FloatArray) -> IntArray:
+    """A column for each class, so that the sum of the scores (class, column) is as large as can be."""
+    columns: IntArray = scipy.optimize.linear_sum_assignment(scores, maximize=True)[1]
+    return columns
+
+
+def _following(p: FloatArray, occurred: Array) -> FloatArray:
+    """How far what occurred (n, c) has higher ranks in the columns (n, j) than the rest, in standard deviations (c, j).
+
+    Those of chance if both are independent (Wilcoxon 1945); only the order of the probabilities matters. For (n,) a
+    number.
+    """
+    ranks = np.stack([_ranks(column) for column in p.reshape(len(p), -1).T], axis=1)
+    events = occurred.reshape(len(p), -1).astype(np.float64)
+    parts = [one - one.mean(axis=0) for one in (events, ranks)]
+    spreads = np.multiply.outer(*(np.sqrt((one * one).sum(axis=0)) for one in parts))
+    found: FloatArray = np.sqrt(len(p) - 1.0) * in_units(parts[0].T @ parts[1], spreads)
+    return found if p.ndim > 1 else found[0, 0]
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Ranks from 1, of equal values their mean."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: FloatArray = (np.cumsum(counts) - 0.5 * (counts - 1.0))[places]
+    return ranks
 
 
 def _of_one_class(law: FinitePredictions, labels: Array) -> tuple[str, ...]:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from printed import unfolded
-from scipy import special
+from scipy import special, stats
 
 import caltest as ct
 from caltest.predictions.convert import as_sample
-from caltest.predictions.misread import OF_NUMBERS
+from caltest.predictions.misread import OF_NUMBERS, _following
 
 N = 200
 
@@ -133,7 +133,12 @@ def test_probabilities_of_the_other_class(centre):
     assert as_sample(p, y).remarks == ()
     assert as_sample(1.0 - p, y).remarks == (words,)
     assert as_sample(np.column_stack([p, 1.0 - p]), y).remarks == (words,)
-    assert as_sample(0.6 - 0.5 * p, y).remarks == ()
+    worse = "1 - p would fit the outcomes better: are these the probabilities of the other class?"
+    assert as_sample(0.6 - 0.5 * p, y).remarks == (worse,)
+    overconfident = special.expit(3.0 * special.logit(p))
+    assert as_sample(overconfident, y).remarks == ()
+    assert as_sample(1.0 - overconfident, y).remarks == (worse,)
+    assert as_sample((overconfident < 0.5).astype(float), y).remarks == (worse,)
 
 
 @pytest.mark.parametrize("order", [(1, 0, 2, 3), (1, 2, 0, 3)])
@@ -145,8 +150,32 @@ def test_columns_in_another_order(order):
     places = ", ".join(f"class {c}: column {order.index(c)}" for c in range(4) if order.index(c) != c)
     words = f"columns in another order would fit the outcomes ({places}): is theirs that of the classes?"
     assert as_sample(p[:, list(order)], y).remarks == (words,)
-    assert as_sample(0.5 * p[:, list(order)] + 0.125, y).remarks == ()
-    assert as_sample(special.softmax(3.0 * np.log(p), axis=1), y).remarks == ()
+    for others in (0.5 * p + 0.125, special.softmax(3.0 * np.log(p), axis=1), np.round(p)):
+        rows = others / others.sum(axis=1, keepdims=True) if others.min() > 0.0 else np.eye(4)[p.argmax(axis=1)]
+        assert as_sample(rows, y).remarks == ()
+        assert as_sample(rows[:, list(order)], y).remarks == (words.replace("outcomes (", "outcomes better ("),)
+
+
+def test_ranks_against_scipy():
+    """Of what occurred, in columns with ties: the statistic of Mann and Whitney in its standard deviations."""
+    rng = np.random.default_rng(10)
+    p, occurred = rng.integers(0, 9, (50, 3)) / 8.0, rng.random((50, 2)) < 0.4
+    p[:, 2] = 0.5
+    found = _following(p, occurred)
+    for c in range(2):
+        for j in range(2):
+            chosen = occurred[:, c]
+            pvalue = stats.mannwhitneyu(p[chosen, j], p[~chosen, j], method="asymptotic", use_continuity=False).pvalue
+            assert stats.norm.sf(abs(found[c, j])) * 2.0 == pytest.approx(pvalue)
+        assert found[c, 2] == 0.0
+    assert _following(p[:, 0], occurred[:, 0]) == pytest.approx(found[0, 0])
+
+
+def test_models_that_know_nothing_are_not_asked_about_their_columns():
+    rng = np.random.default_rng(11)
+    for k in (2, 3, 30):
+        p, y = rng.dirichlet([0.5] * k, 1000), rng.integers(0, k, 1000)
+        assert as_sample(p, y).remarks == ()
 
 
 def test_percentages_below_one():
