@@ -18,7 +18,7 @@ from caltest._basics.files import LONGEST, is_stdin, name_of, read_rows, read_wi
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.rows import Rows, decimals, is_number, number, numbers, texts
 from caltest._validation import observation_weights, same_length
-from caltest._validation.labels import said_to_occur
+from caltest._validation.labels import names_in_columns, numbers_of, said_to_occur
 from caltest.cli.options import outcomes_of
 from caltest.predictions import Ensemble, Normal, Predictions, Sample, SurvivalCurve
 from caltest.predictions.convert import Missing, as_predictions, as_sample
@@ -32,6 +32,15 @@ NUMBERS = "are two columns, mean and standard deviation, with --normal, or membe
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 """Whole numbers, which are read with all their digits."""
+
+MEANS = {"mean", "mu", "loc", "expected", "expectation", "average"}
+DEVIATIONS = {"sd", "std", "stdev", "stddev", "sigma", "scale", "deviation"}
+VARIANCES = {"var", "variance", "variances"}
+ENDS = {"lower", "upper", "lo", "hi", "low", "high", "lwr", "upr"}
+"""Words in the names of columns, in small letters, which say what is in these."""
+
+QUANTILE = re.compile(r"(q|quantile)[ _]?[0-9.]+|[0-9.]+ ?%", re.IGNORECASE)
+"""What columns of quantiles are called."""
 
 OUTPUTS = (".csv", ".csv.gz", ".npy")
 
@@ -412,9 +421,11 @@ def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -
     names = predictions.names
     if names is None:
         i = next(i for i in np.flatnonzero(present).tolist() if not is_number(values[i]))
+        where = f"a header with the names in {predictions.path}"
+        if not predictions.lines.size:
+            where = f"predictions in a file with names of columns, which {predictions.path} has not"
         raise ValueError(
-            f"{rows.path}, {rows.where(i)}: got names such as {values[i]!r}, wanted labels 0..k-1, or a header with "
-            f"the names in {predictions.path}"
+            f"{rows.path}, {rows.where(i)}: got names such as {values[i]!r}, wanted labels 0..k-1, or {where}"
         )
     if predictions.values.shape[1] == 1:
         raise ValueError(
@@ -423,14 +434,18 @@ def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -
         )
     unknown = next((i for i in np.flatnonzero(present).tolist() if values[i] not in names), None)
     if unknown is not None:
+        order = names_in_columns(names, np.unique(values[present].astype(str)).tolist())
+        advice = "" if order is None else f"; write {','.join(order)} over these columns"
         raise ValueError(
             f"{rows.path}: got {values[unknown]!r} at row {rows.row(unknown)} ({rows.where(unknown)}), wanted one of "
-            f"the names in the header of {predictions.path}: {', '.join(names)}"
+            f"the names in the header of {predictions.path}: {', '.join(names)}{advice}"
         )
 
 
 def _of_numbers(table: Rows, family: str) -> Predictions:
     """Predictions of numbers, ``"normal"`` or ``"members"`` of ensembles, or ``"curves"`` of survival."""
+    if table.names is not None:
+        _check_names_of_numbers(table.path, table.names, family)
     if family == "members":
         return Ensemble(table.values)
     if family == "curves":
@@ -438,6 +453,28 @@ def _of_numbers(table: Rows, family: str) -> Predictions:
     if table.values.shape[1] != 2:
         raise ValueError(f"{table.path}: got {table.values.shape[1]} columns, wanted 2: mean and standard deviation")
     return Normal(table.values[:, 0], table.values[:, 1])
+
+
+def _check_names_of_numbers(path: str, names: list[str], family: str) -> None:
+    """Raise ``ValueError`` if columns are named after something else than what they are read as."""
+    if family == "curves":
+        return
+    got, words = (
+        f"{path}: got the columns {', '.join(names[:5])}",
+        [set(re.findall("[a-z]+", n.lower())) for n in names],
+    )
+    other = "; or give the columns other names"
+    if all(map(QUANTILE.fullmatch, names)) or all(one & ENDS for one in words):
+        wanted = "mean and standard deviation" if family == "normal" else "members"
+        advice = "ct.QuantileForecast(levels, values) in Python, and ct.predictions.interval_coverage intervals"
+        raise ValueError(f"{got}, wanted {wanted}; quantiles are for {advice}{other}")
+    if family != "normal" or len(names) != 2:
+        return
+    if words[0] & DEVIATIONS - MEANS and words[1] & MEANS and not words[0] & MEANS and not words[1] & DEVIATIONS:
+        order = ",".join(reversed(names))
+        raise ValueError(f"{got}, wanted mean and then standard deviation: --columns {order}{other}")
+    if words[1] & VARIANCES or names[1].lower().endswith(("sigma2", "sigma^2")):
+        raise ValueError(f"{got}, wanted mean and standard deviation; take the square roots of variances{other}")
 
 
 def _times_of(table: Rows) -> list[float]:
@@ -468,6 +505,12 @@ def check_columns(table: Rows) -> None:
         )
 
 
+def _order_of_labels(names: list[str]) -> str | None:
+    """Names that are numbers, or such as no and yes, in the order of the labels that they stand for."""
+    labels = said_to_occur(names) or numbers_of(names)
+    return None if labels is None else ",".join(name for _, name in sorted(zip(labels, names, strict=True)))
+
+
 def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
     """An error about arrays as one about files, with lines beside rows."""
     name, _, rest = message.partition(": ")
@@ -483,7 +526,14 @@ def _located(message: str, predictions: Rows, outcomes: Rows | None) -> str:
         return f"{found[1]} {rows.row(row)}" + (f" ({rows.where(row)})" if rows.lines.size else "")
 
     rest = re.sub(r"\b(row|position) (\d+)", place, rest)
+    if predictions.names is not None and (order := _order_of_labels(predictions.names)) is not None:
+        are_names = f"if labels are names, bring the columns into their order, --columns {order}"
+        are_places = "if they are places, write other names over the columns"
+        rest = re.sub("name the columns by words, or pass classes=.*", f"{are_names}; {are_places}", rest)
+        in_order = f"the columns in the order of 0 and 1, --columns {order}"
+        rest = rest.replace("wanted these names, or booleans", f"wanted these names, or {in_order}")
     rest = re.sub("need their family: .*", NUMBERS, rest)
+    rest = rest.replace("leave out the column that numbers the rows", "name the members with --columns")
     if outcomes is not None:
         rest = rest.replace("has its column", "has its column, or name those of predictions with --columns")
     if name in ("mean", "scale", "times"):

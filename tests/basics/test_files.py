@@ -413,7 +413,8 @@ def test_words_for_an_event(run):
     assert others[2] == others[3] == ct.calibration_test(rows, np.where(event, 0, 1), rng=1).pvalue
     status, _, err = run(["true,false", *pairs], ["died", *np.where(event, "1", "0")])
     assert status == 2
-    assert "so that 1 can mean true or the second column; wanted these names, or booleans" in err
+    advice = "wanted these names, or the columns in the order of 0 and 1, --columns false,true"
+    assert f"so that 1 can mean true or the second column; {advice}" in err
 
 
 def test_a_class_may_be_called_none(run):

@@ -667,7 +667,7 @@ def test_text_of_arrays_is_read_as_that_of_tables(table, tmp_path, capsys):
     assert json.loads(out)["n"] == len(table) - 1
     status, _, err = result_of(capsys, tmp_path / "p.npy", tmp_path / "y.npy", "--missing", "drop")
     assert status == 2
-    assert re.search(r"y.npy, row 0: got names such as '\w+', wanted labels 0..k-1, or a header with the names in", err)
+    assert re.search(r"y.npy, row 0: got names such as '\w+', wanted labels 0..k-1, or predictions in a file", err)
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.parquet", "a.jsonl"])
@@ -804,3 +804,72 @@ def test_columns_of_predictions_are_different_ones(columns, words, tmp_path, cap
     path.write_text("old,new,died\n" + "0.2,0.3,1\n0.4,0.5,0\n" * 10)
     assert main(["compare", str(path), "--outcome-column", "died", "--columns", columns]) == 2
     assert f"--columns: {words}, wanted different columns of predictions" in capsys.readouterr().err
+
+
+NORMAL, MEMBERS = ["--outcome-column", "y", "--normal"], ["--outcome-column", "y", "--members"]
+ROW = "0.2,0.8,1\n0.6,0.4,0\n" * 5
+
+
+@pytest.mark.parametrize(
+    ("names", "arguments", "wanted"),
+    [
+        ("y_std,y_mean", NORMAL, "wanted mean and then standard deviation: --columns y_mean,y_std"),
+        ("Sigma,mu", NORMAL, "wanted mean and then standard deviation: --columns mu,Sigma"),
+        ("mean,variance", NORMAL, "take the square roots of variances"),
+        ("mu,sigma2", NORMAL, "take the square roots of variances"),
+        ("lower,upper_90", NORMAL, "wanted mean and standard deviation; quantiles are for ct.QuantileForecast"),
+        ("q0.1,q0.9", NORMAL, "wanted mean and standard deviation; quantiles are for"),
+        ("5%,95 %", MEMBERS, "wanted members; quantiles are for ct.QuantileForecast"),
+        ("lo,hi", MEMBERS, "wanted members; quantiles are for"),
+    ],
+)
+def test_columns_are_what_they_are_named_after(names, arguments, wanted, tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{names},y\n{ROW}")
+    status, _, err = result_of(capsys, path, *arguments)
+    assert status == 2
+    assert f"got the columns {names.replace(',', ', ')}, wanted" in err
+    assert wanted in err
+    if "--columns" in wanted:
+        assert result_of(capsys, path, *arguments, "--columns", wanted.split(" ")[-1])[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "arguments"),
+    [("mean,std", NORMAL), ("std_of_mean,sigma", NORMAL), ("y_pred,y_std", NORMAL), ("a,b", MEMBERS)],
+)
+def test_other_names_are_no_matter(names, arguments, tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{names},y\n{ROW}")
+    assert result_of(capsys, path, *arguments)[0] == 0
+
+
+@pytest.mark.parametrize("names", ["1,0", "p_1,p_0", "True,False", "pos,neg"])
+def test_what_is_advised_about_the_order_of_labels_works(names, tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{names},y\n{ROW}")
+    status, _, err = result_of(capsys, path, "--outcome-column", "y")
+    order = ",".join(reversed(names.split(",")))
+    assert (status, f"--columns {order}" in err, "classes=" in err) == (2, True, False)
+    assert result_of(capsys, path, "--outcome-column", "y", "--columns", order)[0] == 0
+
+
+def test_names_of_columns_that_have_those_of_labels_in_them(tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text("P(dog),Prob CAT,y\n" + "0.2,0.8,cat\n0.6,0.4,dog\n" * 5)
+    status, _, err = result_of(capsys, path, "--outcome-column", "y")
+    assert status == 2
+    assert "P(dog), Prob CAT; write dog,cat over these columns" in err
+
+
+@pytest.mark.parametrize("place", [0, 4])
+def test_numbers_of_rows_are_no_members(place, tmp_path, capsys):
+    ids, members = RNG.permutation(N) + 100, RNG.normal(size=(N, 4))
+    table = pd.DataFrame(np.insert(members, place, ids, axis=1), columns=list("abcde"))
+    with pytest.raises(ValueError, match=f"another whole number in each row of column {place}, .* numbers the rows"):
+        ct.Ensemble(table)
+    assert len(ct.Ensemble(np.round(10.0 * table))) == len(ct.Ensemble(table[:9])) + N - 9
+    table.assign(y=members[:, 0]).to_csv(tmp_path / "a.csv", index=False)
+    status, _, err = result_of(capsys, tmp_path / "a.csv", *MEMBERS)
+    assert status == 2
+    assert f"of column {place + 1}, and fractions in others, wanted members only; name the members with" in err

@@ -9,6 +9,7 @@ from caltest._basics.arrays import MEMBER, is_data_array, to_array
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._loops.steps import squared_gaps
 from caltest._validation import finite_array, real_targets
+from caltest._validation.arrays import all_whole
 from caltest.kernels import EnergyDistance, Metric, TargetKernel, Wasserstein
 from caltest.kernels.metrics.discrepancies import difference_of_means
 from caltest.predictions.base import Drawer, Parameter, Predictions, weighted_sum
@@ -23,6 +24,9 @@ UNEQUAL = (
 
 RAGGED = "different lengths", "got nan", "missing value"
 """Signs of ragged ensembles in errors: as they are, or filled up."""
+
+SEVERAL = 10
+"""Rows from which on a column of different whole numbers beside fractions is taken to number them."""
 
 
 class Members(Predictions):
@@ -217,6 +221,7 @@ def checked_members(members: ArrayLike) -> FloatArray:
     try:
         array = to_array(rows, "members")
         if array.ndim in (2, 3) and 0 not in array.shape:
+            _refuse_row_numbers(array)
             return finite_array(array, "members")
     except ValueError as error:
         if any(sign in str(error) for sign in RAGGED):
@@ -226,6 +231,21 @@ def checked_members(members: ArrayLike) -> FloatArray:
         f"members: got shape {array.shape}, wanted (n, m) numbers, m members of each prediction, "
         "or (n, m, d) for vectors, with n, m and d at least 1"
     )
+
+
+def _refuse_row_numbers(members: Array) -> None:
+    """Raise ``ValueError`` if the first or last column has a whole number for each row, and others have fractions."""
+    n, m = members.shape[:2]
+    if members.ndim > 2 or m < 3 or n < SEVERAL or members.dtype.kind != "f":
+        return
+    for j, others in ((0, members[:, 1:]), (m - 1, members[:, :-1])):
+        column = members[:, j]
+        if not all_whole(column) or all_whole(others) or np.unique(column).size < n:
+            continue
+        raise ValueError(
+            f"members: got another whole number in each row of column {j}, and fractions in others, wanted members "
+            "only; leave out the column that numbers the rows"
+        )
 
 
 def _quantile_functions(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
