@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import are_chunks
+from caltest._basics.arrays import Table, are_chunks
 from caltest._basics.chunks import accumulate, evenly_spaced_rows
 from caltest._basics.numerics import ArrayLike, check_finite, seed_of
 from caltest._basics.threads import one_blas_thread, progress_bars
@@ -259,4 +259,5 @@ def _some_predictions(data: Any) -> Predictions:
     try:
         return as_predictions(rows)
     except ValueError as error:
-        raise ValueError(f"in {len(rows)} evenly spaced rows: {error}") from error
+        n = len(rows.values if isinstance(rows, Table) else rows)
+        raise ValueError(f"in {n} evenly spaced rows: {error}") from error

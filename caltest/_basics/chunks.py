@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from caltest._basics.arrays import are_chunks
+from caltest._basics.arrays import Table, are_chunks
 from caltest._basics.numerics import evenly_spaced
 
 
@@ -27,9 +27,10 @@ class ChunkedPredictions:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a chunk of an array belongs among the arguments of a family."""
+    """Where a chunk of an array belongs among the arguments of a family, with the names of the columns of a frame."""
 
     number: int
+    names: tuple[Any, ...] | None = None
 
 
 def have_chunks(arguments: Sequence[Any]) -> bool:
@@ -83,7 +84,7 @@ def _merged(left: Any, right: Any) -> Any:
 def _taken_apart(data: Any) -> tuple[Any, list[Any]]:
     """What predictions are made of, with places for arrays that are cut into chunks, and these."""
     if not isinstance(data, ChunkedPredictions):
-        return Place(0), [_with_known_length(data, "predictions")]
+        return Place(0, _names_of(data)), [_with_known_length(data, "predictions")]
     columns: list[Any] = []
 
     def apart(value: Any, n: int | None) -> Any:
@@ -95,7 +96,7 @@ def _taken_apart(data: Any) -> tuple[Any, list[Any]]:
         if not are_chunks(value) and (n is None or n not in getattr(value, "shape", ())[:1]):
             return value
         columns.append(_with_known_length(value, "predictions"))
-        return Place(len(columns) - 1)
+        return Place(len(columns) - 1, _names_of(value))
 
     apart(data, None)
     n = columns[0].shape[0]
@@ -107,9 +108,18 @@ def _taken_apart(data: Any) -> tuple[Any, list[Any]]:
     return form, columns
 
 
+def _names_of(data: Any) -> tuple[Any, ...] | None:
+    """Names of the columns of a dask data frame, unless they only count."""
+    if not (are_chunks(data) and hasattr(data, "columns") and data.ndim == 2):
+        return None
+    names = tuple(data.columns)
+    return None if names == tuple(range(len(names))) else names
+
+
 def _put_together(form: Any, blocks: Sequence[Any]) -> Any:
     if isinstance(form, Place):
-        return blocks[form.number]
+        block = blocks[form.number]
+        return block if form.names is None else Table(block, form.names)
     if isinstance(form, list):
         return [_put_together(one, blocks) for one in form]
     if not isinstance(form, ChunkedPredictions):

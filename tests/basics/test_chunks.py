@@ -199,6 +199,27 @@ def test_data_frames(client):
     assert test(*binary).estimate == pytest.approx(test.estimator(P[:, 0], Y == 0), rel=1e-12)
 
 
+def test_names_of_columns_of_data_frames_are_those_of_classes(client):
+    frame = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
+    names = np.array(["eel", "cat", "dog"])
+    table = frame.from_pandas(pd.DataFrame(P[:, [2, 0, 1]], columns=names[[2, 0, 1]]), npartitions=3)
+    labels = da.from_array(names[Y], chunks=(167,))
+    test = ct.OmnibusTest(n_resamples=19)
+    assert_same_results(
+        test(table, labels, rng=1),
+        test(table.to_dask_array(lengths=True), labels, classes=["dog", "eel", "cat"], rng=1),
+    )
+    with pytest.raises(ValueError, match="wanted them in the order of the columns of the predictions"):
+        test(table, labels, classes=["cat", "dog", "eel"], rng=1)
+    by_number = frame.from_pandas(pd.DataFrame(P[:, [2, 0, 1]], columns=["2", "0", "1"]), npartitions=3)
+    with pytest.raises(ValueError, match=r"names of the columns of the predictions \(2, 0, 1\) as well as"):
+        test(by_number, Y, rng=1)
+    counted = frame.from_pandas(pd.DataFrame(P), npartitions=3)
+    assert_same_results(
+        test(counted, Y, classes=[2, 0, 1], rng=1), test(da.from_array(P, chunks=(167, 3)), Y, classes=[2, 0, 1], rng=1)
+    )
+
+
 def test_bad_chunks(client):
     entry = ct.AsymptoticBlockSKCETest(MEDIAN, 7)
     p, y = chunked(CHUNKS["odd"])
