@@ -290,6 +290,8 @@ def _from_objects(array: Array, name: str) -> Array:
         got = ", ".join(sorted({type(value).__name__ for value in flat}))
         rows = isinstance(flat[0], (list, tuple, np.ndarray))
         advice = f"; pass numpy.stack(list({name})) if each is a row of numbers" if rows else ""
+        if type(flat[0]).__module__.startswith("scipy.stats"):
+            advice = f"; pass distributions as a list: list({name})"
         raise ValueError(f"{name}: got values of type {got}, wanted numbers, or text for all of them{advice}") from None
     return converted.reshape(array.shape)
 

@@ -34,9 +34,9 @@ def is_of_torch(data: object) -> bool:
 
 
 def from_foreign(data: Any) -> Any:
-    """The predictions of a distribution with array parameters, or of a list of distributions of one family."""
+    """The predictions of a distribution with array parameters, or of a list: of one family, or all continuous."""
     each = data if isinstance(data, (list, tuple)) else [data]
-    if any(map(is_continuous_of_no_family, each)):
+    if any(map(is_continuous_of_no_family, each)) or are_of_several_kinds(each):
         predictions = _family("Continuous")(data)
     else:
         predictions = joined([_rows(one, i) for i, one in enumerate(each)]).predictions()
@@ -169,6 +169,15 @@ def is_continuous_of_no_family(data: object) -> bool:
     return isinstance(data.dist, stats.rv_continuous) and data.dist.name not in OF_SCIPY
 
 
+def are_of_several_kinds(items: Sequence[Any]) -> bool:
+    """Whether they are frozen continuous distributions, but not all of one name."""
+    stats: Any = sys.modules.get("scipy.stats")
+    if stats is None or not all(isinstance(one, stats.distributions.rv_frozen) for one in items):
+        return False
+    laws = [one.dist for one in items]
+    return len({law.name for law in laws}) > 1 and all(isinstance(law, stats.rv_continuous) for law in laws)
+
+
 def index_of_parameters(data: Any) -> Any:
     """Labels of the rows of a frozen distribution of pandas objects; ``ValueError`` if these are labelled differently.
 
@@ -222,6 +231,8 @@ def _described_object(data: Any, stats: Any) -> Described:
     if hasattr(stats, "Mixture") and isinstance(data, stats.Mixture):
         components = [described_by_scipy(component).as_rows() for component in data.components]
         return Described("Mixture", "Mixture", (np.asarray(data.weights),), (), joined(components))
+    if isinstance(data, stats.rv_histogram):
+        raise TypeError("predictions: got an rv_histogram, wanted it frozen: pass histogram()")
     if isinstance(data, (stats.rv_continuous, stats.rv_discrete)):
         raise TypeError(f"predictions: got {data.name} without parameters, wanted {data.name}(...) with arrays of them")
     raise unknown(str(data) if hasattr(data, "support") else type(data).__name__)

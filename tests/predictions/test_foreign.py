@@ -107,6 +107,18 @@ new = pytest.mark.skipif(not hasattr(stats, "Normal"), reason="this scipy has fr
 
 
 @new
+def test_lists_of_several_continuous_kinds():
+    """All of which have a family of their own, or none."""
+    laws = [stats.norm(1.0, 2.0), stats.laplace(0.0, 1.0), stats.gamma(3.0), stats.rv_histogram(([1, 2], [0, 1, 2]))()]
+    for items in (laws[:2], laws[:3], laws):
+        found = as_predictions(items)
+        assert isinstance(found, ct.Continuous)
+        np.testing.assert_allclose(found.cdf(np.full(len(items), 0.5)), [law.cdf(0.5) for law in items])
+    assert isinstance(as_predictions(laws[:1]), ct.Normal)
+    with pytest.raises(TypeError, match="wanted it frozen: pass histogram"):
+        ct.Continuous([laws[0], laws[-1].dist])
+
+
 def test_normal_objects():
     wanted = ct.Normal(LOC, SCALE)
     assert_equal(as_predictions(stats.Normal(mu=LOC, sigma=SCALE)), wanted)
@@ -401,10 +413,12 @@ BAD = {
     "poisson elsewhere": (lambda: stats.poisson(SHAPE, 1), ValueError, "loc: got 1 at row 0, wanted 0"),
     "lognorm, scale 0": (lambda: stats.lognorm(SHAPE, scale=0.0), ValueError, "scale: got 0 at row 0, wanted positive"),
     "two families": (
-        lambda: [stats.norm(0, 1), stats.norm(1, 1), stats.laplace(0, 1)],
+        lambda: [stats.norm(0, 1), stats.norm(1, 1), stats.poisson(1)],
         TypeError,
-        "got norm at position 0 and laplace at position 2, wanted distributions of one family",
+        "got norm at position 0 and poisson at position 2, wanted distributions of one family",
     ),
+    "an array": (lambda: np.array([stats.norm(0, 1), stats.t(3)]), ValueError, "pass distributions as a list: list("),
+    "a histogram": (lambda: [stats.rv_histogram(([1, 2], [0, 1, 2]))], TypeError, "wanted it frozen: pass histogram"),
     "nan in a list": (lambda: [stats.norm(0, 1), stats.norm(0, np.nan)], ValueError, "scale: got nan at row 1, wanted"),
     "nan among others": (lambda: [stats.norm(0, 1), stats.logistic(np.nan)], ValueError, "loc: got nan at row 1, w"),
     "and a number": (lambda: [stats.norm(0, 1), 0.5], TypeError, "got a float at position 1, wanted distributions"),

@@ -193,6 +193,8 @@ def _rows(data: Any, i: int) -> tuple[Any, FloatArray]:
     if stats is None or not isinstance(data, stats.distributions.rv_frozen):
         if stats is not None and isinstance(data, stats.rv_continuous):
             wanted = f"wanted {data.name}(...) with arrays of its parameters"
+            if isinstance(data, stats.rv_histogram):
+                wanted = "wanted it frozen: pass histogram()"
         raise TypeError(f"distributions: got {data!r} at position {i}, {wanted}")
     if not isinstance(data.dist, stats.rv_continuous):
         raise TypeError(
