@@ -1,7 +1,7 @@
 """Data that look as if they had been read wrongly: in another unit, scale or order, or with codes of missing ones."""
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, log
 
 import numpy as np
 import scipy
@@ -58,6 +58,9 @@ WRONG, RIGHT, RIGHT_OF_MANY, FEWEST = 6.0, 2.5, 3.5, 5
 """Standard deviations by which outcomes of classes disagree with wrong probabilities at least, with right ones of two
 and of more classes at most, and the fewest events of which percentages can be told."""
 
+QUARTILE, TIMES = 0.6744897501960817, (1.5, 3.0)
+"""Below which half of all standard normal errors are, and by which factors spreads are nearly right, or far from it."""
+
 CLEAR = 6.0
 """Standard deviations by which outcomes follow other probabilities more closely, also if these are not right either."""
 
@@ -98,8 +101,35 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     if predictions.discrete:
         asked = () if finite is not None else _multiples(targets)
         return asked or misplaced(predictions, targets)
-    asked = (*(misplaced(predictions, targets) or in_another_unit(predictions, targets)), *_codes(predictions, targets))
+    read = misplaced, _variances, in_another_unit
+    asked = (*next(filter(None, (one(predictions, targets) for one in read)), ()), *_codes(predictions, targets))
     return asked or _rounded(predictions, targets)
+
+
+def _variances(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+    """Whether outcomes disagree with predicted standard deviations, and would fit or nearly fit their square roots."""
+    rows = evenly_spaced(len(predictions), SOME)
+    law = predictions.take(rows).normal
+    if law is None:
+        return ()
+    (mean, scale), roots = law, np.sqrt(law[1])
+    errors = np.abs(targets[rows] - mean)
+    if _spread_disagrees(errors, scale) < WRONG:
+        return ()
+    far, near = (abs(log(max(float(np.median(in_units(errors, one))), TINY) / QUARTILE)) for one in (scale, roots))
+    if _spread_disagrees(errors, roots) > RIGHT and not (far > log(TIMES[1]) and near < log(TIMES[0])):
+        return ()
+    return ("the square roots of predicted standard deviations would fit the outcomes: are these variances?",)
+
+
+def _spread_disagrees(errors: FloatArray, scale: FloatArray) -> float:
+    """The larger standardised sum of whether errors are in the inner half, 1/2 or -1/2, and of that times log scales.
+
+    It does not depend on how heavy the tails are, apart from the inner half.
+    """
+    inside, logs = np.where(errors < QUARTILE * scale, 0.5, -0.5), np.log(np.maximum(scale, TINY))
+    weights = np.stack([np.ones(len(logs)), logs - logs.mean()])
+    return float(np.abs(in_units(weights @ inside, 0.5 * np.sqrt((weights * weights).sum(axis=1)))).max())
 
 
 def in_another_unit(predictions: Predictions, targets: Array, what: str = "outcomes") -> tuple[str, ...]:

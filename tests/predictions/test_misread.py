@@ -156,6 +156,30 @@ def test_columns_in_another_order(order):
         assert as_sample(rows[:, list(order)], y).remarks == (words.replace("outcomes (", "outcomes better ("),)
 
 
+@pytest.mark.parametrize("level", [0.05, 30.0])
+@pytest.mark.parametrize("spread", [0.0, 0.4])
+def test_variances_in_the_place_of_standard_deviations(level, spread):
+    rng = np.random.default_rng(12)
+    scale = level * np.exp(spread * rng.normal(size=2 * N))
+    mean, errors = 3.0 * level * rng.normal(size=2 * N), scale * rng.normal(size=2 * N)
+    words = "the square roots of predicted standard deviations would fit the outcomes: are these variances?"
+    for factor in (1.0, 1.3):
+        assert remarks(ct.Normal(mean, scale), mean + factor * errors) == ()
+        assert remarks(ct.Normal(mean, scale**2), mean + factor * errors) == (words,)
+    assert remarks(ct.Normal(mean, 2.0 * scale), mean + errors) == ()
+
+
+def test_few_other_wrong_spreads_are_asked_about():
+    """Wrong by a random factor, with heavier tails: square roots of spreads that hardly vary fit some of these."""
+    rng = np.random.default_rng(13)
+    asked = 0
+    for _ in range(100):
+        scale = 30.0 * np.exp(0.2 * rng.normal(size=N))
+        y = np.exp(0.5 * rng.normal()) * scale * rng.standard_t(5, N)
+        asked += any("variances" in words for words in remarks(ct.Normal(np.zeros(N), scale), y))
+    assert asked <= 5
+
+
 def test_ranks_against_scipy():
     """Of what occurred, in columns with ties: the statistic of Mann and Whitney in its standard deviations."""
     rng = np.random.default_rng(10)
