@@ -123,23 +123,23 @@ def _of_statsmodels(results: Any, data: Any, terms: dict[str, ArrayLike]) -> Pre
     if not hasattr(results, "predict"):  # A forecast.
         raise _unknown(results)
     _check_columns(inner, _given("data", data))
-    if kind == "OLS":
+    if kind == "OLS" and hasattr(results, "get_prediction"):
         forecast = results.get_prediction(data)
         return StudentT(results.df_resid, forecast.predicted_mean, forecast.se_obs)
-    of_rows = _terms(inner, data, terms)
+    of_rows, family = _terms(inner, data, terms), getattr(inner, "family", None)
     if kind == "OrderedModel":
         return Ordinal(np.asarray(results.predict(data, **of_rows)), classes=_class_names(inner.labels))
     if kind == "MNLogit":
         names = getattr(inner, "_ynames_map", {})
         return Categorical(np.asarray(results.predict(data)), classes=_class_names(names.values()))
-    if kind in ("Logit", "Probit") or type(getattr(inner, "family", None)).__name__ == "Binomial":
+    if kind in ("Logit", "Probit") or type(family).__name__ == "Binomial":
         return _of_event(np.asarray(results.predict(data, **of_rows)), inner)
-    if not hasattr(results, "get_distribution") or not hasattr(getattr(inner, "family", inner), "get_distribution"):
-        raise _unknown(results)
-    if kind == "GLM":
+    if kind == "GLM" and hasattr(family, "get_distribution"):
         # That of the results takes exposure for another argument.
         exog, _ = results._transform_predict_exog(data)
         return as_predictions(inner.get_distribution(results.params, results.scale, exog=exog, **of_rows))
+    if kind in ("GLM", "GEE") or not hasattr(results, "get_distribution"):
+        raise _unknown(results)
     return as_predictions(results.get_distribution(data, **of_rows))
 
 
@@ -147,7 +147,8 @@ def _check_columns(model: Any, data: Any) -> None:
     """Raise ``ValueError`` for a data frame whose columns statsmodels, without a formula, would take by position."""
     columns = [str(name) for name in getattr(data, "columns", ())]
     if not hasattr(model, "formula"):
-        require_order_of([name for name in model.exog_names if name in columns], columns, "data", "model")
+        wanted = getattr(model, "exog_names", None) or ()
+        require_order_of([name for name in wanted if name in columns], columns, "data", "model")
 
 
 def _terms(model: Any, data: Any, given: dict[str, ArrayLike]) -> dict[str, FloatArray]:

@@ -184,11 +184,17 @@ def test_columns_that_a_model_takes_by_position():
         predictions_of(fitted, frame.loc[N:, ["age", "dose", "const"]])
 
 
-def test_families_without_a_distribution():
-    families = library("statsmodels.api").families
-    fitted = glm("Tweedie", RNG.gamma(1.0, np.exp(ETA)), var_power=1.5, link=families.links.Log())
-    with pytest.raises(TypeError, match="GLMResultsWrapper, which is not known here"):
-        predictions_of(fitted, NEW)
+def test_models_without_a_distribution():
+    sm, formulas = library("statsmodels.api"), library("statsmodels.formula.api")
+    frame = pd.DataFrame({"x": X[:, 1], "y": RNG.poisson(np.exp(ETA)), "site": np.arange(2 * N) % 20})
+    fits = [
+        glm("Tweedie", RNG.gamma(1.0, np.exp(ETA)), var_power=1.5, link=sm.families.links.Log()),
+        formulas.gee("y ~ x", "site", frame[:N], family=sm.families.Poisson()).fit(),
+        formulas.ols("y ~ x", frame[:N]).fit_regularized(alpha=0.1),
+    ]
+    for fitted, new in zip(fits, (NEW, frame[N:], frame[N:]), strict=True):
+        with pytest.raises(TypeError, match="which is not known here; pass its probabilities"):
+            predictions_of(fitted, new)
 
 
 @pytest.mark.usefixtures("without_findings")
