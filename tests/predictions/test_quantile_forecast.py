@@ -302,3 +302,32 @@ def test_coverage_between_any_two_levels_is_looked_for(levels, chances, place, c
     inside = np.isin(j, range(1, len(chances) - 1) if "50" not in place else [2]).mean()
     assert one.estimate == pytest.approx(inside, abs=1e-3)
     assert not one.interval.excludes(covered)
+
+
+@pytest.mark.parametrize(
+    ("names", "are_right"),
+    [
+        ([0.1, 0.5, 0.9], True),
+        (["q0.1", "q.5", "Quantile_0.9"], True),
+        (["10%", "50 %", "90.0%"], True),
+        (["low", "middle", "high"], True),
+        (["q1", "q2", "q3"], True),
+        ([0.05, 0.5, 0.95], False),
+        ([0.9, 0.5, 0.1], False),
+        (["5%", "50%", "95%"], False),
+    ],
+)
+def test_columns_that_are_named_after_levels(names, are_right):
+    pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    levels, values = [0.1, 0.5, 0.9], np.sort(np.random.default_rng(1).normal(size=(20, 3)))
+    frame = pandas.DataFrame(values, columns=names)
+    array = xarray.DataArray(values, dims=("time", "quantile"), coords={"quantile": names})
+    several = frame.set_axis(pandas.MultiIndex.from_product([["y"], names]), axis=1)
+    for named in (frame, array, several):
+        if are_right:
+            assert (ct.QuantileForecast(levels, named).values == values).all()
+        else:
+            with pytest.raises(
+                ValueError, match=r"values: got columns named .*, wanted those of the levels 0.1, 0.5, 0.9"
+            ):
+                ct.QuantileForecast(levels, named)
