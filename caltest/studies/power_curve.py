@@ -158,7 +158,7 @@ class PowerCurve(Stored):
 def power_curve(
     tests: Test | Mapping[str, Test],
     generators: Any,
-    sizes: int | Sequence[int],
+    n: int | Sequence[int],
     *,
     n_simulations: int = 1000,
     alpha: float | Sequence[float] = 0.05,
@@ -175,13 +175,13 @@ def power_curve(
         A test as ``power`` takes it, or several by their names.
     generators
         A generator, or a list of them: ``[generator.with_strength(s) for s in ...]`` for a range of effects.
-    sizes
-        Number of observations n, or several.
+    n
+        Observations of each data set, or several such numbers.
     n_simulations, alpha, confidence_level, rng, progress
         As in ``power``.
     resume
-        An earlier result of the same study: what was simulated is kept. Tests, sizes, simulations and generators (at
-        the end of the list) can be added.
+        An earlier result of the same study: what was simulated is kept. Tests, numbers n, simulations and generators
+        (at the end of the list) can be added.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def power_curve(
     Raises
     ------
     TypeError, ValueError
-        As ``power`` does; also for sizes that occur twice.
+        As ``power`` does; also for numbers n that occur twice.
 
     Notes
     -----
@@ -213,9 +213,9 @@ def power_curve(
     """
     named = dict(tests) if isinstance(tests, Mapping) else {"test": tests}
     models = list(simulation.several(generators))
-    numbers = tuple(sorted(whole_number("sizes", n, 1, inf) for n in simulation.several(sizes)))
+    numbers = tuple(sorted(whole_number("n", one, 1, inf) for one in simulation.several(n)))
     if not numbers or len(set(numbers)) != len(numbers):
-        raise ValueError(f"sizes: got {sizes!r}, wanted one number of observations or several different ones")
+        raise ValueError(f"n: got {n!r}, wanted one number of observations or several different ones")
     if not named or not models:
         raise ValueError(f"tests, generators: got {len(named)} and {len(models)}, wanted at least one of each")
     for name, test in named.items():
@@ -231,19 +231,19 @@ def power_curve(
     cells: dict[tuple[str, int, int], PowerResult] = {}
     interrupted = False
     with progress_bars(shown):
-        for g, n in ((g, n) for g in range(len(models)) for n in numbers):
-            task = Task(tuple(named.values()), models[g], n, simulation.child_seed(seed, g, n))
+        for g, number in ((g, number) for g in range(len(models)) for number in numbers):
+            task = Task(tuple(named.values()), models[g], number, simulation.child_seed(seed, g, number))
             stored = {} if resume is None else resume.cells
-            earlier = {name: stored[name, g, n] for name in named if (name, g, n) in stored}
+            earlier = {name: stored[name, g, number] for name in named if (name, g, number) in stored}
             for name, cell in earlier.items():
-                check_same_study(cell, named[name], models[g], n, wanted)
+                check_same_study(cell, named[name], models[g], number, wanted)
             made = {name: cell.pvalues for name, cell in earlier.items()}
             if not interrupted:
                 made = _simulate_cell(named, task, made, wanted)
                 interrupted = any(pvalues.size < wanted for pvalues in made.values())
             for name, pvalues in made.items():
                 if pvalues.size:
-                    cells[name, g, n] = power_result(task, named[name], wanted, alphas, level, pvalues)
+                    cells[name, g, number] = power_result(task, named[name], wanted, alphas, level, pvalues)
     if not cells:
         raise KeyboardInterrupt
     note = "interrupted: some simulations are missing; resume=result continues them"

@@ -131,9 +131,9 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"sizes": [10, 10]}, r"sizes: got \[10, 10\], wanted one number of observations or several different"),
-            ({"sizes": []}, r"sizes: got \[\]"),
-            ({"sizes": 0}, "sizes: got 0, wanted a whole number of at least 1"),
+            ({"n": [10, 10]}, r"n: got \[10, 10\], wanted one number of observations or several different"),
+            ({"n": []}, r"n: got \[\]"),
+            ({"n": 0}, "n: got 0, wanted a whole number of at least 1"),
             ({"tests": {}}, "tests, generators: got 0 and 2, wanted at least one of each"),
             ({"generators": []}, "tests, generators: got 2 and 0"),
             ({"alpha": 2}, "alpha: got 2"),
@@ -142,7 +142,7 @@ class TestBadInput:
     )
     def test_settings(self, settings, message):
         with pytest.raises(ValueError, match=message):
-            ct.power_curve(**{"tests": TESTS, "generators": MODELS, "sizes": 10, **settings})
+            ct.power_curve(**{"tests": TESTS, "generators": MODELS, "n": 10, **settings})
 
     def test_names_say_what_is_wrong(self):
         with pytest.raises(TypeError, match=r"tests\['b'\]: got 3, wanted a function"):
