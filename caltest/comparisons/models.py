@@ -88,6 +88,11 @@ class ComparedModel:
         """What the interval is about, if there is one: the estimate, cut at 0 as errors are at least that."""
         return self.estimate if self.interval is None or self.interval.estimate is None else self.interval.estimate
 
+    @property
+    def shown_floor(self) -> float:
+        """The mean if the predictions are calibrated, cut at 0 beside an interval, as that and its estimate are."""
+        return self.noise_floor if self.interval is None else max(0.0, self.noise_floor)
+
 
 class AdjustedRows:
     """A comparison whose rows have names and p-values that are adjusted by Holm's method."""
@@ -156,7 +161,7 @@ class ModelComparison(AdjustedRows, Stored):
         """Estimated errors with their intervals, beside what calibrated predictions give, for ``plots.forest``."""
         what = "mean if calibrated", "error"
         return [
-            Bar(one.name, one.shown, one.interval, one.noise_floor, *what, one.pvalue_holm <= STANDS_OUT)
+            Bar(one.name, one.shown, one.interval, one.shown_floor, *what, one.pvalue_holm <= STANDS_OUT)
             for one in self.rows
         ]
 

@@ -10,7 +10,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import decision, format_pvalue, pvalue_phrase, remarks
-from caltest._results.tables import Grid, Page, Table
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction, switch, whole_number
 from caltest.default_test import calibration_test
@@ -137,7 +137,9 @@ class RecalibrationReport(Stored):
         return f"<report on recalibration by {self.method}, n = {self.n}>"
 
     def remarks(self) -> list[str]:
-        return remarks(self.rows, self.n_resamples)
+        """What p-values are, and that they are not of the test of the intervals where the two disagree."""
+        bars = (Bar(one.name, one.skce, one.interval, 0.0, "", "SKCE", one.pvalue <= STANDS_OUT) for one in self.rows)
+        return [*remarks(self.rows, self.n_resamples), *sharper(list(bars))]
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: scores and p-values of held-out data before and after."""

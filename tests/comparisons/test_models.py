@@ -193,6 +193,15 @@ def test_what_is_printed_lies_in_the_interval():
     assert all(one.interval.low <= one.shown <= one.interval.high for one in found.rows)
 
 
+def test_a_floor_below_0_does_not_hide_that_the_interval_holds_what_is_rejected(comparison):
+    interval = dataclasses.replace(comparison.rows[0].interval, low=0.0)
+    row = dataclasses.replace(comparison.rows[0], noise_floor=-1e-5, interval=interval, pvalue_holm=0.01)
+    found = dataclasses.replace(comparison, rows=(row,))
+    assert found.bars()[0].reference == 0.0
+    assert "p-values and intervals come from different tests" in unfolded(found)
+    assert dataclasses.replace(row, interval=None).shown_floor == -1e-5
+
+
 def test_notes_are_said_once_or_with_the_name():
     one, other = SimpleNamespace(notes=("few rows",)), SimpleNamespace(notes=("ties", "few rows"))
     assert _notes({"a": None, "b": None}, [one, one]) == ("few rows",)

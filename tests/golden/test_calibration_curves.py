@@ -62,7 +62,9 @@ def test_measures(validation):
     found = clinical.validate(*validation, n_resamples=19, rng=1)
     published = {"calibration in the large": 0.22404680, "calibration slope": 0.82278297, "c-statistic": 0.81426731}
     assert {name: found[name].value for name in published} == pytest.approx(published, abs=5e-9)
-    assert tuple(found["calibration in the large"].interval) == pytest.approx((0.00339, 0.4447), abs=5e-5)
+    # The normal limit there, which is too short for overconfident risks; ends from those of the O:E ratio here.
+    low, high = found["calibration in the large"].interval
+    assert low < 0.00339 < 0.4447 < high < 0.4447 + 0.3 * 0.4413
     assert tuple(found["calibration slope"].interval) == pytest.approx((0.666, 0.980), abs=5e-4)
     # Pepe's variance there, DeLong's here.
     assert tuple(found["c-statistic"].interval) == pytest.approx((0.774, 0.848), abs=1e-3)

@@ -2,17 +2,18 @@
 
 ``python -m tests.statistical.clinical_coverage`` prints the first tables of ``docs/validity.md``, a few minutes, and
 ``python -m tests.statistical.clinical_coverage rare`` that of all measures for an event rate of 1 %, 20 minutes;
-``python -m tests.statistical.clinical_coverage decisions`` those of intervals of net benefits and losses, 10 minutes.
+``python -m tests.statistical.clinical_coverage decisions`` those of intervals of net benefits and losses, 10 minutes;
+``python -m tests.statistical.clinical_coverage large`` shares for calibration in the large of overconfident risks.
 """
 
 import sys
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, special
 
 from caltest.estimators.combined.findings import pvalues_only
 from caltest.fields import clinical
-from caltest.fields.clinical.validation import NAMES
+from caltest.fields.clinical.validation import NAMES, shift
 
 SETTINGS = {"Beta(1, 4)": (1.0, 4.0), "Beta(1, 99)": (1.0, 99.0)}
 WRONG = {"calibrated": (0.0, 1.0), "too low": (0.4, 1.0), "overconfident": (0.0, 0.7)}
@@ -97,8 +98,26 @@ def print_decisions():
             print("|", what, "|", n, "|", wrong, "|", len(holds), "of", sets, "|", " | ".join(shares), "|", flush=True)
 
 
+def print_large(n=100, sets=300):
+    """Shares of intervals of calibration in the large that hold, and of normal limits by the risks, in percent."""
+    for factor in (1.0, 2.0, 3.0, 5.0):
+        rng, holds = np.random.default_rng(1), np.zeros(2)
+        for _ in range(sets):
+            odds = rng.normal(0.0, 1.5, n)
+            risk, p = special.expit(odds), special.expit(factor * odds)
+            found = clinical.validate(p, rng.random(n) < risk, n_resamples=19, rng=1)["calibration in the large"]
+            right, moved = shift(p, risk.mean()), special.expit(found.value + factor * odds)
+            far = abs(right - found.value) * np.sqrt(moved @ (1.0 - moved))
+            holds += not found.interval.excludes(right), far <= special.ndtri(0.975)
+        print("true log-odds divided by", factor, 100.0 * holds / sets, flush=True)
+
+
 def main(which=None):
     """Print the tables."""
+    if which == "large":
+        with pvalues_only():
+            print_large()
+        return
     if which == "decisions":
         print_decisions()
         return

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy
 
 from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
@@ -20,6 +19,7 @@ from caltest._validation.groups import groups_of_any_size
 from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.estimators.classical.cox import cox_calibration
 from caltest.estimators.combined.measures import clopper_pearson
+from caltest.fields.clinical.validation import shift
 from caltest.predictions.convert import as_sample
 
 TIED = 1e-9
@@ -252,7 +252,7 @@ def _row(
     low, high = (end * y.size / expected for end in ends)
     ratio, in_the_large = ConfidenceInterval(low, high, level, method, events / expected), None
     if ((p > 0.0) & (p < 1.0)).any():
-        low, high, value = (_shift(p, mean) for mean in (*ends, events / y.size))
+        low, high, value = (shift(p, mean) for mean in (*ends, events / y.size))
         in_the_large = ConfidenceInterval(low, high, level, method, value)
     slope, reason = _slope(p, y, each, level)
     measures = ratio, (least, most), in_the_large, slope
@@ -296,22 +296,6 @@ def _usual(
         inside = np.flatnonzero(possible[g] >= kept)
         ends[g] = inside[0], inside[-1]
     return ends
-
-
-def _shift(risks: FloatArray, mean: float) -> float:
-    """What is added to the log-odds of risks so that their mean is a number; risks of 0 and 1 stay."""
-    inner = risks[(risks > 0.0) & (risks < 1.0)]
-    wanted = mean * risks.size - np.count_nonzero(risks >= 1.0)
-    if wanted <= 0.0 or wanted >= inner.size:
-        return -np.inf if wanted <= 0.0 else np.inf
-    x = scipy.special.logit(inner)
-    centre = float(scipy.special.logit(wanted / inner.size))
-
-    def excess(a: float) -> float:
-        return float(scipy.special.expit(a + x).sum()) - wanted
-
-    # With all log-odds at the smallest or at the largest one, the mean is too large or too small.
-    return float(scipy.optimize.brentq(excess, centre - x.max() - 1e-6, centre - x.min() + 1e-6, xtol=1e-10))
 
 
 def _slope(risks: FloatArray, outcomes: Array, each: float, level: float) -> tuple[ConfidenceInterval | None, str]:

@@ -153,12 +153,13 @@ def validate(
     smaller tail). Data without events, or with nothing else, are data like others: the curve is 0 or 1 for all risks
     between, but calibration in the large, slope and c do not exist there, and their p-values are exact given that they
     do. Errors of curves are never 0: compare them with the range of calibrated models. Interval of O:E: that of Clopper
-    and Pearson for the mean of independent events, whose coverage is at least nominal; of intercept and slope: normal
-    limit; of c: DeLong's on the logit scale, or Newcombe's score interval (method 5) for fewer than 10 events or cases
-    without; of errors of the curve: those of all curves within a band that a bootstrap from the curve gives, from 0 on
-    where the error is not rejected, which is conservative, but for Emax, if at least 5 events and 5 cases without
-    happened and were expected. Outcomes are independent given the risks, which were not fitted to them. Risks of 0 and
-    1 are left out of regressions. Time O(n B).
+    and Pearson for the mean of independent events, whose coverage is at least nominal; of calibration in the large: the
+    a that give its ends, for the a of the mean true risk, whatever the slope is; of the slope: normal limit; of c:
+    DeLong's on the logit scale, or Newcombe's score interval (method 5) for fewer than 10 events or cases without; of
+    errors of the curve: those of all curves within a band that a bootstrap from the curve gives, from 0 on where the
+    error is not rejected, which is conservative, but for Emax, if at least 5 events and 5 cases without happened and
+    were expected. Outcomes are independent given the risks, which were not fitted to them. Risks of 0 and 1 are left
+    out of regressions. Time O(n B).
 
     Sources: Van Calster et al. 2019; Austin and Steyerberg 2019; Miller, Hui and Tierney 1991; Cleveland 1979; Newcombe
     2006.
@@ -266,17 +267,13 @@ def _intervals(
     p: FloatArray, y: Array, observed: FloatArray, level: float
 ) -> tuple[dict[str, ConfidenceInterval], tuple[str, ...]]:
     """Those that exist, and why others do not."""
-    z = float(scipy.special.ndtri((1.0 + level) / 2.0))
-    found = {}
+    found, kept, method = {}, (p > 0.0) & (p < 1.0), "Clopper and Pearson"
     if np.isfinite(observed[0]):
         low, high = (end / float(p.mean()) for end in clopper_pearson(int(y.sum()), y.size, level))
-        found[NAMES[0]] = ConfidenceInterval(low, high, level, "Clopper and Pearson")
-    kept = (p > 0.0) & (p < 1.0)
+        found[NAMES[0]] = ConfidenceInterval(low, high, level, method)
     if np.isfinite(observed[1]):
-        a, x = float(observed[1]), scipy.special.logit(p[kept])
-        risks = 1.0 / (1.0 + np.exp(-(a + x)))
-        error = float(1.0 / np.sqrt(risks @ (1.0 - risks)))
-        found[NAMES[1]] = ConfidenceInterval(a - z * error, a + z * error, level, "normal limit")
+        low, high = (shift(p[kept], end) for end in clopper_pearson(int(y[kept].sum()), int(kept.sum()), level))
+        found[NAMES[1]] = ConfidenceInterval(low, high, level, method)
     notes: tuple[str, ...] = ()
     if kept.any() and y[kept].min() < y[kept].max():
         try:
@@ -286,6 +283,22 @@ def _intervals(
     if np.isfinite(observed[3]):
         found[NAMES[3]] = interval_of_concordance(p, y, float(observed[3]), level)
     return found, notes
+
+
+def shift(risks: FloatArray, mean: float) -> float:
+    """What is added to the log-odds of risks so that their mean is a number; risks of 0 and 1 stay."""
+    inner = risks[(risks > 0.0) & (risks < 1.0)]
+    wanted = mean * risks.size - np.count_nonzero(risks >= 1.0)
+    if wanted <= 0.0 or wanted >= inner.size:
+        return -np.inf if wanted <= 0.0 else np.inf
+    x = scipy.special.logit(inner)
+    centre = float(scipy.special.logit(wanted / inner.size))
+
+    def excess(a: float) -> float:
+        return float(scipy.special.expit(a + x).sum()) - wanted
+
+    # With all log-odds at the smallest or at the largest one, the mean is too large or too small.
+    return float(scipy.optimize.brentq(excess, centre - x.max() - 1e-6, centre - x.min() + 1e-6, xtol=1e-10))
 
 
 def _notes_of_existence(p: FloatArray, y: Array, exists: BoolArray) -> tuple[str, ...]:

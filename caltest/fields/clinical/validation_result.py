@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent
 from caltest._results.report import decision, format_pvalue, in_cell, is_smallest, pvalue_phrase, with_interval
-from caltest._results.tables import Bar, Page, Table, named_row
+from caltest._results.tables import Bar, Page, Table, named_row, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 
 
@@ -147,11 +147,11 @@ class ClinicalValidation(Stored):
         )
 
     def bars(self) -> list[Bar]:
-        return [
-            Bar(one.name, one.value, one.interval, 1.0, "if calibrated", "", one.pvalue <= 1.0 - self.confidence_level)
-            for one in self.rows
-            if one.ideal == 1.0
-        ]
+        return [self._bar(one) for one in self.rows if one.ideal == 1.0]
+
+    def _bar(self, one: ClinicalMeasure) -> Bar:
+        stands_out = one.pvalue <= 1.0 - self.confidence_level
+        return Bar(one.name, one.value, one.interval, one.ideal, "if calibrated", "", stands_out)
 
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} %"
@@ -164,7 +164,9 @@ class ClinicalValidation(Stored):
         return rows
 
     def remarks(self) -> list[str]:
-        return ["p-values are exact, each for its measure alone; the verdict is that of the default test"]
+        exact = "p-values are exact, each for its measure alone; the verdict is that of the default test"
+        of_ideals = [self._bar(one) for one in self.rows if one.ideal is not None]
+        return [exact, *sharper(of_ideals)]
 
     def summary(self, alpha: float = 0.05) -> Page:
         smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.default_test.n_resamples) else ""
