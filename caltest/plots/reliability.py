@@ -306,7 +306,8 @@ def calibration_belt(
     Raises
     ------
     ValueError, TypeError
-        As ``reliability_diagram`` does; also if the predictions separate the outcomes, so that no curve is best.
+        As ``reliability_diagram`` does; also if the predictions separate outcomes of both kinds, so that no curve is
+        best, or if there is only one prediction beside 0 and 1.
 
     Notes
     -----
@@ -315,7 +316,11 @@ def calibration_belt(
     the test at 5 %, with the selection of the degree accounted for. They hold for the whole curve at once. The p-value
     is exact, the bands are asymptotic.
 
-    Predictions of 0 and 1 are left out. Time O(n B).
+    If all outcomes are the same, the curve is 0 or 1, and bands hold all lines of log-odds in log-odds (rounded to two
+    digits) whose twofold log-likelihood is at least -c, so that the diagonal is in them unless the test rejects.
+
+    Predictions of 0 and 1 are left out. Time O(n B); the redraws of 100,000 predictions take a few seconds, as their
+    log-likelihoods are summed over about 1000 places (``ct.estimators.CalibrationBelt``).
 
     Sources: Nattino, Finazzi and Bertolini 2014 for the test and the belt, whose bands come from likelihood ratios
     instead of the information matrix.

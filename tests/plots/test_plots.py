@@ -377,7 +377,7 @@ def test_calibration_belt(binary):
         "observed frequency, fitted",
     ]
     wide, narrow = (band.get_paths()[0].vertices for band in ax.collections[:2])
-    curve = ax.lines[1].get_xydata()
+    curve = ax.lines[0].get_xydata()
     assert np.isin(narrow[:, 0], wide[:, 0]).all()
     for place in curve[20:-20:40]:
         ends = [np.sort(band[np.isclose(band[:, 0], place[0], atol=1e-12), 1])[[0, -1]] for band in (wide, narrow)]
@@ -397,6 +397,16 @@ def test_calibration_belt_of_classes_is_that_of_the_top_label():
     ax = calibration_belt(p, rng.integers(0, 3, 150), n_resamples=19, confidence_levels=[0.9], rng=1, ax=new_axes())
     assert ax.get_xlabel() == "confidence of the top label"
     assert len(ax.collections) == 1
+
+
+@pytest.mark.parametrize("event", [0, 1])
+def test_calibration_belt_of_outcomes_that_are_all_the_same(event):
+    p = np.linspace(0.3, 0.9, 60)
+    ax = calibration_belt(p, np.full(60, event), n_resamples=39, rng=1, ax=new_axes())
+    assert ax.get_title().startswith("p = 0.025 (degree 1)")
+    assert (ax.lines[0].get_ydata() == event).all()
+    wide, narrow = (np.ptp(band.get_paths()[0].vertices[:, 1]) for band in ax.collections[:2])
+    assert wide >= narrow > 0.0
 
 
 def test_calibration_belt_refuses(binary):

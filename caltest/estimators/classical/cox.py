@@ -17,6 +17,7 @@ from caltest._results.values import ConfidenceInterval, EffectSize, Stored
 from caltest._validation import fraction
 from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, chi_squared_tail, probability_of_event
+from caltest.estimators.classical.nodes import Nodes
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
 
@@ -40,6 +41,7 @@ class LogOdds:
     triangle: FloatArray
     design: FloatArray
     start: FloatArray
+    nodes: Nodes | None = None
 
     @classmethod
     def of(cls, p: FloatArray, degree: int) -> "LogOdds":
@@ -57,7 +59,7 @@ class LogOdds:
         triangle = triangle[:rank, :rank]
         design = np.linalg.solve(triangle.T, powers[:, :rank].T).T
         start = scale * triangle[:, 1] if rank > 1 else x[0] * triangle[:, 0]
-        return cls(kept, scale, triangle, np.ascontiguousarray(design), np.ascontiguousarray(start))
+        return cls(kept, scale, triangle, np.ascontiguousarray(design), np.ascontiguousarray(start), Nodes.of(x))
 
     @property
     def rank(self) -> int:
@@ -66,7 +68,10 @@ class LogOdds:
 
     def columns(self, p: FloatArray) -> FloatArray:
         """The design (m, q) of other predictions (m,)."""
-        powers = np.vander(scipy.special.logit(p) / self.scale, self.rank, increasing=True)
+        return self._at(scipy.special.logit(p))
+
+    def _at(self, x: FloatArray) -> FloatArray:
+        powers = np.vander(x / self.scale, self.rank, increasing=True)
         return np.asarray(np.linalg.solve(self.triangle.T, powers.T).T)
 
     def ratios(self, outcomes: Array, threshold: float) -> tuple[FloatArray, IntArray]:
@@ -74,7 +79,14 @@ class LogOdds:
         if self.rank == 0:
             return np.zeros(len(outcomes)), np.zeros(len(outcomes), dtype=np.intp)
         inner = np.ascontiguousarray(outcomes if self.kept.all() else outcomes[:, self.kept])
-        return selected_ratios(self.design, inner, self.start, min(2, self.rank), threshold)
+        if self.nodes is None:
+            return selected_ratios(self.design, inner, self.start, min(2, self.rank), threshold)
+        sums, at_places = inner.astype(np.float64) @ self.design, self._at(self.nodes.places)
+        ratios, columns, doubtful = self.nodes.selected_ratios(at_places, sums, self.start, threshold)
+        if doubtful.any():
+            again = selected_ratios(self.design, inner[doubtful], self.start, min(2, self.rank), threshold)
+            ratios[doubtful], columns[doubtful] = again
+        return ratios, columns
 
     def fit(self, outcomes: Array, n_columns: int) -> FloatArray:
         """Coefficients (n_columns,) of the largest likelihood."""

@@ -1,5 +1,7 @@
 """Forward-selected polynomials of log-odds against statsmodels."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -7,6 +9,7 @@ from scipy import special, stats
 
 import caltest as ct
 from caltest.estimators.classical.belt import belt
+from caltest.estimators.classical.cox import LogOdds
 
 
 def data(n=400, wave=0.2, seed=1):
@@ -67,6 +70,61 @@ def test_bands_hold_the_polynomials_of_the_ellipsoid():
         assert np.abs(values.min(axis=0) - low).max() < 0.02
         assert np.abs(values.max(axis=0) - high).max() < 0.02
     assert design.shape[1] == curve.degree + 1
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.5])
+def test_sums_over_places_are_those_over_rows(spread):
+    """For calibrated outcomes, curved ones, and some that are too steep and go back to the rows."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(-0.5, spread, 12_000)
+    truths = [*[x] * 12, *[0.2 + 0.7 * x + 0.1 * x**2] * 2, *[8.0 * x] * 2]
+    outcomes = (rng.random((16, x.size)) < special.expit(truths)).astype(np.uint8)
+    odds = LogOdds.of(special.expit(x), 4)
+    assert odds.nodes.places.size < 1000
+    assert odds.nodes.weights.sum() == pytest.approx(x.size)
+    ratios, columns = odds.ratios(outcomes, 1.0)
+    expected, selected = dataclasses.replace(odds, nodes=None).ratios(outcomes, 1.0)
+    assert ratios == pytest.approx(expected, rel=1e-7)
+    assert (columns == selected).all()
+    assert len(set(columns)) > 1
+    design = odds.columns(special.expit(odds.nodes.places))
+    doubtful = odds.nodes.selected_ratios(design, outcomes @ odds.design, odds.start, 1.0)[2]
+    assert 2 <= doubtful.sum() < 8
+
+
+def test_places_are_taken_where_rows_are_many_more():
+    assert LogOdds.of(data(400)[0], 4).nodes is None
+    assert LogOdds.of(data(10_000)[0], 4).nodes.places.size == 320
+
+
+@pytest.mark.parametrize("event", [0, 1])
+def test_bands_of_outcomes_that_are_all_the_same_hold_the_lines_that_are_likely(event):
+    rng = np.random.default_rng(5)
+    p, y, critical = rng.uniform(0.3, 0.95, 40), np.full(40, event), np.array([9.0, 4.0])
+    curve = belt(ct.estimators.CalibrationBelt(), p, y, critical)
+    assert (curve.curve == event).all()
+    assert curve.degree == 1
+    x, at = special.logit(p), special.logit(curve.predictions)
+    slopes = np.sinh(rng.uniform(-4.0, 4.0, 40_000))
+    starts = rng.uniform(-20.0, 20.0, slopes.size) - slopes * rng.choice(x, slopes.size)
+    lines = starts[:, None] + slopes[:, None] * x
+    ratios = 2.0 * np.logaddexp(0.0, -lines if event else lines).sum(axis=1)
+    inner, outer = (curve.low, curve.high) if event else (curve.high, curve.low)
+    assert (outer == event).all()
+    for end, limit in zip(inner, critical, strict=True):
+        values = special.expit(starts[:, None] + slopes[:, None] * at)[ratios <= limit]
+        ends = values.min(axis=0) if event else values.max(axis=0)
+        assert ((ends >= end - 1e-3) if event else (ends <= end + 1e-3)).all()
+        # Steep lines, to which ends belong at the outermost places, are rare among random ones.
+        assert ends[5:-5] == pytest.approx(end[5:-5], abs=0.08)
+
+
+@pytest.mark.parametrize("limit", [0.99, 1.01])
+def test_the_diagonal_is_in_the_band_of_outcomes_that_are_all_the_same_as_the_test_says(limit):
+    p = np.linspace(0.6, 0.95, 30)
+    statistic = ct.estimators.CalibrationBelt()(p, np.ones(30, dtype=int))
+    curve = belt(ct.estimators.CalibrationBelt(), p, np.ones(30, dtype=int), np.array([limit * statistic]))
+    assert (curve.low[0] <= curve.predictions + 1e-4).all() == (limit > 1.0)
 
 
 def test_degenerate_predictions():
