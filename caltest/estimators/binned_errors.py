@@ -312,3 +312,12 @@ def _totals(errors: Any, last: Any, bins: Bins, predictions: Predictions, target
 def binned_predictions(predictions: Predictions) -> FinitePredictions:
     """The predictions, if they are of classes; ``TypeError`` otherwise."""
     return of_classes(predictions, "Categorical or Bernoulli ones for binned errors")
+
+
+def farthest(sizes: FloatArray, claims: FloatArray) -> float:
+    """The error of claims (b, d) if only the class that is farthest from them occurs in each bin."""
+    if claims.shape[1] == 1:
+        farthest = np.square(np.maximum(claims, 1.0 - claims)).max(axis=1)
+    else:
+        farthest = np.square(claims).sum(axis=1) + 1.0 - 2.0 * claims.min(axis=1)
+    return float(sizes @ farthest / sizes.sum())

@@ -14,7 +14,7 @@ from caltest._results.values import ConfidenceInterval, Side, checked_side, with
 from caltest._validation import at_least, fraction, whole_number
 from caltest.binning import Binning, QuantileBinning, a_binning
 from caltest.estimators import ECE, ClasswiseECE
-from caltest.estimators.binned_errors import binned_predictions, bins_of
+from caltest.estimators.binned_errors import binned_predictions, bins_of, farthest
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample
@@ -256,16 +256,7 @@ def binned_error_interval(
     middle = estimate + 2.0 * z * z * slope
     radius = abs(z) * sqrt(max(0.0, variance + 4.0 * slope * (estimate + z * z * slope)))
     low, high = (middle - radius, middle + radius) if z >= 0.0 else (middle + radius, middle - radius)
-    return within(side, low, high, _farthest(sizes, frequencies + deviations), level, NORMAL, estimate)
-
-
-def _farthest(sizes: FloatArray, claims: FloatArray) -> float:
-    """The error of claims (b, d) if only the class that is farthest from them occurs in each bin."""
-    if claims.shape[1] == 1:
-        farthest = np.square(np.maximum(claims, 1.0 - claims)).max(axis=1)
-    else:
-        farthest = np.square(claims).sum(axis=1) + 1.0 - 2.0 * claims.min(axis=1)
-    return float(sizes @ farthest / sizes.sum())
+    return within(side, low, high, farthest(sizes, frequencies + deviations), level, NORMAL, estimate)
 
 
 def _deviations(

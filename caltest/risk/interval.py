@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, normalised
-from caltest._results.values import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, within
 from caltest._validation import at_least, fraction, whole_number
+from caltest.estimators.binned_errors import farthest
 from caltest.predictions.convert import as_sample
 from caltest.risk.base import CalibrationData, KernelSpectrum
 from caltest.risk.functions import MAX_RANK
@@ -23,6 +24,9 @@ REGULARISATIONS = tuple(10.0**-i for i in range(-1, 8))
 
 FEWEST = 20
 """Observations."""
+
+MOST_FREEDOM = 0.5
+"""Degrees of freedom of a smoother for each observation: with more it follows the noise, which then seems small."""
 
 
 @own_errstate
@@ -61,7 +65,7 @@ def squared_error_interval(
     Returns
     -------
     ConfidenceInterval
-        Cut at 0, as its ``estimate`` is. ``root()`` is that of the error.
+        Cut at 0 and at the largest error of such predictions, as its ``estimate`` is. ``root()`` is that of the error.
 
     Raises
     ------
@@ -73,15 +77,19 @@ def squared_error_interval(
     Notes
     -----
     The kernel's width, of three, and the regularisation lambda, from 1e-7 to 10, are those that predict each D_i best
-    from all others; the estimate takes a tenth of that lambda, since noise does not add up in it and bias does. Given
-    the predictions its variance is at most ``2 sum_ij M_ij**2 tr(C_i**2) / n**2 + 4 v e / n`` for an error e, with the
-    covariances C_i of outcomes and ``v = sum_i a_i' C_i a_i / sum_i |a_i|**2``, ``a = S D``; the squared difference
-    between the estimates with lambda and with a tenth of it is added for bias. C_i is that of the recalibrated
-    predictions or of the predictions, whichever is larger. The lower end takes e from the estimate, the upper end is
-    the e that is as far above the estimate as its own variance says. No random numbers.
+    from all others, of those that with a tenth of that lambda, which the estimate takes, since noise does not add up in
+    it and bias does, have at most one degree of freedom, ``tr S``, for two observations. Given the predictions its
+    variance is at most ``2 sum_ij M_ij**2 tr(C_i**2) / n**2 + 4 v e / n`` for an error e, with the covariances C_i of
+    outcomes and ``v = sum_i a_i' C_i a_i / sum_i |a_i|**2``, ``a = S D``; the squared difference between the estimates
+    with lambda and with a tenth of it is added for bias. C_i is that of the recalibrated predictions or of the
+    predictions, whichever is larger. The lower end takes e from the estimate, the upper end is the e that is as far
+    above the estimate as its own variance says, and the largest of those of all smoothers that predict as well up to a
+    standard error. Where one that has too many degrees of freedom predicts best, errors vary faster than so few
+    observations tell, and the upper end is the largest error of such predictions. No random numbers.
 
     Outcomes have to be independent. How far estimates are off, and how often intervals cover, stands in
-    ``docs/validity.md``, "Squared errors".
+    ``docs/validity.md``, "Squared errors". What no kernel sees is not in the interval: errors that are different for
+    predictions that are alike, or that show in a few of many classes.
 
     Time O(n r (k + r)) for each kernel of rank r of at most ``max_rank``, memory O(n (k + r)).
 
@@ -93,46 +101,73 @@ def squared_error_interval(
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> print(ct.risk.squared_error_interval(p, y))
-    [0.04875, 0.1063] (95 %, debiased quadratic form, normal limit)
+    [0.04875, 0.1348] (95 %, debiased quadratic form, normal limit)
     """
     level, rank = fraction("confidence_level", confidence_level), whole_number("max_rank", max_rank, 1)
     data = CalibrationData.of(as_sample(predictions, targets, classes))
     at_least(len(data), FEWEST, "an interval for the squared error")
-    _, left, shrunk, place = best_smoother(data, rank)
-    forms = [(left, one) for one in shrunk[place : place + 2]]
-    (smooth, *_), (estimate, variance, slope) = (_estimate(data, *one) for one in (forms[0], forms[-1]))
-    variance += (estimate - smooth) ** 2
-    z, seen = float(scipy.special.ndtri((1.0 + level) / 2.0)), max(0.0, estimate)
-    half = z * slope / 2.0
-    low = max(0.0, estimate - z * sqrt(variance + slope * seen))
-    high = max(0.0, estimate + z * (half + sqrt(variance + slope * seen + half**2)))
+    z = float(scipy.special.ndtri((1.0 + level) / 2.0))
+    tried = smoothers(data, rank)
+    plain = [one for one in tried if one.lighter.sum() <= MOST_FREEDOM * len(data)]
+    best = min(plain, key=Smoother.loss)
+    seen, low, high = _ends(data, best, z)
+    high = max([high, *(_ends(data, one, z)[2] for one in plain if one.is_as_good_as(best))])
     check_finite(low, high)
-    return ConfidenceInterval(low, high, level, "debiased quadratic form, normal limit", seen)
+    largest = farthest(np.ones(len(data)), data.points)
+    if best.loss() > min(map(Smoother.loss, tried)):
+        high = largest
+    return within("two-sided", low, high, largest, level, "debiased quadratic form, normal limit", seen)
 
 
-def best_smoother(data: CalibrationData, rank: int) -> tuple[KernelSpectrum, FloatArray, FloatArray, int]:
-    """Of the kernels and regularisations (q) the one that predicts each D_i best from all others.
+class Smoother(NamedTuple):
+    """A kernel and a regularisation.
 
-    Spectrum, U (n, r), factors (q, r) of ``S = U diag(.) U'`` for all regularisations, and the place of the best one.
+    ``S = U diag(shrunk) U'`` has the U (n, r) of ``left``; that with a tenth of the regularisation shrinks by
+    ``lighter``. ``errors`` (n,) are squared, of each D_i as it is predicted from all others.
     """
-    best, found = np.inf, None
+
+    spectrum: KernelSpectrum
+    left: FloatArray
+    shrunk: FloatArray
+    lighter: FloatArray
+    errors: FloatArray
+
+    def loss(self) -> float:
+        """The mean squared error."""
+        return float(self.errors.mean())
+
+    def is_as_good_as(self, best: "Smoother") -> bool:
+        """Whether it predicts as well up to a standard error of the difference."""
+        more = self.errors - best.errors
+        return bool(more.mean() <= more.std() / sqrt(more.size))
+
+
+def smoothers(data: CalibrationData, rank: int) -> list[Smoother]:
+    """All kernels with all regularisations, the largest first."""
+    found = []
     for gamma in GAMMAS:
         spectrum, left = KernelSpectrum.of(data.points, gamma, rank)
         squares = spectrum.roots**2
-        shrunk = np.array([squares / (squares + one * len(data)) for one in REGULARISATIONS])
-        losses = _losses(data.deviations, left, shrunk)
-        if found is None or losses.min() < best:
-            best, found = losses.min(), (spectrum, left, shrunk, int(losses.argmin()))
-    assert found is not None
+        shrunk = [squares / (squares + one * len(data)) for one in REGULARISATIONS]
+        for one, lighter in zip(shrunk, [*shrunk[1:], shrunk[-1]], strict=True):
+            found.append(Smoother(spectrum, left, one, lighter, _errors(data.deviations, left, one)))
     return found
 
 
-def _losses(deviations: FloatArray, left: FloatArray, shrunk: FloatArray) -> FloatArray:
-    """Mean squared errors (q,) of smoothers ``S = U diag(shrunk) U'`` at each point, without that point."""
-    own, projections = np.square(left) @ shrunk.T, left.T @ deviations
-    errors = (deviations - left @ (one[:, None] * projections) for one in shrunk)
-    squares = [np.einsum("id,id->i", one, one) for one in errors]
-    return np.asarray((np.array(squares) / np.square(1.0 - own.T)).mean(axis=1))
+def _errors(deviations: FloatArray, left: FloatArray, shrunk: FloatArray) -> FloatArray:
+    """Squared errors (n,) of the smoother ``S = U diag(shrunk) U'`` at each point, without that point."""
+    errors = deviations - left @ (shrunk[:, None] * (left.T @ deviations))
+    return np.asarray(np.einsum("id,id->i", errors, errors) / np.square(1.0 - np.square(left) @ shrunk))
+
+
+def _ends(data: CalibrationData, smoother: Smoother, z: float) -> tuple[float, float, float]:
+    """The estimate of a smoother, and the ends around it."""
+    smooth, estimate = (_estimate(data, smoother.left, one) for one in (smoother.shrunk, smoother.lighter))
+    value, variance, slope = estimate
+    variance += (value - smooth[0]) ** 2
+    half, seen = z * slope / 2.0, max(0.0, value)
+    low = value - z * sqrt(variance + slope * seen)
+    return value, low, value + z * (half + sqrt(variance + slope * seen + half**2))
 
 
 def _estimate(data: CalibrationData, left: FloatArray, shrunk: FloatArray) -> tuple[float, float, float]:

@@ -15,7 +15,7 @@ from caltest.predictions import Sample
 from caltest.predictions.convert import as_predictions, as_sample
 from caltest.risk.base import CalibrationData, points_of
 from caltest.risk.functions import MAX_RANK
-from caltest.risk.interval import FEWEST, best_smoother
+from caltest.risk.interval import FEWEST, Smoother, smoothers
 
 
 @own_errstate
@@ -109,9 +109,10 @@ def variational_error(
 def _by_ridge(data: CalibrationData, rest: IntArray, held: IntArray) -> FloatArray:
     """``E(D | p)`` at the points held out, by kernel ridge regression on the others."""
     fitted = data.take(rest)
-    spectrum, left, shrunk, place = best_smoother(fitted, MAX_RANK)
-    factors = np.divide(shrunk[place], spectrum.roots, out=np.zeros_like(spectrum.roots), where=spectrum.roots > 0.0)
-    return np.asarray(spectrum.vectors(data.points[held]) @ (factors[:, None] * (left.T @ fitted.deviations)))
+    best = min(smoothers(fitted, MAX_RANK), key=Smoother.loss)
+    roots = best.spectrum.roots
+    factors = np.divide(best.shrunk, roots, out=np.zeros_like(roots), where=roots > 0.0)
+    return np.asarray(best.spectrum.vectors(data.points[held]) @ (factors[:, None] * (best.left.T @ fitted.deviations)))
 
 
 def _by_map(calibrator: Any, sample: Sample, data: CalibrationData, rest: IntArray, held: IntArray) -> FloatArray:

@@ -7,7 +7,7 @@ from scipy import stats
 import caltest as ct
 from caltest.predictions.convert import as_sample
 from caltest.risk.base import CalibrationData, gaussian_kernel
-from caltest.risk.interval import GAMMAS, REGULARISATIONS, best_smoother
+from caltest.risk.interval import GAMMAS, REGULARISATIONS, smoothers
 from caltest.risk.variational import _by_ridge
 
 
@@ -77,7 +77,9 @@ def test_ridge_regression_held_out_is_that_of_dense_kernels():
     data = CalibrationData.of(as_sample(p, y))
     rest, held = np.arange(60), np.arange(60, 80)
     fitted = data.take(rest)
-    spectrum, _, _, place = best_smoother(fitted, 400)
+    tried = smoothers(fitted, 400)
+    chosen = int(np.argmin([one.loss() for one in tried]))
+    spectrum, place = tried[chosen].spectrum, chosen % len(REGULARISATIONS)
     assert spectrum.gamma in GAMMAS
     kernel = gaussian_kernel(fitted.points, fitted.points, spectrum.gamma)
     ridge = kernel + REGULARISATIONS[place] * 60 * np.eye(60)
@@ -104,9 +106,10 @@ def test_the_best_ridge_regression_predicts_each_row_best_from_all_others(faults
                 weights = np.linalg.solve(kernel[np.ix_(rest, rest)] + ridge * 40 * np.eye(39), data.deviations[rest])
                 errors.append(data.deviations[i] - kernel[i, rest] @ weights)
             losses[gamma, place] = np.square(errors).sum(axis=1).mean()
-    spectrum, _, shrunk, place = best_smoother(data, 400)
-    assert (spectrum.gamma, place) == min(losses, key=losses.get)
-    assert len(shrunk) == 9
+    tried = smoothers(data, 400)
+    assert len(tried) == len(losses) == 27
+    chosen = int(np.argmin([one.loss() for one in tried]))
+    assert (tried[chosen].spectrum.gamma, chosen % 9) == min(losses, key=losses.get)
 
 
 def test_bad_input():
