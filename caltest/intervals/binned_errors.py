@@ -15,6 +15,7 @@ from caltest._validation import at_least, fraction, whole_number
 from caltest.binning import Binning, QuantileBinning, a_binning
 from caltest.estimators import ECE, ClasswiseECE
 from caltest.estimators.binned_errors import binned_predictions, bins_of, farthest
+from caltest.estimators.combined.measures import clopper_pearson
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample
@@ -47,7 +48,8 @@ def ece_interval(
     such norms over classes, each with bins of its own, are norms too. Hence the estimate ``|c - f|`` is at most
     ``|f - pi|`` away from the error. The interval is the estimate minus and plus a quantile of the noise: the larger of
     that for outcomes drawn from the frequencies of the bins, each with one observation of every class added, and that
-    for outcomes drawn from the predictions.
+    for outcomes drawn from the predictions. Of two classes it is at least what the interval of Clopper and Pearson for
+    the frequency of one has, since noise that is redrawn from few events is too small where they are all in few bins.
 
     Parameters
     ----------
@@ -113,9 +115,18 @@ def ece_interval(
         _noise_in_bins(estimator, law, labels),
         (law, lambda draws: estimator.estimates(sample.predictions, draws)),
     ]
-    radius = max(_quantile(noise, number, level, generator) for noise in noises)
     largest = _largest(estimator, law)
+    radius = max(_quantile(noise, number, level, generator) for noise in noises)
+    if isinstance(estimator, ECE) and law.n_classes == 2:
+        radius = max(radius, largest * _reach_of_frequency(labels, level))
     return within(side, estimate - radius, estimate + radius, largest, level, METHOD, estimate)
+
+
+def _reach_of_frequency(labels: Array, level: float) -> float:
+    """How far the end of the interval of Clopper and Pearson for the frequency of class 1 is from it, at most."""
+    ones, n = int(np.sum(labels)), labels.size
+    low, high = clopper_pearson(ones, n, level)
+    return max(high - ones / n, ones / n - low)
 
 
 def _quantile(noise: Noise, n_resamples: int, level: float, generator: np.random.Generator) -> float:

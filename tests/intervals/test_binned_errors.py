@@ -154,6 +154,17 @@ def test_coverage_of_class_wise_errors_and_of_bins_of_one_observation(noise, ord
     assert covered.min() >= stats.binom(sets, 0.93).ppf(0.005)
 
 
+@pytest.mark.parametrize("truth", [0.9, 0.96, 0.965, 0.99])
+def test_few_events_in_one_bin_are_covered(truth):
+    """Claims of .999; what redraws of 0 or 1 failures of 100 alone say holds with 87 % for a true .965."""
+    failures = np.arange(30)
+    found = [ct.ece_interval(np.full(100, 0.999), np.arange(100) >= few, rng=1, n_resamples=99) for few in failures]
+    covered = [not one.excludes(0.999 - truth) for one in found]
+    assert np.array(covered) @ stats.binom.pmf(failures, 100, 1.0 - truth) >= 0.95
+    end = stats.beta.ppf(0.975, 1, 100)
+    assert found[0].high == pytest.approx(0.001 + end)
+
+
 def test_errors():
     for estimator in (ct.ECE(metric=ct.kernels.SquaredEuclidean()), ct.estimators.DebiasedSquaredECE(), 3):
         with pytest.raises(TypeError, match="wanted ECE, MCE or ClasswiseECE with a metric that is a norm"):
