@@ -77,19 +77,20 @@ def squared_error_interval(
     Notes
     -----
     The kernel's width, of three, and the regularisation lambda, from 1e-7 to 10, are those that predict each D_i best
-    from all others, of those that with a tenth of that lambda, which the estimate takes, since noise does not add up in
-    it and bias does, have at most one degree of freedom, ``tr S``, for two observations. Given the predictions its
-    variance is at most ``2 sum_ij M_ij**2 tr(C_i**2) / n**2 + 4 v e / n`` for an error e, with the covariances C_i of
-    outcomes and ``v = sum_i a_i' C_i a_i / sum_i |a_i|**2``, ``a = S D``; the squared difference between the estimates
-    with lambda and with a tenth of it is added for bias. C_i is that of the recalibrated predictions or of the
-    predictions, whichever is larger. The lower end takes e from the estimate, the upper end is the e that is as far
-    above the estimate as its own variance says, and the largest of those of all smoothers that predict as well up to a
-    standard error. Where one that has too many degrees of freedom predicts best, errors vary faster than so few
-    observations tell, and the upper end is the largest error of such predictions. No random numbers.
+    from all others. The estimate takes a tenth of that lambda, since noise does not add up in it and bias does; the
+    degrees of freedom ``tr S`` that this leaves can be at most n / 2. Given the predictions its variance is at most ``2
+    sum_ij M_ij**2 tr(C_i**2) / n**2 + 4 v e / n`` for an error e, with the covariances C_i of outcomes and ``v = sum_i
+    a_i' C_i a_i / sum_i |a_i|**2``, ``a = S D``; the squared difference between the estimates with lambda and with a
+    tenth of it is added for bias. C_i is that of the recalibrated predictions or of the predictions, whichever is
+    larger. The lower end takes e from the estimate, the upper end is the e that is as far above the estimate as its own
+    variance says: the largest of those of all smoothers that predict as well up to a standard error. Where one with
+    more degrees of freedom predicts best, errors vary faster than so few observations tell, and the upper end is the
+    largest error of such predictions. No random numbers.
 
     Outcomes have to be independent. How far estimates are off, and how often intervals cover, stands in
-    ``docs/validity.md``, "Squared errors". What no kernel sees is not in the interval: errors that are different for
-    predictions that are alike, or that show in a few of many classes.
+    ``docs/validity.md``, "Squared errors". What no kernel sees is not in the interval: errors that differ between
+    predictions that are alike, and most of the error of predictions of many classes that are too flat: of 50 classes
+    with half the log-odds upper ends were below the error in 10, 62 and 100 % of data sets with n = 30, 100 and 300.
 
     Time O(n r (k + r)) for each kernel of rank r of at most ``max_rank``, memory O(n (k + r)).
 

@@ -3,7 +3,7 @@
 ``python -m tests.statistical.squared_error_coverage 40`` takes 40 data sets for each model, ``... 40 choice`` the
 choice too, ``... 12 variational`` variational errors of the second order, whose intervals have a lower end only, by
 ridge regression and by vector scaling or, for binary outcomes, beta calibration, and ``... 12 first`` those of the
-first order alone; and ``... 100 rare`` takes rare events, and few.
+first order alone; ``... 100 rare`` takes rare events, and few, and ``... 100 many`` many classes and few rows.
 """
 
 import sys
@@ -59,6 +59,12 @@ RARE = {
     for factor in (0.3, 2.0)
 }
 
+MANY = {
+    f"{k} classes, Dir({a:g}), P**{power:g}, n = {n}": (tempered(k, a, power), n)
+    for k, a, n in ((10, 0.2, 30), (10, 0.2, 100), (50, 0.1, 30), (50, 0.1, 100), (50, 0.1, 300))
+    for power in (1.0, 0.5, 2.0)
+}
+
 
 def interval(p, y, rng):
     found = ct.risk.squared_error_interval(p, y)
@@ -110,4 +116,5 @@ if __name__ == "__main__":
     ways = (interval, choice) if "choice" in sys.argv else (interval,)
     ways = (interval, ridge, scaling) if "variational" in sys.argv else ways
     ways = (first, first_scaling) if "first" in sys.argv else ways
-    main(int(sys.argv[1]), ways, RARE if "rare" in sys.argv else MODELS, 1 if "first" in sys.argv else 2)
+    some = next((models for name, models in {"rare": RARE, "many": MANY}.items() if name in sys.argv), MODELS)
+    main(int(sys.argv[1]), ways, some, 1 if "first" in sys.argv else 2)
