@@ -438,6 +438,15 @@ def test_intervals_of_losses():
     assert few.notes[0].startswith("no intervals of losses: ")
 
 
+def test_a_remark_says_that_the_largest_loss_can_be_0_although_miscalibration_costs():
+    found = clinical.decision_curve(P, Y, [0.2], n_resamples=19, rng=1)
+    row = found.rows[0]
+    for pvalue, low, said in ((0.01, 0.0, True), (0.01, 1e-3, False), (0.2, 0.0, False)):
+        one = dataclasses.replace(row, loss_interval=dataclasses.replace(row.loss_interval, low=low))
+        text = unfolded(dataclasses.replace(found, rows=(one,), pvalue=pvalue))
+        assert ("p-values and intervals come from different tests" in text) == said
+
+
 def test_miscalibration_that_costs_is_found_and_calibration_is_not():
     p, y = data(2000, wrong=lambda p: 3.0 * p)
     found = clinical.decision_curve(p, y, n_resamples=99, rng=1)

@@ -10,7 +10,7 @@ import scipy
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, resampling_pvalue, seed_of
 from caltest._results.report import at_level, decision, format_pvalue, pvalue_phrase
-from caltest._results.tables import Page, Table
+from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, increasing_numbers, whole_number
 from caltest.estimators.classical.base import name_of_event, probability_of_event
@@ -132,9 +132,11 @@ class DecisionCurve(Stored):
         return rows
 
     def remarks(self) -> list[str]:
+        worst, stands_out = self._worst, self.pvalue <= 1.0 - self.confidence_level
         return [
             "net benefit in treated events per 1000 cases, after cases treated in vain; treating nobody has 0",
             "loss: how much more the recalibrated risks have than those of the model",
+            *sharper([Bar(worst.name, worst.loss, worst.loss_interval, 0.0, "", "", stands_out)]),
         ]
 
     def summary(self, alpha: float = 0.05) -> Page:
