@@ -233,6 +233,7 @@ def _as_given(data: ArrayLike, name: str) -> Array:
         size, rows = data.dtype.itemsize * prod(data.shape), (data.shape[0], "rows")
         check_memory(size, f"{name} as an array that is not sparse", rows, advice)
         data = data.toarray()
+    data = with_time_zone(data)
     if _is_tensor(data):
         data = _from_tensor(data)
     elif isinstance(data, (list, tuple)) and any(_is_tensor(value) for value in data):
@@ -252,6 +253,16 @@ def _as_given(data: ArrayLike, name: str) -> Array:
         # numpy makes texts of numbers and of missing values, "1" of 1 and "nan" of nan.
         return np.array(data, dtype=object)
     return array
+
+
+def with_time_zone(column: Any) -> Any:
+    """Times of polars and pyarrow with a time zone as objects that know it, as arrays of numpy do not; others as given.
+
+    Of pandas numpy makes such objects itself.
+    """
+    if getattr(getattr(column, "dtype", None), "time_zone", None):
+        return column.to_list()
+    return column.to_pylist() if getattr(getattr(column, "type", None), "tz", None) else column
 
 
 def _is_tensor(data: Any) -> bool:

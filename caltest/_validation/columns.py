@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time
 from itertools import pairwise
 from math import log
 from typing import Any
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.arrays import Table, is_missing, order_of
+from caltest._basics.arrays import Table, is_missing, order_of, with_time_zone
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest._validation import same_length
 
-MIDNIGHT = re.compile(r"[T ]00:00:00(\.0+)?(\+00:00)?$")
-"""How dates that are stored as times end."""
+MIDNIGHT = re.compile(r"[T ]00:00:00(\.0+)?([+-]\d\d:\d\d)?$")
+"""How dates that are stored as times end, in any time zone."""
 
 MOST = 50
 """Categories of a column; of more the most frequent ones have a slice, and one is of all others."""
@@ -76,8 +76,8 @@ def columns_for(features: Any, targets: Any, n: int, outcomes: Array | None = No
     """Names and values of n rows; ``ValueError`` for another number of them, and for those that are the outcomes."""
     found = [(str(name), values) for name, values in named_columns(features, targets)]
     for name, values in found:
-        if values.ndim:
-            same_length(n, len(values), f"features[{name!r}]")
+        _check_shape(name, values)
+        same_length(n, len(values), f"features[{name!r}]")
     if outcomes is not None:
         refuse_outcomes(found, outcomes)
     return found
@@ -183,10 +183,12 @@ def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
 
 
 def plain(column: Any) -> Array:
-    """A column as an array: dates and times of any kind as datetime64 in UTC, durations in seconds, no pandas.NA.
+    """A column as an array: dates and times as datetime64, durations in seconds, no pandas.NA.
 
-    Of periods the start; what is masked is missing.
+    Times with a time zone stay objects, which know it; beside them times without one are in UTC. Of periods the start;
+    what is masked is missing.
     """
+    column = with_time_zone(column)
     if isinstance(column, np.ma.MaskedArray) and np.ma.getmaskarray(column).any():
         masked, column = np.ma.getmaskarray(column), np.ma.getdata(column).astype(object)
         column[masked] = None
@@ -199,7 +201,9 @@ def plain(column: Any) -> Array:
     cells = [one.to_timestamp() if type(one).__name__ == "Period" else one for one in cells]
     known = [one for one in cells if one is not None]
     if known and all(isinstance(one, date) for one in known):
-        return np.array(["NaT" if one is None else _in_utc(one) for one in cells], dtype="datetime64[s]")
+        if not any(isinstance(one, datetime) and one.tzinfo for one in known):
+            return np.array(["NaT" if one is None else np.datetime64(one, "s") for one in cells], dtype="datetime64[s]")
+        cells = [None if one is None else _with_zone(one) for one in cells]
     nested = next((one for one in known if isinstance(one, (Mapping, list, tuple, set, np.ndarray))), None)
     if nested is not None:
         raise ValueError(
@@ -212,16 +216,17 @@ def plain(column: Any) -> Array:
 
 
 def dates_in_words(times: Iterable[str]) -> list[str]:
-    """Times as they are written, without the time of day where all are at midnight."""
+    """Times as they are written, without the time of day where all are at midnight, and dates tell them apart."""
     given = list(times)
     dates = [MIDNIGHT.sub("", one) for one in given]
-    return dates if all(one != other for one, other in zip(dates, given, strict=True)) else given
+    are_dates = all(one != other for one, other in zip(dates, given, strict=True))
+    return dates if are_dates and len(set(dates)) == len(set(given)) else given
 
 
-def _in_utc(moment: date) -> np.datetime64:
-    if isinstance(moment, datetime) and moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
-    return np.datetime64(moment, "s")
+def _with_zone(moment: date) -> datetime:
+    if not isinstance(moment, datetime):
+        return datetime.combine(moment, time.min, UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def in_rows_of(data: Any, order: Table, name: str) -> Any:
@@ -244,14 +249,21 @@ class Coding:
     edges: tuple[float, ...] | None = None
     kinds: tuple[str, ...] = ()
     are_times: bool = False
+    shown: tuple[str, ...] = ()
+    """The edges in words, of times in their time zone."""
 
     @classmethod
     def of(cls, name: str, values: Array, n_bins: int) -> "Coding":
         """Quantile bins of times, and of numbers of more than ``n_bins`` values; else categories."""
         values, missing = np.asarray(values), missing_in(name, values)
-        numbers, are_times = numbers_in(values, missing), values.dtype.kind == "M"
+        numbers, with_zone = numbers_in(values, missing), _have_zones(values[~missing])
+        are_times = with_zone or values.dtype.kind == "M"
         if numbers is not None and (are_times or np.unique(numbers[~missing]).size > n_bins):
-            return cls.of_numbers(name, numbers[~missing], n_bins, are_times)
+            found = cls.of_numbers(name, numbers[~missing], n_bins, are_times)
+            moments = dict(zip(numbers.tolist(), values.tolist(), strict=True)) if with_zone else {}
+            # Edges are values of the column.
+            shown = dates_in_words(str(moments[one]) for one in found.edges or ()) if with_zone else ()
+            return replace(found, shown=tuple(shown))
         if numbers is not None and values.dtype.kind == "O":
             values = numbers
         kinds, counts = np.unique([str(one) for one in values[~missing].tolist()], return_counts=True)
@@ -273,7 +285,7 @@ class Coding:
         if self.edges is None:
             return *(f"{name} = {kind}" for kind in self.kinds), f"{name} = another value", f"{name} missing"
         times = (str(np.datetime64(int(one), "s")) for one in self.edges)
-        shown = dates_in_words(times) if self.are_times else _in_few_digits(self.edges)
+        shown = self.shown or (dates_in_words(times) if self.are_times else _in_few_digits(self.edges))
         if not shown:
             return f"{name} known", f"{name} missing"
         between = (f"{name} in [{low}, {high})" for low, high in pairwise(shown))
@@ -309,6 +321,11 @@ def _in_few_digits(numbers: Sequence[float]) -> list[str]:
     return shown
 
 
+def _have_zones(known: Array) -> bool:
+    """Whether values are times with a time zone, which are all or none of them."""
+    return bool(known.size) and isinstance(known[0], datetime) and known[0].tzinfo is not None
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -327,15 +344,23 @@ def coded(name: str, values: Array, n_bins: int) -> Column:
 def missing_in(name: str, values: Array) -> BoolArray:
     """Which values of a column are missing: None, NaN, NaT; ``ValueError`` unless there is one for each row."""
     values = np.asarray(values)
-    if values.ndim != 1:
-        raise ValueError(f"features[{name!r}]: got shape {values.shape}, wanted one value for each row")
+    _check_shape(name, values)
     if values.dtype.kind == "M":
         return np.isnat(values)
     return np.array([is_missing(one) for one in values.tolist()], dtype=bool)
 
 
+def _check_shape(name: str, values: Array) -> None:
+    if values.ndim != 1:
+        raise ValueError(f"features[{name!r}]: got shape {values.shape}, wanted one value for each row")
+
+
 def numbers_in(values: Array, missing: BoolArray) -> FloatArray | None:
     """Numbers and times, in seconds, as floats, NaN where they are missing; None for text, booleans and others."""
+    if _have_zones(values[~missing]):
+        numbers = np.full(values.shape, np.nan)
+        numbers[~missing] = np.floor([one.timestamp() for one in values[~missing].tolist()])
+        return numbers
     if values.dtype.kind == "O" and not missing.all():
         present = [isinstance(one, (int, float, np.number)) and not isinstance(one, bool) for one in values[~missing]]
         return np.where(missing, np.nan, values).astype(np.float64) if all(present) else None

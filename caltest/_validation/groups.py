@@ -211,7 +211,7 @@ def _in_words(table: Table) -> Table:
         plain = has_text or any(isinstance(one, Number) for one in values.flat)
     if plain:
         return table
-    return replace(table, values=np.array([str(one) for one in values.flat]).reshape(values.shape))
+    return replace(table, values=np.array(dates_in_words(str(one) for one in values.flat)).reshape(values.shape))
 
 
 def _from_masks(groups: Mapping[Any, ArrayLike], targets: ArrayLike) -> Groups:

@@ -279,3 +279,9 @@ def test_copies_are_noted():
     asked = "rows repeat the prediction and the outcome of another row"
     assert any(asked in note for note in ct.find_slices(p, y, {"x": x}, n_resamples=9, rng=1).notes)
     assert any(asked in note for note in ct.calibration_by_group(p, y, x, n_resamples=9, rng=1).notes)
+
+
+def test_a_number_for_all_rows_is_no_column():
+    rng, features, p = made(100)
+    with pytest.raises(ValueError, match=r"features\['site'\]: got shape \(\), wanted one value for each row"):
+        ct.find_slices(p, rng.random(100) < p, features | {"site": 1}, rng=1)

@@ -7,7 +7,17 @@ import pandas as pd
 import pytest
 
 import caltest as ct
-from caltest._validation.columns import MOST, Coding, coded, columns_for, columns_of, named_columns, notes_on_outcomes
+from caltest._validation.columns import (
+    MOST,
+    Coding,
+    coded,
+    columns_for,
+    columns_of,
+    named_columns,
+    notes_on_outcomes,
+    numbers_in,
+    plain,
+)
 
 
 def test_numbers_are_cut_at_quantiles_and_equal_values_stay_together():
@@ -103,9 +113,10 @@ EAST = timezone(timedelta(hours=2))
     ],
     ids=["dates", "another zone", "pandas in a zone", "pandas"],
 )
-def test_times_of_any_kind_are_those_in_utc(column):
+def test_times_of_any_kind_are_the_same_moments(column):
     ((_, values),) = named_columns({"when": column}, None)
-    np.testing.assert_array_equal(values.astype("datetime64[s]"), DAYS)
+    seconds = numbers_in(values, np.zeros(len(values), dtype=bool))
+    np.testing.assert_array_equal(seconds, np.array(DAYS, dtype="datetime64[s]").astype(np.float64))
 
 
 def test_missing_times_durations_and_values_of_pandas():
@@ -261,3 +272,31 @@ def test_rows_that_are_no_numbers():
 )
 def test_ends_of_bins_have_the_fewest_digits_that_tell_them_apart(ends, words):
     assert Coding("x", ends).words == (*words, "x missing")
+
+
+def test_times_with_a_zone_are_said_in_it():
+    days = pd.Series(pd.date_range("2024-03-20", periods=20, tz="Europe/Berlin"))
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    forms = (
+        days,
+        np.array(days.dt.to_pydatetime(), dtype=object),
+        polars.Series(days.dt.tz_localize(None)).dt.replace_time_zone("Europe/Berlin"),
+        pyarrow.chunked_array([pyarrow.array(days)]),
+    )
+    for one in forms:
+        (column,) = columns_of({"day": one}, None, 20, 2)[0]
+        assert column.words == ("day < 2024-03-29", "day >= 2024-03-29")
+        assert column.codes.tolist() == [0] * 9 + [1] * 11
+    times = days + pd.Timedelta(hours=6)
+    assert coded("t", plain(times), 2).words[1] == "t >= 2024-03-29 06:00:00+01:00"
+    # Bins are those of moments, whatever clock shows them.
+    coding = Coding.of("t", plain(times), 4)
+    for clock in (times.dt.tz_convert("America/New_York"), times.dt.tz_convert("UTC").dt.tz_localize(None)):
+        assert coding.codes(plain(clock)).tolist() == coding.codes(plain(times)).tolist()
+
+
+def test_times_with_and_without_a_zone_are_both_read():
+    mixed = np.array([datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=1))), date(2024, 1, 1), None], dtype=object)
+    moments = numbers_in(plain(mixed), np.array([False, False, True]))
+    assert moments[1] - moments[0] == 3600.0
+    assert np.isnan(moments[2])

@@ -90,3 +90,12 @@ def test_several_columns_of_labels_are_no_groups():
     frame = pd.DataFrame({"site": ["a", "b"] * 2, "age": [1, 2] * 2})
     with pytest.raises(ValueError, match=r"wanted booleans .* or \(n,\) labels, such as those of one column"):
         as_groups(frame)
+
+
+def test_days_of_a_time_zone_name_groups():
+    days = pd.Series(pd.to_datetime(["2024-06-01", "2024-06-01", "2024-12-01", "2024-12-01"])).dt.tz_localize(
+        "Asia/Tokyo"
+    )
+    polars = pytest.importorskip("polars")
+    for one in (days, polars.Series(days.dt.tz_localize(None)).dt.replace_time_zone("Asia/Tokyo")):
+        assert as_groups(one).names == ("2024-06-01", "2024-12-01")
