@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.arrays import Table, are_chunks, last_time, order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch, whole_number
@@ -193,10 +193,20 @@ def calibration_test(
             chosen, notes = default_kernel(sample.predictions)
         test = OmnibusTest(chosen, n_resamples, weights, columns)
     result = test.on(sample, rng=rng, progress=progress) if lag == 1 else _with_lag(test, sample, lag, rng, progress)
-    if kernel is not None and lag == 1:
-        more = told(sample.pooled(), result.pvalue, weights)
-        result = replace(result, **(more and more | {"findings": (*result.findings, *more["findings"])}))
+    if kernel is not None if lag == 1 else weights is None:
+        result = replace(result, **_told_of_all(result, sample, weights, lag))
+    if lag > 1 and weights is None:
+        said = (f"what is wrong, claimed and observed is of all rows; intervals count {lag} of them as one", *said)
     return replace(result, notes=(*result.notes, *left_out, *notes, *said))
+
+
+def _told_of_all(result: CalibrationTestResult, sample: Sample, weights: FloatArray | None, lag: int) -> dict[str, Any]:
+    """What is wrong and how much, in all rows, as fields of a result; impossible outcomes first, if there are some."""
+    more = told(sample.pooled(), result.pvalue, weights, lag=lag)
+    if not more:
+        return {}
+    excluded = result.findings if result.pvalue_otherwise is not None or lag == 1 else ()
+    return more | {"findings": (*excluded, *more["findings"])}
 
 
 def cluster_test_for(
@@ -247,9 +257,10 @@ def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progres
         return None if pvalue is None else min(1.0, lag * pvalue)
 
     note = (
-        f"rows less than {lag} apart may depend on each other: {lag} sets of rows {lag} apart are tested, and this is "
-        f"the one from row {best} on, whose p-values are multiplied by {lag}"
+        f"rows less than {lag} apart may depend on each other: {lag} sets of rows {lag} apart are tested; p-values, "
+        f"estimate and statistic are those of the set from row {best} on, the p-values multiplied by {lag}"
     )
+    of_redraws, of_rows = lag * (1.0 / (1 + more.n_resamples)), min(1.0, lag * _rarest(sample, places))
     return replace(
         first,
         test=type(test).__name__,
@@ -266,9 +277,20 @@ def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progres
             for one in first.features
         ),
         detectable=None,
+        smallest=max(of_redraws, of_rows),
+        has_few_rows=of_rows > of_redraws,
         assumes=first.assumes.replace("outcomes independent", f"outcomes {lag} rows or more apart independent"),
         notes=(note, *first.notes),
     )
+
+
+def _rarest(sample: Sample, places: IntArray) -> float:
+    """The smallest probability of an outcome of a set of rows, which no p-value of it is below; 0 of numbers."""
+    law = sample.predictions.law.finite
+    if law is None:
+        return 0.0
+    least = np.where(law.probabilities > 0.0, law.probabilities, 1.0).min(axis=1)
+    return float(np.exp(np.bincount(places, np.log(least)).min()))
 
 
 def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[str, Any]) -> CalibrationTestResult:

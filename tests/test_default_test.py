@@ -5,6 +5,7 @@ import pytest
 from printed import unfolded
 
 import caltest as ct
+from caltest.estimators.combined.measures import clopper_pearson
 
 TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
 
@@ -110,6 +111,45 @@ def test_with_a_long_lag_only_sets_with_small_pvalues_are_redrawn_more_often(mon
         assert not pvalues[594 if lag == 9 else 198]
     assert "from row 7 on" in found.notes[0]
     assert found.pvalue == pytest.approx(30.0 / (99 * 6 + 1))
+
+
+def test_with_a_lag_what_is_claimed_and_observed_is_that_of_all_rows():
+    """That of the set with the smallest p-value is off by chance."""
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.2, 0.8, 400)
+    y = (rng.random(400) < p).astype(int)
+    found = ct.calibration_test(p, y, lag=8, n_resamples=19, rng=1)
+    first, *_ = found.measures
+    assert (first.claimed, first.observed) == (pytest.approx(p.mean()), y.mean())
+    assert first.interval.ends == pytest.approx(clopper_pearson(y.sum() / 8, 50, 0.95))
+    assert first.gap.low == 0.0
+    # A fault of all rows, in numbers of all rows.
+    wrong = (rng.random(400) < p + 0.2).astype(int)
+    shown = ct.calibration_test(p, wrong, lag=2, n_resamples=99, rng=1)
+    assert shown.finding.words.startswith(f"class 1 occurs more often than predicted, {wrong.sum()} times instead of")
+    assert "what is wrong, claimed and observed is of all rows; intervals count 2 of them as one" in unfolded(shown)
+
+
+def test_with_a_lag_it_is_said_that_too_few_redraws_or_rows_cannot_reject():
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.2, 0.8, 400)
+    wrong = np.where(p < 0.5, 1, 0)
+    few = ct.calibration_test(p, wrong, lag=20, n_resamples=19, rng=1)
+    assert few.pvalue == few.smallest == pytest.approx(20 / 77)
+    assert few.verdict() == (
+        "undecided at the 5 % level: p-values of so few redraws are 0.26 or more; take n_resamples=399 or more"
+    )
+    assert few.verdict(0.3).startswith("reject calibration at the 30 % level")
+    assert "(the smallest possible with 76 redraws" in unfolded(few)
+    assert "could not have been rejected at the 5 % level with so few redraws" in few.sentence()
+    enough = ct.calibration_test(p, wrong, lag=20, n_resamples=399, rng=1)
+    assert enough.verdict().startswith("reject calibration at the 5 % level")
+    # Of the four outcomes of two rows none is rarer than 0.2**2.
+    rows = ct.calibration_test(p, wrong, lag=200, n_resamples=99, rng=1)
+    assert rows.smallest > 0.05
+    assert rows.has_few_rows
+    assert "p-values of so few rows are 1; take more rows, or a smaller lag" in rows.verdict()
+    assert "with so few rows" in rows.sentence()
 
 
 def test_lags_that_leave_no_two_rows_are_refused():

@@ -137,6 +137,9 @@ class CalibrationTestResult(Stored):
     pvalue_otherwise
         Where the p-value is 0 because an outcome occurred to which probability 0 was given, that of the same test of
         the other rows; else None. Probabilities that were rounded to 0 are a common cause.
+    smallest, has_few_rows
+        The smallest p-value that is possible, but for 0, where that is not ``1 / (n_resamples + 1)``, and whether rows
+        are too few for smaller ones, not redraws.
 
     Examples
     --------
@@ -185,6 +188,8 @@ class CalibrationTestResult(Stored):
 
     assumes: str = ASSUMPTIONS
     pvalue_otherwise: float | None = None
+    smallest: float | None = None
+    has_few_rows: bool = False
 
     no_picture = (
         "its p-value is that of a formula; draw the data, as plots.reliability_diagram(p, y, result=result) does"
@@ -236,7 +241,8 @@ class CalibrationTestResult(Stored):
         # A row that was said to be impossible matters however small the error is on average.
         meaning = practical(rejects, () if self.pvalue_otherwise is not None else self.measures, power)
         words = {"level": level, "practical": meaning, "better": "A" if self.estimate < 0.0 else "B"}
-        return undecided(self.pvalue, self.n_resamples, alpha) or answer.format(**words)
+        few = undecided(self.pvalue, self.n_resamples, alpha, self.smallest, self.has_few_rows)
+        return few or answer.format(**words)
 
     def why(self, alpha: float = 0.05) -> str | None:
         """The words of the finding if the test rejects at a level, else None."""

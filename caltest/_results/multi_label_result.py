@@ -1,12 +1,11 @@
 """The result of a test of several labels."""
 
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent, shares_of
-from caltest._results.report import KINDS, LISTED, at_level, first_of, format_pvalue, others_of, pvalues_of
+from caltest._results.report import KINDS, LISTED, at_level, first_of, format_pvalue, others_of, pvalues_of, undecided
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of, named_row, sharper
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
@@ -68,8 +67,6 @@ class MultiLabelTestResult(CalibrationTestResult):
         What was found for each label, the smallest adjusted p-value first.
     pvalue
         Of the hypothesis that the probabilities of all labels are calibrated: the smallest adjusted p-value.
-    smallest
-        The smallest such p-value that the redraws can give, but for 0.
 
     Examples
     --------
@@ -86,7 +83,6 @@ class MultiLabelTestResult(CalibrationTestResult):
     """
 
     labels: tuple[LabelResult, ...]
-    smallest: float
 
     def __getitem__(self, name: str) -> LabelResult:
         """The label of a name; ``KeyError`` if there is none."""
@@ -102,13 +98,8 @@ class MultiLabelTestResult(CalibrationTestResult):
         if rejected:
             words = first_of(rejected, LISTED, ", ")
             return f"reject calibration {level} for {len(rejected)} of {len(self.labels)} labels: {words}"
-        if self.smallest > alpha:
-            enough = ceil((1 + (self.n_resamples or 0)) * self.smallest / alpha - 1 - 1e-9)
-            return (
-                f"undecided {level}: p-values of so few redraws are {format_pvalue(self.smallest)} or more; take "
-                f"n_resamples={enough} or more"
-            )
-        return f"calibration of none of {len(self.labels)} labels is rejected {level}"
+        few = undecided(self.pvalue, self.n_resamples, alpha, self.smallest)
+        return few or f"calibration of none of {len(self.labels)} labels is rejected {level}"
 
     def why(self, alpha: float = 0.05) -> str | None:
         rejected = len(self.rejected(alpha))

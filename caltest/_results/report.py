@@ -39,9 +39,9 @@ def pvalue_phrase(pvalue: float, is_bound: bool = False, otherwise: float | None
     return f"p {text}" if text[0] in "<>" else f"p {'<=' if is_bound else '='} {text}"
 
 
-def is_smallest(pvalue: float, n_resamples: int | None) -> bool:
-    """Whether redraws cannot give a smaller p-value."""
-    return n_resamples is not None and pvalue == 1 / (1 + n_resamples)
+def is_smallest(pvalue: float, n_resamples: int | None, smallest: float | None = None) -> bool:
+    """Whether redraws cannot give a smaller p-value than this, or the one that is said to be the smallest."""
+    return n_resamples is not None and pvalue == (1 / (1 + n_resamples) if smallest is None else smallest)
 
 
 def redraws(number: int | None) -> str:
@@ -54,21 +54,29 @@ def observations(number: int) -> str:
     return f"{number} observation{'s' if number != 1 else ''}"
 
 
-def in_brackets(pvalue: float, n_resamples: int | None, *more: str) -> str:
+def in_brackets(pvalue: float, n_resamples: int | None, *more: str, smallest: float | None = None) -> str:
     """What to say after a p-value: whether it is the smallest one possible, and what else there is."""
-    smallest = (f"the smallest possible with {redraws(n_resamples)}",) if is_smallest(pvalue, n_resamples) else ()
-    said = "; ".join((*smallest, *more))
+    few = is_smallest(pvalue, n_resamples, smallest)
+    said = "; ".join(((f"the smallest possible with {redraws(n_resamples)}",) if few else ()) + more)
     return f" ({said})" if said else ""
 
 
-def undecided(pvalue: float, n_resamples: int | None, alpha: float) -> str | None:
+def undecided(
+    pvalue: float, n_resamples: int | None, alpha: float, smallest: float | None = None, has_few_rows: bool = False
+) -> str | None:
     """What to say where the smallest p-value possible is above the level, so that nothing could be rejected."""
-    if pvalue <= alpha or not is_smallest(pvalue, n_resamples):
+    if pvalue <= alpha or n_resamples is None:
         return None
-    return (
-        f"undecided {at_level(alpha)}: p-values of {redraws(n_resamples)} are {format_pvalue(pvalue)} or "
-        f"more; take n_resamples={ceil(1 / alpha - 1 - 1e-9)} or more"
-    )
+    if not (is_smallest(pvalue, n_resamples) if smallest is None else smallest > alpha):
+        return None
+    least = smallest or 1 / (1 + n_resamples)
+    enough, many = ceil((1 + n_resamples) * least / alpha - 1 - 1e-9), redraws(n_resamples)
+    if has_few_rows:
+        many, advice = "so few rows", "take more rows, or a smaller lag"
+    else:
+        many, advice = many if smallest is None else "so few redraws", f"take n_resamples={enough} or more"
+    more = " or more" if least < 1.0 else ""
+    return f"undecided {at_level(alpha)}: p-values of {many} are {format_pvalue(least)}{more}; {advice}"
 
 
 def remarks(rows: Sequence[Any], n_resamples: int | None) -> list[str]:
@@ -139,17 +147,19 @@ def sentence_of(result: Any, alpha: float) -> str:
     if result.pvalue_kind == "exact" and result.n_resamples is None:
         kind = "exact p-value"
     p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
-    if result.n_resamples is not None and not is_smallest(p, result.n_resamples):
+    if result.n_resamples is not None and not is_smallest(p, result.n_resamples, result.smallest):
         kind += f" from {result.n_resamples} draws"
     numbers = f"estimate = {result.estimate:.3g}, statistic = {result.statistic:.3g}, {result.statistic_name}"
     more = kind, f"{result.test}: {result.estimator}", numbers
-    found = pvalue_phrase(p, result.pvalue_kind == "bound") + in_brackets(p, result.n_resamples, *more)
+    found = pvalue_phrase(p, result.pvalue_kind == "bound")
+    found += in_brackets(p, result.n_resamples, *more, smallest=result.smallest)
     if result.pvalue_otherwise is not None:
         found = f"p = 0, because {EXCLUDED}; the other rows: {found}"
     level, said = at_level(alpha), "was rejected" if result.pvalue <= alpha else "was not rejected"
     decision = f"{said} {level}"
-    if undecided(result.pvalue, result.n_resamples, alpha):
-        decision = f"could not have been rejected {level} with so few redraws"
+    if undecided(result.pvalue, result.n_resamples, alpha, result.smallest):
+        few = "rows" if result.has_few_rows else "redraws"
+        decision = f"could not have been rejected {level} with so few {few}"
     why = result.why(alpha)
     return (
         f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) {decision} for n = {result.n} "
@@ -285,7 +295,7 @@ def first_of(parts: Sequence[str], most: int, separator: str) -> str:
 def pvalues_of(result: Any, kind: str) -> dict[str, str]:
     """The p-value and its kind; where an outcome of predicted probability 0 makes it 0, that of the other rows too."""
     p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
-    text = format_pvalue(p) + in_brackets(p, result.n_resamples, kind)
+    text = format_pvalue(p) + in_brackets(p, result.n_resamples, kind, smallest=result.smallest)
     if result.pvalue_otherwise is None:
         return {"p-value": text}
     return {"p-value": f"0 ({EXCLUDED})", "Other rows": text}

@@ -45,7 +45,7 @@ class Change:
     before, after
         What the predictions claim beside what happened, up to the change and from then on; none before a change at the
         first observation, and for families without such claims. Their intervals, as that of the finding, take the start
-        as known, and assume outcomes independent given the predictions: with a lag they are too short.
+        as known, and with a lag count as many outcomes as one.
 
     Examples
     --------
@@ -111,8 +111,14 @@ def change_of(sample: Sample, lag: int = 1) -> Change | None:
         float(near[0] + 1), float(near[-1] + 1), LEVEL, "largest log likelihood less 4", float(start + 1)
     )
     before, after = sample.take(slice(0, start)), sample.take(slice(start, None))
-    finding = next(iter(named(findings_of(after), 0.0)), None)
-    return Change(interval, finding, measures_of(before) if start else (), measures_of(after))
+    finding = likeliest(after, 0.0, lag)
+    return Change(interval, finding, measures_of(before, lag=lag) if start else (), measures_of(after, lag=lag))
+
+
+def likeliest(sample: Sample, pvalue: float, lag: int = 1) -> Finding | None:
+    """The fault that explains outcomes best, of which as many as the lag count as one."""
+    weights = None if lag == 1 else np.full(len(sample), 1.0 / lag)
+    return next(iter(named(findings_of(sample, weights), pvalue)), None)
 
 
 def _log_likelihoods(sample: Sample) -> FloatArray | None:

@@ -13,11 +13,11 @@ from caltest._results.report import EXCLUDED, KINDS, at_level, format_pvalue, ob
 from caltest._results.tables import Grid, Page, Part, Table
 from caltest._results.values import Finding, Stored, impossible
 from caltest._validation import fraction, whole_number
-from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
+from caltest.estimators.combined.findings import are_pvalues_enough
 from caltest.kernels import ProductKernel
 from caltest.predictions.convert import excluded_in_words, impossible_note
 from caltest.sequential.betting import Betting, State, Strategy
-from caltest.sequential.change import Change, change_of
+from caltest.sequential.change import Change, change_of, likeliest
 from caltest.sequential.independence import independence_notes
 
 ASSUMPTIONS = "observations in the order of time; each prediction made before its outcome, by a model not fitted to it"
@@ -353,5 +353,4 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
             excluded = [words for batch in self._taken for words in batch.excluded]
             return impossible(excluded_in_words(self._state.n_impossible, excluded)), None
         sample = self._samples()
-        finding = next(iter(named(findings_of(sample), self.pvalue)), None)
-        return finding, change_of(sample, self.lag)
+        return likeliest(sample, self.pvalue, self.lag), change_of(sample, self.lag)

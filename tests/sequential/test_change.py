@@ -116,3 +116,16 @@ def test_families_without_alternatives_have_no_date(monkeypatch):
     assert result.pvalue < 0.05
     assert result.change is None
     assert "Since" not in unfolded(result)
+
+
+def test_with_a_lag_intervals_before_and_since_count_so_many_outcomes_as_one():
+    rng = np.random.default_rng(1)
+    p, late = rng.uniform(0.2, 0.8, 600), np.arange(600) >= 400
+    y = np.where(late, rng.random(600) < 0.2 * p, rng.random(600) < p).astype(int)
+    alone, lagged = (change_of(Sample(ct.Bernoulli(p), y), lag) for lag in (1, 4))
+    for one, other in ((alone.before, lagged.before), (alone.after, lagged.after)):
+        narrow, wide = one[0].interval, other[0].interval
+        assert wide.high - wide.low > 1.8 * (narrow.high - narrow.low)
+    assert lagged.finding.kind == alone.finding.kind
+    narrow, wide = alone.finding.interval, lagged.finding.interval
+    assert wide.high - wide.low > 1.8 * (narrow.high - narrow.low)

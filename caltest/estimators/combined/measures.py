@@ -17,7 +17,7 @@ LEVEL = 0.95
 """Of the intervals."""
 
 CLOPPER_PEARSON, KORN_GRAUBARD = "Clopper and Pearson", "Korn and Graubard"
-"""The methods of intervals of frequencies, of independent outcomes and in clusters."""
+"""The methods of intervals of frequencies, of independent outcomes and of dependent ones."""
 
 FEW = 10
 """Clusters with an event, or without, below which clusters count as one observation each, unless all have some."""
@@ -33,28 +33,31 @@ FEWEST = 4.0
 
 
 def measures_of(
-    sample: Sample, finding: Finding | None = None, clusters: Clusters | None = None
+    sample: Sample, finding: Finding | None = None, clusters: Clusters | None = None, lag: int = 1
 ) -> tuple[Measure, ...]:
     """Claims and scores of predictions, with what a finding names; none where a family has none.
 
-    Of outcomes that depend on each other within clusters those whose intervals are known.
+    Of outcomes that depend on each other those whose intervals are known: within clusters, or if they are less than a
+    lag h apart. These are sums over h sets of independent ones, of a variance that is at most h times that of
+    independent outcomes (Cauchy and Schwarz), so that h of them count as one.
     """
     claims, scores = sample.predictions.claims(sample.targets)
     level = 1.0 - (1.0 - LEVEL) / max(1, len(claims))
-    measured = [_of_claim(claim, level, clusters) for claim in claims]
-    measured += _of_places(sample, finding) if clusters is None else []
+    are_independent = clusters is None and lag == 1
+    measured = [_of_claim(claim, level, clusters, lag) for claim in claims]
+    measured += _of_places(sample, finding) if are_independent else []
     measured += [Measure(score.name, score.claimed, score.observed) for score in scores]
-    measured += [_binned_error(claim) for claim in claims if claim.binned_error and clusters is None]
+    measured += [_binned_error(claim) for claim in claims if claim.binned_error and are_independent]
     return tuple(measured)
 
 
-def _of_claim(claim: Claim, level: float, clusters: Clusters | None = None) -> Measure:
-    n, occurred, effect, effects = claim.occurred.size, claim.occurred, 1.0, (1.0, 1.0)
+def _of_claim(claim: Claim, level: float, clusters: Clusters | None = None, lag: int = 1) -> Measure:
+    n, occurred, effect, effects = claim.occurred.size, claim.occurred, float(lag), (float(lag), float(lag))
     if clusters is not None:
         errors = occurred - claim.probability
         effect = effect_of_clusters(errors - errors.mean(), occurred, clusters, 1.0 - LEVEL)
         effects = _effects_on_gap(claim, clusters, 1.0 - level)
-    share, method = int(occurred.sum()) / n, CLOPPER_PEARSON if clusters is None else KORN_GRAUBARD
+    share, method = int(occurred.sum()) / n, CLOPPER_PEARSON if clusters is None and lag == 1 else KORN_GRAUBARD
     interval = ConfidenceInterval(*clopper_pearson(share * n / effect, n / effect, LEVEL), LEVEL, method, share)
     gap = gap_interval(claim.probability, occurred, claim.order, level, *effects)
     event = claim.event or f"an outcome {claim.name}"
