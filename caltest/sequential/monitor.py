@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray
 from caltest._results.report import observations
 from caltest._results.tables import Grid, Page, Part, Table
-from caltest._results.values import Stored
+from caltest._results.values import Finding, Stored, impossible
 from caltest._validation import whole_number
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
@@ -32,6 +32,8 @@ class Alarm:
     change
         Since when predictions were wrong, and how, from the observations since the alarm before; None after an outcome
         that was predicted to be impossible, and where no change explains them clearly better than calibration.
+    finding
+        What is wrong: that such an outcome occurred, and where, or the finding of the change; None where there is none.
 
     Examples
     --------
@@ -42,10 +44,12 @@ class Alarm:
 
     after: int
     change: Change | None = None
+    finding: Finding | None = None
 
     def __str__(self) -> str:
-        since = "" if self.change is None else f", wrong since {self.change.words}"
-        return f"after {observations(self.after)}{since}"
+        if self.change is None:
+            return f"after {observations(self.after)}" + ("" if self.finding is None else f": {self.finding}")
+        return f"after {observations(self.after)}, wrong since {self.change.words}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,10 +113,12 @@ class MonitorResult(Stored):
 
     def table(self) -> Table:
         rows = [["alarm after", "wrong since", "95 % interval"]]
-        for one in self.row_entries():
-            since = (
-                ["", ""] if one["since"] is None else [f"{one['since']:.0f}", "{low:.0f} to {high:.0f}".format(**one)]
-            )
+        for one, alarm in zip(self.row_entries(), self.alarms, strict=True):
+            since = ["", ""]
+            if one["since"] is not None:
+                since = [f"{one['since']:.0f}", "{low:.0f} to {high:.0f}".format(**one)]
+            elif alarm.finding is not None:
+                since = [alarm.finding.kind, ""]
             rows.append([str(one["after"]), *since])
         return rows
 
@@ -126,12 +132,9 @@ class MonitorResult(Stored):
         return f"The predictions were watched for errors ({self.bets}): {self.verdict()}."
 
     def summary(self) -> str:
-        last = self.alarms[-1].change if self.alarms else None
+        last = self.alarms[-1].finding if self.alarms else None
         lag = "" if self.lag == 1 else f"; the largest of {self.lag} detectors, each of rows {self.lag} apart"
-        found = {
-            "Verdict": self.verdict(),
-            "Last alarm": None if last is None or last.finding is None else last.finding.words,
-        }
+        found = {"Verdict": self.verdict(), "Last alarm": None if last is None else last.words}
         what = {
             "Detector": f"{format_evalue(float(self.history[-1]))} now, {threshold(self.average_run_length, self.lag)} "
             f"for an alarm{lag}",
@@ -301,7 +304,7 @@ class CalibrationMonitor(Betting[MonitorResult]):
             lag=self.lag,
             history=history,
             alarms=tuple(
-                Alarm(after, _change(sample, start, after, self.lag))
+                _alarm(sample, start, after, self.lag)
                 for start, after in zip((0, *(one + self.lag - 1 for one in self.alarms)), self.alarms, strict=False)
             ),
             notes=self._notes,
@@ -312,13 +315,15 @@ def _counted(alarms: Sized) -> str:
     return f"{len(alarms)} alarm{'' if len(alarms) == 1 else 's'}"
 
 
-def _change(sample: Sample, start: int, after: int, lag: int) -> Change | None:
-    """Since when predictions were wrong, from the observations between two alarms."""
-    some = sample.take(slice(start, after))
-    found = None if some.impossible.size else change_of(some, lag)
+def _alarm(sample: Sample, start: int, after: int, lag: int) -> Alarm:
+    """Since when predictions were wrong and how, from the observations between two alarms."""
+    some = sample.part(np.arange(start, after))
+    if some.exclusion is not None:
+        return Alarm(after, None, impossible(some.exclusion))
+    found = change_of(some, lag)
     if found is None:
-        return None
+        return Alarm(after)
     one = found.interval
     assert one.estimate is not None
     moved = replace(one, low=one.low + start, high=one.high + start, estimate=one.estimate + start)
-    return replace(found, interval=moved)
+    return Alarm(after, replace(found, interval=moved), found.finding)

@@ -170,7 +170,15 @@ def test_impossible_outcomes_are_alarms_at_once():
     assert monitor.alarms == (2,)
     assert monitor.history[1] == np.inf
     assert np.isfinite(monitor.history[[0, 2, 3]]).all()
-    assert monitor.result().alarms[0].change is None
+    result = monitor.result()
+    (alarm,) = result.alarms
+    assert alarm.change is None
+    words = "an outcome occurred to which probability 0 was given (row 1: class 1)"
+    assert alarm.finding.words == words
+    assert str(alarm) == f"after 2 observations: {words}"
+    assert f"Last alarm     {words}" in unfolded(result)
+    assert result.table()[1] == ["2", "impossible outcome", ""]
+    assert str(type(result).from_dict(result.to_dict())) == str(result)
     assert "CalibrationMonitor: 1 alarm in 4 observations" in repr(monitor.result())
     assert "CalibrationMonitor: 1 alarm in 4 observations" in repr(monitor)
 
