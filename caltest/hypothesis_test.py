@@ -31,6 +31,9 @@ LEVEL = 0.05
 FEATURES_OF_CHUNKS = "features: got some with dask arrays, wanted none, or arrays in memory"
 """What an error says."""
 
+SHOWN = 10
+"""Numbers of an array that is given up to which tests show all of them."""
+
 WITH_PRODUCTS = 200
 """Rows from which on products of matrices within a joint statistic are so large that several threads take them."""
 
@@ -84,7 +87,8 @@ class CalibrationTest(_Named):
 
     def __repr__(self) -> str:
         arguments, named = vars(self)["_arguments"]
-        shown = [repr(value) for value in arguments] + [f"{name}={value!r}" for name, value in named.items()]
+        with np.printoptions(threshold=SHOWN):
+            shown = [repr(value) for value in arguments] + [f"{name}={value!r}" for name, value in named.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __eq__(self, other: object) -> bool:

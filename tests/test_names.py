@@ -261,3 +261,10 @@ def test_tests_are_alike(test, data):
 def test_calls_of_tests(name):
     keywords = [one.name for one in parameters(TESTS[name].__call__) if one.kind == one.KEYWORD_ONLY]
     assert {"classes", "rng", "progress"} <= set(keywords)
+
+
+def test_tests_show_few_of_the_numbers_they_are_given():
+    x, clusters = np.random.default_rng(1).normal(size=900), np.arange(900)
+    for one in (ct.OmnibusTest(features={"x": x}), ct.ClusterSKCETest(clusters)):
+        assert len(repr(one)) < 400
+        assert "..." in repr(one)

@@ -34,7 +34,7 @@ MANY, SHARE = 20, 0.5
 """Times of events, and the share of different ones among them up to which they seem rounded."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Censored(OwnErrstate):
     """Right-censored times: `time` is that of the event where `event`, else the last time without it.
 
@@ -86,6 +86,9 @@ class Censored(OwnErrstate):
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "event", event.astype(bool))
         object.__setattr__(self, "_index", events.index if times.index is None else times.index)
+
+    def __repr__(self) -> str:
+        return f"<Censored, n = {len(self)}, {self.n_censored} censored>"
 
     @property
     def index(self) -> Any:

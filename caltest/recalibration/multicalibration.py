@@ -56,7 +56,8 @@ class MulticalibrationMap(ProbabilityMap):
             require(is_place or j == code == -1, "steps", self.steps, "columns and bins that there are")
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {len(self.steps)} steps: {'; '.join(self.slices) or 'none'}>"
+        number = f"{len(self.steps)} step{'' if len(self.steps) == 1 else 's'}"
+        return f"<{type(self).__name__} of {number}: {'; '.join(self.slices) or 'none'}>"
 
     @property
     def codings(self) -> list[Coding]:

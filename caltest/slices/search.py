@@ -19,7 +19,7 @@ from caltest._validation.columns import Column, columns_for, columns_of, notes_o
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread
-from caltest.slices.errors import Errors, errors_of
+from caltest.slices.errors import BinaryErrors, Errors, errors_of
 from caltest.slices.group_sums import AT_ONCE, adjusted_by_redraws
 from caltest.slices.slice_result import Slice, SliceSearchResult
 
@@ -130,11 +130,17 @@ def find_slices(
     columns, notes = columns_of(dict(given), None, n, bins)
     impossible = sample.impossible.size
     if impossible:
-        notes += (f"{impossible} outcomes had predicted probability 0; their rows count as any other",)
+        had = "1 outcome had predicted probability 0; its row counts"
+        if impossible > 1:
+            had = f"{impossible} outcomes had predicted probability 0; their rows count"
+        notes += (f"{had} as any other, but calibrated predictions exclude that",)
     notes += (*notes_on_outcomes(given, sample.targets), *cautions_on(sample), *notes_on_columns(given, sample))
     errors, event = errors_of(sample, seed)
     tables = Tables.of(columns, depth)
     search = Search(errors, tables, error, least)
+    if isinstance(errors, BinaryErrors) and not errors.v.any():
+        got = f"predictions: got {n} probabilities that are all 0 or 1"
+        raise ValueError(f"{got}, wanted some between, which can be wrong by a little: predict_proba, not predict")
     if not search.slices.size:
         raise ValueError(
             f"features: got {n} rows without a slice that is large enough (10 rows, and a variance of {least:g} of "

@@ -49,7 +49,7 @@ def test_equal_weights_are_none_and_only_ratios_matter(maker):
     assert {one.name for one in weighted.components} == {one.name for one in plain.components}
     assert weighted.hypothesis != plain.hypothesis
     assert "weights w are functions of the predictions" in weighted.assumes
-    assert any(f"as much as {w.sum() ** 2 / (w @ w):.3g} observations" in note for note in weighted.notes)
+    assert any(f"as much evidence as {w.sum() ** 2 / (w @ w):.3g} observations" in note for note in weighted.notes)
 
 
 @pytest.mark.every(4)

@@ -181,3 +181,8 @@ def test_a_bare_pair_of_times_and_events_is_named(swapped, joined):
                 call(predictions, targets)
     with pytest.raises(ValueError, match="targets: got shape"):
         ct.calibration_test(ct.Gamma(np.ones(6), 1.0), np.ones((2, 6)))
+
+
+def test_many_times_are_shown_by_their_number():
+    times = ct.Censored(np.arange(1.0, 1001.0), np.arange(1000) % 4 > 0)
+    assert repr(times) == str(times) == "<Censored, n = 1000, 250 censored>"

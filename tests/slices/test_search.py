@@ -285,3 +285,14 @@ def test_a_number_for_all_rows_is_no_column():
     rng, features, p = made(100)
     with pytest.raises(ValueError, match=r"features\['site'\]: got shape \(\), wanted one value for each row"):
         ct.find_slices(p, rng.random(100) < p, features | {"site": 1}, rng=1)
+
+
+def test_predicted_labels_are_refused_and_impossible_outcomes_noted():
+    rng, features, p = made(400)
+    y = (rng.random(400) < p).astype(int)
+    with pytest.raises(ValueError, match="got 400 probabilities that are all 0 or 1, wanted some between"):
+        ct.find_slices((p > 0.5).astype(float), y, features, rng=1)
+    for number, words in ((1, "1 outcome had predicted probability 0; its row"), (2, "2 outcomes had predicted")):
+        certain = p.copy()
+        certain[np.flatnonzero(y)[:number]] = 0.0
+        assert words in unfolded(ct.find_slices(certain, y, features, n_resamples=19, rng=1))

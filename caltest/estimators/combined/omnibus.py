@@ -441,7 +441,9 @@ class Omnibus(JointEstimator):
             notes = (*notes, f"what is wrong is found from at most {KEPT} of the {n} observations")
         if self.weights is None:
             return notes
-        return (*notes, f"the weights leave as much as {effective_number(self.weights):.3g} observations of equal ones")
+        number = f"{effective_number(self.weights):.3g}"
+        left = f"{number} observation{'' if number == '1' else 's'} of equal weight"
+        return (*notes, f"the weights leave as much evidence as {left} would")
 
     def resolved_notes(self) -> tuple[str, ...]:
         if self.draws_by_row:
