@@ -8,6 +8,7 @@ import lzma
 import re
 import sys
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -70,7 +71,7 @@ def read_chunks(
             yield _archive(name, file)
         elif any(_begins(file, magic) for magic in TABLES):
             yield from _tables_in(name, file, numbers_at_once)
-        elif _begins(file, b"{"):
+        elif _first_of(file) == b"{":
             yield _json_lines(name, file)
         else:
             with TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
@@ -78,10 +79,10 @@ def read_chunks(
 
 
 def holds_objects(path: Path) -> bool:
-    """Whether a file begins as JSON lines do; standard input, which can be read once, may."""
+    """Whether a file begins as JSON does, or is empty; standard input, which can be read once, may."""
     try:
         with _opened(path) as file:
-            return is_stdin(path) or _begins(file, b"{")
+            return is_stdin(path) or _first_of(file) in (b"", b"{", b"[")
     except (OSError, ValueError):
         return False
 
@@ -91,7 +92,7 @@ def holds_rows(path: Path) -> bool:
     if is_stdin(path) or not path.is_file():
         return False
     with _opened(path) as file:
-        return not _begins(file, b"PK\x03\x04") and not _begins(file, b"{")
+        return not _begins(file, b"PK\x03\x04") and _first_of(file) != b"{"
 
 
 def read_objects(path: Path, convert: Callable[[str, dict[str, Any]], T]) -> list[T]:
@@ -101,7 +102,12 @@ def read_objects(path: Path, convert: Callable[[str, dict[str, Any]], T]) -> lis
     """
     name = name_of(path)
     with _opened(path) as file:
-        if not _begins(file, b"{"):
+        first = _first_of(file)
+        if not first:
+            raise ValueError(f"{name}: got an empty file, wanted a row or a line of JSON for each observation")
+        if first == b"[":
+            raise ValueError(f"{name}: got one list of JSON, wanted JSON lines: an object in each line, without commas")
+        if first != b"{":
             raise ValueError(
                 f"{name}: got a file without outcomes, wanted OUTCOMES or --outcome-column NAME, or JSON lines with "
                 "probabilities and an answer in each"
@@ -210,6 +216,11 @@ def _begins(file: BufferedReader, magic: bytes) -> bool:
     return file.peek(len(magic))[: len(magic)] == magic
 
 
+def _first_of(file: BufferedReader) -> bytes:
+    """The first byte of text that is neither white space nor a mark of the order of bytes; none if there is none."""
+    return file.peek().removeprefix(BOM_UTF8).lstrip()[:1]
+
+
 def _archive(name: str, file: BinaryIO) -> Rows:
     """The arrays of an .npz file: one as it is, several as columns with their names."""
     try:
@@ -283,7 +294,7 @@ def _objects(name: str, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line.removeprefix(BOM_UTF8))
         except ValueError as error:
             raise ValueError(f"{name}, line {i}: got text that is no JSON ({error}), wanted an object") from None
         if not isinstance(row, dict):

@@ -15,6 +15,7 @@ from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalues_of
 from caltest._results.tables import Table
+from caltest._validation import at_least
 from caltest._validation.groups import as_groups
 from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
@@ -58,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
         return _judged(options, *found)
     sample, weights, said, fields = _read(options)
     sample = prepared(options.test, sample.pooled())
+    at_least(len(sample), 2, "a test")
     kernel, notes = kernel_of(options.test, options.bandwidth, sample)
     chosen = None if options.bandwidth is None else kernel
     redraws: dict[str, Any] = {} if options.n_resamples is None else {"n_resamples": options.n_resamples}

@@ -251,7 +251,7 @@ BAD = {
     "too many outcomes": (ROWS, ["1", *LABELS], "y.csv: got 31 outcomes, wanted 30, one per row of"),
     "header only": ("a,b\n", LABELS, "p.csv: got no rows after the header"),
     "header of outcomes only": (ROWS, "y\n", "y.csv: got no rows after the header"),
-    "one row": (ROWS[:1], LABELS[:1], "1 prediction, wanted at least 2"),
+    "one row": (ROWS[:1], LABELS[:1], "1 observation, wanted at least 2 for a test"),
     "empty": ("", LABELS, "p.csv: got an empty file"),
     "comments only": ("# nothing\n#\n", LABELS, "p.csv: got an empty file, or comments only"),
     "index": (pd.DataFrame(P).to_csv(), LABELS, "p.csv: the first column counts rows; save without the index"),

@@ -170,6 +170,30 @@ def test_compressed_and_from_standard_input(tmp_path, capsys, monkeypatch):
         assert json.loads(caltest("-", capsys, "--json")[1])["pvalue"] == expected
 
 
+def test_marks_of_the_order_of_bytes_and_empty_lines_are_passed_over(tmp_path, capsys):
+    path, data = tmp_path / "samples.jsonl", "".join(json.dumps(line) + "\n" for line in LINES)
+    expected = ct.calibration_test(P, Y, rng=1).pvalue
+    for text in ("\ufeff" + data, "\n\n" + data):
+        path.write_text(text, encoding="utf-8")
+        assert json.loads(caltest(path, capsys, "--json")[1])["pvalue"] == expected
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.npy", "p.parquet", "folder", "-"])
+def test_empty_files_of_each_kind_are_said_to_be_empty(name, tmp_path, capsys, monkeypatch):
+    path = tmp_path / name
+    if name == "folder":
+        path.mkdir()
+        (path / "samples_a.jsonl").write_text("")
+    elif name == "-":
+        path = name
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO())))
+    else:
+        path.write_bytes(gzip.compress(b"") if name.endswith("gz") else b"")
+    status, _, err = caltest(path, capsys)
+    assert status == 2
+    assert "got an empty file, wanted a row or a line of JSON for each observation" in err
+
+
 PLAIN = {"probs": [0.2, 0.8], "answer": 1}
 BAD = {
     "sum": ({"probs": [0.2, 0.3], "answer": 1}, "line 2: got probs that sum to 0.5, wanted 1; if other answers"),
@@ -212,7 +236,10 @@ def test_bad_lines(name, tmp_path, capsys):
     [
         ('{"probs": [0.2, 0.8], "answer": 1}\n{"probs": [0.2, 0', [], "line 2: got text that is no JSON"),
         ('{"probs": [0.2, 0.8], "answer": 1}\n[1, 2]\n', [], "line 2: got [1, 2], wanted an object"),
-        ('{"probs": [0.2, 0.8], "answer": 1}\n', [], "wanted at least 2"),
+        ('{"probs": [0.2, 0.8], "answer": 1}\n', [], "got 1 observation, wanted at least 2 for a test"),
+        ("", [], "a.jsonl: got an empty file, wanted a row or a line of JSON for each observation"),
+        (" \n\n", [], "a.jsonl: got an empty file"),
+        ('[{"probs": [0.2, 0.8], "answer": 1}]', [], "a.jsonl: got one list of JSON, wanted JSON lines"),
         ('{"probs": [0.2, 0.8], "answer": 1}\n' * 3, ["--groups", "doc.x"], "line 1: got no text or number as doc.x"),
         (
             '{"probs": [0.2, 0.8], "answer": 1, "t": {}}\n' * 3,
