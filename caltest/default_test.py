@@ -99,7 +99,8 @@ def calibration_test(
     lag
         h for forecasts of h steps ahead in the order of time, whose outcomes overlap: rows less than h apart may depend
         on each other. Each of the h sets of rows that are h apart is tested, and h times the smallest p-value bounds
-        that of all, for any dependence between the sets. The result is that of the set, with its numbers.
+        that of all, for any dependence between the sets. The result is that of the set, with its numbers; but what is
+        wrong, claimed and observed is that of all rows, unless there are weights, with intervals that count h as one.
     classes
         Names of the classes in the order of the columns, if a data frame has none; targets are these, or 0..k-1.
     missing

@@ -234,10 +234,11 @@ class GroupCalibrationTest(CalledWithData):
     known cumulants, the largest of a group after weighing: of ``y - p``, alone and times the logit and four cosines of
     the rank of p; of several classes of hits less confidence, of the log loss, and of the frequencies of up to 20
     classes; of numbers of normal scores ``z = Phi^-1(F(y))``, alone and times four cosines of the rank of the predicted
-    mean, and their spread. The estimate is then the mean of ``y - p``, of hits less confidence, or of z; other errors
-    are not seen. ``Omnibus`` is taken for other predictions, such as vectors, and for weights. Where adjusted p-values
-    are at most 0.1, the 50 smallest of them have findings. Time O(B (n + M)) for M memberships, memory
-    O(64 (n + G) + M).
+    mean, and their spread; of counts with means m and variances v of ``(y - m) m / v``, alone and times such cosines,
+    and of their dispersion. The estimate is then the mean of ``y - p``, of hits less confidence, of z, or of
+    ``(y - m) m / v``; other errors are not seen. ``Omnibus`` is taken for other predictions, such as vectors, and for
+    weights. Where adjusted p-values are at most 0.1, the 50 smallest of them have findings. Time O(B (n + M)) for M
+    memberships, memory O(64 (n + G) + M).
 
     Examples
     --------

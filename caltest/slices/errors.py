@@ -222,13 +222,88 @@ class NumberErrors:
         return NumberErrors(z, self.in_units)
 
 
+class CountErrors(NumberErrors):
+    """Of counts y with means m, variances v and d = v / m: sums of ``r = y - m`` and of what they vary too much.
+
+    The first is ``sum r / d / sqrt(sum v / d**2)``, the score of a common factor of the rates, with
+    ``u = r**2 - v - (2 d - 1) r`` the second ``sum u / d**2 / sqrt(sum var(u) / d**4)``, the score of a common
+    dispersion: ``var(u) = 2 v**2 + 2 v d (d - 1)``, and u is not correlated with r, for Poisson and negative binomial
+    laws. Normal scores, which are drawn within the probability of each count, hardly know rare ones.
+    """
+
+    def __init__(
+        self, means: FloatArray, variances: FloatArray, counts: Array, law: Predictions, z: FloatArray
+    ) -> None:
+        self.means, self.v, self.counts, self.law = means, variances, counts, law
+        some = variances > 0.0
+        self.d = np.divide(variances, means, out=np.ones_like(means), where=some)
+        deviation = np.sqrt(np.where(some, variances, 1.0))
+        super().__init__(z, (counts - means) / deviation)
+
+    def factor(self, counts: Array) -> FloatArray:
+        """The number of the first sum, of counts (n, W)."""
+        return np.where(self.v[:, None] > 0.0, counts - self.means[:, None], 0.0) / self.d[:, None]
+
+    def dispersion(self, counts: Array) -> FloatArray:
+        """The number of the second sum, of counts (n, W)."""
+        v, d = self.v[:, None], self.d[:, None]
+        r = self.factor(counts) * d
+        return np.asarray((r**2 - v - (2.0 * d - 1.0) * r) / d**2)
+
+    def _numbers(self, counts: Array) -> FloatArray:
+        return np.stack([self.factor(counts), self.dispersion(counts)])
+
+    def observed(self) -> FloatArray:
+        return self._numbers(self.counts[:, None])
+
+    def redrawn(self, generator: np.random.Generator, size: int) -> FloatArray:
+        return self._numbers(self.law.redraw(generator, size).T)
+
+    def fixed(self) -> FloatArray:
+        v, d = self.v, self.d
+        return np.stack([np.ones_like(v), v / d**2, (2.0 * v**2 + 2.0 * v * d * (d - 1.0)) / d**4])
+
+    def take_part(self, fixed: FloatArray, min_variance: float) -> BoolArray:
+        n, first, second = fixed
+        enough = n >= FEWEST_ROWS
+        return np.stack([enough & (first >= min_variance), enough & (second >= 2.0 * min_variance)])
+
+    def statistics(self, sums: FloatArray, fixed: FloatArray) -> FloatArray:
+        return np.asarray(sums / np.sqrt(np.where(fixed[1:] > 0.0, fixed[1:], np.inf))[..., None])
+
+    def shown(self, rows: BoolArray, channel: int, level: float) -> Shown:
+        """How often counts are above the predicted median, and how probable that is; of spreads as for numbers."""
+        if channel:
+            return super().shown(rows, channel, level)
+        some = self.law.take(np.flatnonzero(rows))
+        median = some.quantile(0.5)
+        claimed = 1.0 - float(np.mean(some.cdf(median)))
+        return Shown.of_shares(claimed, self.counts[rows] > median, level, ABOVE, float(self.in_units[rows].mean()))
+
+    def without(self, rows: BoolArray, channel: int) -> "CountErrors":
+        """Rates times their common factor in these rows, and variances times theirs for a wrong spread."""
+        means, variances, some = self.means.copy(), self.v.copy(), rows & (self.v > 0.0)
+        r, d = self.counts[some] - means[some], self.d[some]
+        if channel:
+            variances[some] *= float(r @ (r / d**2)) / float(np.sum(variances[some] / d**2))
+        else:
+            means[some] *= float(np.sum(self.counts[some] / d)) / float(np.sum(means[some] / d))
+            variances[some] = means[some] * (1.0 + (d - 1.0) * means[some] / self.means[some])
+        return CountErrors(means, variances, self.counts, self.law, self.z)
+
+
 Errors = BinaryErrors | NumberErrors
+
+
+def is_of_counts(law: Predictions) -> bool:
+    """Whether outcomes are counts, of which there is no largest."""
+    return law.discrete and law.finite is None
 
 
 def errors_of(sample: Sample, seed: int) -> tuple[Errors, str]:
     """The errors of predictions of a family, and of what event probabilities are, in words; ``TypeError`` for vectors.
 
-    Of several classes the event is that the most probable class is right; scores of counts and ensembles are drawn.
+    Of several classes the event is that the most probable class is right; scores of ensembles are drawn.
     """
     law = sample.predictions.law
     if law.finite is not None and law.levels is None:
@@ -238,6 +313,8 @@ def errors_of(sample: Sample, seed: int) -> tuple[Errors, str]:
         right = np.asarray(law.hits(sample.targets), dtype=np.float64)
         return BinaryErrors(p.max(axis=1), right), "the predicted class is right"
     scores = normal_scores(sample, seed)
+    if is_of_counts(law):
+        return CountErrors(*law.moments(), sample.targets, law, scores), ""
     return NumberErrors(scores, _of_members(law, sample.targets)), ""
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, never_falling, ranges
 from caltest._basics.threads import threaded
 from caltest._validation.groups import Groups
-from caltest.predictions import Sample
+from caltest.predictions import Predictions, Sample
 from caltest.predictions.faults.fault import cosines
-from caltest.slices.errors import NumberErrors, logits, normal_scores
+from caltest.slices.errors import CountErrors, NumberErrors, is_of_counts, logits, normal_scores
 
 NUMBERS = 2**23
 """Numbers of redraws that are held at a time, where these are fewer than are made together of small data."""
@@ -204,6 +204,8 @@ class GroupSums:
         if law.finite is not None and law.levels is None:
             parts, words = _of_classes(law.finite.probabilities)
             return cls(parts, words, sample.targets, lambda generator, size: law.redraw(generator, size))
+        if is_of_counts(law):
+            return cls(*_of_counts(law), sample.targets, lambda generator, size: law.redraw(generator, size))
         z = normal_scores(sample, seed)
         cumulants = np.repeat([[1.0], [0.0], [0.0]], z.size, axis=1)
         means = ScoreSums(lambda some: some, cumulants, [*cosines(law.moments()[0], WAVES)])
@@ -240,6 +242,19 @@ class GroupSums:
         means = (matrix @ self.parts[0].score(outcomes))[:, 0] / sizes
         scores = z[large.argmax(axis=0), np.arange(len(groups))]
         return Found(means, scores, largest, pvalues.alone, pvalues.adjusted)
+
+
+def _of_counts(law: Predictions) -> tuple[list[ScoreSums], str]:
+    """Sums of ``CountErrors``: their cumulants, the third and fourth of the second those of Poisson laws."""
+    nothing = np.zeros(len(law))
+    errors = CountErrors(*law.moments(), nothing, law, nothing)
+    v, d = errors.v, errors.d
+    _, w, second = errors.fixed()
+    of_factor = np.stack([w, w * (2.0 - 1.0 / d), v * (1.0 + 6.0 * d * (d - 1.0)) / d**4])
+    of_dispersion = second * np.stack([np.ones_like(w), 2.0 + 4.0 * w, 4.0 + 72.0 * w + 24.0 * w**2])
+    words = "sums of (y - m) m / v, alone and with cosines of the mean m, and of dispersions; estimate: their mean"
+    features = [*cosines(errors.means, WAVES)]
+    return [ScoreSums(errors.factor, of_factor, features), ScoreSums(errors.dispersion, of_dispersion)], words
 
 
 def _of_classes(p: FloatArray) -> tuple[list[ScoreSums], str]:

@@ -93,11 +93,13 @@ def find_slices(
     Notes
     -----
     With ``r = y - p`` and ``v = p (1 - p)`` the statistics of a slice are ``sum r / sqrt(sum v)`` and the excess of the
-    log loss, freed of the first; of numbers mean and spread of the normal scores of ``F(y)``. P-values are those of
-    the step-down maximum of Westfall and Young 1993, exact for every n given predictions and features: they assume that
-    outcomes are independent given these. The hypothesis of a slice is that the predictions are right for all of its
-    rows, so that a slice that only overlaps a wrong one is wrong too: the table has those that remain when predictions
-    are corrected in the slices above, and says how many others these explain; ``unpruned()`` has all.
+    log loss, freed of the first; of numbers mean and spread of the normal scores of ``F(y)``; of counts with means m
+    and variances v the scores of a common factor of the means, ``sum (y - m) m / v``, and of a common dispersion, as
+    normal scores hardly know rare counts. P-values are those of the step-down maximum of Westfall and Young 1993, exact
+    for every n given predictions and features: they assume that outcomes are independent given these. The hypothesis of
+    a slice is that the predictions are right for all of its rows, so that a slice that only overlaps a wrong one is
+    wrong too: the table has those that remain when predictions are corrected in the slices above, and says how many
+    others these explain; ``unpruned()`` has all.
 
     Intervals for the mean of true minus claimed probabilities are those of Clopper and Pearson at the level
     ``1 - alpha / S`` for S slices, and hold for all slices together whatever the truth is (Hoeffding 1956), so for

@@ -4,7 +4,7 @@ from scipy import special, stats
 
 import caltest as ct
 from caltest.predictions.convert import as_sample
-from caltest.slices.errors import BinaryErrors, NumberErrors, errors_of
+from caltest.slices.errors import BinaryErrors, CountErrors, NumberErrors, errors_of
 
 RNG = np.random.default_rng(1)
 P = RNG.uniform(0.05, 0.95, 200)
@@ -55,6 +55,44 @@ def test_certain_predictions_take_no_part():
     errors = BinaryErrors(np.array([0.0, 1.0] * 50), np.array([0.0, 1.0] * 50))
     assert not errors.take_part(errors.fixed().sum(axis=1, keepdims=True), 1e-9).any()
     assert np.isfinite(of_all(errors)).all()
+
+
+MEANS = np.array([0.03, 0.4, 2.0, 9.0])
+
+
+@pytest.mark.parametrize("law", [ct.Poisson(MEANS), ct.NegativeBinomial.from_mean(MEANS, [0.3, 0.2, 2.0, 0.05])])
+def test_sums_of_counts_have_the_moments_that_they_are_scaled_by(law):
+    """By the probabilities of all counts up to 400: mean 0, no correlation, and the variances that are fixed."""
+    counts = np.arange(400)
+    p = np.exp(law.log_probabilities(counts.astype(float)))
+    errors = CountErrors(*law.moments(), np.zeros(4), law, np.zeros(4))
+    r, u = errors._numbers(np.broadcast_to(counts, (4, 400)))
+    for numbers, squares in ((r, errors.fixed()[1]), (u, errors.fixed()[2])):
+        np.testing.assert_allclose((p * numbers).sum(axis=1), 0.0, atol=1e-9)
+        np.testing.assert_allclose((p * numbers**2).sum(axis=1), squares, rtol=1e-7)
+    np.testing.assert_allclose((p * r * u).sum(axis=1), 0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("channel", [0, 1])
+def test_corrected_counts_have_statistics_of_0(channel):
+    rng = np.random.default_rng(1)
+    law, some = ct.NegativeBinomial.from_mean(rng.uniform(0.1, 2.0, 400), 0.5), np.arange(400) < 250
+    counts = rng.poisson(1.5 * law.mean)
+    again = CountErrors(*law.moments(), counts, law, np.zeros(400)).without(some, channel)
+    numbers = again.observed()[:, some].sum(axis=1)
+    if channel == 0:
+        assert abs(numbers[0, 0]) < 0.02 * np.sqrt(again.fixed()[1, some].sum())
+    r = counts[some] - again.means[some]
+    weights = again.d[some] ** -2.0
+    assert channel == 0 or weights @ r**2 == pytest.approx(weights @ again.v[some], rel=0.1)
+    np.testing.assert_array_equal(again.means[~some], law.mean[~some])
+
+
+def test_counts_of_mean_0_take_no_part():
+    law = ct.Poisson([0.0, 0.0, 0.0])
+    errors = CountErrors(*law.moments(), np.array([0, 0, 2]), law, np.zeros(3))
+    assert not errors.observed().any()
+    assert not errors.fixed()[1:].any()
 
 
 def test_families():

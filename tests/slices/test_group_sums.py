@@ -83,10 +83,12 @@ def test_sums_have_the_moments_that_are_claimed(family):
             assert abs(one.mean()) < 0.035 * deviation
             assert one.std() == pytest.approx(deviation, rel=0.03)
             assert stats.skew(one) == pytest.approx(cumulants[1] / deviation**3, abs=0.1)
-            assert stats.kurtosis(one) == pytest.approx(cumulants[2] / deviation**4, abs=0.25)
+            # The kurtosis of rare counts varies more, and is compared with their laws in a test of its own.
+            error = 0.5 if family == "counts" else 0.25
+            assert stats.kurtosis(one) == pytest.approx(cumulants[2] / deviation**4, abs=error)
             assert one is first or abs(np.corrcoef(one, first)[0, 1]) < 0.035
         for one in part.statistics(outcomes, groups.matrix, moments)[:, 0]:
-            assert one.std() == pytest.approx(1.0, abs=0.04)
+            assert one.std() == pytest.approx(1.0, abs=0.1 if family == "counts" else 0.04)
 
 
 def test_sums_of_binary_outcomes_are_those_of_a_loop():
@@ -166,7 +168,29 @@ def test_cumulants_are_those_of_enumerated_outcomes(k):
         )
 
 
-@pytest.mark.parametrize("family", ["numbers", "counts"])
-def test_normal_scores_have_the_cumulants_of_normal_numbers(family):
-    (part,) = GroupSums.of(as_sample(FAMILIES[family], FAMILIES[family].sample(1)), 1).parts
+def test_cumulants_of_sums_of_counts_are_those_of_their_laws():
+    """By the probabilities of all counts up to 200: of rates exactly, of dispersions for Poisson laws."""
+    means, counts = np.array([0.02, 0.7, 5.0]), np.arange(200)
+    for law in (ct.Poisson(means), ct.NegativeBinomial.from_mean(means, 0.4)):
+        p = np.exp(law.log_probabilities(counts.astype(float)))
+        for part in GroupSums.of(as_sample(law, [0, 0, 0]), 1).parts[: 2 if isinstance(law, ct.Poisson) else 1]:
+            scores = part.score(np.broadcast_to(counts, (3, 200)))
+            first, second, third, fourth = ((p * scores**power).sum(axis=1) for power in (1, 2, 3, 4))
+            np.testing.assert_allclose(first, 0.0, atol=1e-9)
+            np.testing.assert_allclose(part.cumulants, [second, third, fourth - 3.0 * second**2], rtol=1e-6)
+
+
+def test_a_group_in_which_rare_counts_are_too_many_is_found():
+    found = 0
+    for seed in range(10):
+        rng = np.random.default_rng([3, seed])
+        rates, wards = rng.uniform(0.02, 0.1, 3000), rng.integers(0, 60, 3000)
+        counts = rng.poisson(np.where(wards == 7, 5.0, 1.0) * rates)
+        first = ct.calibration_by_group(ct.Poisson(rates), counts, wards, n_resamples=199, rng=1).groups[0]
+        found += first.name == "7" and first.adjusted <= 0.05 and first.z > 0.0 and first.estimate > 0.0
+    assert found >= 8
+
+
+def test_normal_scores_have_the_cumulants_of_normal_numbers():
+    (part,) = GroupSums.of(as_sample(FAMILIES["numbers"], FAMILIES["numbers"].sample(1)), 1).parts
     np.testing.assert_array_equal(part.cumulants, np.outer([1.0, 0.0, 0.0], np.ones(N)))

@@ -296,3 +296,22 @@ def test_predicted_labels_are_refused_and_impossible_outcomes_noted():
         certain = p.copy()
         certain[np.flatnonzero(y)[:number]] = 0.0
         assert words in unfolded(ct.find_slices(certain, y, features, n_resamples=19, rng=1))
+
+
+def test_rare_counts_that_are_twice_as_frequent_as_predicted_are_found():
+    """Scores that are drawn within the probability of 0 hardly know them, nor in which direction they are off."""
+    found = 0
+    for seed in range(20):
+        rng = np.random.default_rng([2, seed])
+        rates, wards = rng.uniform(0.02, 0.1, 2000), rng.choice(list("abcde"), (3, 2000))
+        counts = rng.poisson(np.where(wards[0] == "a", 2.0, 1.0) * rates)
+        columns = {"ward": wards[0], "x": wards[1], "y": wards[2]}
+        result = ct.find_slices(ct.Poisson(rates), counts, columns, n_resamples=199, rng=1)
+        first = result.rows[0]
+        found += first.pvalue <= 0.05
+        assert first.pvalue > 0.05 or first.direction == "outcomes above what is predicted"
+        if first.name == "ward = a":
+            rows = wards[0] == "a"
+            assert first.claimed == pytest.approx(1.0 - np.exp(-rates[rows]).mean())
+            assert first.observed == (counts[rows] > 0).mean()
+    assert found >= 13
