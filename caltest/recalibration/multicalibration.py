@@ -202,7 +202,8 @@ class Multicalibration(ProbabilityCalibrator):
         boosting = Boosting(errors, tables, np.ones(p.size, dtype=bool), self.min_variance)
         for _ in range(self._best_number(errors, tables)):
             boosting.step()
-        text = json.dumps([asdict(one) for one in codings])
+        # Only times have edges in words of their own.
+        text = json.dumps([{k: v for k, v in asdict(one).items() if k != "shown" or v} for one in codings])
         return MulticalibrationMap(self.input, 2, self.max_depth, text, np.array(boosting.steps).reshape(-1, 6))
 
     def _best_number(self, errors: BinaryErrors, tables: Tables) -> int:

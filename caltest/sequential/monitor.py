@@ -33,7 +33,7 @@ class Alarm:
         Since when predictions were wrong, and how, from the observations since the alarm before; None after an outcome
         that was predicted to be impossible, and where no change explains them clearly better than calibration.
     finding
-        What is wrong: that such an outcome occurred, and where, or the finding of the change; None where there is none.
+        That such an outcome occurred, and where; else None, as the change has its own finding.
 
     Examples
     --------
@@ -132,9 +132,10 @@ class MonitorResult(Stored):
         return f"The predictions were watched for errors ({self.bets}): {self.verdict()}."
 
     def summary(self) -> str:
-        last = self.alarms[-1].finding if self.alarms else None
+        last = self.alarms[-1] if self.alarms else Alarm(0)
+        why = last.finding if last.change is None else last.change.finding
         lag = "" if self.lag == 1 else f"; the largest of {self.lag} detectors, each of rows {self.lag} apart"
-        found = {"Verdict": self.verdict(), "Last alarm": None if last is None else last.words}
+        found = {"Verdict": self.verdict(), "Last alarm": None if why is None else why.words}
         what = {
             "Detector": f"{format_evalue(float(self.history[-1]))} now, {threshold(self.average_run_length, self.lag)} "
             f"for an alarm{lag}",
@@ -326,4 +327,4 @@ def _alarm(sample: Sample, start: int, after: int, lag: int) -> Alarm:
     one = found.interval
     assert one.estimate is not None
     moved = replace(one, low=one.low + start, high=one.high + start, estimate=one.estimate + start)
-    return Alarm(after, replace(found, interval=moved), found.finding)
+    return Alarm(after, replace(found, interval=moved))

@@ -160,3 +160,17 @@ def test_few_rows_have_no_slice_and_stay():
     fitted = Multicalibration().fit(p, y, frame)
     assert len(fitted.steps) == 0
     np.testing.assert_array_equal(fitted(p, frame), p)
+
+
+def test_slices_of_days_in_a_time_zone_are_said_in_it_when_read_back():
+    rng = np.random.default_rng(1)
+    days = pd.Series(pd.date_range("2024-01-01", periods=2000, tz="Europe/Berlin"))
+    p = rng.uniform(0.3, 0.6, 2000)
+    fitted = ct.recalibration.Multicalibration(n_bins=2).fit(
+        p, rng.random(2000) < p + 0.3 * (np.arange(2000) >= 999), {"day": days}
+    )
+    assert fitted.slices[0].startswith("day >= 2026-09-2")
+    again = type(fitted).from_dict(fitted.to_dict())
+    assert again.slices == fitted.slices
+    utc = {"day": days.dt.tz_convert("UTC")}
+    np.testing.assert_array_equal(again(p, utc), fitted(p, {"day": days}))
