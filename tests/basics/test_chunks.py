@@ -23,7 +23,8 @@ distributed = pytest.importorskip("distributed", reason="distributed is not inst
 import dask.array as da  # noqa: E402
 
 N = 500
-RNG, P, Y, _, _ = samples(N, 3)
+RNG, P, _, _, _ = samples(N, 3)
+Y = ct.Categorical(P).sample(RNG)
 MEDIAN = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation()), ct.DeltaKernel())
 
 # Rows of predictions and of targets, and columns of predictions.

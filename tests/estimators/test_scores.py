@@ -213,7 +213,7 @@ def test_note_where_few_outcomes_are_uncertain(name):
     _, test, _ = SCORES[name]
     rare, usual = np.full(50, 0.004), RNG_EXCESS_SCORES.uniform(0.05, 0.95, 400)
     assert "only few uncertain outcomes" in test(rare, np.zeros(50, dtype=int)).notes[0]
-    assert not test(usual, RNG_EXCESS_SCORES.integers(0, 2, 400)).notes
+    assert not test(usual, (RNG_EXCESS_SCORES.random(400) < usual).astype(int)).notes
 
 
 def test_bad_families_of_excess_scores():

@@ -114,7 +114,7 @@ def test_many_classes_and_few_rows_show_no_error_that_is_not_there(k, a, n, temp
 
 def test_errors_of_tempered_classes_are_found(replications):
     """Five classes of Dir(0.5) and predictions P**0.3, where the choice among estimators is 11 % too low on average."""
-    errors, covered, n_sets = [], 0, replications(1, 200)
+    errors, covered, n_sets = [], 0, replications(2, 200)
     for number in range(n_sets):
         rng = np.random.default_rng([2030, number])
         law = np.maximum(rng.dirichlet(np.full(5, 0.5), 1500), 1e-30)

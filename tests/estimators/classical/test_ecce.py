@@ -50,7 +50,8 @@ def test_certain_predictions():
 
 def test_note_where_little_is_uncertain():
     rng = np.random.default_rng(4)
-    p, y = rng.random(400), rng.integers(0, 2, 400)
+    p = rng.random(400)
+    y = (rng.random(400) < p).astype(int)
     assert not ct.ECCETest()(p, y).notes
     assert "the sum of p (1 - p) is only" in ct.ECCETest()(p[:30], y[:30]).notes[0]
 

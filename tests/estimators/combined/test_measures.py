@@ -285,8 +285,9 @@ def test_halves_of_two_values_are_those_of_the_finding():
     rng = np.random.default_rng(1)
     wide = rng.random(2000) < 0.55
     scales = np.where(wide, 2.0, 1.0)
-    y = rng.normal(size=2000) * np.where(wide, 2.0 * scales, scales)
-    result = ct.calibration_test(ct.Normal(rng.normal(size=2000), scales), y, n_resamples=19, rng=1)
+    mean = rng.normal(size=2000)
+    y = mean + rng.normal(size=2000) * np.where(wide, 2.0 * scales, scales)
+    result = ct.calibration_test(ct.Normal(mean, scales), y, n_resamples=19, rng=1)
     assert result.finding.place.startswith("where predicted variances are above 1")
     inside, _ = (one for one in result.measures if one.name.endswith(", large variances"))
     assert inside.interval.estimate == pytest.approx(inside.observed)
