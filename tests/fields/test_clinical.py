@@ -130,10 +130,10 @@ def test_the_interval_of_c_holds_with_few_events(replications):
     assert holds >= stats.binom.ppf(1e-3, number, 0.95)
 
 
-def test_the_interval_in_the_large_holds_where_risks_are_overconfident():
+def test_the_interval_in_the_large_holds_where_risks_are_overconfident(replications):
     """The variance of events is more than overconfident risks say: a normal limit by these held in 71 % of 300 sets."""
-    rng, holds = np.random.default_rng(9), 0
-    for _ in range(100):
+    rng, holds, number = np.random.default_rng(9), 0, replications(40, 300)
+    for _ in range(number):
         truth = expit(rng.normal(0.0, 1.5, 100))
         p, y = expit(5.0 * special.logit(truth)), rng.random(100) < truth
         found = clinical.validate(p, y.astype(int), n_resamples=19, rng=1)
@@ -141,7 +141,7 @@ def test_the_interval_in_the_large_holds_where_risks_are_overconfident():
         assert ratio.interval.excludes(1.0) == large.interval.excludes(0.0)
         assert large.interval.low < large.value < large.interval.high
         holds += not large.interval.excludes(shift(p, truth.mean()))
-    assert holds >= stats.binom.ppf(1e-3, 100, 0.95)
+    assert holds >= stats.binom.ppf(1e-3, number, 0.95)
 
 
 def test_a_remark_says_that_intervals_can_hold_what_p_values_reject():
