@@ -132,7 +132,7 @@ def test_with_a_lag_what_is_claimed_and_observed_is_that_of_all_rows():
 
 def test_with_a_lag_it_is_said_that_too_few_redraws_or_rows_cannot_reject():
     rng = np.random.default_rng(1)
-    p = rng.uniform(0.2, 0.8, 400)
+    p = rng.uniform(0.2, 0.8, 160)
     wrong = np.where(p < 0.5, 1, 0)
     few = ct.calibration_test(p, wrong, lag=20, n_resamples=19, rng=1)
     assert few.pvalue == few.smallest == pytest.approx(20 / 77)

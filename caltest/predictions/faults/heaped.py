@@ -18,6 +18,10 @@ STEPS = (2, 5, 10, 12, 20, 50, 100)
 CLEAR, MOST_OF, LEAST = 4.0, 0.75, 3
 """Standard deviations by which multiples are too frequent at least, and the share and number of them that are."""
 
+AMONG, PROMISING, CERTAIN = 64, 2.0, 1e-9
+"""Predictions that tell how many multiples there should be, standard deviations from which on there are too many, and
+the smallest variance."""
+
 WHOLE = 1e-6
 """How far a multiple may be from a whole number of steps."""
 
@@ -70,7 +74,15 @@ class Heaped(Fault["Counts"]):
         return f"multiples of {STEPS[sibling]}"
 
     def promising(self, seen: "Counts") -> FloatArray:
-        return np.array([self.log_ratio(seen, one, 0.1) for one in range(self.n_siblings)])
+        """By how many standard deviations multiples are too frequent, beside what some predictions say."""
+        law = seen.view.law.evenly_spaced(AMONG)
+        places, p = np.arange(*law.window), law.probability_vectors().mean(axis=0)
+        usual = np.array([p[places % step == 0].sum() for step in STEPS])
+        found = np.array(
+            [np.average(self._multiples(seen, one), weights=seen.view.weights) for one in range(len(STEPS))]
+        )
+        far = (found - usual) * np.sqrt(seen.view.weights.sum() / np.maximum(usual * (1.0 - usual), CERTAIN))
+        return np.where(far > PROMISING, far, -np.inf)
 
     def _multiples(self, seen: "Counts", sibling: int) -> BoolArray:
         return np.asarray(seen.first % STEPS[sibling] == 0)
