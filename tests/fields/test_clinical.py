@@ -132,7 +132,7 @@ def test_the_interval_of_c_holds_with_few_events(replications):
 
 def test_the_interval_in_the_large_holds_where_risks_are_overconfident(replications):
     """The variance of events is more than overconfident risks say: a normal limit by these held in 71 % of 300 sets."""
-    rng, holds, number = np.random.default_rng(9), 0, replications(40, 300)
+    rng, holds, number = np.random.default_rng(9), 0, replications(20, 300)
     for _ in range(number):
         truth = expit(rng.normal(0.0, 1.5, 100))
         p, y = expit(5.0 * special.logit(truth)), rng.random(100) < truth
