@@ -18,6 +18,7 @@ from caltest._basics.files import LONGEST, is_stdin, name_of, read_rows, read_wi
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.rows import Rows, decimals, is_number, number, numbers, texts
 from caltest._validation import observation_weights, same_length
+from caltest._validation.column_names import refuse_quantiles, require_mean_and_deviation
 from caltest._validation.labels import names_in_columns, numbers_of, said_to_occur
 from caltest.cli.options import outcomes_of
 from caltest.predictions import Ensemble, Normal, Predictions, Sample, SurvivalCurve
@@ -32,15 +33,6 @@ NUMBERS = "are two columns, mean and standard deviation, with --normal, or membe
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 """Whole numbers, which are read with all their digits."""
-
-MEANS = {"mean", "mu", "loc", "expected", "expectation", "average"}
-DEVIATIONS = {"sd", "std", "stdev", "stddev", "sigma", "scale", "deviation"}
-VARIANCES = {"var", "variance", "variances"}
-ENDS = {"lower", "upper", "lo", "hi", "low", "high", "lwr", "upr"}
-"""Words in the names of columns, in small letters, which say what is in these."""
-
-QUANTILE = re.compile(r"(q|quantile)[ _]?[0-9.]+|[0-9.]+ ?%", re.IGNORECASE)
-"""What columns of quantiles are called."""
 
 OUTPUTS = (".csv", ".csv.gz", ".npy")
 
@@ -444,37 +436,17 @@ def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -
 
 def _of_numbers(table: Rows, family: str) -> Predictions:
     """Predictions of numbers, ``"normal"`` or ``"members"`` of ensembles, or ``"curves"`` of survival."""
-    if table.names is not None:
-        _check_names_of_numbers(table.path, table.names, family)
-    if family == "members":
-        return Ensemble(table.values)
     if family == "curves":
         return SurvivalCurve(_times_of(table), table.values)
+    names, of_normal = table.names or [], "mean and standard deviation"
+    refuse_quantiles(names, table.path, "members" if family == "members" else of_normal)
+    if family == "members":
+        return Ensemble(table.values)
     if table.values.shape[1] != 2:
-        raise ValueError(f"{table.path}: got {table.values.shape[1]} columns, wanted 2: mean and standard deviation")
+        raise ValueError(f"{table.path}: got {table.values.shape[1]} columns, wanted 2: {of_normal}")
+    if names:
+        require_mean_and_deviation(names, table.path)
     return Normal(table.values[:, 0], table.values[:, 1])
-
-
-def _check_names_of_numbers(path: str, names: list[str], family: str) -> None:
-    """Raise ``ValueError`` if columns are named after something else than what they are read as."""
-    if family == "curves":
-        return
-    got, words = (
-        f"{path}: got the columns {', '.join(names[:5])}",
-        [set(re.findall("[a-z]+", n.lower())) for n in names],
-    )
-    other = "; or give the columns other names"
-    if all(map(QUANTILE.fullmatch, names)) or all(one & ENDS for one in words):
-        wanted = "mean and standard deviation" if family == "normal" else "members"
-        advice = "ct.QuantileForecast(levels, values) in Python, and ct.predictions.interval_coverage intervals"
-        raise ValueError(f"{got}, wanted {wanted}; quantiles are for {advice}{other}")
-    if family != "normal" or len(names) != 2:
-        return
-    if words[0] & DEVIATIONS - MEANS and words[1] & MEANS and not words[0] & MEANS and not words[1] & DEVIATIONS:
-        order = ",".join(reversed(names))
-        raise ValueError(f"{got}, wanted mean and then standard deviation: --columns {order}{other}")
-    if words[1] & VARIANCES or names[1].lower().endswith(("sigma2", "sigma^2")):
-        raise ValueError(f"{got}, wanted mean and standard deviation; take the square roots of variances{other}")
 
 
 def _times_of(table: Rows) -> list[float]:

@@ -1,14 +1,14 @@
 """Forecasts given by quantiles at a few levels, tested for what they say and no more."""
 
-import re
 from typing import Any, Self
 
 import numpy as np
 import scipy
 
-from caltest._basics.arrays import Table, is_data_array, to_array
+from caltest._basics.arrays import to_array
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
 from caltest._validation import finite_array, increasing_numbers, real_array, real_targets, refuse_rows
+from caltest._validation.column_names import levels_named, names_of_columns
 from caltest.kernels import LaplacianKernel, Metric
 from caltest.predictions.base import Parameter, Predictions, require_family
 from caltest.predictions.claims import DEVIATION, SHIFTED, Checks, of_quantiles
@@ -165,22 +165,11 @@ class QuantileForecast(FinitePredictions):
         return f"QuantileForecast, n = {len(self) if n is None else n}, {levels} level{'s' if levels > 1 else ''}"
 
 
-NAMED = re.compile(r"(?:q|quantile)[ _]?(0?\.\d+)|(0?\.\d+)|(?:q|quantile)?[ _]?(\d+(?:\.\d*)?) ?%", re.IGNORECASE)
-"""Names of columns that are levels: q0.1, 0.1, 10 %."""
-
-
 def _check_names(values: Any, levels: FloatArray) -> None:
     """Raise ``ValueError`` for columns of a data frame, or coordinates, that are named after other levels."""
-    columns = values.names if isinstance(values, Table) else getattr(values, "columns", None)
-    if is_data_array(values) and values.ndim == 2:
-        columns = values.indexes.get(values.dims[1])
-    # Columns of several variables have the level last.
-    names = [str(name[-1] if isinstance(name, tuple) else name) for name in (() if columns is None else columns)]
-    found = [NAMED.fullmatch(name) for name in names]
-    if len(names) != levels.size or None in found:
-        return
-    said = [float(one[1] or one[2] or 0.0) or float(one[3]) / 100.0 for one in found if one]
-    if not np.allclose(said, levels, rtol=1e-4):
+    names = names_of_columns(values)
+    said = levels_named(names)
+    if said is not None and len(said) == levels.size and not np.allclose(said, levels, rtol=1e-4):
         wanted = ", ".join(f"{level:g}" for level in levels)
         raise ValueError(
             f"values: got columns named {', '.join(names)}, wanted those of the levels {wanted}; pass the levels of "

@@ -10,6 +10,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._loops.steps import squared_gaps
 from caltest._validation import finite_array, real_targets
 from caltest._validation.arrays import all_whole
+from caltest._validation.column_names import names_of_columns, refuse_quantiles
 from caltest.kernels import EnergyDistance, Metric, TargetKernel, Wasserstein
 from caltest.kernels.metrics.discrepancies import difference_of_means
 from caltest.predictions.base import Drawer, Parameter, Predictions, weighted_sum
@@ -216,6 +217,7 @@ def checked_members(members: ArrayLike) -> FloatArray:
     if is_data_array(members) and MEMBER in members.dims:
         dims = [name for name in members.dims if name != MEMBER]
         members = members.transpose(*dims[:1], MEMBER, *dims[1:])
+    refuse_quantiles(names_of_columns(members), "members", "members")
     data = members.to_numpy() if hasattr(members, "to_numpy") else members
     rows = list(data) if isinstance(data, np.ndarray) and data.dtype == object and data.ndim == 1 else data
     try:
