@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import ceil, inf
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import Table, are_chunks, last_time, order_of
+from caltest._basics.arrays import Table, are_chunks, order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_apart, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch, whole_number
 from caltest._validation.groups import label_columns, rows_of
 from caltest.estimators import SKCE, Estimator, WeightedSKCE
 from caltest.estimators.combined.components import are_linear
-from caltest.estimators.combined.features import features_of
+from caltest.estimators.combined.features import Feature, features_of
 from caltest.estimators.combined.many_classes import are_read_in_blocks
 from caltest.estimators.combined.omnibus import THINNED
 from caltest.estimators.combined.told import told
@@ -26,8 +26,8 @@ from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.hypothesis_test import FEATURES_OF_CHUNKS, CalibrationTest
 from caltest.kernels import PairKernel
 from caltest.label_test import labels_tested
+from caltest.lagged_test import with_lag
 from caltest.named_tests import ClusterSKCETest, MonteCarloTest, OmnibusTest
-from caltest.nulls import ConditionalMonteCarlo
 from caltest.nulls.bootstraps import MANY
 from caltest.predictions import Categorical, MultiLabel, Sample
 from caltest.predictions.censored import UNSEEN, Censored, as_times, censored_pit_values, in_rows_of
@@ -152,12 +152,7 @@ def calibration_test(
         _check_for_chunks(kernel, weights, features, clusters, missing)
         return OmnibusTest(n_resamples=n_resamples)(predictions, targets, classes=classes, rng=rng)
     if isinstance(predictions, MultiLabel):
-        if not (kernel is weights is features is clusters is classes is None):
-            raise TypeError(
-                "kernel, weights, features, clusters, classes: got one of them with ct.MultiLabel, wanted None; names "
-                "of labels belong to ct.MultiLabel(p, names), and one label, p.label(name), can be tested with all but "
-                "classes"
-            )
+        _check_for_labels(kernel=kernel, weights=weights, features=features, clusters=clusters, classes=classes)
         return labels_tested(predictions, targets, n_resamples, missing, rng, progress)
     targets = as_times(predictions, targets)
     if isinstance(targets, Censored):
@@ -183,22 +178,42 @@ def calibration_test(
     columns, said = ((), ()) if features is None else features_of(features, sample, n)
     if columns and left_out:
         raise ValueError("weights: got some of 0 with features, wanted weights above 0; leave these rows out")
-    if kernel is not None and columns and weights is not None:
-        raise TypeError("weights: got some with a kernel and features, wanted at most two of the three")
-    notes: tuple[str, ...] = ()
-    if kernel is not None:
-        estimator: Estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
-        test: CalibrationTest = MonteCarloTest(estimator.given_features(columns) if columns else estimator, n_resamples)
-    else:
-        with progress_bars(switch("progress", progress)):
-            chosen, notes = default_kernel(sample.predictions)
-        test = OmnibusTest(chosen, n_resamples, weights, columns)
-    result = test.on(sample, rng=rng, progress=progress) if lag == 1 else _with_lag(test, sample, lag, rng, progress)
-    if kernel is not None if lag == 1 else weights is None:
+    test, notes = _test_for(sample, kernel, weights, columns, n_resamples, progress)
+    result = test.on(sample, rng=rng, progress=progress) if lag == 1 else with_lag(test, sample, lag, rng, progress)
+    # The default test says what is wrong; that of sets of rows does of one of them.
+    if weights is None if lag > 1 else kernel is not None:
         result = replace(result, **_told_of_all(result, sample, weights, lag))
     if lag > 1 and weights is None:
         said = (f"what is wrong, claimed and observed is of all rows; intervals count {lag} of them as one", *said)
     return replace(result, notes=(*result.notes, *left_out, *notes, *said))
+
+
+def _check_for_labels(**settings: Any) -> None:
+    """Raise for what the tests of several labels do not take."""
+    if any(value is not None for value in settings.values()):
+        raise TypeError(
+            f"{', '.join(settings)}: got one of them with ct.MultiLabel, wanted None; names of labels belong to "
+            "ct.MultiLabel(p, names), and one label, p.label(name), can be tested with all but classes"
+        )
+
+
+def _test_for(
+    sample: Sample,
+    kernel: PairKernel | None,
+    weights: FloatArray | None,
+    columns: tuple[Feature, ...],
+    n_resamples: int,
+    progress: bool,
+) -> tuple[CalibrationTest, tuple[str, ...]]:
+    """The exact test of a kernel alone, or of all that the default test has, and what to know of its kernel."""
+    if kernel is None:
+        with progress_bars(switch("progress", progress)):
+            chosen, notes = default_kernel(sample.predictions)
+        return OmnibusTest(chosen, n_resamples, weights, columns), notes
+    if columns and weights is not None:
+        raise TypeError("weights: got some with a kernel and features, wanted at most two of the three")
+    estimator: Estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
+    return MonteCarloTest(estimator.given_features(columns) if columns else estimator, n_resamples), ()
 
 
 def _told_of_all(result: CalibrationTestResult, sample: Sample, weights: FloatArray | None, lag: int) -> dict[str, Any]:
@@ -222,76 +237,6 @@ def cluster_test_for(
 def are_tested_together(clusters: Clusters, sample: Sample) -> bool:
     """Whether random signs of clusters give all numbers of the omnibus test."""
     return clusters.n_effective >= MANY and not clusters.are_crossed and are_linear(sample.predictions)
-
-
-ENOUGH = 5
-"""Sets of rows that are tested apart for which the redraws of one test are enough."""
-
-
-def _with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progress: bool) -> CalibrationTestResult:
-    """The result of the set of rows that are a lag apart with the smallest p-value, times their number (Bonferroni)."""
-    n, seed = len(sample), seed_of(rng)
-    last_time(sample.order.index)
-    test.estimator.check_sample(sample)
-    places = (np.arange(n) if sample.rows is None else sample.rows) % lag
-    fewest = int(np.bincount(places, minlength=lag).min())
-    if fewest < 2:
-        raise ValueError(f"lag: got {lag} for {n} rows, wanted at most half of them: two or more that are {lag} apart")
-    assert isinstance(test.null, ConditionalMonteCarlo)
-    number = test.null.n_resamples
-    more = replace(test.null, n_resamples=number * ceil(lag / ENOUGH))
-    # A p-value that is not small stands, of others one of more redraws counts: at each level this is no more often
-    # below it than one of the two.
-    small = max(1.0 / lag, ENOUGH / (number + 1))
-    found = []
-    for start in range(lag):
-        rows = np.flatnonzero(places == start)
-        one, part = replace(test, estimator=test.estimator.for_rows(rows)), sample.part(rows)
-        result = one.on(part, rng=seed, progress=progress)
-        if result.pvalue <= small and more != test.null:
-            result = replace(one, null=more).on(part, rng=seed, progress=progress)
-        found.append(result)
-    best = min(range(lag), key=lambda k: (found[k].pvalue, found[k].pvalue_otherwise or 0.0))
-    first = found[best]
-
-    def times(pvalue: float | None) -> float | None:
-        return None if pvalue is None else min(1.0, lag * pvalue)
-
-    note = (
-        f"rows less than {lag} apart may depend on each other: {lag} sets of rows {lag} apart are tested; p-values, "
-        f"estimate and statistic are those of the set from row {best} on, the p-values multiplied by {lag}"
-    )
-    of_redraws, of_rows = lag * (1.0 / (1 + more.n_resamples)), min(1.0, lag * _rarest(sample, places))
-    return replace(
-        first,
-        test=type(test).__name__,
-        predictions=sample.predictions.describe(n),
-        n=n,
-        pvalue=min(1.0, lag * first.pvalue),
-        pvalue_otherwise=times(first.pvalue_otherwise),
-        pvalue_kind="bound",
-        components=tuple(
-            replace(one, pvalue=min(1.0, lag * one.pvalue), adjusted=times(one.adjusted)) for one in first.components
-        ),
-        features=tuple(
-            replace(one, pvalue=min(1.0, lag * one.pvalue), without=min(1.0, lag * one.without))
-            for one in first.features
-        ),
-        detectable=None,
-        smallest=max(of_redraws, of_rows),
-        has_few_rows=of_rows > of_redraws,
-        assumes=first.assumes.replace("outcomes independent", f"outcomes {lag} rows or more apart independent"),
-        notes=(note, *first.notes),
-    )
-
-
-def _rarest(sample: Sample, places: IntArray) -> float:
-    """The smallest probability of an outcome of a set of rows, which no p-value of it is below; 0 of numbers."""
-    law = sample.predictions.law.finite
-    if law is None:
-        return 0.0
-    least = np.where(law.probabilities > 0.0, law.probabilities, 1.0).min(axis=1)
-    return float(np.exp(np.bincount(places, np.log(least)).min()))
 
 
 def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[str, Any]) -> CalibrationTestResult:

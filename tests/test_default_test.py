@@ -144,6 +144,7 @@ def test_with_a_lag_it_is_said_that_too_few_redraws_or_rows_cannot_reject():
     assert "could not have been rejected at the 5 % level with so few redraws" in few.sentence()
     enough = ct.calibration_test(p, wrong, lag=20, n_resamples=399, rng=1)
     assert enough.verdict().startswith("reject calibration at the 5 % level")
+    assert ct.calibration_test(p[:60], wrong[:60], lag=30, n_resamples=1, rng=1).smallest == 1.0
     # Of the four outcomes of two rows none is rarer than 0.2**2.
     rows = ct.calibration_test(p[:60], wrong[:60], lag=30, n_resamples=39, rng=1)
     assert rows.smallest > 0.05
