@@ -35,7 +35,10 @@ OF_NUMBERS = {
 }
 OF_TIMES = by_factors([7.0, 12.0, 24.0, 30.44, 52.18, 60.0, 365.25, 1000.0, 3600.0, 86400.0])
 
-CURVES: dict[str, Callable[[FloatArray], FloatArray]] = {
+Curves = dict[str, Callable[[FloatArray], FloatArray]]
+"""Functions of outcomes."""
+
+CURVES: Curves = {
     "natural logarithms of": np.log,
     "logarithms to base 10 of": np.log10,
     "logarithms of 1 plus": np.log1p,
@@ -136,7 +139,7 @@ def in_another_unit(predictions: Predictions, targets: Array, what: str = "outco
     """Whether outcomes lie far from their predictions, and would fit them after a conversion."""
     rows = evenly_spaced(len(predictions), SOME)
     some, y = predictions.take(rows), np.asarray(targets[rows], dtype=np.float64)
-    return converted(lambda values: some.standard_scores(values[None])[0], y, what)
+    return converted(lambda values: some.standard_scores(values[None])[0], y, what, curves=CURVES)
 
 
 def converted(
@@ -144,6 +147,7 @@ def converted(
     y: FloatArray,
     what: str = "outcomes",
     conversions: Conversions = OF_NUMBERS,
+    curves: Curves | None = None,
     far: float = FAR,
     within: float = inf,
 ) -> tuple[str, ...]:
@@ -155,21 +159,23 @@ def converted(
         return ()
     # Where 0 fits, so does every outcome that is divided by enough.
     zero_fits = np.median(np.abs(scores(1e-9 * y))) < ZERO
-    distances = {
-        f"{what} {words} or so would fit the predictions: are both in the same unit?": _distance(
-            scores(factor * y + added)
-        )
+    tried = {
+        f"{what} {words} or so would fit the predictions: are both in the same unit?": (factor * y + added, within)
         for words, (factor, added) in conversions.items()
         if factor >= 1.0 or not zero_fits
     }
-    if conversions is OF_NUMBERS and not zero_fits:
+    if curves is not None and not zero_fits:
         with np.errstate(all="ignore"):
-            curved = {words: curve(y) for words, curve in CURVES.items()}
-        for words, values in curved.items():
-            if np.isfinite(values).all() and (distance := _distance(scores(values))) < CLOSE:
-                distances[f"{words} the {what} would fit the predictions: are both on the same scale?"] = distance
-    words = min(distances, key=distances.__getitem__, default="")
-    return (words,) if words and distances[words] < within else ()
+            tried |= {
+                f"{words} the {what} would fit the predictions: are both on the same scale?": (curve(y), CLOSE)
+                for words, curve in curves.items()
+            }
+    found = {
+        distance: words
+        for words, (values, most) in tried.items()
+        if np.isfinite(values).all() and (distance := _distance(scores(values))) < most
+    }
+    return (found[min(found)],) if found else ()
 
 
 def _distance(scores: FloatArray) -> float:

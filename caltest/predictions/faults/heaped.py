@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caltest._basics.numerics import BoolArray, FloatArray, IntArray
-from caltest.predictions.faults.fault import Fault
+from caltest.predictions.faults.fault import Fault, kept
 from caltest.predictions.faults.words import Fit, percent
 
 if TYPE_CHECKING:
@@ -56,14 +56,13 @@ class Heaped(Fault["Counts"]):
     def log_ratio(self, seen: "Counts", sibling: int, t: float) -> float:
         if t <= 0.0:
             return 0.0
-        at = self._multiples(seen, sibling)
+        at, rounded = _multiples(seen, STEPS[sibling]), _log_rounded(seen, STEPS[sibling])
         logs = np.full(at.size, log(max(1.0 - t, 1e-300)))
-        rounded = np.log(np.maximum(self._rounded(seen, sibling), 1e-300))
         logs[at] = np.logaddexp(logs[at], log(t) + rounded - seen.log_probabilities[at])
         return seen.total(logs)
 
     def words(self, seen: "Counts", sibling: int, fit: Fit) -> str:
-        at, weights = self._multiples(seen, sibling), seen.view.weights
+        at, weights = _multiples(seen, STEPS[sibling]), seen.view.weights
         if at.all():
             return f"all counts are multiples of {STEPS[sibling]}: they are rounded"
         share = percent(float(weights @ at) / float(weights.sum()), 2)
@@ -78,18 +77,20 @@ class Heaped(Fault["Counts"]):
         law = seen.view.law.evenly_spaced(AMONG)
         places, p = np.arange(*law.window), law.probability_vectors().mean(axis=0)
         usual = np.array([p[places % step == 0].sum() for step in STEPS])
-        found = np.array(
-            [np.average(self._multiples(seen, one), weights=seen.view.weights) for one in range(len(STEPS))]
-        )
+        found = np.array([np.average(_multiples(seen, step), weights=seen.view.weights) for step in STEPS])
         far = (found - usual) * np.sqrt(seen.view.weights.sum() / np.maximum(usual * (1.0 - usual), CERTAIN))
         return np.where(far > PROMISING, far, -np.inf)
 
-    def _multiples(self, seen: "Counts", sibling: int) -> BoolArray:
-        return np.asarray(seen.first % STEPS[sibling] == 0)
 
-    def _rounded(self, seen: "Counts", sibling: int) -> FloatArray:
-        """The probabilities of what is rounded to the outcomes that are multiples."""
-        at, step = self._multiples(seen, sibling), STEPS[sibling]
-        law, y = seen.view.law.take(np.flatnonzero(at)), seen.first[at]
-        halves = (step // 2, (step - 1) // 2), ((step - 1) // 2, step // 2)
-        return np.asarray(0.5 * sum(law.cdf(y + above) - law.cdf(y - below - 1) for above, below in halves))
+def _multiples(seen: "Counts", step: int) -> BoolArray:
+    return np.asarray(seen.first % step == 0)
+
+
+@kept
+def _log_rounded(seen: "Counts", step: int) -> FloatArray:
+    """Log probabilities of what is rounded to the outcomes that are multiples."""
+    at = _multiples(seen, step)
+    law, y = seen.view.law.take(np.flatnonzero(at)), seen.first[at]
+    halves = (step // 2, (step - 1) // 2), ((step - 1) // 2, step // 2)
+    rounded = 0.5 * sum(law.cdf(y + above) - law.cdf(y - below - 1) for above, below in halves)
+    return np.asarray(np.log(np.maximum(rounded, 1e-300)))
