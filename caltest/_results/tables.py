@@ -184,14 +184,20 @@ class Page(str):
         return printable(f'<div class="caltest"><p><b>{escape(self.heading)}</b></p>{shown}{more}</div>')
 
 
-def _with_questions(parts: tuple[Part, ...], notes: Sequence[str]) -> tuple[tuple[Part, ...], Sequence[str]]:
-    """Parts with the notes that ask something about the data, on whose answer all the rest depends; and other notes."""
+def asked_in(notes: Sequence[str]) -> tuple[str | None, list[str]]:
+    """What notes ask about the data, on whose answer all the rest depends, and the other notes."""
     asked = [note for note in notes if note.endswith("?")]
-    if not asked or not parts or not isinstance(parts[0], Mapping):
+    return " ".join(asked) or None, [note for note in notes if note not in asked]
+
+
+def _with_questions(parts: tuple[Part, ...], notes: Sequence[str]) -> tuple[tuple[Part, ...], Sequence[str]]:
+    """Parts with what the notes ask after the verdict, and the other notes."""
+    asked, others = asked_in(notes)
+    if asked is None or not parts or not isinstance(parts[0], Mapping):
         return parts, notes
     first = list(parts[0].items())
-    first.insert(int(dict(first[:1]).keys() == {"Verdict"}), (ASKED, " ".join(asked)))
-    return (dict(first), *parts[1:]), [note for note in notes if note not in asked]
+    first.insert(int(dict(first[:1]).keys() == {"Verdict"}), (ASKED, asked))
+    return (dict(first), *parts[1:]), others
 
 
 def _text(title: str, parts: Sequence[Part], notes: Sequence[str], widest: int) -> str:

@@ -10,6 +10,7 @@ from caltest._basics.numerics import ArrayLike
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters, widest
 from caltest._results.report import EXCLUDED, format_pvalue
+from caltest._results.tables import ASKED, asked_in
 from caltest._validation import fraction, whole_number
 from caltest.default_test import calibration_test
 
@@ -98,12 +99,14 @@ def message(result: CalibrationTestResult, alpha: float) -> str:
     p = format_pvalue(result.pvalue)
     if result.pvalue_otherwise is not None:
         p = f"0 ({EXCLUDED}); the other rows: {format_pvalue(result.pvalue_otherwise)}"
+    asked, notes = asked_in(result.notes)
     said = {
+        ASKED.lower(): asked,
         "why": result.why(alpha),
         "how much": widest(result.measures),
         "p-value": p,
         "data": result.predictions,
         "reproduce": f"rng={result.seed}",
     }
-    notes = [f"note: {note}" for note in result.notes]
-    return "\n".join([result.verdict(alpha), *(f"{name}: {text}" for name, text in said.items() if text), *notes])
+    lines = [*(f"{name}: {text}" for name, text in said.items() if text), *(f"note: {note}" for note in notes)]
+    return "\n".join([result.verdict(alpha), *lines])

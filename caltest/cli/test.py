@@ -14,7 +14,7 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalues_of
-from caltest._results.tables import Table
+from caltest._results.tables import ASKED, Table, asked_in
 from caltest._validation import at_least
 from caltest._validation.groups import as_groups
 from caltest.cli.large_files import Files, tested_in_parts
@@ -151,5 +151,5 @@ def table(result: CalibrationTestResult, alpha: float) -> Table:
         rows.append(["effect size", str(result.effect_size)])
     rows.append(["statistic", f"{result.statistic:.6g} ({result.statistic_name})"])
     rows += [[name.replace("O", "o"), text] for name, text in pvalues_of(result, result.pvalue_kind).items()]
-    why = result.why(alpha)
-    return [*rows, ["verdict", result.verdict(alpha)], *([] if why is None else [["why", why]])]
+    more = {"verdict": result.verdict(alpha), ASKED.lower(): asked_in(result.notes)[0], "why": result.why(alpha)}
+    return [*rows, *([name, text] for name, text in more.items() if text is not None)]

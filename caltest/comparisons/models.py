@@ -1,7 +1,7 @@
 """Comparisons of several models for the same outcomes, and of the classes of one model."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -37,6 +37,7 @@ from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 from caltest.predictions.labelled import named_one
+from caltest.predictions.misread import misread
 from caltest.predictions.reductions import categorical_sample, one_against_rest
 
 
@@ -459,4 +460,5 @@ def compare_classes(
     pairs = one_against_rest(categorical, y)
     names = as_texts(categorical.classes or range(len(pairs)))
     samples = {name: Sample(*pair) for name, pair in zip(names, pairs, strict=True)}
-    return compared(samples, "class", n_resamples, rng, progress, confidence_level, kernel, estimator, test)
+    found = compared(samples, "class", n_resamples, rng, progress, confidence_level, kernel, estimator, test)
+    return replace(found, notes=(*misread(categorical, y), *found.notes))

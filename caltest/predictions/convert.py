@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from copy import copy as copy_of
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -43,7 +44,7 @@ class Sample:
     def __len__(self) -> int:
         return len(self.predictions)
 
-    @property
+    @cached_property
     def remarks(self) -> tuple[str, ...]:
         """What was done to the rows, and what to ask about the outcomes."""
         return self.matched if self.as_read is None else (*self.matched, *misread(*self.as_read))

@@ -36,7 +36,7 @@ ALIKE, AS_SPREAD = 3.0, 1.3
 be those of the predictions in another order."""
 
 
-def misplaced(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+def misplaced(predictions: Predictions, targets: Array, what: str = "outcomes") -> tuple[str, ...]:
     """A question about the order of rows if outcomes fit the predictions of other rows, or any as well as their own.
 
     For numbers the fit is the mean square of errors in predicted standard deviations, for classes the slope of what
@@ -61,10 +61,10 @@ def misplaced(predictions: Predictions, targets: Array) -> tuple[str, ...]:
         others[f"{distance} above"] = first.fit(slice(step, None), first.outcomes[: n - step])
     words = min(others, key=lambda one: abs(others[one] - 1.0))
     if abs(others[words] - 1.0) < NEAR + 2.0 / sqrt(n):
-        return (f"outcomes {words} would fit the predictions: {QUESTION}",)
+        return (f"{what} {words} would fit the predictions: {QUESTION}",)
     rows = evenly_spaced(len(predictions), MOST)
     if _Rows.of(predictions.take(rows), targets[rows]).are_unrelated:
-        return (f"outcomes fit the predictions of other rows as well as their own: {QUESTION}",)
+        return (f"{what} fit the predictions of other rows as well as their own: {QUESTION}",)
     return ()
 
 

@@ -136,7 +136,12 @@ def find_slices(
         if impossible > 1:
             had = f"{impossible} outcomes had predicted probability 0; their rows count"
         notes += (f"{had} as any other, but calibrated predictions exclude that",)
-    notes += (*notes_on_outcomes(given, sample.targets), *cautions_on(sample), *notes_on_columns(given, sample))
+    notes += (
+        *sample.remarks,
+        *notes_on_outcomes(given, sample.targets),
+        *cautions_on(sample),
+        *notes_on_columns(given, sample),
+    )
     errors, event = errors_of(sample, seed)
     tables = Tables.of(columns, depth)
     search = Search(errors, tables, error, least)

@@ -5,6 +5,7 @@ import pytest
 from printed import unfolded
 
 import caltest as ct
+from caltest.cli.test import table
 from caltest.predictions.convert import as_sample
 
 BELOW, ABOVE = "outcomes 1 row below would fit", "outcomes 7 rows above would fit"
@@ -73,6 +74,34 @@ def test_other_errors_are_not_asked_about():
     assert questions(sharp.take(slice(40)), np.roll(m[:40], 1)) == []
 
 
+CLAIMS, EVENTS = data("claims", 300)
+LAWS, OUTCOMES = data("classes", 300)
+MEMBERS, VALUES = data("ensembles", 300)
+WRONG = np.roll(EVENTS, 1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ct.calibration_by_group(CLAIMS, WRONG, np.arange(300) % 3, n_resamples=19, rng=1),
+        lambda: ct.find_slices(CLAIMS, WRONG, {"x": np.arange(300) % 5}, n_resamples=19, rng=1),
+        lambda: ct.SequentialCalibrationTest()(CLAIMS, WRONG),
+        lambda: ct.CalibrationMonitor().update(CLAIMS, WRONG).result(),
+        lambda: ct.compare_models({"a": CLAIMS, "b": CLAIMS}, WRONG, n_resamples=19, rng=1),
+        lambda: ct.compare_classes(LAWS, np.roll(OUTCOMES, 1), n_resamples=19, rng=1),
+        lambda: ct.MonteCarloTest(ct.ECE(), 19)(CLAIMS, WRONG, rng=1),
+        lambda: ct.fields.clinical.validate(CLAIMS, WRONG, n_resamples=19, rng=1),
+        lambda: ct.fields.clinical.decision_curve(CLAIMS, WRONG, n_resamples=19, rng=1),
+        lambda: ct.fields.weather.rank_histogram(MEMBERS, np.roll(VALUES, 1), n_resamples=19, rng=1),
+        lambda: ct.fields.bayesian.simulation_based_calibration(MEMBERS.members, np.roll(VALUES, 1), thin=1, rng=1),
+    ],
+)
+def test_all_results_ask(call):
+    lines = [line for line in unfolded(call()).splitlines() if "1 row below would fit the predictions" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("First check")
+
+
 def test_questions_come_after_the_verdict():
     predictions, y = data("normal", 300)
     result = ct.calibration_test(predictions, np.roll(y, 1), n_resamples=39, rng=1)
@@ -83,3 +112,7 @@ def test_questions_come_after_the_verdict():
     html = result._repr_html_()
     assert html.index(BELOW) < html.index("<details>")
     assert any(one.startswith(BELOW) for one in result.notes)
+    with pytest.raises(AssertionError) as error:
+        ct.assert_calibrated(predictions, np.roll(y, 1), n_resamples=39, rng=1)
+    assert str(error.value).splitlines()[1].startswith(f"first check: {BELOW}")
+    assert ["first check", result.notes[0]] in table(result, 0.05)

@@ -17,6 +17,7 @@ from caltest._validation import fraction, whole_number
 from caltest.estimators import SKCE
 from caltest.fields.bayesian.draws import Posteriors, posteriors_of
 from caltest.predictions import Ensemble
+from caltest.predictions.misplaced import misplaced
 from caltest.predictions.misread import in_another_unit
 
 POINTS = 100
@@ -447,4 +448,5 @@ def _notes_of(name: str, draws: FloatArray, truths: FloatArray) -> tuple[str, ..
     still = int(((draws == draws[:, :1]).all(axis=1) & (draws[:, 0] != truths)).sum())
     if still and m > 1:
         return (f"{name}: all draws of {still} of {n} simulations are equal: does the sampler move?",)
-    return in_another_unit(Ensemble(draws), truths, f"truths of {name}")
+    ensemble, what = Ensemble(draws), f"truths of {name}"
+    return misplaced(ensemble, truths, what) or in_another_unit(ensemble, truths, what)

@@ -261,7 +261,7 @@ def decision_curve(
         n_resamples=number,
         seed=seed,
         confidence_level=level,
-        notes=(f"no intervals of losses: {reason}",) if reason else (),
+        notes=(*sample.remarks, *((f"no intervals of losses: {reason}",) if reason else ())),
         event=name_of_event(sample.predictions),
     )
 

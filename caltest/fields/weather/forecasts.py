@@ -10,6 +10,7 @@ from caltest._basics.arrays import Table, are_times, index_of, order_of, to_arra
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import one_of, whole_number
 from caltest.predictions import Ensemble
+from caltest.predictions.misplaced import misplaced
 from caltest.predictions.misread import codes_among, in_another_unit
 
 DIMENSIONS = "lead", "time", "station", "member"
@@ -88,7 +89,8 @@ def _misread(pools: FloatArray) -> list[str]:
         f"{(pools == code).sum()} values are {code:g}: if that says that they are missing, replace it by nan"
         for code in codes_among(pools)
     ]
-    return [*codes, *in_another_unit(Ensemble(pools[:, :-1]), pools[:, -1])]
+    members, outcomes = Ensemble(pools[:, :-1]), pools[:, -1]
+    return [*codes, *(misplaced(members, outcomes) or in_another_unit(members, outcomes))]
 
 
 Read = tuple[tuple[str, ...], FloatArray, FloatArray, tuple[int, ...]]
