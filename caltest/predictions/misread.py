@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from math import inf, log
 
 import numpy as np
-import scipy
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, evenly_spaced
+from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
-from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.ensembles.ensemble import Pool
 from caltest.predictions.misplaced import misplaced
+from caltest.predictions.misread_classes import MOST_CLASSES, RIGHT, WRONG, of_classes
 from caltest.predictions.standard_scores import in_units, spreads
 
 Conversions = dict[str, tuple[float, float]]
@@ -57,18 +56,11 @@ FAR, NEAR, ZERO, WIDTHS, CLOSE = 3.0, 1.0, 1.5, (0.3, 4.0), 0.5
 conversion, median distance of 0 up to which it fits, how wide the middle half may be, 1.35 if calibrated, and how far
 both together may be from this on another scale."""
 
-WRONG, RIGHT, RIGHT_OF_MANY, FEWEST = 6.0, 2.5, 3.5, 5
-"""Standard deviations by which outcomes of classes disagree with wrong probabilities at least, with right ones of two
-and of more classes at most, and the fewest events of which percentages can be told."""
-
 QUARTILE, TIMES = 0.6744897501960817, (1.5, 3.0)
 """Below which half of all standard normal errors are, and by which factors spreads are nearly right, or far from it."""
 
-CLEAR = 6.0
-"""Standard deviations by which outcomes follow other probabilities more closely, also if these are not right either."""
-
-SHOWN, ENOUGH, TINY = 5, 20, 1e-300
-"""Classes that a question names, outcomes that each has at least, and the smallest probability with a logarithm."""
+ENOUGH, TINY = 20, 1e-300
+"""Counts from which on a step is asked about, and the smallest number with a logarithm."""
 
 ROUNDING = 1e-6
 """How far a multiple of a step may be from a whole number."""
@@ -76,8 +68,8 @@ ROUNDING = 1e-6
 REPEATED = 3
 """Outcomes that have the smallest or the largest value, from which on it may be a code."""
 
-SOME, SOME_OF_TWO, OUTLYING = 1000, 10_000, 4.0
-"""Rows that are looked at, of two classes, and predicted standard deviations beyond which a code is no value."""
+SOME, OUTLYING = 1000, 4.0
+"""Rows that are looked at, and predicted standard deviations beyond which a code is no value."""
 
 
 def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
@@ -86,21 +78,10 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     if not len(predictions) or not predictions.has_scale or isinstance(predictions, Pool):
         return ()
     finite = predictions.finite
-    if finite is not None and finite.n_classes > SOME // ENOUGH:
-        return ()  # Too few outcomes of each are looked at.
+    if finite is not None and finite.n_classes > MOST_CLASSES:
+        return ()
     if finite is not None and finite.probabilities_differ:
-        rows = evenly_spaced(len(finite), SOME_OF_TWO if finite.n_classes == 2 else SOME)
-        some, labels = finite.take(rows), targets[rows]
-        if _are_made_from(labels, some.probabilities):
-            return (
-                "all rows of an outcome have the same prediction, which no other rows have: are the predictions made "
-                "from the outcomes?",
-            )
-        if finite.n_classes == 2:
-            asked = _of_two_classes(some.probabilities[:, 1], labels) or _of_one_class(some, labels)
-        else:
-            asked = _of_many_classes(some, labels) or _of_one_class(some, labels)
-        return asked or misplaced(finite, targets)
+        return of_classes(finite, targets) or misplaced(finite, targets)
     if predictions.discrete:
         asked = () if finite is not None else _multiples(targets)
         return asked or misplaced(predictions, targets)
@@ -240,101 +221,3 @@ def _repeated_ends(predictions: Predictions, targets: Array) -> list[float]:
     if not ends or np.median(np.abs(predictions.take(rows).standard_scores(targets[rows][None]))) > ZERO:
         return []
     return sorted(ends)
-
-
-def _are_made_from(labels: Array, p: FloatArray) -> bool:
-    """Whether predictions (n, k) are one for each label, of which several occur."""
-    seen, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    if seen.size < 2 or labels.size < ENOUGH or not np.array_equal(p, p[first][codes]):
-        return False
-    if p[first, seen].min() < 0.5:
-        return False
-    return len(np.unique(p[first], axis=0)) == seen.size
-
-
-def _of_two_classes(p: FloatArray, targets: Array) -> tuple[str, ...]:
-    """Whether outcomes disagree with probabilities, and would fit those of the other class, or percentages."""
-    if _disagreement(p, targets) < WRONG:
-        return ()
-    asked = "are these the probabilities of the other class?"
-    if _disagreement(1.0 - p, targets) < RIGHT:
-        return (f"1 - p would fit the outcomes: {asked}",)
-    if _following(p, targets) < -CLEAR:  # Models are seldom calibrated, but hardly ever the wrong way round.
-        return (f"1 - p would fit the outcomes better: {asked}",)
-    if targets.sum() >= FEWEST and _disagreement(p / 100.0, targets) < RIGHT:
-        return ("p / 100 would fit the outcomes: are these percentages?",)
-    return ()
-
-
-def _of_many_classes(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
-    """Whether outcomes disagree with probabilities, and would fit those of other columns, or follow these instead."""
-    p, each = law.probabilities, np.arange(law.n_classes)
-    occurred = labels[:, None] == each
-    # Some order of many fits few outcomes.
-    enough, better = np.bincount(labels, minlength=each.size) >= ENOUGH, ""
-    columns = _assigned(occurred.T @ np.log(np.maximum(p, TINY)))
-    moved = np.flatnonzero((columns != each) & occurred.any(axis=0))
-    is_wrong = moved.size > 0 and enough[moved].all() and _disagreement(p, occurred) > WRONG
-    if not is_wrong or _disagreement(p[:, columns], occurred) > RIGHT_OF_MANY:
-        # Models are seldom calibrated, but each class is hardly ever more probable where another one occurs.
-        following = _following(p, occurred)
-        columns, better = _assigned(following), " better"
-        moved = np.flatnonzero(enough & (following[each, columns] - following[each, each] > CLEAR))
-    if moved.size < 2:
-        return ()
-    found = [f"{law.outcome_in_words(c)}: column {columns[c]}" for c in moved[:SHOWN].tolist()]
-    found += ["..."] * (moved.size > SHOWN)
-    return (
-        f"columns in another order would fit the outcomes{better} ({', '.join(found)}): is theirs that of the classes?",
-    )
-
-
-def _assigned(scores: FloatArray) -> IntArray:
-    """A column for each class, so that the sum of the scores (class, column) is as large as can be."""
-    columns: IntArray = scipy.optimize.linear_sum_assignment(scores, maximize=True)[1]
-    return columns
-
-
-def _following(p: FloatArray, occurred: Array) -> FloatArray:
-    """How far what occurred (n, c) has higher ranks in the columns (n, j) than the rest, in standard deviations (c, j).
-
-    Those of chance if both are independent (Wilcoxon 1945); only the order of the probabilities matters. For (n,) a
-    number.
-    """
-    ranks = np.stack([_ranks(column) for column in p.reshape(len(p), -1).T], axis=1)
-    events = occurred.reshape(len(p), -1).astype(np.float64)
-    parts = [one - one.mean(axis=0) for one in (events, ranks)]
-    spreads = np.multiply.outer(*(np.sqrt((one * one).sum(axis=0)) for one in parts))
-    found: FloatArray = np.sqrt(len(p) - 1.0) * in_units(parts[0].T @ parts[1], spreads)
-    return found if p.ndim > 1 else found[0, 0]
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, of equal values their mean."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: FloatArray = (np.cumsum(counts) - 0.5 * (counts - 1.0))[places]
-    return ranks
-
-
-def _of_one_class(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
-    """Whether all outcomes are of one class, although others were to be expected."""
-    first = int(labels[0])
-    p = law.probabilities[:, first]
-    if labels.size < ENOUGH or (labels != first).any() or _disagreement(p, np.ones(labels.size)) < WRONG:
-        return ()
-    return (f"all outcomes are {law.outcome_in_words(first)}: were they read from the right column?",)
-
-
-def _disagreement(p: FloatArray, occurred: Array) -> float:
-    """The largest standardised sum of ``y - p`` of any class, and of that times the log-odds, for p (n,) or (n, k).
-
-    Infinite for impossible outcomes.
-    """
-    inner = (p > 0.0) & (p < 1.0)
-    if (~inner & (occurred != p)).any():
-        return inf
-    q = np.where(inner, p, 0.5)
-    errors, variances, odds = occurred - p, np.where(inner, q * (1.0 - q), 0.0), np.log(q) - np.log1p(-q)
-    sums = (np.abs((one * errors).sum(axis=0)) for one in (1.0, odds))
-    spreads = (np.sqrt((one * one * variances).sum(axis=0)) for one in (1.0, odds))
-    return float(np.max([in_units(*pair) for pair in zip(sums, spreads, strict=True)]))
