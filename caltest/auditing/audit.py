@@ -31,7 +31,7 @@ from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.values import OF_RECORDS
-from caltest.predictions.misread import misread
+from caltest.predictions.questions.misread import misread
 
 USE, REPAIR = "use as it is", "recalibrate"
 REFUSE, UNKNOWN = "do not use as it is", "not enough data to tell"

@@ -37,7 +37,7 @@ from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 from caltest.predictions.labelled import named_one
-from caltest.predictions.misread import misread
+from caltest.predictions.questions.misread import misread
 from caltest.predictions.reductions import categorical_sample, one_against_rest
 
 

@@ -22,7 +22,7 @@ from caltest.predictions.classes.categorical import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions, at_labels
 from caltest.predictions.classes.multi_label import MultiLabel
 from caltest.predictions.foreign import from_foreign, is_foreign
-from caltest.predictions.misread import misread
+from caltest.predictions.questions.misread import misread
 
 NO_ORDER = Table(np.empty(0))
 

@@ -21,7 +21,7 @@ from caltest.intervals.noise_floor import noise_floor
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample
 from caltest.predictions.classes.finite import at_labels, outcome_scores
-from caltest.predictions.misread import misread
+from caltest.predictions.questions.misread import misread
 from caltest.predictions.reductions import reduce_to_binary
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.shared.observed import Observed, scale_of

@@ -15,7 +15,7 @@ from caltest._validation import whole_number
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.predictions import Sample
-from caltest.predictions.misread import misread
+from caltest.predictions.questions.misread import misread
 from caltest.sequential.bets import Bets
 from caltest.sequential.betting import Betting, State, Strategy, carried
 from caltest.sequential.change import Change, change_of

@@ -16,7 +16,7 @@ from caltest._validation import fraction, whole_number
 from caltest.estimators.combined.findings import are_pvalues_enough
 from caltest.kernels import ProductKernel
 from caltest.predictions.convert import excluded_in_words, impossible_note
-from caltest.predictions.misread import misread
+from caltest.predictions.questions.misread import misread
 from caltest.sequential.betting import Betting, State, Strategy
 from caltest.sequential.change import Change, change_of, likeliest
 from caltest.sequential.independence import independence_notes

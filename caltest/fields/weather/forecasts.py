@@ -10,8 +10,8 @@ from caltest._basics.arrays import Table, are_times, index_of, order_of, to_arra
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import one_of, whole_number
 from caltest.predictions import Ensemble
-from caltest.predictions.misplaced import misplaced
-from caltest.predictions.misread import codes_among, in_another_unit
+from caltest.predictions.questions.misread import codes_among, in_another_unit
+from caltest.predictions.questions.order import misplaced
 
 DIMENSIONS = "lead", "time", "station", "member"
 """Names of dimensions, in the order of arrays."""

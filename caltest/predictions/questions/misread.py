@@ -8,8 +8,8 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.ensembles.ensemble import Pool
-from caltest.predictions.misplaced import misplaced
-from caltest.predictions.misread_classes import MOST_CLASSES, RIGHT, WRONG, of_classes
+from caltest.predictions.questions.classes import MOST_CLASSES, RIGHT, WRONG, of_classes
+from caltest.predictions.questions.order import misplaced
 from caltest.predictions.standard_scores import in_units, spreads
 
 Conversions = dict[str, tuple[float, float]]

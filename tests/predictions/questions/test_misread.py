@@ -7,8 +7,8 @@ from scipy import special, stats
 
 import caltest as ct
 from caltest.predictions.convert import as_sample
-from caltest.predictions.misread import OF_NUMBERS
-from caltest.predictions.misread_classes import _following
+from caltest.predictions.questions.classes import _following
+from caltest.predictions.questions.misread import OF_NUMBERS
 
 N = 200
 
