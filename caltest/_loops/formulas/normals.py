@@ -14,8 +14,8 @@ from caltest._loops.stacks import over_pairs
 LARGEST = 1e300
 """Variances above this are taken as this: the kernel is 0 to rounding for both."""
 
-FEW = 2**14
-"""Pairs of a small tile."""
+FEW = 2**15
+"""Pairs of a small tile, such as all rows and their landmarks."""
 
 Moments = tuple[FloatArray, FloatArray]
 """Means, and variances or covariances."""

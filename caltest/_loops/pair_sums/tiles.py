@@ -19,7 +19,7 @@ CITYBLOCK, SQUARED_EUCLIDEAN, PRODUCT = 0, 1, 2
 GROUP = 64
 
 FEW = 2**17
-"""Differences of coordinates, less than which are not worth a compiled loop."""
+"""Differences of coordinates up to which a compiled loop is not worth it."""
 
 FEWEST, TILE = 3, 2**18
 """Neither are those of probabilities of so few classes in one tile, after which other loops take most of the time."""
@@ -44,7 +44,7 @@ def sum_over_coordinates(kind: int, rows: FloatArray, columns: FloatArray) -> Fl
     r, c, d = rows.shape[-2], columns.shape[-2], rows.shape[-1]
     pairs = prod(batch) * r * c
     are_few = kind == CITYBLOCK and d <= FEWEST and pairs < TILE
-    if d == 1 or d * pairs < FEW or are_few:
+    if d == 1 or d * pairs <= FEW or are_few:
         return _coordinate_by_coordinate(kind, rows, columns, (*batch, r, c))
     left = padded(np.broadcast_to(rows, (*batch, r, d)))
     right = np.zeros((*batch, left.shape[-1], c))
