@@ -28,7 +28,7 @@ PACKED: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda file: _extra("zstandard", "compressed by zstd").open(file, "rb"),
+    b"\x28\xb5\x2f\xfd": lambda file: _extra("pyarrow", "compressed by zstd").CompressedInputStream(file, "zstd"),
 }
 """What compressed files begin with, and what reads them."""
 
@@ -131,16 +131,17 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
             if unpack is not None:
                 file = stack.enter_context(BufferedReader(cast("Any", stack.enter_context(unpack(file)))))
             yield file
-    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise ValueError(f"{name}: got a damaged or truncated file ({error}), wanted it whole; copy it again") from None
     except ImportError as error:
         raise ValueError(f"{name}: {error}") from None
     except UnicodeDecodeError:
         raise ValueError(f"{name}: got bytes that are not UTF-8 text, wanted a CSV file in UTF-8, or .npy") from None
     except csv.Error as error:
         raise ValueError(f"{name}: {error}; wanted a CSV file, or .npy") from None
-    except OSError as error:
-        raise type(error)(f"{name}: {(error.strerror or str(error)).lower()}, wanted a file that can be read") from None
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        # What unpacks a file gives errors without the number that those of the system have.
+        if isinstance(error, OSError) and error.strerror:
+            raise type(error)(f"{name}: {error.strerror.lower()}, wanted a file that can be read") from None
+        raise ValueError(f"{name}: got a damaged or truncated file ({error}), wanted it whole; copy it again") from None
 
 
 def read_with_columns(path: Path, columns: Sequence[str], numeric: Sequence[str] = ()) -> tuple[Rows, Rows]:

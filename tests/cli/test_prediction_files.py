@@ -562,8 +562,9 @@ def packed(module):
 
 
 def packed_by_zstd(table, path):
-    zstandard = pytest.importorskip("zstandard")
-    path.write_bytes(zstandard.compress(table.to_csv(index=False).encode()))
+    pyarrow = pytest.importorskip("pyarrow")
+    with pyarrow.CompressedOutputStream(str(path), "zstd") as file:
+        file.write(table.to_csv(index=False).encode())
 
 
 def arrays(table, path):
@@ -747,7 +748,7 @@ def test_errors_name_the_file_and_line(text, arguments, message, tmp_path, capsy
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.npz", "a.csv.xz"])
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.npz", "a.csv.gz", "a.csv.bz2", "a.csv.xz", "a.csv.zst"])
 def test_damaged_files(name, table, tmp_path, capsys):
     KINDS_OF_FILES[name](table, tmp_path / name)
     data = (tmp_path / name).read_bytes()
