@@ -31,7 +31,6 @@ from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.values import OF_RECORDS
-from caltest.predictions.questions.misread import misread
 
 USE, REPAIR = "use as it is", "recalibrate"
 REFUSE, UNKNOWN = "do not use as it is", "not enough data to tell"
@@ -412,7 +411,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
             sections[key] = make(data, judged if key == "power" else result)
         except (ValueError, TypeError, ImportError, MemoryError) as error:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
-    questions = misread(data.tested.predictions, data.tested.targets)
+    questions = data.tested.questions
     decision, reason = _decision(judged, sections["recalibration"], questions, data.counted)
     if decision != REPAIR and "groups" in sections and sections["groups"].is_grave:
         decision = REFUSE

@@ -252,6 +252,10 @@ class Predictions(Labelled, OwnErrstate, ABC):
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Observed targets as an (n,) array; ``ValueError`` if they are not possible outcomes of the family."""
 
+    def as_read(self, targets: ArrayLike, checked: Array) -> Array:
+        """Targets in the form in which one can ask about them: as they are checked, if that keeps all they say."""
+        return checked
+
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the targets (n,) are outcomes that the predictions exclude."""
         return np.zeros(len(self), dtype=np.bool_)

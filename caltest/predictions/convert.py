@@ -45,9 +45,14 @@ class Sample:
         return len(self.predictions)
 
     @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """What to ask about the data."""
+        return misread(*(self.as_read or (self.predictions, self.targets)))
+
+    @property
     def remarks(self) -> tuple[str, ...]:
-        """What was done to the rows, and what to ask about the outcomes."""
-        return self.matched if self.as_read is None else (*self.matched, *misread(*self.as_read))
+        """What was done to the rows, and what to ask about the data if they came from a user."""
+        return self.matched if self.as_read is None else (*self.matched, *self.questions)
 
     @property
     def as_given(self) -> Array:
@@ -223,6 +228,7 @@ def as_sample(
     try:
         converted = as_predictions(predictions, classes, copy=copy)
         checked = converted.check_targets(outcomes, names[1])
+        read = converted.as_read(outcomes, checked)
     except ValueError:
         values = predictions.values if isinstance(predictions, Table) else predictions
         if getattr(values, "ndim", 1) > 0:
@@ -237,10 +243,10 @@ def as_sample(
         converted = copy_of(converted)._labelled(order.index)
     if kept is not None:
         remarks = (*remarks, missing_note(len(checked) - kept.size, len(checked)))
-        converted, checked = converted.take(kept), checked[kept]
+        converted, checked, read = converted.take(kept), checked[kept], read[kept]
     elif copy:
         checked = checked.copy()
-    sample = Sample(converted, checked, kept, remarks, (converted, checked), order)
+    sample = Sample(converted, checked, kept, remarks, (converted, read), order)
     return sample.pooled() if pooled else sample
 
 

@@ -14,6 +14,7 @@ from caltest.predictions.base import Parameter, Predictions, require_family
 from caltest.predictions.claims import DEVIATION, SHIFTED, Checks, of_quantiles
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults import Faults
+from caltest.predictions.numbers.normal import Normal
 
 LARGEST = np.finfo(np.float64).max
 
@@ -128,6 +129,19 @@ class QuantileForecast(FinitePredictions):
         values = real_targets(targets, len(self), name)
         intervals: Array = (values[:, None] > self.values).sum(axis=1, dtype=np.intp)
         return intervals
+
+    def as_read(self, targets: ArrayLike, checked: Array) -> Array:
+        return real_targets(targets, len(self), "targets")
+
+    @property
+    def nearest_normal(self) -> Normal | None:
+        """Normal laws with the middle quantile, and as far between the outermost ones; None for a single level."""
+        z, q = scipy.special.ndtri(self.levels), self.values
+        if z.size < 2:
+            return None
+        scales = (q[:, -1] - q[:, 0]) / (z[-1] - z[0])
+        middle = int(np.argmin(np.abs(z)))
+        return Normal(q[:, middle] - z[middle] * scales, scales)
 
     def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> Faults | None:
         from caltest.predictions.faults.classes.ordered import QuantileFaults

@@ -21,7 +21,6 @@ from caltest.intervals.noise_floor import noise_floor
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample
 from caltest.predictions.classes.finite import at_labels, outcome_scores
-from caltest.predictions.questions.misread import misread
 from caltest.predictions.reductions import reduce_to_binary
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.shared.observed import Observed, scale_of
@@ -270,7 +269,7 @@ def report(
         n_resamples=number,
         map=fitted,
         samples=samples,
-        notes=(*misread(samples[0].predictions, samples[0].targets), *_accuracy_note(*samples), *rest.notes(fitted)),
+        notes=(*samples[0].questions, *_accuracy_note(*samples), *rest.notes(fitted)),
     )
 
 

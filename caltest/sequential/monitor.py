@@ -15,7 +15,6 @@ from caltest._validation import whole_number
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.predictions import Sample
-from caltest.predictions.questions.misread import misread
 from caltest.sequential.bets import Bets
 from caltest.sequential.betting import Betting, State, Strategy, carried
 from caltest.sequential.change import Change, change_of
@@ -309,7 +308,7 @@ class CalibrationMonitor(Betting[MonitorResult]):
                 _alarm(sample, start, after, self.lag)
                 for start, after in zip((0, *(one + self.lag - 1 for one in self.alarms)), self.alarms, strict=False)
             ),
-            notes=(*misread(sample.predictions, sample.targets), *self._notes) if self.n else self._notes,
+            notes=(*sample.questions, *self._notes) if self.n else self._notes,
         )
 
 

@@ -16,7 +16,6 @@ from caltest._validation import fraction, whole_number
 from caltest.estimators.combined.findings import are_pvalues_enough
 from caltest.kernels import ProductKernel
 from caltest.predictions.convert import excluded_in_words, impossible_note
-from caltest.predictions.questions.misread import misread
 from caltest.sequential.betting import Betting, State, Strategy
 from caltest.sequential.change import Change, change_of, likeliest
 from caltest.sequential.independence import independence_notes
@@ -336,7 +335,7 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
         notes = self._notes
         if not are_pvalues_enough() and self.n:
             sample = self._samples()
-            notes = *misread(sample.predictions, sample.targets), *notes, *independence_notes(sample, self.lag)
+            notes = *sample.questions, *notes, *independence_notes(sample, self.lag)
         if state.n_impossible:
             before = exp(-float(bounds[: state.impossible[0]].max(initial=0.0)))
         return SequentialTestResult(

@@ -558,7 +558,7 @@ def test_units_and_codes_are_asked_about():
     litres = weather.rank_histogram(1000.0 * members, observed, n_resamples=19, rng=1)
     assert "outcomes multiplied by 1000 or so would fit the predictions" in unfolded(litres)
     members[3] = -9999.0
-    assert "9 values are -9999: if that says" in unfolded(
+    assert "9 values are -9999: is that a code for missing ones (pass nan)?" in unfolded(
         weather.rank_histogram(members, observed, n_resamples=19, rng=1)
     )
 

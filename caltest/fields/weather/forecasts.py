@@ -10,8 +10,9 @@ from caltest._basics.arrays import Table, are_times, index_of, order_of, to_arra
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import one_of, whole_number
 from caltest.predictions import Ensemble
-from caltest.predictions.questions.misread import codes_among, in_another_unit
+from caltest.predictions.questions.misread import in_another_unit
 from caltest.predictions.questions.order import misplaced
+from caltest.predictions.questions.repeated import codes_among
 
 DIMENSIONS = "lead", "time", "station", "member"
 """Names of dimensions, in the order of arrays."""
@@ -86,7 +87,7 @@ def forecasts_of(predictions: Any, targets: Any, horizon: Any, missing: str) -> 
 def _misread(pools: FloatArray) -> list[str]:
     """What to ask about values of members and outcome, the last column: their unit, or codes among them."""
     codes = [
-        f"{(pools == code).sum()} values are {code:g}: if that says that they are missing, replace it by nan"
+        f"{(pools == code).sum()} values are {code:g}: is that a code for missing ones (pass nan)?"
         for code in codes_among(pools)
     ]
     members, outcomes = Ensemble(pools[:, :-1]), pools[:, -1]

@@ -88,14 +88,17 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) ->
 
 
 def apart_from(best: Candidate, likely: list[Candidate], seen: Any) -> list[Candidate]:
-    """The two likeliest siblings of the best that are clear by themselves and that it does not bring about."""
-    fault = best.fault
+    """The two likeliest siblings that are clear by themselves and that neither the best nor each other brings about."""
+    fault, named = best.fault, [best]
     others = [
         refined(one, seen)
         for one in likely
         if one.fault is fault and one.sibling != best.sibling and fault.apart(seen, best.sibling, one.sibling)
     ]
-    return sorted((one for one in others if one.gain > 0.0), key=lambda one: -one.gain)[:NAMED_TOO]
+    for one in sorted(others, key=lambda one: -one.gain):
+        if one.gain > 0.0 and all(fault.apart(seen, other.sibling, one.sibling) for other in named[1:]):
+            named.append(one)
+    return named[1 : 1 + NAMED_TOO]
 
 
 def _siblings(fault: Fault[Any], seen: Any) -> list[int]:

@@ -8,8 +8,11 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.ensembles.ensemble import Pool
+from caltest.predictions.ensembles.members import Members
+from caltest.predictions.quantile_forecast import QuantileForecast
 from caltest.predictions.questions.classes import MOST_CLASSES, RIGHT, WRONG, of_classes
 from caltest.predictions.questions.order import misplaced
+from caltest.predictions.questions.repeated import repeated
 from caltest.predictions.standard_scores import in_units, spreads
 
 Conversions = dict[str, tuple[float, float]]
@@ -45,11 +48,9 @@ CURVES: Curves = {
     "powers of 10 of": lambda y: np.power(10.0, y),
     "square roots of": np.sqrt,
     "squares of": np.square,
+    "negatives of": np.negative,
 }
 """Scales on which outcomes may have been modelled."""
-
-CODES = (-9999.0, -999.0, -99999.0, 9999.0, 99999.0, 1e20, 9.969209968386869e36)
-"""Numbers by which files say that a value is missing; the last one is that of NetCDF."""
 
 FAR, NEAR, ZERO, WIDTHS, CLOSE = 3.0, 1.0, 1.5, (0.3, 4.0), 0.5
 """In predicted standard deviations: median distance from which on one asks, how far the middle outcome may be after a
@@ -65,29 +66,42 @@ ENOUGH, TINY = 20, 1e-300
 ROUNDING = 1e-6
 """How far a multiple of a step may be from a whole number."""
 
-REPEATED = 3
-"""Outcomes that have the smallest or the largest value, from which on it may be a code."""
-
-SOME, OUTLYING = 1000, 4.0
-"""Rows that are looked at, and predicted standard deviations beyond which a code is no value."""
+SOME = 1000
+"""Rows that are looked at."""
 
 
 def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
-    """What to ask about the data: units of outcomes, codes among them, and which classes the columns are of."""
+    """What to ask about the data: units and order of outcomes, values they have too often, and classes of the columns.
+
+    Targets are checked ones, or of quantile forecasts the numbers that were given.
+    """
     # Pools of members have the outcome among them.
     if not len(predictions) or not predictions.has_scale or isinstance(predictions, Pool):
         return ()
     finite = predictions.finite
-    if finite is not None and finite.n_classes > MOST_CLASSES:
-        return ()
-    if finite is not None and finite.probabilities_differ:
-        return of_classes(finite, targets) or misplaced(finite, targets)
+    if isinstance(predictions, QuantileForecast):
+        law = predictions.nearest_normal
+        if law is None or targets.dtype.kind != "f":
+            return ()
+        return _of_numbers(law, targets, predictions.values, (misplaced, in_another_unit))
+    if finite is not None:
+        if finite.n_classes > MOST_CLASSES:
+            return ()
+        return (of_classes(finite, targets) if finite.probabilities_differ else ()) or misplaced(finite, targets)
     if predictions.discrete:
-        asked = () if finite is not None else _multiples(targets)
-        return asked or misplaced(predictions, targets)
-    read = misplaced, _variances, in_another_unit
-    asked = (*next(filter(None, (one(predictions, targets) for one in read)), ()), *_codes(predictions, targets))
-    return asked or _rounded(predictions, targets)
+        return _multiples(targets) or misplaced(predictions, targets)
+    own = predictions.members if isinstance(predictions, Members) and targets.ndim == 1 else None
+    return _of_numbers(predictions, targets, own, (misplaced, _variances, in_another_unit))
+
+
+def _of_numbers(
+    law: Predictions,
+    targets: Array,
+    own: FloatArray | None,
+    read: Sequence[Callable[[Predictions, Array], tuple[str, ...]]],
+) -> tuple[str, ...]:
+    asked = (*next(filter(None, (one(law, targets) for one in read)), ()), *repeated(law, targets, own))
+    return asked or _rounded(law, targets, own)
 
 
 def _variances(predictions: Predictions, targets: Array) -> tuple[str, ...]:
@@ -167,57 +181,32 @@ def _distance(scores: FloatArray) -> float:
     return float(abs(middle) + abs(high - low - 1.35))
 
 
+def _off(multiples: FloatArray) -> FloatArray:
+    return np.asarray(np.abs(multiples - np.rint(multiples)))
+
+
 def _multiples(counts: Array) -> tuple[str, ...]:
     """Whether counts are multiples of a larger number than 1."""
     some = counts[evenly_spaced(len(counts), SOME)]
     some = some[some != 0]
     if some.size < ENOUGH or (step := int(np.gcd.reduce(some.astype(np.int64)))) < 2 or np.ptp(some) == 0:
         return ()
-    return (f"all counts are multiples of {step}: are they rounded? The predictions are of counts that are not",)
+    return (f"all counts are multiples of {step}, which the predictions are not about: are they rounded?",)
 
 
-def _rounded(predictions: Predictions, targets: Array) -> tuple[str, ...]:
-    """Whether numbers are rounded to steps beyond what is predicted to be random."""
-    rows = evenly_spaced(len(predictions), SOME)
+def _rounded(law: Predictions, targets: Array, own: FloatArray | None) -> tuple[str, ...]:
+    """Whether numbers are rounded to steps beyond what is predicted to be random, and their ``own`` values are not."""
+    rows = evenly_spaced(len(law), SOME)
     steps = np.diff(np.unique(targets[rows]))
-    if targets.ndim > 1 or not steps.size or rows.size < 2 * steps.size or not predictions.is_continuous:
+    if targets.ndim > 1 or not steps.size or rows.size < 2 * steps.size or (own is None and not law.is_continuous):
         return ()
-    step, parts = float(steps.min()), steps / steps.min()
-    spread = float(np.median(spreads(predictions.take(rows))))
-    if step < spread or np.abs(parts - np.rint(parts)).max() > ROUNDING:
+    step, first = float(steps.min()), targets[rows[0]]
+    spread = float(np.median(spreads(law.take(rows))))
+    if step < spread or _off(steps / step).max() > ROUNDING:
+        return ()
+    if own is not None and np.median(_off((own[rows] - first) / step)) < ROUNDING:
         return ()
     return (
-        f"outcomes are in steps of {step:.3g}, and predicted standard deviations are {spread:.2g} or so: if outcomes "
-        "are rounded, errors are larger for that",
+        f"outcomes are in steps of {step:.3g}, and predicted standard deviations are {spread:.2g} or so: are outcomes "
+        "rounded, which makes errors larger?",
     )
-
-
-def codes_among(values: FloatArray) -> tuple[float, ...]:
-    """The codes of missing values among numbers that are, most of them, a hundred times smaller at least."""
-    finite = values[np.isfinite(values)]
-    usual = 100.0 * float(np.median(np.abs(finite))) if finite.size else 0.0
-    return tuple(code for code in CODES if abs(code) > usual and (finite == code).any())
-
-
-def _codes(predictions: Predictions, targets: Array) -> tuple[str, ...]:
-    notes = []
-    known = codes_among(np.asarray(targets, dtype=np.float64))
-    for code in (*known, *(end for end in _repeated_ends(predictions, targets) if end not in known)):
-        rows = np.unique(np.nonzero(targets == code)[0])
-        scores = predictions.take(rows).standard_scores(np.asarray(targets[rows], dtype=np.float64)[None])[0]
-        if np.median(np.abs(scores[targets[rows] == code])) > OUTLYING:
-            first = f"row {rows[0]}" + (", ..." if rows.size > 1 else "")
-            notes.append(f"{rows.size} outcomes are {code:g} ({first}): if that says that they are missing, pass nan")
-    return tuple(notes)
-
-
-def _repeated_ends(predictions: Predictions, targets: Array) -> list[float]:
-    """Smallest and largest outcomes of a coordinate that several have, if most outcomes are as was predicted."""
-    if not len(targets):
-        return []
-    columns = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1).T
-    ends = {float(end) for one in columns for end in (one.min(), one.max()) if (one == end).sum() >= REPEATED}
-    rows = evenly_spaced(len(predictions), SOME)
-    if not ends or np.median(np.abs(predictions.take(rows).standard_scores(targets[rows][None]))) > ZERO:
-        return []
-    return sorted(ends)

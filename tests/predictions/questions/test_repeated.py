@@ -1,0 +1,89 @@
+"""Codes of missing outcomes, and values that many of them have, are asked about, and nothing else is."""
+
+import numpy as np
+import pytest
+from printed import unfolded
+from scipy import special
+
+import caltest as ct
+from caltest.predictions.convert import as_sample
+from predictions.questions.test_misread import LEVELS, N, flows, remarks
+
+
+@pytest.mark.parametrize("family", ["Normal", "Ensemble", "StudentT"])
+def test_codes(family):
+    predictions, y = flows()[0][family], flows()[1]
+    y[[7, 20]] = -9999.0
+    words = "2 outcomes are -9999 (row 7, ...): is that a code for missing ones (pass nan)?"
+    assert remarks(predictions, y) == (words,)
+    assert "are -9999 (row 7, ...)" in unfolded(ct.calibration_test(predictions, y, n_resamples=19, rng=1))
+
+
+@pytest.mark.parametrize("family", ["Normal", "Ensemble", "MvNormal"])
+@pytest.mark.parametrize("code", [-1.0, 99.0])
+def test_codes_that_are_none_of_the_usual_ones(family, code):
+    """The smallest or largest value of several outcomes, far from their predictions."""
+    rng = np.random.default_rng(8)
+    mean = rng.normal(30.0, 8.0, N)
+    y = mean + 2.0 * rng.normal(size=N)
+    predictions = {
+        "Normal": ct.Normal(mean, 2.0),
+        "Ensemble": ct.Ensemble(mean[:, None] + 2.0 * rng.normal(size=(N, 20))),
+        "MvNormal": ct.MvNormal(np.stack([mean, 2.0 * mean], axis=1), np.full((N, 2), 4.0)),
+    }[family]
+    assert remarks(predictions, y) == ()
+    assert remarks(predictions, np.maximum(y, np.sort(y)[5])) == ()
+    y[[3, 50, 90]] = code
+    asked = [words for words in remarks(predictions, y) if f"are {code:g} (row 3, ...)" in words]
+    assert asked == [f"3 outcomes are {code:g} (row 3, ...): is that a code for missing ones (pass nan)?"]
+
+
+def temperatures(n=1000, seed=4):
+    rng = np.random.default_rng(seed)
+    mean, sd = 15.0 + 5.0 * rng.normal(size=n), 2.0 * np.exp(0.3 * rng.normal(size=n))
+    return {
+        "Ensemble": ct.Ensemble(mean[:, None] + sd[:, None] * rng.normal(size=(n, 11))),
+        "QuantileForecast": ct.QuantileForecast(LEVELS, mean[:, None] + sd[:, None] * special.ndtri(LEVELS)),
+    }, mean + sd * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("family", ["Ensemble", "QuantileForecast"])
+def test_values_that_many_outcomes_have(family):
+    """What faults say of laws with a density is asked about where there is none."""
+    of_families, y = temperatures()
+    predictions = of_families[family]
+    chosen = np.random.default_rng(1).random(y.size) < 0.02
+    asked = "and hardly any others are equal: is that a code, or an end at which outcomes are cut off?"
+    assert remarks(predictions, y) == remarks(predictions, np.round(y)) == ()
+    assert remarks(predictions, np.where(chosen, 10.0, y)) == (
+        f"{chosen.sum()} outcomes are 10 (row {chosen.argmax()}, ...), {asked}",
+    )
+    assert remarks(predictions, np.minimum(y, 18.0))[0].endswith(asked)
+    (words,) = remarks(predictions, 10.0 * np.round(y / 10.0))
+    assert words.startswith("outcomes are in steps of 10, and predicted standard deviations are ")
+
+
+def test_ensembles_with_the_same_values():
+    """Rain: many members are 0 too; numbers of whole steps, like all members."""
+    rng = np.random.default_rng(5)
+    rain = np.maximum(rng.normal(size=(1000, 1)) + rng.normal(size=(1000, 12)), 0.0)
+    assert as_sample(ct.Ensemble(rain[:, 1:]), rain[:, 0]).remarks == ()
+    steps = 10.0 * np.round(rng.normal(size=(1000, 1)) + rng.normal(size=(1000, 12)))
+    assert as_sample(ct.Ensemble(steps[:, 1:]), steps[:, 0]).remarks == ()
+    dry = as_sample(ct.Ensemble(rain[:, 1:] + 1e-3), rain[:, 0]).remarks
+    assert "outcomes are 0 (row" in dry[0]
+
+
+def test_quantile_forecasts_are_asked_about_as_numbers():
+    """Not about variances: nobody gave the spreads that quantiles have."""
+    of_families, y = temperatures()
+    forecast = of_families["QuantileForecast"]
+    assert "outcomes minus 273.15 or so" in remarks(forecast, y + 273.15)[0]
+    assert "negatives of the outcomes would fit" in remarks(forecast, -y)[0]
+    assert "1 row below would fit" in remarks(forecast, np.roll(y, 1))[0]
+    squares = ct.QuantileForecast(LEVELS, 15.0 + 9.0 * special.ndtri(LEVELS) + 0.0 * y[:, None])
+    assert remarks(squares, 15.0 + 3.0 * np.random.default_rng(6).normal(size=y.size)) == ()
+    single = ct.QuantileForecast([0.5], forecast.values[:, 2:3])
+    assert remarks(single, y + 273.15) == ()
+    report = ct.audit(forecast, y + 273.15, n_resamples=99, rng=1)
+    assert "First look at how the data were read: outcomes minus 273.15" in unfolded(str(report))
