@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from predictions.questions.test_misread import LEVELS, N, flows, remarks
 from printed import unfolded
 from scipy import special
 
 import caltest as ct
 from caltest.predictions.convert import as_sample
-from predictions.questions.test_misread import LEVELS, N, flows, remarks
 
 
 @pytest.mark.parametrize("family", ["Normal", "Ensemble", "StudentT"])
