@@ -188,6 +188,11 @@ class Members(Predictions):
     def _number(self) -> str:
         return f"{self.n_members} members"
 
+    def coordinate(self, t: int) -> Self:
+        one = self._of(np.sort(self.members[..., t], axis=-1) if self._is_vector else self.members)
+        one._is_vector = False
+        return one
+
     def of_fewer(self, n_members: int) -> Self:
         """So many of the members, at equal distances in their order: about the same distributions."""
         places = (np.arange(n_members) + 0.5) * self.n_members / n_members

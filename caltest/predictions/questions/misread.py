@@ -11,6 +11,7 @@ from caltest.predictions.ensembles.ensemble import Pool
 from caltest.predictions.ensembles.members import Members
 from caltest.predictions.quantile_forecast import QuantileForecast
 from caltest.predictions.questions.classes import MOST_CLASSES, RIGHT, WRONG, of_classes
+from caltest.predictions.questions.coordinates import in_another_order
 from caltest.predictions.questions.order import misplaced
 from caltest.predictions.questions.repeated import repeated
 from caltest.predictions.standard_scores import in_units, spreads
@@ -90,7 +91,10 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
         return (of_classes(finite, targets) if finite.probabilities_differ else ()) or misplaced(finite, targets)
     if predictions.discrete:
         return _multiples(targets) or misplaced(predictions, targets)
-    own = predictions.members if isinstance(predictions, Members) and targets.ndim == 1 else None
+    if targets.ndim == 2:
+        reads = in_another_order, misplaced, in_another_unit, _units_of_coordinates
+        return _of_numbers(predictions, targets, None, reads)
+    own = predictions.members if isinstance(predictions, Members) else None
     return _of_numbers(predictions, targets, own, (misplaced, _variances, in_another_unit))
 
 
@@ -135,6 +139,14 @@ def in_another_unit(predictions: Predictions, targets: Array, what: str = "outco
     rows = evenly_spaced(len(predictions), SOME)
     some, y = predictions.take(rows), np.asarray(targets[rows], dtype=np.float64)
     return converted(lambda values: some.standard_scores(values[None])[0], y, what, curves=CURVES)
+
+
+def _units_of_coordinates(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+    """The same of each coordinate of vectors."""
+    asked: list[str] = []
+    for t in range(targets.shape[1]):
+        asked += in_another_unit(predictions.coordinate(t), targets[:, t], f"outcomes of coordinate {t}")
+    return tuple(asked)
 
 
 def converted(

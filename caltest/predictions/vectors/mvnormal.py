@@ -17,6 +17,7 @@ from caltest.kernels import Euclidean, KernelWarning, Metric, TargetKernel, Wass
 from caltest.predictions.alternatives import Alternatives, NormalAlternatives
 from caltest.predictions.base import Drawer, Parameter, Predictions, require_family
 from caltest.predictions.claims import Checks, Claim, of_named_coordinates, of_vectors
+from caltest.predictions.numbers.normal import Normal
 from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
 
 NUMBER, DIAGONAL, FULL = 0, 1, 2
@@ -277,6 +278,10 @@ class MvNormal(Predictions):
 
     def first_deviations(self) -> FloatArray:
         return np.sqrt(self.covariance.reshape(len(self), -1)[:, 0])
+
+    def coordinate(self, t: int) -> Normal:
+        place = {FULL: (..., t, t), DIAGONAL: (..., t)}.get(self._kind, ...)
+        return Normal(self.mean[:, t], np.sqrt(self.covariance[place]))
 
     def target_tile(self, kernel: TargetKernel, rows: Array, columns: Array) -> FloatArray:
         return kernel.vector_target_tile(rows, columns)

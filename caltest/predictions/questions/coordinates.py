@@ -1,0 +1,39 @@
+"""Coordinates of vectors that look as if they were those of other columns, or in another unit than predicted."""
+
+import numpy as np
+import scipy
+
+from caltest._basics.numerics import Array, FloatArray, evenly_spaced
+from caltest.predictions.base import Predictions
+
+MOST = 32
+"""Coordinates that are looked at, all or none."""
+
+SOME, LARGEST = 1000, 16.0
+"""Rows that are looked at; squares of scores count as at most this, so that few of them do not decide."""
+
+WRONG, RIGHT, LEAST_ROWS = 2.0, 1.5, 20
+"""Mean squares of scores from which on a column does not fit a coordinate, and up to which it does."""
+
+
+def in_another_order(law: Predictions, targets: Array) -> tuple[str, ...]:
+    """Whether columns of targets (n, d) do not fit their coordinates, and would fit others."""
+    n, d = targets.shape
+    if d > MOST or n < LEAST_ROWS:
+        return ()
+    rows = evenly_spaced(n, SOME)
+    some, each = law.take(rows), np.arange(d)
+    misfit = np.stack([_mean_squares(some.coordinate(t), targets[rows]) for t in each.tolist()])
+    if misfit.diagonal().max() <= WRONG:
+        return ()
+    columns = scipy.optimize.linear_sum_assignment(misfit)[1]
+    moved = np.flatnonzero(columns != each)
+    if not moved.size or misfit[moved, moved].min() <= WRONG or misfit[moved, columns[moved]].max() >= RIGHT:
+        return ()
+    found = ", ".join(f"coordinate {t}: column {columns[t]}" for t in moved.tolist())
+    return (f"columns of the outcomes in another order would fit ({found}): is theirs that of the predictions?",)
+
+
+def _mean_squares(law: Predictions, targets: Array) -> FloatArray:
+    """Of the scores of each column (d,) as outcomes of the law of one coordinate."""
+    return np.asarray(np.minimum(np.square(law.standard_scores(targets.T)), LARGEST).mean(axis=1))
