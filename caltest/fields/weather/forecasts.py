@@ -198,6 +198,6 @@ def _horizons(leads: Array, predictions: Any) -> tuple[int, ...]:
     if leads.dtype.kind != "m" or times.dtype.kind != "M" or times.size < 2:
         return (1,) * len(leads)
     step = np.diff(times).min()
-    if step <= np.timedelta64(0):
+    if step <= 0 * step:
         raise ValueError("predictions: got the same time twice, wanted one forecast of each time")
     return tuple(max(1, ceil(float(lead / step) - 1e-9)) for lead in leads)
