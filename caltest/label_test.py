@@ -17,6 +17,7 @@ from caltest.estimators.combined.measures import clopper_pearson
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import MultiLabel, Sample
 from caltest.predictions.convert import Missing
+from caltest.predictions.questions.labels import of_labels
 
 Streams = list[np.random.Generator]
 """Random numbers for each label; each use takes new ones."""
@@ -60,6 +61,7 @@ def labels_tested(
     number, seed = whole_number("n_resamples", n_resamples, 1), seed_of(rng)
     predictions, observed, remarks = predictions.with_targets(targets)
     samples, left_out = samples_of(predictions, observed, missing)
+    asked = of_labels(predictions.probabilities, observed, predictions.texts, [one.questions for one in samples])
     method = StepDown(number) if predictions.independent else Holm(number, len(samples))
     with progress_bars(switch("progress", progress)):
         tested, alone = of_each(samples, np.random.default_rng(seed).spawn(len(samples)), method)
@@ -88,7 +90,7 @@ def labels_tested(
         pvalue_kind="exact",
         n_resamples=number,
         seed=seed,
-        notes=(*predictions.notes, *remarks, *left_out),
+        notes=(*predictions.notes, *remarks, *asked, *left_out),
         findings=tuple(replace(one.finding, words=f"{one} ({one.finding})") for one in labels if one.finding),
         effect_size=EffectSize(first.observed - first.claimed, f"observed minus claimed rate of label {first.name}"),
         citations=(*Omnibus.citations, *method.null.citations, *method.citations),

@@ -1,5 +1,6 @@
 """Probabilities that look as if they were those of other classes, percentages, or made from the outcomes."""
 
+from collections.abc import Sequence
 from math import inf
 
 import numpy as np
@@ -76,15 +77,28 @@ def _of_many_classes(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
     is_wrong = moved.size > 0 and enough[moved].all() and _disagreement(p, occurred) > WRONG
     if not is_wrong or _disagreement(p[:, columns], occurred) > RIGHT_OF_MANY:
         # Models are seldom calibrated, but each class is hardly ever more probable where another one occurs.
-        following = _following(p, occurred)
-        columns, better = _assigned(following), " better"
-        moved = np.flatnonzero(enough & (following[each, columns] - following[each, each] > CLEAR))
-    if moved.size < 2:
+        columns, better = followed_columns(p, occurred), " better"
+        moved = np.flatnonzero(columns != each)
+    return columns_asked([law.outcome_in_words(c) for c in moved[:SHOWN].tolist()], columns[moved], better)
+
+
+def followed_columns(p: FloatArray, occurred: Array) -> IntArray:
+    """Columns of p (n, k) that what occurred (n, k) clearly follows more closely than its own, in which others stay."""
+    each, following = np.arange(p.shape[1]), _following(p, occurred)
+    columns = _assigned(following)
+    own, other = following[each, each], following[each, columns]
+    clear = (other - own > CLEAR) & (other > RIGHT_OF_MANY) & (occurred.sum(axis=0) >= ENOUGH)
+    return np.where(clear, columns, each)
+
+
+def columns_asked(names: Sequence[str], columns: IntArray, better: str, what: str = "classes") -> tuple[str, ...]:
+    """A question about columns that would fit, of which the first have names."""
+    if columns.size < 2:
         return ()
-    found = [f"{law.outcome_in_words(c)}: column {columns[c]}" for c in moved[:SHOWN].tolist()]
-    found += ["..."] * (moved.size > SHOWN)
+    found = [f"{name}: column {column}" for name, column in zip(names, columns.tolist(), strict=False)]
+    found += ["..."] * (columns.size > len(names))
     return (
-        f"columns in another order would fit the outcomes{better} ({', '.join(found)}): is theirs that of the classes?",
+        f"columns in another order would fit the outcomes{better} ({', '.join(found)}): is theirs that of the {what}?",
     )
 
 
