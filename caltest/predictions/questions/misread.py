@@ -134,18 +134,20 @@ def _spread_disagrees(errors: FloatArray, scale: FloatArray) -> float:
     return float(np.abs(in_units(weights @ inside, 0.5 * np.sqrt((weights * weights).sum(axis=1)))).max())
 
 
-def in_another_unit(predictions: Predictions, targets: Array, what: str = "outcomes") -> tuple[str, ...]:
+def in_another_unit(
+    predictions: Predictions, targets: Array, what: str = "outcomes", within: float = inf
+) -> tuple[str, ...]:
     """Whether outcomes lie far from their predictions, and would fit them after a conversion."""
     rows = evenly_spaced(len(predictions), SOME)
     some, y = predictions.take(rows), np.asarray(targets[rows], dtype=np.float64)
-    return converted(lambda values: some.standard_scores(values[None])[0], y, what, curves=CURVES)
+    return converted(lambda values: some.standard_scores(values[None])[0], y, what, curves=CURVES, within=within)
 
 
 def _units_of_coordinates(predictions: Predictions, targets: Array) -> tuple[str, ...]:
-    """The same of each coordinate of vectors."""
+    """The same of each coordinate of vectors, which one of several may seem to be by chance."""
     asked: list[str] = []
     for t in range(targets.shape[1]):
-        asked += in_another_unit(predictions.coordinate(t), targets[:, t], f"outcomes of coordinate {t}")
+        asked += in_another_unit(predictions.coordinate(t), targets[:, t], f"outcomes of coordinate {t}", CLOSE)
     return tuple(asked)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from printed import unfolded
+from scipy import special
 
 import caltest as ct
 from caltest.cli.test import table
@@ -28,11 +29,17 @@ def data(family, n, seed=1):
     }
     if family == "ensembles":
         return ct.Ensemble(members), m + rng.normal(size=n)
+    if family == "members of vectors":
+        return ct.Ensemble(vectors[:, None] + rng.normal(size=(n, 20, 2))), vectors + rng.normal(size=(n, 2))
+    if family == "quantiles":
+        levels = [0.1, 0.3, 0.5, 0.9]
+        return ct.QuantileForecast(levels, m[:, None] + s[:, None] * special.ndtri(levels)), m + s * rng.normal(size=n)
     predictions = made[family]()
     return predictions, predictions.sample(rng)
 
 
 FAMILIES = ["classes", "claims", "normal", "a random walk", "heavy tails", "counts", "vectors", "ensembles"]
+FAMILIES += ["members of vectors", "quantiles"]
 
 
 def questions(predictions, y):
@@ -55,7 +62,7 @@ def test_outcomes_of_other_rows(family, n):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_calibrated_data_are_not_asked_about(family, replications):
     for seed in range(replications(5, 100)):
-        assert not questions(*data(family, 50 + 7 * seed % 100, seed))
+        assert not as_sample(*data(family, 50 + 7 * seed % 100, seed)).questions
 
 
 def test_other_errors_are_not_asked_about():
