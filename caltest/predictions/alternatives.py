@@ -245,43 +245,73 @@ TABLE = 2**22
 
 
 class CountAlternatives(Alternatives):
-    """Other means, half of the weight, and other dispersions, of a family that knows these."""
+    """Other means, half of the weight, and other dispersions, of a family that knows these.
+
+    Probabilities are ``h(u) exp(eta u - A)``, where h depends on the dispersion only. So log ratios of laws of the same
+    dispersion are lines in u; those of two dispersions that are the same for all predictions are one curve and lines.
+    """
 
     def __init__(self, law: "CountPredictions", weights: FloatArray | None = None) -> None:
-        self._law, self._row_weights = law, weights
         own = law.dispersion
         dispersions = [np.full(len(law), a) for a in DISPERSIONS] if own is None else [a * own for a in SIZES]
         laws = [law.with_mean(factor * law.mean) for factor in FACTORS]
         laws += [law.with_dispersion(dispersion) for dispersion in dispersions]
-        self._laws = tuple(one for one in laws if one is not None)
+        self._law, self._laws = law, tuple(one for one in laws if one is not None)
+        self._row_weights = np.ones(len(law)) if weights is None else weights
         self.weights = shared_weights(len(FACTORS), len(dispersions))
+        natural = [one.natural() for one in (law, *self._laws)]
+        (eta, *etas), (norm, *norms) = zip(*natural, strict=True)
+        self._slopes = np.stack([np.where(law.mean > 0.0, one - eta, 0.0) for one in etas])
+        self._constants = np.stack([norm - one for one in norms])
+        self._others = slice(len(FACTORS), None)
+        self._has_curve = own is None or bool((own == own[:1]).all())
 
     def log_ratios(self, targets: Array) -> FloatArray:
-        """Sums of table entries, for some of the predictions at a time."""
+        """From sums of counts and of their curves, for some of the redraws at a time."""
         counts, places = np.unique(targets, return_inverse=True)
-        labels = places.reshape(targets.shape).astype(np.min_scalar_type(counts.size))
-        sums = np.zeros((targets.shape[0], len(self._laws)))
-        values = counts.astype(np.float64)
-        for part in ranges(targets.shape[1], TABLE // (counts.size * len(self._laws))):
-            sums += gathered_tables(self._tables(part, values), np.ascontiguousarray(labels[:, part]))
-        return sums.T
+        values, places = counts.astype(np.float64), places.reshape(targets.shape)
+        slopes = self._slopes * self._row_weights
+        sums = np.empty((len(self._laws), targets.shape[0]))
+        for some in ranges(targets.shape[0], TABLE // targets.shape[1]):
+            sums[:, some] = slopes @ values[places[some]].T
+        sums += (self._constants @ self._row_weights)[:, None]
+        if self._has_curve:
+            curves = self._curves(values)
+            for some in ranges(targets.shape[0], TABLE // counts.size):
+                counted = [np.bincount(row, self._row_weights, counts.size) for row in places[some]]
+                sums[self._others, some] += curves @ np.stack(counted).T
+        else:
+            labels = places.astype(np.min_scalar_type(counts.size))
+            for part in ranges(targets.shape[1], TABLE // (counts.size * len(self._laws))):
+                tables = self._bends(part, values) * self._row_weights[part, None, None]
+                sums[self._others] += gathered_tables(tables, np.ascontiguousarray(labels[:, part])).T
+        return sums
 
     def log_ratio_terms(self, targets: Array) -> FloatArray:
         counts, labels = np.unique(targets, return_inverse=True)
         values = counts.astype(np.float64)
-        parts = list(ranges(labels.size, TABLE // (counts.size * len(self._laws))))
-        rows = [self._tables(part, values)[np.arange(part.stop - part.start), labels[part]] for part in parts]
-        return np.concatenate(rows).T
+        terms: FloatArray = self._slopes * values[labels] + self._constants
+        if self._has_curve:
+            terms[self._others] += self._curves(values)[:, labels]
+        else:
+            for part in ranges(labels.size, TABLE // (counts.size * len(self._laws))):
+                rows = np.arange(part.stop - part.start)
+                terms[self._others, part] += self._bends(part, values)[rows, labels[part]].T
+        return terms * self._row_weights
 
-    def _tables(self, part: slice, counts: FloatArray) -> FloatArray:
-        """``log(Q / P)`` of counts (U,), (n, U, K); 0 where both are 0."""
-        logs = self._law.take(part).log_probabilities(counts)
-        tables = np.zeros((*logs.shape, len(self._laws)))
-        possible = logs > -np.inf
-        for member, law in enumerate(self._laws):
-            np.subtract(law.take(part).log_probabilities(counts), logs, out=tables[..., member], where=possible)
-        if self._row_weights is not None:
-            tables *= self._row_weights[part, None, None]
+    def _curves(self, counts: FloatArray) -> FloatArray:
+        """What lines lack to the log ratios of laws of other dispersions (K, U), as it is for a usual prediction."""
+        usual = int(np.argsort(self._law.mean, kind="stable")[len(self._law) // 2])
+        return np.asarray(self._bends(slice(usual, usual + 1), counts)[0].T)
+
+    def _bends(self, part: slice, counts: FloatArray) -> FloatArray:
+        """The same for each of some predictions, (n, U, K); 0 for counts that are impossible."""
+        logs, others = self._law.take(part).log_probabilities(counts), self._laws[self._others]
+        tables = np.zeros((*logs.shape, len(others)))
+        for member, law in enumerate(others):
+            j, bends = len(FACTORS) + member, tables[..., member]
+            np.subtract(law.take(part).log_probabilities(counts), logs, out=bends, where=logs > -np.inf)
+            bends -= self._slopes[j, part, None] * counts + self._constants[j, part, None]
         return tables
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:

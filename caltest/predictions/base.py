@@ -339,9 +339,9 @@ class Predictions(Labelled, OwnErrstate, ABC):
         """Family and dimensions in a few words, for n such predictions if there are more than these."""
         return f"{self.family}, n = {len(self) if n is None else n}"
 
-    def coordinate(self, t: int) -> "Predictions":
-        """The laws (n,) of a coordinate of vectors; of numbers, which have one, these laws."""
-        return self
+    def coordinate(self, t: int) -> "Predictions | None":
+        """The laws (n,) of a coordinate of vectors; None where these are not known."""
+        return None
 
     def followed_by(self, other: Self) -> Self:
         """These predictions and others of the same kind, in this order."""

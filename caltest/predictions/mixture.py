@@ -78,6 +78,10 @@ class Mixture(Predictions):
         """The m predictions, each of shape (..., n)."""
         return self._parameters[:-1]
 
+    def coordinate(self, t: int) -> "Mixture | None":
+        each = [one.coordinate(t) for one in self.components]
+        return None if None in each else self._like(*each, self.weights)
+
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         generator = generator_of(rng)
         drawn, first = self.redraw(generator, size), self.components[0]

@@ -251,6 +251,13 @@ class CountPredictions(Predictions):
     def log_density(self, targets: Array) -> FloatArray:
         return np.asarray(self.log_probabilities(np.asarray(targets, dtype=np.float64)[:, None])[:, 0])
 
+    def natural(self) -> tuple[FloatArray, FloatArray]:
+        """Numbers eta and A (..., n) of probabilities ``h(u) exp(eta u - A)``, where h depends on the dispersion only.
+
+        For families that know other means.
+        """
+        raise NotImplementedError(f"{type(self).__name__}: got with_mean without natural, wanted both in the class")
+
     def with_mean(self, mean: FloatArray) -> "CountPredictions | None":
         """Counts with other means (n,) and the same dispersions; None for families of which these are not known."""
         return None

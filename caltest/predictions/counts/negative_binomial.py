@@ -166,6 +166,10 @@ class NegativeBinomial(CountPredictions):
         sizes, places = np.unique(self.size, return_inverse=True)
         return _log_factor(counts, sizes[:, None])[places.reshape(self.size.shape)]
 
+    def natural(self) -> tuple[FloatArray, FloatArray]:
+        with np.errstate(divide="ignore"):
+            return -np.log1p(self.size / self.mean), self.size * np.log1p(self.mean / self.size)
+
     def with_mean(self, mean: FloatArray) -> "NegativeBinomial":
         return self._like(mean, self.size)
 

@@ -105,6 +105,10 @@ class Poisson(CountPredictions):
         """``-log(u! (e / u)**u)``."""
         return -stirling_error(counts) - 0.5 * np.log(counts) - HALF_LOG_2_PI
 
+    def natural(self) -> tuple[FloatArray, FloatArray]:
+        with np.errstate(divide="ignore"):
+            return np.log(self.rate), self.rate
+
     def with_mean(self, mean: FloatArray) -> "Poisson":
         return self._like(mean)
 

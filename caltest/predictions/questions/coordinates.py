@@ -18,12 +18,11 @@ WRONG, RIGHT, LEAST_ROWS = 2.0, 1.5, 20
 
 def in_another_order(law: Predictions, targets: Array) -> tuple[str, ...]:
     """Whether columns of targets (n, d) do not fit their coordinates, and would fit others."""
-    n, d = targets.shape
-    if d > MOST or n < LEAST_ROWS:
+    rows, each = evenly_spaced(len(law), SOME), np.arange(targets.shape[1])
+    some = coordinates_of(law.take(rows), each.size)
+    if not some or each.size > MOST or rows.size < LEAST_ROWS:
         return ()
-    rows = evenly_spaced(n, SOME)
-    some, each = law.take(rows), np.arange(d)
-    misfit = np.stack([_mean_squares(some.coordinate(t), targets[rows]) for t in each.tolist()])
+    misfit = np.stack([_mean_squares(one, targets[rows]) for one in some])
     if misfit.diagonal().max() <= WRONG:
         return ()
     columns = scipy.optimize.linear_sum_assignment(misfit)[1]
@@ -32,6 +31,12 @@ def in_another_order(law: Predictions, targets: Array) -> tuple[str, ...]:
         return ()
     found = ", ".join(f"coordinate {t}: column {columns[t]}" for t in moved.tolist())
     return (f"columns of the outcomes in another order would fit ({found}): is theirs that of the predictions?",)
+
+
+def coordinates_of(law: Predictions, d: int) -> list[Predictions]:
+    """The laws of all coordinates; none where these are not known."""
+    found = [law.coordinate(t) for t in range(d)]
+    return [one for one in found if one is not None]
 
 
 def _mean_squares(law: Predictions, targets: Array) -> FloatArray:

@@ -11,7 +11,7 @@ from caltest.predictions.ensembles.ensemble import Pool
 from caltest.predictions.ensembles.members import Members
 from caltest.predictions.quantile_forecast import QuantileForecast
 from caltest.predictions.questions.classes import MOST_CLASSES, RIGHT, WRONG, of_classes
-from caltest.predictions.questions.coordinates import in_another_order
+from caltest.predictions.questions.coordinates import coordinates_of, in_another_order
 from caltest.predictions.questions.order import misplaced
 from caltest.predictions.questions.repeated import repeated
 from caltest.predictions.standard_scores import in_units, spreads
@@ -146,8 +146,8 @@ def in_another_unit(
 def _units_of_coordinates(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     """The same of each coordinate of vectors, which one of several may seem to be by chance."""
     asked: list[str] = []
-    for t in range(targets.shape[1]):
-        asked += in_another_unit(predictions.coordinate(t), targets[:, t], f"outcomes of coordinate {t}", CLOSE)
+    for t, one in enumerate(coordinates_of(predictions, targets.shape[1])):
+        asked += in_another_unit(one, targets[:, t], f"outcomes of coordinate {t}", CLOSE)
     return tuple(asked)
 
 

@@ -17,6 +17,7 @@ FAMILIES = {
     "scalar": ct.MvNormal(MEAN, np.ones(N)),
     "members": ct.Ensemble(MEAN[:, None] + RNG.normal(size=(N, 20, D)) @ FACTOR.T),
 }
+FAMILIES["mixture"] = ct.Mixture([FAMILIES["full"], FAMILIES["diagonal"]])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
