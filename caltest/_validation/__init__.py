@@ -7,6 +7,7 @@ from caltest._validation.arrays import (
     positive_semidefinite as positive_semidefinite,
     real_array as real_array,
     real_targets as real_targets,
+    refuse_negative as refuse_negative,
     refuse_rows as refuse_rows,
     same_length as same_length,
 )

@@ -61,6 +61,11 @@ def refuse_rows(wrong: BoolArray, values: FloatArray, name: str, wanted: str) ->
         raise ValueError(f"{name}: got {values.reshape(-1)[i]:.6g} at row {i}, wanted {wanted}")
 
 
+def refuse_negative(values: FloatArray, name: str, wanted: str) -> None:
+    """The same for numbers below 0, which logarithms of them can be."""
+    refuse_rows(values < 0.0, values, name, f"{wanted}; if these are logarithms, pass numpy.exp of them")
+
+
 def increasing_numbers(data: ArrayLike, name: str, advice: str) -> FloatArray:
     """An array (n,) each number of which is above the one before."""
     values = real_array(data, name, ndim=1)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
-from caltest._validation import LARGEST_COUNT, positive_number, refuse_rows
+from caltest._validation import LARGEST_COUNT, positive_number, refuse_negative, refuse_rows
 from caltest.predictions.base import Parameter
 from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, stirling_error
 from caltest.predictions.labelled import indices_of
@@ -81,7 +81,7 @@ class NegativeBinomial(CountPredictions):
         new = object.__new__(cls)
         new._indices = indices_of(cls, (mean, dispersion), {})
         mean, dispersion = rows_of((mean, dispersion), ("mean", "dispersion"))
-        refuse_rows(mean < 0.0, mean, "mean", "expected counts of at least 0")
+        refuse_negative(mean, "mean", "expected counts of at least 0")
         # Smaller numbers have no finite reciprocal.
         wanted = "numbers above 0 (without dispersion use Poisson(mean))"
         refuse_rows(dispersion <= 1e-300, dispersion, "dispersion", wanted)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
-from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_rows
+from caltest._validation import LARGEST_COUNT, positive_number, real_array, refuse_negative, refuse_rows
 from caltest.predictions.base import Parameter
 from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, stirling_error
 from caltest.predictions.counts.negative_binomial import NegativeBinomial
@@ -65,8 +65,9 @@ class Poisson(CountPredictions):
 
     def __init__(self, rate: ArrayLike) -> None:
         values = real_array(rate, "rate", ndim=1)
-        wrong = (values < 0.0) | (values >= LARGEST_COUNT)
-        refuse_rows(wrong, values, "rate", "expected counts from 0 to 2**53")
+        wanted = "expected counts from 0 to 2**53"
+        refuse_negative(values, "rate", wanted)
+        refuse_rows(values >= LARGEST_COUNT, values, "rate", wanted)
         values.flags.writeable = False
         self._parameters = (values,)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from caltest._basics.arrays import in_one_order
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_of
-from caltest._validation import real_array, real_targets, refuse_rows
+from caltest._validation import real_array, real_targets, refuse_negative, refuse_rows
 from caltest.kernels import TargetKernel
 from caltest.predictions.base import ClosedFormMissing, Drawer, Parameter, Predictions, median_standard_deviation
 from caltest.predictions.measures import law_sums
@@ -260,7 +260,7 @@ class LocationScale(Univariate):
         super().__init__(mean, scale)
 
     def _check(self) -> None:
-        refuse_rows(self.scale < 0.0, self.scale, "scale", "scales of at least 0")
+        refuse_negative(self.scale, "scale", "scales of at least 0")
 
     @abstractmethod
     def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:

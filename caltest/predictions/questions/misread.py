@@ -1,7 +1,7 @@
 """Data that look as if they had been read wrongly: in another unit, scale or order, or with codes of missing ones."""
 
 from collections.abc import Callable, Sequence
-from math import inf, log
+from math import inf
 
 import numpy as np
 
@@ -10,11 +10,12 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.ensembles.ensemble import Pool
 from caltest.predictions.ensembles.members import Members
 from caltest.predictions.quantile_forecast import QuantileForecast
-from caltest.predictions.questions.classes import MOST_CLASSES, RIGHT, WRONG, of_classes
+from caltest.predictions.questions.classes import MOST_CLASSES, of_classes
 from caltest.predictions.questions.coordinates import coordinates_of, in_another_order
 from caltest.predictions.questions.order import misplaced
+from caltest.predictions.questions.parameters import of_means, of_scales
 from caltest.predictions.questions.repeated import repeated
-from caltest.predictions.standard_scores import in_units, spreads
+from caltest.predictions.standard_scores import spreads
 
 Conversions = dict[str, tuple[float, float]]
 """From outcomes to what they are in another unit: by a factor, to which a number is added."""
@@ -58,11 +59,11 @@ FAR, NEAR, ZERO, WIDTHS, CLOSE = 3.0, 1.0, 1.5, (0.3, 4.0), 0.5
 conversion, median distance of 0 up to which it fits, how wide the middle half may be, 1.35 if calibrated, and how far
 both together may be from this on another scale."""
 
-QUARTILE, TIMES = 0.6744897501960817, (1.5, 3.0)
-"""Below which half of all standard normal errors are, and by which factors spreads are nearly right, or far from it."""
+ENOUGH = 20
+"""Counts from which on a step is asked about."""
 
-ENOUGH, TINY = 20, 1e-300
-"""Counts from which on a step is asked about, and the smallest number with a logarithm."""
+ONE_SIDED = 0.5
+"""Mean side of outcomes in another unit, 1 or -1, towards larger numbers or away from 0: errors have any side."""
 
 ROUNDING = 1e-6
 """How far a multiple of a step may be from a whole number."""
@@ -90,12 +91,12 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
             return ()
         return (of_classes(finite, targets) if finite.probabilities_differ else ()) or misplaced(finite, targets)
     if predictions.discrete:
-        return _multiples(targets) or misplaced(predictions, targets)
+        return _multiples(targets) or misplaced(predictions, targets) or of_means(predictions, targets)
     if targets.ndim == 2:
         reads = in_another_order, misplaced, in_another_unit, _units_of_coordinates
         return _of_numbers(predictions, targets, None, reads)
     own = predictions.members if isinstance(predictions, Members) else None
-    return _of_numbers(predictions, targets, own, (misplaced, _variances, in_another_unit))
+    return _of_numbers(predictions, targets, own, (misplaced, of_scales, in_another_unit))
 
 
 def _of_numbers(
@@ -106,32 +107,6 @@ def _of_numbers(
 ) -> tuple[str, ...]:
     asked = (*next(filter(None, (one(law, targets) for one in read)), ()), *repeated(law, targets, own))
     return asked or _rounded(law, targets, own)
-
-
-def _variances(predictions: Predictions, targets: Array) -> tuple[str, ...]:
-    """Whether outcomes disagree with predicted standard deviations, and would fit or nearly fit their square roots."""
-    rows = evenly_spaced(len(predictions), SOME)
-    law = predictions.take(rows).normal
-    if law is None:
-        return ()
-    (mean, scale), roots = law, np.sqrt(law[1])
-    errors = np.abs(targets[rows] - mean)
-    if _spread_disagrees(errors, scale) < WRONG:
-        return ()
-    far, near = (abs(log(max(float(np.median(in_units(errors, one))), TINY) / QUARTILE)) for one in (scale, roots))
-    if _spread_disagrees(errors, roots) > RIGHT and not (far > log(TIMES[1]) and near < log(TIMES[0])):
-        return ()
-    return ("the square roots of predicted standard deviations would fit the outcomes: are these variances?",)
-
-
-def _spread_disagrees(errors: FloatArray, scale: FloatArray) -> float:
-    """The larger standardised sum of whether errors are in the inner half, 1/2 or -1/2, and of that times log scales.
-
-    It does not depend on how heavy the tails are, apart from the inner half.
-    """
-    inside, logs = np.where(errors < QUARTILE * scale, 0.5, -0.5), np.log(np.maximum(scale, TINY))
-    weights = np.stack([np.ones(len(logs)), logs - logs.mean()])
-    return float(np.abs(in_units(weights @ inside, 0.5 * np.sqrt((weights * weights).sum(axis=1)))).max())
 
 
 def in_another_unit(
@@ -164,10 +139,13 @@ def converted(
 
     ``within`` is how far the median and the width of the middle half may be, together, from those of normal scores.
     """
-    if not np.median(np.abs(scores(y))) > far:
+    own, of_zero = scores(y), scores(1e-9 * y)
+    side, side_of_zero = np.sign(own), np.sign(of_zero)
+    is_one_sided = max(abs(float(side.mean())), abs(float((side * side_of_zero).mean()))) > ONE_SIDED
+    if not (np.median(np.abs(own)) > far and is_one_sided):
         return ()
     # Where 0 fits, so does every outcome that is divided by enough.
-    zero_fits = np.median(np.abs(scores(1e-9 * y))) < ZERO
+    zero_fits = np.median(np.abs(of_zero)) < ZERO
     tried = {
         f"{what} {words} or so would fit the predictions: are both in the same unit?": (factor * y + added, within)
         for words, (factor, added) in conversions.items()

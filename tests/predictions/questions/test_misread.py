@@ -93,6 +93,16 @@ def test_other_errors_are_no_matter_of_units(shift, scale):
     assert remarks(far, 1e4 + 5e3 * rng.normal(size=N)) == ()
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_large_errors_around_0_are_no_matter_of_units(seed):
+    """They have any sign, wherever predictions are; those in another unit have that of the predictions."""
+    rng = np.random.default_rng(seed)
+    mean, scale = 3.0 * rng.normal(size=N), np.exp(0.5 * rng.normal(size=N))
+    sharp = ct.Normal(mean, 0.2 * scale)
+    assert not any("unit" in words for words in remarks(sharp, mean + scale * rng.normal(size=N)))
+    assert "divided by 10 or so" in remarks(sharp, 10.0 * (mean + 0.2 * scale * rng.normal(size=N)))[0]
+
+
 def test_transforms_have_no_unit():
     low = special.ndtri(np.random.default_rng(5).random(N) / 1000.0)
     assert as_sample(*ct.pit_values(ct.Normal(np.zeros(N), np.ones(N)), low)).remarks == ()
@@ -128,30 +138,6 @@ def test_columns_in_another_order(order):
         rows = others / others.sum(axis=1, keepdims=True) if others.min() > 0.0 else np.eye(4)[p.argmax(axis=1)]
         assert as_sample(rows, y).remarks == ()
         assert as_sample(rows[:, list(order)], y).remarks == (words.replace("outcomes (", "outcomes better ("),)
-
-
-@pytest.mark.parametrize("level", [0.05, 30.0])
-@pytest.mark.parametrize("spread", [0.0, 0.4])
-def test_variances_in_the_place_of_standard_deviations(level, spread):
-    rng = np.random.default_rng(12)
-    scale = level * np.exp(spread * rng.normal(size=2 * N))
-    mean, errors = 3.0 * level * rng.normal(size=2 * N), scale * rng.normal(size=2 * N)
-    words = "the square roots of predicted standard deviations would fit the outcomes: are these variances?"
-    for factor in (1.0, 1.3):
-        assert remarks(ct.Normal(mean, scale), mean + factor * errors) == ()
-        assert remarks(ct.Normal(mean, scale**2), mean + factor * errors) == (words,)
-    assert remarks(ct.Normal(mean, 2.0 * scale), mean + errors) == ()
-
-
-def test_few_other_wrong_spreads_are_asked_about():
-    """Wrong by a random factor, with heavier tails: square roots of spreads that hardly vary fit some of these."""
-    rng = np.random.default_rng(13)
-    asked = 0
-    for _ in range(100):
-        scale = 30.0 * np.exp(0.2 * rng.normal(size=N))
-        y = np.exp(0.5 * rng.normal()) * scale * rng.standard_t(5, N)
-        asked += any("variances" in words for words in remarks(ct.Normal(np.zeros(N), scale), y))
-    assert asked <= 5
 
 
 def test_ranks_against_scipy():

@@ -1,0 +1,115 @@
+"""Parameters that look as if they were functions of those that are wanted: variances, precisions or logarithms."""
+
+from collections.abc import Callable
+from math import log, sqrt
+
+import numpy as np
+
+from caltest._basics.numerics import Array, FloatArray, evenly_spaced
+from caltest.predictions.base import Predictions
+from caltest.predictions.questions.classes import RIGHT, WRONG
+from caltest.predictions.standard_scores import in_units
+
+Functions = dict[str, tuple[Callable[[FloatArray], FloatArray], str]]
+"""What may have to be done to parameters, and what they are then."""
+
+VARIANCES = "square roots of"
+SCALES: Functions = {
+    VARIANCES: (np.sqrt, "variances"),
+    "inverse square roots of": (lambda scale: 1.0 / np.sqrt(scale), "precisions"),
+    "exponentials of": (np.exp, "logarithms of them"),
+    "exponentials of half the": (lambda scale: np.exp(0.5 * scale), "logarithms of variances"),
+}
+MEANS: Functions = {"exponentials of": (np.exp, "logarithms"), "squares of": (np.square, "square roots")}
+
+SOME, TINY = 1000, 1e-300
+"""Rows that are looked at, and the smallest number with a logarithm."""
+
+QUARTILE, TIMES = 0.6744897501960817, (1.5, 3.0)
+"""Below which half of all standard normal errors are, and by which factors spreads are nearly right, or far from it."""
+
+VARIED = 0.15
+"""Standard deviation of the logarithms of parameters from which on a function of them is told from a factor."""
+
+FIT, DISPERSED = 3.0, 10.0
+"""How much better counts fit other means at least, and up to which variance, in units of that predicted."""
+
+
+def of_scales(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+    """Whether outcomes disagree with predicted standard deviations, and would fit functions of them.
+
+    Their square roots also if they nearly fit.
+    """
+    rows = evenly_spaced(len(predictions), SOME)
+    law = predictions.take(rows).normal
+    if law is None:
+        return ()
+    mean, scale = law
+    errors = np.abs(targets[rows] - mean)
+    if _spread_disagrees(errors, scale) < WRONG:
+        return ()
+    tried = _tried(SCALES, scale)
+    if VARIANCES not in tried:
+        return ()
+    misfit = {words: _spread_disagrees(errors, one) for words, one in tried.items()}
+    usual, varied = max(float(np.median(in_units(errors, scale))), TINY) / QUARTILE, _is_varied(scale)
+    if varied and _spread_disagrees(errors, usual * scale) < RIGHT:
+        return ()
+    best = min(misfit, key=misfit.__getitem__) if varied else VARIANCES
+    if misfit[best] > RIGHT:
+        near = max(float(np.median(in_units(errors, tried[VARIANCES]))), TINY) / QUARTILE
+        if not (abs(log(usual)) > log(TIMES[1]) and abs(log(near)) < log(TIMES[0])):
+            return ()
+        best = VARIANCES
+    return (f"the {best} predicted standard deviations would fit the outcomes: are these {SCALES[best][1]}?",)
+
+
+def of_means(predictions: Predictions, counts: Array) -> tuple[str, ...]:
+    """Whether counts disagree with predicted means, and would fit functions of them."""
+    rows = evenly_spaced(len(predictions), SOME)
+    law, y = predictions.take(rows), np.asarray(counts[rows], dtype=np.float64)
+    (mean, variance), ratios = law.moments(), {}
+    own = _mean_disagrees(y, mean, variance)
+    usual = y.sum() / mean.sum()
+    if own < WRONG or not _is_varied(mean) or _mean_disagrees(y, usual * mean, usual * variance) < RIGHT:
+        return ()
+    for words, other in _tried(MEANS, mean).items():
+        moved = variance / mean * other
+        dispersion = float(np.mean(in_units(np.square(y - other), moved)))
+        least = min(own / FIT, RIGHT * sqrt(max(1.0, dispersion)))
+        if dispersion < DISPERSED and _mean_disagrees(y, other, moved) < least:
+            ratios[dispersion] = words
+    if not ratios:
+        return ()
+    words = ratios[min(ratios)]
+    return (f"the {words} predicted means would fit the outcomes: are these {MEANS[words][1]}?",)
+
+
+def _tried(functions: Functions, parameters: FloatArray) -> dict[str, FloatArray]:
+    """Functions of parameters that are finite and positive."""
+    with np.errstate(all="ignore"):
+        tried = {words: function(parameters) for words, (function, _) in functions.items()}
+    return {words: one for words, one in tried.items() if np.isfinite(one).all() and (one > 0.0).all()}
+
+
+def _is_varied(parameters: FloatArray) -> bool:
+    return float(np.log(np.maximum(parameters, TINY)).std()) > VARIED
+
+
+def _spread_disagrees(errors: FloatArray, scale: FloatArray) -> float:
+    """The larger standardised sum of whether errors are in the inner half, 1/2 or -1/2, and of that times log scales.
+
+    It does not depend on how heavy the tails are, apart from the inner half.
+    """
+    inside = np.where(errors < QUARTILE * scale, 0.5, -0.5)
+    return _largest_sum(inside, np.full(len(scale), 0.25), np.log(np.maximum(scale, TINY)))
+
+
+def _mean_disagrees(y: FloatArray, mean: FloatArray, variance: FloatArray) -> float:
+    """The larger standardised sum of errors, and of these times logarithms of the means."""
+    return _largest_sum(y - mean, variance, np.log(np.maximum(mean, TINY)))
+
+
+def _largest_sum(errors: FloatArray, variances: FloatArray, logs: FloatArray) -> float:
+    weights = np.stack([np.ones(len(logs)), logs - logs.mean()])
+    return float(np.abs(in_units(weights @ errors, np.sqrt(np.square(weights) @ variances))).max())

@@ -1,0 +1,90 @@
+"""Variances, precisions and logarithms in the place of parameters are asked about, and wrong parameters are not."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.predictions.convert import as_sample
+
+N = 200
+
+
+def remarks(predictions, y):
+    return as_sample(predictions, y).remarks
+
+
+@pytest.mark.parametrize("level", [0.05, 30.0])
+@pytest.mark.parametrize("spread", [0.0, 0.4])
+def test_variances_in_the_place_of_standard_deviations(level, spread):
+    rng = np.random.default_rng(12)
+    scale = level * np.exp(spread * rng.normal(size=2 * N))
+    mean, errors = 3.0 * level * rng.normal(size=2 * N), scale * rng.normal(size=2 * N)
+    words = "the square roots of predicted standard deviations would fit the outcomes: are these variances?"
+    for factor in (1.0, 1.3):
+        assert remarks(ct.Normal(mean, scale), mean + factor * errors) == ()
+        assert remarks(ct.Normal(mean, scale**2), mean + factor * errors) == (words,)
+    assert remarks(ct.Normal(mean, 2.0 * scale), mean + errors) == ()
+
+
+def test_few_other_wrong_spreads_are_asked_about():
+    """Wrong by a random factor, with heavier tails: square roots of spreads that hardly vary fit some of these."""
+    rng = np.random.default_rng(13)
+    asked = 0
+    for _ in range(100):
+        scale = 30.0 * np.exp(0.2 * rng.normal(size=N))
+        y = np.exp(0.5 * rng.normal()) * scale * rng.standard_t(5, N)
+        asked += any("variances" in words for words in remarks(ct.Normal(np.zeros(N), scale), y))
+    assert asked <= 5
+
+
+def test_other_functions_of_standard_deviations():
+    rng = np.random.default_rng(14)
+    scale = 1.2 + rng.gamma(1.0, 1.0, 1000)
+    mean = 3.0 * rng.normal(size=scale.size)
+    y = mean + scale * rng.normal(size=scale.size)
+    for given, words in (
+        (
+            scale**-2,
+            "the inverse square roots of predicted standard deviations would fit the outcomes: are these preci",
+        ),
+        (
+            np.log(scale),
+            "the exponentials of predicted standard deviations would fit the outcomes: are these logarithms",
+        ),
+        (2.0 * np.log(scale), "the exponentials of half the predicted standard deviations would fit the outcomes: are"),
+    ):
+        (asked,) = remarks(ct.Normal(mean, given), y)
+        assert asked.startswith(words)
+    for factor in (0.2, 0.5, 1.0, 2.0, 5.0):
+        assert remarks(ct.Normal(mean, factor * scale), y) == ()
+    assert remarks(ct.Normal(mean, np.where(mean > 0.0, scale, 0.0)), y) == ()
+
+
+@pytest.mark.parametrize("dispersion", [0.0, 0.5])
+def test_functions_of_means_of_counts(dispersion):
+    rng = np.random.default_rng(15)
+    mean = 1.2 + np.exp(1.0 + 0.5 * rng.normal(size=500))
+    y = rng.poisson(mean * (rng.gamma(1.0 / dispersion, dispersion, mean.size) if dispersion else 1.0))
+    for family in (ct.Poisson, lambda rate: ct.NegativeBinomial.from_mean(rate, 0.5)):
+        assert remarks(family(np.log(mean)), y) == (
+            "the exponentials of predicted means would fit the outcomes: are these logarithms?",
+        )
+        assert remarks(family(np.sqrt(mean)), y) == (
+            "the squares of predicted means would fit the outcomes: are these square roots?",
+        )
+        for wrong in (0.3 * mean, mean, 2.0 * mean, mean**0.8, np.full(mean.size, 1.0)):
+            assert remarks(family(wrong), y) == ()
+
+
+@pytest.mark.parametrize(
+    ("make", "advice"),
+    [
+        (lambda: ct.Poisson([1.0, -0.3]), "rate: got -0.3 at row 1, wanted expected counts from 0 to 2"),
+        (lambda: ct.NegativeBinomial.from_mean([1.0, -0.3], 0.5), "mean: got -0.3 at row 1, wanted expected counts"),
+        (lambda: ct.Normal([0.0, 1.0], [1.0, -0.3]), "scale: got -0.3 at row 1, wanted scales of at least 0"),
+    ],
+)
+def test_negative_ones_are_refused_with_what_they_may_be(make, advice):
+    with pytest.raises(ValueError, match=r"; if these are logarithms, pass numpy\.exp of them") as error:
+        make()
+    assert str(error.value).startswith(advice)
