@@ -12,8 +12,9 @@ MOST = 32
 SOME, LARGEST = 1000, 16.0
 """Rows that are looked at; squares of scores count as at most this, so that few of them do not decide."""
 
-WRONG, RIGHT, LEAST_ROWS = 2.0, 1.5, 20
-"""Mean squares of scores from which on a column does not fit a coordinate, and up to which it does."""
+WRONG, RIGHT, BETTER, LEAST_ROWS = 2.0, 1.5, 0.25, 20
+"""Mean squares of scores from which on a column does not fit a coordinate, and up to which another does, or this share
+of it; and the fewest rows."""
 
 
 def in_another_order(law: Predictions, targets: Array) -> tuple[str, ...]:
@@ -27,7 +28,9 @@ def in_another_order(law: Predictions, targets: Array) -> tuple[str, ...]:
         return ()
     columns = scipy.optimize.linear_sum_assignment(misfit)[1]
     moved = np.flatnonzero(columns != each)
-    if not moved.size or misfit[moved, moved].min() <= WRONG or misfit[moved, columns[moved]].max() >= RIGHT:
+    if not moved.size or (own := misfit[moved, moved].min()) <= WRONG:
+        return ()
+    if misfit[moved, columns[moved]].max() >= max(RIGHT, BETTER * own):
         return ()
     found = ", ".join(f"coordinate {t}: column {columns[t]}" for t in moved.tolist())
     return (f"columns of the outcomes in another order would fit ({found}): is theirs that of the predictions?",)
