@@ -105,7 +105,13 @@ class Sample:
 
     def followed_by(self, other: "Sample") -> "Sample":
         """These pairs and others of the same kind, in this order."""
-        return Sample(self.predictions.followed_by(other.predictions), np.concatenate([self.targets, other.targets]))
+        law, targets = self.predictions.followed_by(other.predictions), np.concatenate([self.targets, other.targets])
+        if self.as_read is None or other.as_read is None:
+            return Sample(law, targets)
+        (read, values), (more, others) = self.as_read, other.as_read
+        joined = law if read is self.predictions and more is other.predictions else read.followed_by(more)
+        given = targets if values is self.targets and others is other.targets else np.concatenate([values, others])
+        return Sample(law, targets, as_read=(joined, given))
 
     def take(self, index: Any) -> "Sample":
         """The pairs at a slice or an integer array of any shape."""
@@ -245,7 +251,8 @@ def as_sample(
         remarks = (*remarks, missing_note(len(checked) - kept.size, len(checked)))
         converted, checked, read = converted.take(kept), checked[kept], read[kept]
     elif copy:
-        checked = checked.copy()
+        is_same, checked = read is checked, checked.copy()
+        read = checked if is_same else read.copy()
     sample = Sample(converted, checked, kept, remarks, (converted, read), order)
     return sample.pooled() if pooled else sample
 

@@ -87,3 +87,7 @@ def test_quantile_forecasts_are_asked_about_as_numbers():
     assert remarks(single, y + 273.15) == ()
     report = ct.audit(forecast, y + 273.15, n_resamples=99, rng=1)
     assert "First look at how the data were read: outcomes minus 273.15" in unfolded(str(report))
+    monitor = ct.CalibrationMonitor()
+    for rows in (slice(0, 400), slice(400, 401), slice(401, 1000)):
+        monitor.update(forecast.take(rows), y[rows] + 273.15)
+    assert "outcomes minus 273.15 or so" in monitor.result().notes[0]
