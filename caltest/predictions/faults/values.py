@@ -28,8 +28,8 @@ BAND = 0.1
 OF_RECORDS = ("same value", "cut off", "heaped")
 """Kinds of faults that are likelier of how outcomes were recorded than of the predictions."""
 
-CERTAIN = 1e-9
-"""How far the probability of a value is from 1 at least."""
+CERTAIN, LOWEST = 1e-9, -1e4
+"""How far the probability of a value is from 1 at least, and its logarithm where a density is 0, as at an end."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def repeated_values(law: Predictions, outcomes: Array, weights: FloatArray) -> l
 
     def log_probabilities(some: Predictions, value: float, width: FloatArray) -> FloatArray:
         logs = some.log_density(np.full(len(some), value)) + np.log(width)
-        return np.minimum(logs, -CERTAIN)
+        return np.minimum(np.where(logs == -np.inf, LOWEST, logs), -CERTAIN)
 
     def expected(values: FloatArray, steps: FloatArray) -> FloatArray:
         width = np.maximum(widths[places], steps[:, None])

@@ -38,6 +38,16 @@ def test_codes_of_missing_numbers(value):
     assert found.estimate == pytest.approx(0.04, abs=2e-3)
 
 
+def test_codes_where_the_density_is_0():
+    """Errors of them are as large as can be, but a value explains them better than outliers."""
+    rng = np.random.default_rng(5)
+    predictions = ct.Gamma(np.full(N, 2.0), np.exp(0.6 * rng.normal(size=N)))
+    y = np.where(rng.random(N) < 0.1, 0.0, predictions.sample(rng))
+    found = first(predictions, y)
+    assert found.words.startswith("about 10 % (8.7 % to 13 %) of the outcomes are 0 whatever is predicted")
+    assert found.second is None
+
+
 def test_audits_say_to_look_at_the_outcomes():
     """And not to recalibrate, although a map may lower the log loss."""
     predictions, y = numbers(np.random.default_rng(1))
