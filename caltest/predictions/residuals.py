@@ -52,8 +52,8 @@ class StandardUniform(Predictions):
         return generator_of(rng).random(self.shape if size is None else (size, *self.shape))
 
     def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":
-        """In intervals, if some targets are known up to these."""
-        if len(self._parameters) == 1 or np.equal(*self._parameters).all():
+        """Those of times of events, if targets are levels of such with ends."""
+        if len(self._parameters) == 1:
             return super().faults_seen(targets, weights)
         from caltest.predictions.faults.intervals import faults_in_intervals
 

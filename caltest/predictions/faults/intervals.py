@@ -1,13 +1,15 @@
-"""What faults see of scores that are only known to be in intervals, as those of censored times are."""
+"""Faults of times of events, and what they see of scores that are only known to be in intervals, if censored."""
 
 import numpy as np
 import scipy
 
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.base import Predictions
+from caltest.predictions.faults.fault import Fault
 from caltest.predictions.faults.numbers import NumberFaults
 from caltest.predictions.faults.scores import Scores
-from caltest.predictions.standard_scores import FARTHEST as LEAST
+from caltest.predictions.faults.words import Fit
+from caltest.predictions.standard_scores import FARTHEST as LEAST, SMALLEST
 
 ALIKE = 0.02
 """Ends of intervals that differ by less are taken together, as their mean: a likelihood hardly sees that."""
@@ -24,14 +26,34 @@ def faults_in_intervals(
 ) -> tuple[NumberFaults, "IntervalScores"]:
     """Faults of levels (n,), some of which are only known to be between their ends (n,), and what they see."""
     is_known = ends[0] >= ends[1]
-    known = scipy.special.ndtri(np.clip(levels[is_known], LEAST, 1.0 - LEAST))
+    known = scipy.special.ndtri(np.clip(levels[is_known], SMALLEST, 1.0 - LEAST))
     both = np.clip(scipy.special.ndtri(np.stack(ends)[:, ~is_known]), -FARTHEST, FARTHEST)
     _, groups = np.unique(np.round(both / ALIKE), axis=1, return_inverse=True)
     groups, of_rows = groups.ravel(), weights[~is_known]
     totals = np.bincount(groups, of_rows)
     low, high = (np.bincount(groups, of_rows * one) / totals for one in both)
     seen = IntervalScores(law, known, low, high, np.concatenate([weights[is_known], totals]))
-    return NumberFaults(law.take(np.zeros(seen.residuals.size, dtype=np.intp)), seen.given_weights), seen
+    faults = NumberFaults(law.take(np.zeros(seen.residuals.size, dtype=np.intp)), seen.given_weights)
+    faults.kinds = (Hazard(), *faults.kinds)
+    return faults, seen
+
+
+class Hazard(Fault[Scores]):
+    """Events at exp(t) times the predicted rate at any time: levels u of which ``1 - (1 - u)**exp(t)`` is uniform."""
+
+    kind = "hazard"
+    is_factor = True
+    range = (-4.0, 4.0)
+
+    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        return seen.total(t + np.expm1(t) * scipy.special.log_ndtr(-seen.errors))
+
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | Scores | None:
+        left = np.exp(np.exp(t) * scipy.special.log_ndtr(-seen.errors))
+        return seen.with_errors(np.clip(-scipy.special.ndtri(left), -FARTHEST, FARTHEST))
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        return f"events come at {self.sized(seen, sibling, fit)} times the predicted rate"
 
 
 class IntervalScores(Scores):
