@@ -267,12 +267,12 @@ def audit(
     1.645 standard errors; and on one half of the rows calibration is not rejected at the 1 % level after a map that is
     fitted to the other half, or the error that is left is too small to matter. It is "do not use as it is" if a map is
     clearly better but not enough, or if it is not clearly better and the error matters, and else "not enough data to
-    tell". It is "do not use as it is" instead of the first and the last if the error matters in one of the given
-    groups, in which calibration is rejected. The reason says in which groups, if not in all, slices of features and
-    single quarter of the time it is, and whether it is after recalibration too. Where the default test does not reject,
-    the reason names groups, slices and times in which calibration is rejected, each section with its own level. Assumes
-    what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``, and five fits
-    of a map.
+    tell". It is "do not use as it is" instead of the first and the last if the error matters in one of the given groups,
+    of the slices or of the quarters of the time, in which calibration is rejected. The reason says in which groups, if
+    not in all, slices of features and quarters of the time it is, and whether it is after recalibration too. Where the
+    default test does not reject, the reason names groups, slices and times in which calibration is rejected, each
+    section with its own level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
+    ``calibration_test``, and five fits of a map.
 
     How often that is said of data sets that are rejected stands in ``docs/validity.md``, "Decisions of audits".
 
@@ -412,8 +412,10 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         except (ValueError, TypeError, ImportError, MemoryError) as error:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
     questions = data.tested.questions
+    if data.tested.impossible.size and data.tested.is_certain:
+        questions = (*questions, "all predictions are 0 or 1: are they labels, of predict in place of predict_proba?")
     decision, reason = _decision(judged, sections["recalibration"], questions, data.counted)
-    if decision != REPAIR and "groups" in sections and sections["groups"].is_grave:
+    if decision != REPAIR and any(one.is_grave for one in sections.values()):
         decision = REFUSE
     elsewhere = [one.rejected for one in sections.values() if one.rejected]
     if elsewhere and result.pvalue > LEVEL:
@@ -427,8 +429,9 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
             some.pop("recalibration", None)
         if any(some.values()):
             reason += f". Calibration is rejected {', and '.join(filter(None, some.values()))}"
-        if some.get("groups") and decision == REPAIR:
-            reason += "; one map for all groups may make the others worse"
+        others = next((name for name, key in (("groups", "groups"), ("times", "time")) if some.get(key)), None)
+        if others is not None and decision == REPAIR:
+            reason += f"; one map for all {others} may make the others worse"
     if isinstance(data.groups, str):
         reason += f"; the groups that are given were not looked at: {data.groups}"
     if data.clusters is not None:
@@ -484,7 +487,8 @@ def _decision(
         return REPAIR, said
     if repair.helps:
         return REFUSE, f"{said}. Recalibration helps, but is not enough: calibration is rejected {repair.rejected}"
-    tried = "could not be tried" if repair.gain is None else "did not make held-out rows clearly better"
+    tried = f"by {repair.facts['Tried']} " if "Tried" in repair.facts else ""
+    tried += "could not be tried" if repair.gain is None else "did not make held-out rows clearly better"
     if not any(one.gap is not None for one in result.measures):
         judged = "For predictions of this kind there is no margin: judge by its size whether the fault matters"
         return REFUSE, f"{said}. {judged}; recalibration {tried}"
@@ -492,4 +496,5 @@ def _decision(
         return REFUSE, f"{said}. That matters however small the error is on average, and recalibration {tried}"
     if answer:
         return REFUSE, f"{said}. The error matters, and recalibration {tried}"
-    return UNKNOWN, f"{said}. Whether that matters cannot be told from these {counted[1]}, and recalibration {tried}"
+    whole = f"these {counted[1]} as a whole"
+    return UNKNOWN, f"{said}. Whether that matters for {whole} cannot be told, and recalibration {tried}"

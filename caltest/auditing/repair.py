@@ -89,8 +89,10 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     if is_left:
         another = f"another map ({other}) or " if other else ""
         answer += f" What is left needs {another}another model."
+    elif not helps and other and result.pvalue <= LEVEL:
+        answer += f" Perhaps another map does better ({other})."
     how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on rows kept for it"
-    facts = {"How": how} if helps else {}
+    facts = {"How": how} if helps else {"Tried": words}
     others = [f"{name}, {pvalue_phrase(one.after.pvalue)} after it" for _, _, one, name in tried if one is not found]
     if others:
         facts["Tried too"] = others[0]

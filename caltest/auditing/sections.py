@@ -2,7 +2,7 @@
 
 import hashlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from math import ceil
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from caltest._basics.numerics import IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import ends_of, matters, points
 from caltest._results.report import format_pvalue, listed, observations, power_phrase, pvalue_phrase
@@ -19,6 +20,7 @@ from caltest.auditing.pictures import drawn, pictures_of
 from caltest.auditing.repair import of_recalibration
 from caltest.auditing.section import LEVEL, Data, Section
 from caltest.estimators.combined.measures import measures_of
+from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
 
 PANELS = 12
@@ -165,15 +167,13 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     answer += f" Groups of fewer than {FEWEST} {unit} are left out: {_first(small)}." if small else ""
     rows = dict(zip(groups.names, groups.rows, strict=True))
     known = () if data.groups is None else rejected
-    of_groups = {name: (rows[name], clusters and clusters.take(rows[name])) for name in known}
-    grave = [name for name, (some, own) in of_groups.items() if matters(measures_of(sample.take(some), clusters=own))]
+    grave = _grave_in(sample, {name: rows[name] for name in known}, clusters)
     # Where the default test rejects too, it is news that some of the groups that were asked about are all right, or
     # that the error is known to matter in some of them only.
     is_news = len(rejected) < len(found.groups) or (bool(grave) and not matters(result.measures))
     told = result.pvalue > LEVEL or (data.groups is not None and is_news)
     where = f"in {len(rejected)} of {len(found.groups)} groups ({_first(rejected)})" if rejected and told else ""
-    these = "each of them" if grave == list(rejected) and len(grave) > 1 else _first(grave)
-    where += f", and the error matters in {these}" if where and grave else ""
+    where += _said_to_matter(grave, rejected) if where else ""
     return Section(answer, {}, _rows_of(found.groups[:PANELS]), rejected=where, is_grave=bool(grave))
 
 
@@ -189,6 +189,18 @@ def _rows_of(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
 def _first(names: Sequence[str]) -> str:
     """The first few of some names."""
     return ", ".join(names[:FEW]) + (", ..." if len(names) > FEW else "")
+
+
+def _grave_in(sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None) -> list[str]:
+    """Names of the parts of the rows in which the error is known to be large enough to matter."""
+    of_parts = {name: (sample.take(rows), clusters and clusters.take(rows)) for name, rows in parts.items()}
+    return [name for name, (some, own) in of_parts.items() if matters(measures_of(some, clusters=own))]
+
+
+def _said_to_matter(grave: Sequence[str], rejected: Sequence[str]) -> str:
+    """In which of the rejected parts the error matters, to be added to these."""
+    these = "each of them" if list(grave) == list(rejected) and len(grave) > 1 else _first(grave)
+    return f", and the error matters in {these}" if grave else ""
 
 
 def of_slices(data: Data, result: CalibrationTestResult) -> Section:
@@ -211,9 +223,12 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
         facts["P-values"] = apart[0]
     if more := [one for one in found.remarks()[1:] if one not in apart]:
         facts["Shares"] = "; ".join(more)
-    some = [one.name for one in found.rejected(LEVEL) if one.n < found.n]
-    where = f"in {len(some)} of {found.n_slices} slices ({_first(some)})" if some else ""
-    return Section(answer, facts, tuple(map(tuple, found.table()[: 1 + PANELS])), rejected=where)
+    some = {one.name: np.flatnonzero(found.mask(i)) for i, one in enumerate(found.rejected(LEVEL)) if one.n < found.n}
+    grave = _grave_in(data.sample, some)
+    where = f"in {len(some)} of {found.n_slices} slices ({_first(list(some))})" if some else ""
+    where += _said_to_matter(grave, list(some))
+    table = tuple(map(tuple, found.table()[: 1 + PANELS]))
+    return Section(answer, facts, table, rejected=where, is_grave=bool(grave))
 
 
 QUARTERS = "first quarter", "second quarter", "third quarter", "last quarter"
@@ -241,19 +256,25 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     if serial is not None:
         answer += f" Apart from that, {serial.words}."
     rows: tuple[tuple[str, ...], ...] = ()
+    grave: list[str] = []
     alarm = f"in the order of time, after {first} of {observations(found.n)}"
-    where = "" if first is None or result.pvalue <= LEVEL else alarm
-    if result.pvalue <= LEVEL and len(ordered) >= len(QUARTERS) * FEWEST:
+    is_new = result.pvalue > LEVEL
+    where = "" if first is None or not is_new else alarm
+    if (where or not is_new) and len(ordered) >= len(QUARTERS) * FEWEST:
         parts = tuple(np.sort(part) for part in np.array_split(data.order, len(QUARTERS)))
         by_time = calibration_by_group(*data.pair, Groups(QUARTERS, parts, len(ordered)), **data.settings)
         rows = _rows_of(sorted(by_time.groups, key=lambda one: QUARTERS.index(one.name)))
         some = [name for name in QUARTERS if name in by_time.rejected(LEVEL)]
         these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
         answer += f" Of the quarters in that order calibration is rejected in {these}."
+        grave = _grave_in(data.sample, {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some})
         # Quarters are small: that several are rejected and others are not is often chance.
-        where = f"in {these} of the rows in the order of time" if len(some) == 1 else ""
+        if not is_new and (len(some) == 1 or (grave and not matters(result.measures))):
+            where = f"in {these} {'quarters ' * (these == 'all')}of the rows in the order of time"
+        if where and (is_new or len(some) > 1):
+            where += _said_to_matter([f"the {name}" for name in grave], [f"the {name}" for name in some if not is_new])
     words = "evidence against calibration after each observation"
-    return Section(answer, {}, rows, rejected=where, pictures=drawn(found.plot, words, (6.5, 3.2)))
+    return Section(answer, {}, rows, rejected=where, is_grave=bool(grave), pictures=drawn(found.plot, words, (6.5, 3.2)))
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:

@@ -87,13 +87,18 @@ class Sample:
         return excluded_in_words(rows.size, self.excluded_outcomes()) if rows.size else None
 
     @property
+    def is_certain(self) -> bool:
+        """Whether all predictions are of probability 0 and 1, as predicted labels are."""
+        finite = self.predictions.law.finite
+        return finite is not None and bool((at_labels(finite.stored, finite.stored.argmax(axis=-1)) == 1.0).all())
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What readers of a result should know about the outcomes."""
         places = self.impossible
         if not places.size:
             return self.remarks
-        finite = self.predictions.law.finite
-        certain = finite is not None and bool((at_labels(finite.stored, finite.stored.argmax(axis=-1)) == 1.0).all())
+        certain = self.is_certain
         return (*self.remarks, *impossible_note(places.size, len(self), self.rows_at(places[:NAMED]), certain))
 
     def pooled(self) -> "Sample":

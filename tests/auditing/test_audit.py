@@ -400,6 +400,43 @@ def test_the_reason_says_where_an_error_matters_that_is_in_all_groups():
     assert model.reason.endswith("rejected in 2 of 2 groups (high, low), and the error matters in high")
 
 
+@pytest.mark.parametrize("known", ["features", "time"])
+def test_an_error_that_matters_in_slices_or_quarters_of_the_time_is_a_reason_not_to_use(known):
+    """Claims that are too low as often as they are too high, which all rows together do not show."""
+    rng = np.random.default_rng(3)
+    n = 2_000
+    p, first, second = 0.3 + 0.4 * rng.random(n), rng.random(n) < 0.5, rng.random(n) < 0.5
+    wrong = np.where(first == second, 0.15, -0.15) if known == "features" else np.linspace(-0.25, 0.25, n)
+    y = (rng.random(n) < p + wrong).astype(int)
+    given = {"features": {"first": first, "second": second}, "time": np.arange(n)}[known]
+    model = ct.audit(p, y, n_resamples=99, rng=1, **{known: given}).models[0]
+    assert model.result.pvalue > 0.05
+    assert model.decision == "do not use as it is"
+    assert model.reason.startswith("calibration is rejected in ")
+    assert ", and the error matters in " in model.reason
+    assert not ct.audit(p, y, n_resamples=99, rng=1, **{known: given}).passed("matters")
+
+
+@pytest.mark.usefixtures("few_sections")
+def test_predicted_labels_are_asked_about():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 200)
+    labels = np.where(rng.random(200) < 0.9, y, 1 - y)
+    model = ct.audit(labels, y, n_resamples=39, rng=1).models[0]
+    assert model.decision == "do not use as it is"
+    assert model.reason.endswith("all predictions are 0 or 1: are they labels, of predict in place of predict_proba?")
+
+
+@pytest.mark.usefixtures("few_sections")
+def test_a_map_that_does_not_help_is_named():
+    rng = np.random.default_rng(4)
+    mean = rng.normal(size=500)
+    model = ct.audit(ct.Normal(mean, 1.0), mean + 0.3 + 0.95 * rng.normal(size=500), n_resamples=39, rng=1).models[0]
+    said = "recalibration by temperature scaling of the distributions did not make held-out rows clearly better"
+    assert model.reason.endswith(said)
+    assert "QuantileRecalibration corrects shifts too" in model.sections["recalibration"].answer
+
+
 def test_clusters_are_counted_as_what_is_looked_at():
     p, y = calibrated(900, 1)
     clusters = np.maximum(np.arange(900), 500) // 4
