@@ -9,6 +9,7 @@ from caltest._basics.numerics import FloatArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
 from caltest._results.report import format_pvalue, pvalue_phrase
+from caltest._validation import at_least
 from caltest.auditing.section import LEVEL, Data, Section
 from caltest.estimators.combined.measures import measures_of
 from caltest.hstatistics.redraws.within_clusters import Clusters
@@ -26,9 +27,6 @@ FOLDS = 5
 
 CLEAR = 1.645
 """Standard errors above which a gain is clear, which is so by chance in 5 % of cases."""
-
-LEFT = 0.01
-"""Level of the test after recalibration: maps of few rows have errors of their own, which one of 5 % often finds."""
 
 
 def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
@@ -68,8 +66,10 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     tried: list[tuple[bool, float, RecalibrationReport, str]] = []
     gained: dict[str, list[FloatArray]] = {}
     for method, words in methods:
-        found = recalibration.report(*data.pair, method, **data.settings)
-        gained[words] = _gains(data, method)
+        samples = _mapped(data.sample, None, method, data.seed)
+        found = _report(data, method, samples, result if data.dependent is None else None)
+        all_rows = samples if data.dependent is None else _mapped(*data.of_all[:2], method, data.seed)
+        gained[words] = _gains(*all_rows)
         gain = float(gained[words][0].mean())
         suffices = _suffices(found)
         tried.append((gain > 0.0 and suffices, gain, found, words))
@@ -79,8 +79,8 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     before, after = (format_pvalue(one.pvalue, one.pvalue_otherwise) for one in found.rows)
     clusters = data.of_all[1]
     answer = (
-        f"{words[0].upper()}{words[1:]} {_changed(gain, gained[words][0], clusters)}. Fitted to {found.n_fit} rows, "
-        f"it changes the p-value of the test on the other {found.n} from {before} to {after}."
+        f"{words[0].upper()}{words[1:]} {_changed(gain, gained[words][0], clusters)}. There it "
+        f"changes the p-value of the test of {found.n} rows from {before} to {after}."
     )
     # A single outcome that was impossible makes the gain of the log loss infinite; the Brier score tells if it helps.
     told = gained[words] if np.isfinite(gain) else gained[words][-1:]
@@ -103,7 +103,7 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
 def _suffices(found: "RecalibrationReport") -> bool:
     """Whether held-out rows show no error after recalibration, or one that is too small to matter."""
     assert found.samples is not None
-    if found.after.pvalue > LEFT:
+    if found.after.pvalue > LEVEL:
         return True
     return found.after.pvalue_otherwise is None and matters(measures_of(found.samples[1])) is False
 
@@ -121,30 +121,39 @@ def _changed(gain: float, gains: FloatArray, clusters: Clusters | None = None) -
     return f"{'lowers' if gain > 0 else 'raises'} the log loss {how} by {abs(gain):.3g} {error}"
 
 
-def _gains(data: Data, method: "Calibrator") -> list[FloatArray]:
-    """By how much the log losses (n,) of all rows fall, and their Brier scores, which few rows do not dominate.
+def _mapped(sample: Sample, clusters: Clusters | None, method: "Calibrator", seed: int) -> tuple[Sample, Sample]:
+    """All rows before and after recalibration.
 
     Each part of the rows is mapped by what is fitted to the others, which share no cluster with them.
     """
     from caltest.recalibration.fit_best import folds_of
     from caltest.recalibration.shared.observed import Observed
 
-    (sample, clusters, _), rng = data.of_all, np.random.default_rng([data.seed, 2])
-    observed = Observed.of(sample.predictions, sample.as_given, "probabilities")
+    rng, observed = np.random.default_rng([seed, 2]), Observed.of(sample.predictions, sample.as_given, "probabilities")
+    at_least(len(observed), 4, "recalibration of held-out rows")
     if clusters is None:
         folds = folds_of(observed, min(FOLDS, len(observed)), rng)
     else:
         one = clusters.partitions[0]
         folds = (rng.permutation(one.n_parts) % FOLDS)[one.codes]
-    gains: list[list[FloatArray]] = []
-    for fold in range(int(folds.max()) + 1):
-        rest = observed.take(np.flatnonzero(folds == fold))
-        fitted = observed.take(np.flatnonzero(folds != fold)).fit(method)
-        scores = _scores(rest.before()), _scores(rest.after(fitted))
-        with np.errstate(invalid="ignore"):
-            gains.append([before - after for before, after in zip(*scores, strict=True)])
-    rows = np.argsort(np.argsort(folds, kind="stable"))
-    return [np.concatenate(some)[rows] for some in zip(*gains, strict=True)]
+    return observed.before(), observed.in_folds(method, folds)
+
+
+def _report(
+    data: Data, method: "Calibrator", samples: tuple[Sample, Sample], result: CalibrationTestResult | None
+) -> "RecalibrationReport":
+    """Scores and tests of these rows, before recalibration their result, if there is one."""
+    from caltest.recalibration.report import RecalibrationReport, rows_of
+
+    n, number = len(data.sample), data.n_resamples
+    before, after = rows_of(samples, number, None, np.random.SeedSequence(data.seed).spawn(2), result)
+    return RecalibrationReport(before, after, repr(method), n, None, 1.0 - LEVEL, data.seed, number, None, samples)
+
+
+def _gains(before: Sample, after: Sample) -> list[FloatArray]:
+    """By how much the log losses (n,) of all rows fall, and their Brier scores, which few rows do not dominate."""
+    with np.errstate(invalid="ignore"):
+        return [one - other for one, other in zip(_scores(before), _scores(after), strict=True)]
 
 
 def _scores(sample: Sample) -> list[FloatArray]:

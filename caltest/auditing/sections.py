@@ -273,8 +273,8 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
             where = f"in {these} {'quarters ' * (these == 'all')}of the rows in the order of time"
         if where and (is_new or len(some) > 1):
             where += _said_to_matter([f"the {name}" for name in grave], [f"the {name}" for name in some if not is_new])
-    words = "evidence against calibration after each observation"
-    return Section(answer, {}, rows, rejected=where, is_grave=bool(grave), pictures=drawn(found.plot, words, (6.5, 3.2)))
+    pictures = drawn(found.plot, "evidence against calibration after each observation", (6.5, 3.2))
+    return Section(answer, {}, rows, rejected=where, is_grave=bool(grave), pictures=pictures)
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:

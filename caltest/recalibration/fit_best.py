@@ -194,16 +194,8 @@ def folds_of(observed: Observed, n_folds: int, rng: np.random.Generator) -> IntA
 
 def _held_out(method: Calibrator, observed: Observed, folds: IntArray) -> tuple[FloatArray, BoolArray | None]:
     """Log losses of observations that the method was not fitted to, and whose most probable class occurred, (n,)."""
-    losses, right = np.empty(folds.size), np.zeros(folds.size, dtype=bool)
-    hits: BoolArray | None = None
-    for fold in range(folds.max() + 1):
-        inside = folds == fold
-        sample = observed.take(np.flatnonzero(inside)).after(observed.take(np.flatnonzero(~inside)).fit(method))
-        losses[inside] = -sample.predictions.law.log_density(sample.targets)
-        hits = sample.predictions.law.hits(sample.targets)
-        if hits is not None:
-            right[inside] = hits
-    return losses, None if hits is None else right
+    sample = observed.in_folds(method, folds)
+    return -sample.predictions.law.log_density(sample.targets), sample.predictions.law.hits(sample.targets)
 
 
 def _standard_error(losses: FloatArray) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._basics.threads import progress_bars
+from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import decision, format_pvalue, pvalue_phrase, remarks
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Finding, Stored
@@ -253,11 +254,7 @@ def report(
             "it to some rows and pass map(predictions) of others to calibration_test"
         )
     with progress_bars(switch("progress", progress)):
-        kernel = shared_kernel(None, [sample.predictions for sample in samples])
-        before, after = (
-            _row(name, sample, kernel, number, level, stream)
-            for name, sample, stream in zip(("before", "after"), samples, streams, strict=True)
-        )
+        before, after = rows_of(samples, number, level, streams)
     return RecalibrationReport(
         before=before,
         after=after,
@@ -271,6 +268,22 @@ def report(
         samples=samples,
         notes=(*samples[0].questions, *_accuracy_note(*samples), *rest.notes(fitted)),
     )
+
+
+def rows_of(
+    samples: tuple[Sample, Sample],
+    n_resamples: int,
+    level: float | None,
+    streams: Sequence[np.random.SeedSequence],
+    tested: CalibrationTestResult | None = None,
+) -> list[RecalibrationRow]:
+    """Scores and tests of the same observations before, which can be tested, and after recalibration.
+
+    Intervals, which take most of the time for many observations, are for a level, if there is one.
+    """
+    kernel = shared_kernel(None, [sample.predictions for sample in samples])
+    named = zip(("before", "after"), samples, streams, (tested, None), strict=True)
+    return [_row(name, sample, kernel, n_resamples, level, stream, result) for name, sample, stream, result in named]
 
 
 def _accuracy_note(before: Sample, after: Sample) -> tuple[str, ...]:
@@ -290,10 +303,17 @@ def _accuracy_note(before: Sample, after: Sample) -> tuple[str, ...]:
 
 
 def _row(
-    name: str, sample: Sample, kernel: PairKernel, n_resamples: int, level: float, stream: np.random.SeedSequence
+    name: str,
+    sample: Sample,
+    kernel: PairKernel,
+    n_resamples: int,
+    level: float | None,
+    stream: np.random.SeedSequence,
+    result: CalibrationTestResult | None,
 ) -> RecalibrationRow:
     test, floor = stream.spawn(2)
-    result = calibration_test(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=test)
+    if result is None:
+        result = calibration_test(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=test)
     law = sample.predictions.law
     brier = accuracy = ece = noise = None
     if law.finite is not None:
@@ -312,7 +332,7 @@ def _row(
         ece=ece,
         ece_noise=noise,
         skce=float(SKCE(kernel).estimate(sample)),
-        interval=jackknife_interval(kernel, sample, level, "two-sided", floor),
+        interval=None if level is None else jackknife_interval(kernel, sample, level, "two-sided", floor),
         pvalue=result.pvalue,
         finding=result.finding,
         pvalue_otherwise=result.pvalue_otherwise,

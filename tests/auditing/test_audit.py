@@ -428,6 +428,25 @@ def test_predicted_labels_are_asked_about():
 
 
 @pytest.mark.usefixtures("few_sections")
+def test_an_error_that_is_left_is_seen_with_few_redraws():
+    """A shift, which a larger spread makes less wrong; the smallest p-value of 39 redraws is 0.025."""
+    rng = np.random.default_rng(4)
+    mean = rng.normal(size=500)
+    model = ct.audit(ct.Normal(mean, 1.0), mean + 0.5 + rng.normal(size=500), n_resamples=39, rng=1).models[0]
+    assert "Recalibration helps, but is not enough" in model.reason
+
+
+@pytest.mark.usefixtures("few_sections")
+@pytest.mark.parametrize("seed", [1, 2, 16])
+def test_a_map_that_is_enough_is_not_rejected_for_the_errors_of_its_fit(seed):
+    """A constant, which its share of events mends: that of other rows is off in each part, but not in all together."""
+    y = (np.random.default_rng(seed).random(500) < 0.37).astype(int)
+    model = ct.audit(np.full(500, 0.28), y, n_resamples=99, rng=1).models[0]
+    assert model.decision == "recalibrate"
+    assert float(model.sections["recalibration"].rows[-1][-1]) > 0.9
+
+
+@pytest.mark.usefixtures("few_sections")
 def test_a_map_that_does_not_help_is_named():
     rng = np.random.default_rng(4)
     mean = rng.normal(size=500)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -72,6 +73,13 @@ class Observed:
     def after(self, fitted: CalibrationMap) -> Sample:
         """The recalibrated predictions."""
         return Sample(as_predictions(fitted(self.inputs, **self.names)), self.checked)
+
+    def in_folds(self, calibrator: Calibrator, folds: IntArray) -> Sample:
+        """Recalibrated predictions of all, each by the map that is fitted to the other folds (n,)."""
+        parts = [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
+        maps = (self.take(np.flatnonzero(folds != fold)).fit(calibrator) for fold in range(len(parts)))
+        found = [self.take(part).after(fitted) for part, fitted in zip(parts, maps, strict=True)]
+        return reduce(Sample.followed_by, found).take(np.argsort(np.concatenate(parts)))
 
     def notes(self, fitted: CalibrationMap) -> tuple[str, ...]:
         """Whether the map was fitted to these."""
