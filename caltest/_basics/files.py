@@ -8,7 +8,7 @@ import lzma
 import re
 import sys
 import zlib
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -74,7 +74,8 @@ def read_chunks(
         elif _first_of(file) == b"{":
             yield _json_lines(name, file)
         else:
-            with TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+            encoding = "utf-16" if any(_begins(file, mark) for mark in (BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+            with TextIOWrapper(file, encoding=encoding, newline="") as text:
                 yield from rows_of_text(name, text, convert, begin, numbers_at_once)
 
 
@@ -134,7 +135,9 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
     except ImportError as error:
         raise ValueError(f"{name}: {error}") from None
     except UnicodeDecodeError:
-        raise ValueError(f"{name}: got bytes that are not UTF-8 text, wanted a CSV file in UTF-8, or .npy") from None
+        raise ValueError(
+            f"{name}: got bytes that are not UTF-8 text, wanted a CSV file in UTF-8 or UTF-16, or .npy"
+        ) from None
     except csv.Error as error:
         raise ValueError(f"{name}: {error}; wanted a CSV file, or .npy") from None
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:

@@ -1,6 +1,7 @@
 """Rows of files, and those of text with separators: cells, what is made of them, and the lines where they are."""
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from io import TextIOWrapper
@@ -18,6 +19,12 @@ LINES = 200
 """Lines that are read together to find the separator."""
 
 NO_LINES = np.empty(0, dtype=np.intp)
+
+OF_EXCEL = re.compile('"?sep=.?"?')
+"""A first line that names the separator."""
+
+THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,'\s]\d{3})+([.,]\d+)?")
+"""A number with separators of thousands, or one with a comma or point and three decimals."""
 
 NONE = "\x1f"
 """A separator that no text has, for files of one column."""
@@ -113,6 +120,7 @@ def numbers(name: str, cells: Cells, lines: list[int]) -> Array:
             except ValueError:
                 got = f"{cell!r}" if cell else "an empty cell"
                 wanted = "a number" + "; take the % off and divide by 100" * cell.endswith("%")
+                wanted += "; take separators of thousands out" * (THOUSANDS.fullmatch(cell) is not None)
                 raise ValueError(f"{name}, line {lines[i]}: got {got} in column {j + 1}, wanted {wanted}") from None
     return values
 
@@ -121,8 +129,10 @@ def rows_of_text(
     name: str, text: TextIOWrapper, convert: Convert, begin: Callable[[list[str]], None], numbers_at_once: int | None
 ) -> Iterator[Rows]:
     comments: list[str] = []
-    while (line := text.readline()) and (line[0] == "#" or not line.strip()):
-        comments.append(line)
+    while (line := text.readline()) and (line[0] == "#" or not line.strip() or OF_EXCEL.fullmatch(line.strip())):
+        comments.append(line if line[0] == "#" else "\n")
+    if "\0" in line:
+        raise ValueError(f"{name}: got bytes of 0 in the first line, wanted text in UTF-8, or in UTF-16 with its mark")
     if not line:
         raise ValueError(f"{name}: got an empty file, or comments only, wanted a row for each observation")
     first = [line, *islice(text, LINES)]
@@ -230,10 +240,16 @@ def is_number(text: str) -> bool:
 
 
 def decimals(name: str, cells: Cells, lines: list[int]) -> Cells:
-    """Cells with decimal points for commas; ``ValueError`` if both occur."""
+    """Cells with decimal points for commas; ``ValueError`` if both occur, or all commas can be of thousands."""
     commas = [(i, j) for i, row in enumerate(cells) for j, cell in enumerate(row) if "," in cell and is_number(cell)]
     if not commas:
         return cells
+    if all(THOUSANDS.fullmatch(cells[i][j]) and cells[i][j].lstrip("+-")[0] != "0" for i, j in commas):
+        i, j = commas[0]
+        raise ValueError(
+            f"{name}, line {lines[i]}: got {cells[i][j]!r}, and three digits after all commas, which can be of thousands "
+            f"or decimals; wanted {cells[i][j].replace(',', '')} or {cells[i][j].replace(',', '.')}"
+        )
     point = next((i for i, row in enumerate(cells) for cell in row if "." in cell and is_number(cell)), None)
     if point is not None:
         i, j = commas[0]

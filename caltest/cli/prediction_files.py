@@ -66,7 +66,7 @@ def read_sample(
     """
     if isinstance(outcomes, str):
         given, taken = _read(predictions, family, columns, [outcomes, *others])
-        found = {name: _column(column) for name, column in zip(others, taken.values.T[1:], strict=True)}
+        found = {name: _column(taken, j) for j, name in enumerate(others, 1)}
         return *_matched(given, replace(taken, values=taken.values[:, :1]), family, missing), found
     if isinstance(outcomes, Path):
         check_different([predictions, outcomes])
@@ -179,7 +179,7 @@ def read_columns(path: Path, n: int, sample: Sample) -> dict[str, Array]:
         same_length(n, len(table.values), "rows")
     except ValueError as error:
         raise ValueError(f"{table.path}: {error}, and a header with names") from None
-    return {name: kept(_column(cells), sample) for name, cells in zip(table.names or (), table.values.T, strict=True)}
+    return {name: kept(_column(table, j), sample) for j, name in enumerate(table.names or ())}
 
 
 def kept(column: Array, sample: Sample) -> Array:
@@ -187,12 +187,14 @@ def kept(column: Array, sample: Sample) -> Array:
     return column if sample.rows is None else column[sample.rows]
 
 
-def _column(cells: Array) -> Array:
+def _column(rows: Rows, j: int) -> Array:
     """Numbers where all cells are, missing ones NaN, else text; so are labels of too many digits for a number."""
-    texts = [str(cell).strip() for cell in cells]
+    texts = [str(cell).strip() for cell in rows.values[:, j]]
     missing = [text.lower() in MISSING for text in texts]
     if not all(absent or is_number(text) for text, absent in zip(texts, missing, strict=True)):
         return np.array(texts)
+    lines = rows.lines if rows.lines.size else np.arange(len(rows))
+    texts = [text for (text,) in decimals(rows.path, [[text] for text in texts], lines.tolist())]
     present = [text for text, absent in zip(texts, missing, strict=True) if not absent]
     if all(map(WHOLE.fullmatch, present)):
         whole = np.array([int(text) for text in present])

@@ -80,6 +80,14 @@ READ = {
     "blank lines at the end": ([*ROWS, "", "  ", ""], [*LABELS, "", ""]),
     "blank lines at the beginning": (["", "", *ROWS], ["", "y", *LABELS]),
     "BOM": ("\ufeff" + joined(ROWS, "\n"), "\ufeff" + joined(["y", *LABELS], "\n")),
+    "UTF-16": (
+        joined(ROWS, "\r\n").encode("utf-16"),
+        "\ufeff".encode("utf-16-be") + joined(LABELS, "\n").encode("utf-16-be"),
+    ),
+    "separator named first": (
+        ["sep=;", *(row.replace(",", ";") for row in ["cat,dog,eel", *ROWS])],
+        ['"sep=,"', *NAMED],
+    ),
     "CRLF": (joined(["cat,dog,eel", *ROWS], "\r\n"), joined(["y", *NAMED], "\r\n")),
     "CR": (joined(ROWS, "\r"), joined(LABELS, "\r")),
     "tabs": ([row.replace(",", "\t") for row in ROWS], LABELS),
@@ -279,7 +287,21 @@ BAD = {
     "infinity": ([*ROWS[:3], "0.5,inf,0.5", *ROWS[4:]], LABELS, "p.csv: got inf at row 3 (line 4), column 2"),
     "one column of decimal commas": (ROWS, [f"{y},0" for y in Y], "numbers with decimal commas need a header"),
     "Latin-1": (ROWS, "é\n".encode("latin-1") * N, "y.csv: got bytes that are not UTF-8"),
-    "UTF-16": ("\n".join(ROWS).encode("utf-16"), LABELS, "p.csv: got bytes that are not UTF-8"),
+    "UTF-16 without its mark": (
+        "\n".join(ROWS).encode("utf-16-le"),
+        LABELS,
+        "p.csv: got bytes of 0 in the first line, wanted text in UTF-8, or in UTF-16 with its mark",
+    ),
+    "thousands": (
+        ["a;b;c", "4,236.5;0.5;0.5"],
+        LABELS,
+        "p.csv, line 2: got '4,236.5' in column 1, wanted a number; take separators of thousands out",
+    ),
+    "thousands or decimals": (
+        ["a;b;c", "4,236;900;-1,000"],
+        LABELS,
+        "p.csv, line 2: got '4,236', and three digits after all commas, ... or decimals; wanted 4236 or 4.236",
+    ),
     "archive": (b"PK\x03\x04" + bytes(40), LABELS, "p.csv: got an archive that is no .npz of arrays"),
     "parquet": (b"PAR1\xff\xfe" + bytes(range(200)), LABELS, "p.csv: got a damaged or truncated file"),
     "truncated gz": (gzip.compress("\n".join(ROWS).encode())[:-20], LABELS, "p.csv: got a damaged or truncated file"),

@@ -183,10 +183,30 @@ def test_default_test_is_that_of_the_library(files, capsys):
 
 def test_files_in_other_encodings(files, tmp_path, capsys):
     paths = files(ROWS, ["1", "0", "0", "1"])
-    (tmp_path / "outcomes.csv").write_bytes("é".encode("utf-16"))
+    (tmp_path / "outcomes.csv").write_bytes("é".encode("latin-1"))
     status, _, err = run(capsys, *paths)
     assert status == 2
     assert "outcomes.csv: got bytes that are not UTF-8" in err
+
+
+def test_features_have_decimal_commas(files, capsys):
+    """The result is that of the same table with points."""
+    rows = ["risk;age;died", *(f"0,{i % 7 + 2};{i % 9},5;{int(i % 3 == 0)}" for i in range(60))]
+    settings = (
+        "--outcome-column",
+        "died",
+        "--columns",
+        "risk",
+        "--features",
+        "age",
+        "--n-resamples",
+        "19",
+        "--seed",
+        "1",
+    )
+    found = [run(capsys, files(lines, [])[0], *settings) for lines in (rows, [one.replace(",", ".") for one in rows])]
+    assert found[0] == found[1]
+    assert found[0][::2] == (0, "")
 
 
 def test_normal_predictions(files, capsys):
