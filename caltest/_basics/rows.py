@@ -247,7 +247,7 @@ def decimals(name: str, cells: Cells, lines: list[int]) -> Cells:
     if all(THOUSANDS.fullmatch(cells[i][j]) and cells[i][j].lstrip("+-")[0] != "0" for i, j in commas):
         i, j = commas[0]
         raise ValueError(
-            f"{name}, line {lines[i]}: got {cells[i][j]!r}, and three digits after all commas, which can be of thousands "
+            f"{name}, line {lines[i]}: got {cells[i][j]!r}, and three digits after all commas, which can be thousands "
             f"or decimals; wanted {cells[i][j].replace(',', '')} or {cells[i][j].replace(',', '.')}"
         )
     point = next((i for i, row in enumerate(cells) for cell in row if "." in cell and is_number(cell)), None)

@@ -260,6 +260,8 @@ class LocationScale(Univariate):
         super().__init__(mean, scale)
 
     def _check(self) -> None:
+        if (self.mean > 0.0).all():
+            refuse_rows(self.scale < 0.0, self.scale, "scale", "scales of at least 0; means come first, then scales")
         refuse_negative(self.scale, "scale", "scales of at least 0")
 
     @abstractmethod

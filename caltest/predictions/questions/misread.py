@@ -10,12 +10,12 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.ensembles.ensemble import Pool
 from caltest.predictions.ensembles.members import Members
 from caltest.predictions.quantile_forecast import QuantileForecast
-from caltest.predictions.questions.classes import MOST_CLASSES, of_classes
+from caltest.predictions.questions.classes import CLEAR, MOST_CLASSES, of_classes
 from caltest.predictions.questions.coordinates import coordinates_of, in_another_order
-from caltest.predictions.questions.order import misplaced
+from caltest.predictions.questions.order import LARGEST, misplaced
 from caltest.predictions.questions.parameters import of_means, of_scales
 from caltest.predictions.questions.repeated import repeated
-from caltest.predictions.standard_scores import spreads
+from caltest.predictions.standard_scores import in_units, spreads
 
 Conversions = dict[str, tuple[float, float]]
 """From outcomes to what they are in another unit: by a factor, to which a number is added."""
@@ -96,7 +96,7 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
         reads = in_another_order, misplaced, in_another_unit, _units_of_coordinates
         return _of_numbers(predictions, targets, None, reads)
     own = predictions.members if isinstance(predictions, Members) else None
-    return _of_numbers(predictions, targets, own, (misplaced, of_scales, in_another_unit))
+    return _of_numbers(predictions, targets, own, (_exchanged, misplaced, of_scales, in_another_unit))
 
 
 def _of_numbers(
@@ -107,6 +107,22 @@ def _of_numbers(
 ) -> tuple[str, ...]:
     asked = (*next(filter(None, (one(law, targets) for one in read)), ()), *repeated(law, targets, own))
     return asked or _rounded(law, targets, own)
+
+
+def _exchanged(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+    """Whether outcomes would fit means in the place of standard deviations, and these in theirs, clearly better."""
+    rows = evenly_spaced(len(predictions), SOME)
+    law = predictions.take(rows).normal
+    if law is None or law[0].min() <= 0.0 or law[1].min() <= 0.0:
+        return ()
+    (mean, scale), y = law, targets[rows]
+    squares = [
+        np.minimum(np.square(in_units(y - one, other)), LARGEST) for one, other in ((mean, scale), (scale, mean))
+    ]
+    gains = 0.5 * (squares[0] - squares[1]) + np.log(scale / mean)
+    if gains.mean() * np.sqrt(gains.size) <= CLEAR * gains.std() or _distance((y - scale) / mean) > CLOSE:
+        return ()
+    return ("means and standard deviations in each other's place would fit the outcomes: are the two exchanged?",)
 
 
 def in_another_unit(

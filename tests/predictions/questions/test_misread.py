@@ -140,6 +140,28 @@ def test_columns_in_another_order(order):
         assert as_sample(rows[:, list(order)], y).remarks == (words.replace("outcomes (", "outcomes better ("),)
 
 
+@pytest.mark.parametrize("spread", [0.0, 0.4])
+def test_means_in_the_place_of_standard_deviations(spread):
+    rng = np.random.default_rng(12)
+    scale, mean = 2.0 * np.exp(spread * rng.normal(size=2 * N)), 8.0 + rng.random(2 * N)
+    words = "means and standard deviations in each other's place would fit the outcomes: are the two exchanged?"
+    for factor in (1.0, 1.2):
+        y = mean + factor * scale * rng.normal(size=2 * N)
+        assert remarks(ct.Normal(mean, scale), y) == ()
+        assert remarks(ct.Normal(scale, mean), y) == (words,)
+    assert words not in remarks(ct.Normal(mean, scale), 0.6 * y)
+    with pytest.raises(ValueError, match="wanted scales of at least 0; means come first, then scales"):
+        ct.Normal(scale, mean - 8.5)
+
+
+def test_percentages_divided_twice():
+    rng = np.random.default_rng(1)
+    p = rng.beta(1.0, 2.0, N)
+    y = (rng.random(N) < p).astype(int)
+    assert as_sample(p, y).remarks == ()
+    assert as_sample(p / 100.0, y).remarks == ("100 p would fit the outcomes: were percentages divided by 100 twice?",)
+
+
 def test_ranks_against_scipy():
     """Of what occurred, in columns with ties: the statistic of Mann and Whitney in its standard deviations."""
     rng = np.random.default_rng(10)
