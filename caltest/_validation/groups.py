@@ -47,6 +47,10 @@ class Groups:
         found = (places[members] for members in self.rows)
         return Groups(self.names, tuple(some[some >= 0] for some in found), rows.size)
 
+    def at(self, places: IntArray) -> "Groups":
+        """Some of the groups."""
+        return Groups(tuple(self.names[g] for g in places), tuple(self.rows[g] for g in places), self.n)
+
     def of_rows(self, rows: IntArray) -> "Groups":
         """Those of some of the observations, ascending; ``ValueError`` if one has fewer than two of them."""
         some = self.taken(rows)

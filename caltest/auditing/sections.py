@@ -155,7 +155,7 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     if not large.any():
         raise ValueError(f"there is no group of {FEWEST} {unit} or more")
     kept, small = np.flatnonzero(large), [groups.names[g] for g in np.flatnonzero(~large)]
-    groups = Groups(tuple(groups.names[g] for g in kept), tuple(groups.rows[g] for g in kept), groups.n)
+    groups = groups.at(kept)
     found = calibration_by_group(sample.predictions, sample.as_given, groups, clusters=clusters, **data.settings)
     rejected = found.rejected(LEVEL)
     rest = len(found.groups) - PANELS

@@ -189,6 +189,15 @@ def test_files_in_other_encodings(files, tmp_path, capsys):
     assert "outcomes.csv: got bytes that are not UTF-8" in err
 
 
+def test_groups_of_one_row_are_left_out(files, capsys):
+    rows = ["risk,site,died", *(f"0.{i % 7 + 2},{'abc'[(i > 20) + (i > 58)]},{int(i % 3 == 0)}" for i in range(60))]
+    settings = "--outcome-column", "died", "--groups", "site", "--n-resamples", "19", "--seed", "1"
+    status, out, err = run(capsys, files(rows, [])[0], *settings)
+    assert (status, err) == (0, "")
+    assert "left out: 1 group of one row, c" in out
+    assert "2 groups" in out
+
+
 def test_features_have_decimal_commas(files, capsys):
     """The result is that of the same table with points."""
     rows = ["risk;age;died", *(f"0,{i % 7 + 2};{i % 9},5;{int(i % 3 == 0)}" for i in range(60))]
