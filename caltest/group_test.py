@@ -42,6 +42,9 @@ from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_spread
 from caltest.slices.group_sums import GroupSums
 
+SHOWN = 20
+"""Groups that a report shows; of more those with the smallest adjusted p-values."""
+
 
 @dataclass(frozen=True)
 class GroupResult:
@@ -142,7 +145,8 @@ class GroupCalibrationTestResult(Stored):
         if not rejected:
             kept = f"calibration is not rejected in any group {level}"
             return undecided(self.pvalue, self.n_resamples, alpha) or kept
-        return f"reject calibration {level} in {len(rejected)} of {len(self.groups)} groups: {', '.join(rejected)}"
+        names = ", ".join(rejected[:SHOWN]) + ", ..." * (len(rejected) > SHOWN)
+        return f"reject calibration {level} in {len(rejected)} of {len(self.groups)} groups: {names}"
 
     citations = ("barnard1963", "dwass1957", "phipson2010", "westfall1993")
 
@@ -171,7 +175,10 @@ class GroupCalibrationTestResult(Stored):
             "Estimator": self.estimator,
             "Reproduce": f"rng={self.seed}",
         }
-        return Page(self.test, found, [""], Grid(self._table(alpha)), [""], what, notes=self.notes)
+        rest = len(self.groups) - SHOWN
+        more = [f"  and {rest} others, whose p-values are not smaller; to_pandas() has all"] if rest > 1 else []
+        shown = self._table(alpha)[: 1 + SHOWN if more else None]
+        return Page(self.test, found, [""], Grid(shown), [*more, ""], what, notes=self.notes)
 
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue)

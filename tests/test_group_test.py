@@ -292,3 +292,21 @@ def test_groups_by_the_spread_of_the_members_have_a_note():
     for groups, is_noted in ((spread > np.median(spread), True), (centre > 10.0, False)):
         found = ct.calibration_by_group(ct.Ensemble(members), outcomes, groups.astype(int), n_resamples=9, rng=1)
         assert any("groups differ by the spread of the members" in note for note in found.notes) == is_noted
+
+
+def test_a_report_of_many_groups_shows_the_first_ones():
+    rng = np.random.default_rng(1)
+    p, group = rng.uniform(0.3, 0.7, 2_000), np.arange(2_000) % 40
+    y = (rng.random(2_000) < p + 0.3 * (group < 30)).astype(int)
+    result = ct.calibration_by_group(p, y, group, n_resamples=99, rng=1)
+    assert len(result.rejected()) > 20
+    assert "and 20 others, whose p-values are not smaller; to_pandas() has all" in str(result)
+    assert len(result.to_pandas()) == 40
+    lines = str(result).splitlines()
+    assert [one.name for one in result.groups if any(line.startswith(f"  {one.name} ") for line in lines)] == [
+        one.name for one in result.groups[:20]
+    ]
+    assert f"of 40 groups: {result.groups[0].name}, " in result.verdict()
+    assert result.verdict().endswith(", ...")
+    few = ct.calibration_by_group(p, y, group % 21, n_resamples=19, rng=1)
+    assert "others" not in str(few)
