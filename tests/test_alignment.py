@@ -432,6 +432,11 @@ def test_arrays_of_xarray_are_matched_by_their_labels():
         for some in (members, members.transpose(), members.transpose()[::-1], members.to_numpy().T)
     ]
     assert found == pytest.approx(found[:1] * 4)
+    for name in ("number", "realization", "ensemble", "sample"):
+        again = ct.Ensemble(members.rename(member=name)[:, ::-1] if name != "sample" else members.T.rename(member=name))
+        assert ct.calibration_test(again, outcomes, n_resamples=19, rng=1).statistic == pytest.approx(found[0])
+    rows = members[:, :5].rename(member="sample", day="tree")
+    assert np.array_equal(ct.Ensemble(rows).members, np.sort(rows.to_numpy(), axis=1))
 
 
 def test_times_of_batches_are_in_one_time_zone():

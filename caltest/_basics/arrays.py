@@ -102,8 +102,8 @@ class Table:
         return self.take(rows), (note,)
 
 
-MEMBER = "member"
-"""The dimension of the members of ensembles in xarray."""
+MEMBERS = "member", "members", "number", "realization", "realisation", "ensemble", "ens", "draw", "sample"
+"""The dimensions of the members of ensembles in xarray, as models call them; a sample that is first counts rows."""
 
 
 def is_data_array(data: Any) -> bool:
@@ -111,11 +111,18 @@ def is_data_array(data: Any) -> bool:
     return hasattr(data, "dims") and hasattr(data, "indexes") and not hasattr(data, "data_vars")
 
 
+def member_dimension(data: Any) -> Any:
+    """The dimension of members of data with named dimensions, one of several; None if none is called so."""
+    names = [name for name in MEMBERS if name in data.dims and (name != "sample" or data.dims[0] != name)]
+    return names[0] if names and len(data.dims) > 1 else None
+
+
 def index_of(data: Any) -> Any:
     """Labels of the rows of an object of pandas or xarray, or of predictions that are made of some; None without."""
     index = getattr(data, "index", None)
     if index is None and is_data_array(data):
-        index = data.indexes.get(next((name for name in data.dims if name != MEMBER), None))
+        members = member_dimension(data)
+        index = data.indexes.get(next((name for name in data.dims if name != members), None))
     return index if hasattr(index, "get_indexer") else None
 
 

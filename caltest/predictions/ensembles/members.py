@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from caltest._basics.arrays import MEMBER, is_data_array, to_array
+from caltest._basics.arrays import is_data_array, member_dimension, to_array
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._loops.steps import squared_gaps
 from caltest._validation import finite_array, real_targets
@@ -219,9 +219,9 @@ def of_equal_size(predictions: Sequence[Predictions]) -> list[Predictions]:
 
 def checked_members(members: ArrayLike) -> FloatArray:
     """Members (n, m) or (n, m, d) of users as an array of finite numbers; ``ValueError`` for what is none."""
-    if is_data_array(members) and MEMBER in members.dims:
-        dims = [name for name in members.dims if name != MEMBER]
-        members = members.transpose(*dims[:1], MEMBER, *dims[1:])
+    if is_data_array(members) and (own := member_dimension(members)) is not None:
+        dims = [name for name in members.dims if name != own]
+        members = members.transpose(*dims[:1], own, *dims[1:])
     refuse_quantiles(names_of_columns(members), "members", "members")
     data = members.to_numpy() if hasattr(members, "to_numpy") else members
     rows = list(data) if isinstance(data, np.ndarray) and data.dtype == object and data.ndim == 1 else data
