@@ -18,6 +18,7 @@ from caltest.nulls import Null, SummableNull
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import NAMED, as_sample, impossible_note
 from caltest.predictions.labelled import named_one
+from caltest.predictions.questions.misread import SOME
 
 if TYPE_CHECKING:
     from caltest.hypothesis_test import CalibrationTest
@@ -133,7 +134,8 @@ class CalibrationTestAccumulator(OwnErrstate):
         first = self._part * ROWS_OF_A_PART + state.n if start is None else whole_number("start", start, 0)
         if self.is_by_row:
             state = state.with_rows(((first, first + len(sample)),), "start")
-        state = state.noticed(sample.predictions, notes, tuple(rows[:NAMED].tolist()), rows.size, len(sample))
+        asked = None if len(sample) < SOME else frozenset(one for one in sample.remarks if one.endswith("?"))
+        state = state.noticed(sample.predictions, notes, tuple(rows[:NAMED].tolist()), rows.size, len(sample), asked)
         self._state = self._taken(state, sample, first + np.arange(len(sample)))
         return self
 
@@ -172,7 +174,7 @@ class CalibrationTestAccumulator(OwnErrstate):
         if more.kind is not None:
             if state.kind is not None:
                 state.kind.check_compatible(more.kind, "other")
-            state = state.noticed(more.kind, more.notes, more.impossible, more.n_impossible, more.n)
+            state = state.noticed(more.kind, more.notes, more.impossible, more.n_impossible, more.n, more.asked)
         state = replace(
             state.plus(more.sums),
             estimator=state.estimator or more.estimator,
@@ -197,7 +199,7 @@ class CalibrationTestAccumulator(OwnErrstate):
         outcome = self.null.outcome_of(estimator, state.sums)
         effect_size = estimator.effect_size(outcome.estimate, state.kind, outcome.null_mean)
         seed, *others = sorted(state.seeds)
-        notes = state.notes
+        notes = (*sorted(state.asked or ()), *state.notes)
         if state.n_impossible:
             notes = (*notes, *impossible_note(state.n_impossible, self.n, state.impossible))
         result = self.test.result_of(estimator, state.kind, self.n, outcome, effect_size, seed, notes)
@@ -278,6 +280,8 @@ class Seen:
     """Where rows begin and end whose redraws follow from their numbers."""
     estimator: Estimator | None = None
     """The one whose settings follow from some of the predictions."""
+    asked: frozenset[str] | None = None
+    """Questions about the data that all chunks raise which have enough rows; None if none has."""
 
     def with_rows(self, more: tuple[tuple[int, int], ...], name: str) -> Self:
         """With the numbers of more rows, which must be others."""
@@ -296,7 +300,13 @@ class Seen:
         return replace(self, rows=tuple(joined))
 
     def noticed(
-        self, predictions: Predictions, notes: tuple[str, ...], rows: tuple[int, ...], count: int, n: int
+        self,
+        predictions: Predictions,
+        notes: tuple[str, ...],
+        rows: tuple[int, ...],
+        count: int,
+        n: int,
+        asked: frozenset[str] | None,
     ) -> Self:
         """With n more predictions, of the kind of these, and what the report says of them; rows count from 0."""
         return replace(
@@ -306,6 +316,7 @@ class Seen:
             notes=tuple(dict.fromkeys((*self.notes, *notes))),
             impossible=(*self.impossible, *(self.n + row for row in rows))[:NAMED],
             n_impossible=self.n_impossible + count,
+            asked=asked if self.asked is None else self.asked if asked is None else self.asked & asked,
         )
 
     def plus(self, sums: Any) -> Self:

@@ -183,6 +183,21 @@ def test_a_flaw_in_the_last_chunk_only_is_noted():
     assert "1 of 16 outcomes had predicted probability 0 (row 14)" in notes[0]
 
 
+def test_questions_that_all_chunks_raise_are_asked():
+    """Also of merged ones; chunks of few rows raise none, and a question of some chunks is not one of all data."""
+    rng = np.random.default_rng(4)
+    p = rng.beta(1.0, 2.0, 2_500)
+    y = (rng.random(2_500) < p).astype(int)
+    asked = "1 - p would fit the outcomes: are these the probabilities of the other class?"
+    test = ct.OmnibusTest(n_resamples=19)
+    for swapped, notes in ((np.arange(2_500) >= 0, True), (np.arange(2_500) < 1_200, False), (np.arange(2_500) < 0, False)):
+        given = np.where(swapped, 1.0 - p, p)
+        one, other = (test.accumulator(predictions=ct.Bernoulli(given), rng=1, part=part) for part in (0, 1))
+        one.update(given[:1_200], y[:1_200]).update(given[1_200:1_210], y[1_200:1_210])
+        other.update(given[1_210:], y[1_210:])
+        assert (asked in one.merge(other).result().notes) == notes
+
+
 def test_the_exact_test_of_chunks():
     """The estimate is that of all data; its p-value is its rank among estimates of redraws by chunk."""
     test = ct.MonteCarloTest(low_rank(), 59)
