@@ -238,6 +238,8 @@ def test_names_of_binary_outcomes():
     with pytest.raises(ValueError, match=r"got [01] at row 0, which is not one of classes"):
         outcome(P1, Y1, classes=["yes", "no"])
     assert outcome(ct.Bernoulli(P1, classes=[False, True]), Y1 == 1) == outcome(P1, Y1)
+    for words in (["no ", "yes"], ["F", "T"]):
+        assert outcome(P1, np.array(words)[Y1]) == outcome(P1, Y1)
 
 
 TORCH = {

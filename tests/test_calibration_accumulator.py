@@ -190,8 +190,8 @@ def test_questions_that_all_chunks_raise_are_asked():
     y = (rng.random(2_500) < p).astype(int)
     asked = "1 - p would fit the outcomes: are these the probabilities of the other class?"
     test = ct.OmnibusTest(n_resamples=19)
-    for swapped, notes in ((np.arange(2_500) >= 0, True), (np.arange(2_500) < 1_200, False), (np.arange(2_500) < 0, False)):
-        given = np.where(swapped, 1.0 - p, p)
+    for swapped, notes in ((2_500, True), (1_200, False), (0, False)):
+        given = np.where(np.arange(2_500) < swapped, 1.0 - p, p)
         one, other = (test.accumulator(predictions=ct.Bernoulli(given), rng=1, part=part) for part in (0, 1))
         one.update(given[:1_200], y[:1_200]).update(given[1_200:1_210], y[1_200:1_210])
         other.update(given[1_210:], y[1_210:])

@@ -292,11 +292,9 @@ def _from_objects(array: Array, name: str) -> Array:
         return array.astype(float)
     missing = next((i for i, value in enumerate(flat) if is_missing(value)), None)
     if missing is not None:
-        at = [int(i) for i in np.unravel_index(missing, array.shape)]
-        place = f"row {at[0]}, column {at[1]}" if len(at) == 2 else f"position {', '.join(map(str, at))}"
         raise ValueError(
-            f"{name}: got a missing value at {place}, wanted complete data; drop those rows, if whether a value is "
-            "missing does not depend on the outcome"
+            f"{name}: got a missing value at {_place(missing, array)}, wanted complete data; drop those rows, if "
+            "whether a value is missing does not depend on the outcome"
         )
     if all(isinstance(value, str) for value in flat):
         return array.astype(str)
@@ -308,10 +306,19 @@ def _from_objects(array: Array, name: str) -> Array:
         got = ", ".join(sorted({type(value).__name__ for value in flat}))
         rows = isinstance(flat[0], (list, tuple, np.ndarray))
         advice = f"; pass numpy.stack(list({name})) if each is a row of numbers" if rows else ""
+        text = next((i for i, value in enumerate(flat) if isinstance(value, str)), None)
+        if text is not None:
+            advice = f"; {flat[text]!r} is at {_place(text, array)}"
         if type(flat[0]).__module__.startswith("scipy.stats"):
             advice = f"; pass distributions as a list: list({name})"
         raise ValueError(f"{name}: got values of type {got}, wanted numbers, or text for all of them{advice}") from None
     return converted.reshape(array.shape)
+
+
+def _place(i: int, array: Array) -> str:
+    """Where the i-th value of an array is, in words."""
+    at = [int(one) for one in np.unravel_index(i, array.shape)]
+    return f"row {at[0]}, column {at[1]}" if len(at) == 2 else f"position {', '.join(map(str, at))}"
 
 
 def _is_text(value: Any) -> bool:

@@ -4,6 +4,7 @@ import numpy as np
 
 from caltest._basics.arrays import column, read_only, to_array
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
+from caltest._basics.rows import is_number
 
 
 def real_array(data: ArrayLike, name: str, ndim: int) -> FloatArray:
@@ -25,10 +26,14 @@ def _not_real(array: Array, name: str) -> ValueError:
     advice = "; divide by the unit, such as numpy.timedelta64(1, 'D')" if array.dtype.kind == "m" else ""
     if array.dtype.names:
         advice = f"; it has the columns {', '.join(array.dtype.names)}: pass one, or ct.Censored(time, event) of two"
-    if array.dtype.kind in "US" and array.size and str(first := array.flat[0]).endswith("%"):
-        advice = f"; take the % off {str(first)!r} and divide by 100"
-    elif array.dtype.kind in "US" and array.size and name.endswith("probabilities"):
-        advice = f", not text such as {str(first)!r}; if it is predicted labels, pass predict_proba(X), not predict(X)"
+    first = str(array.flat[0]).strip() if array.dtype.kind in "US" and array.size else ""
+    if first.endswith("%"):
+        advice = f"; take the % off {first!r} and divide by 100"
+    elif is_number(first):
+        points = ", with points for its decimal commas" * ("," in first)
+        advice = f", not text such as {first!r}; make numbers of it{points}: numpy.asarray(text, dtype=float)"
+    elif first and name.endswith("probabilities"):
+        advice = f", not text such as {first!r}; if it is predicted labels, pass predict_proba(X), not predict(X)"
     return ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers{advice}")
 
 

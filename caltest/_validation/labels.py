@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._basics.arrays import column, to_array
 from caltest._basics.numerics import Array, ArrayLike, IntArray
+from caltest._basics.rows import is_number
 from caltest._validation.arrays import all_whole, real_array, refuse_rows
 
 SHOWN = 10
@@ -19,7 +20,7 @@ SOFT = (
 )
 """What to do with labels that are no outcomes but shares of them."""
 
-OCCURRED = {"yes": "no", "y": "n", "true": "false", "positive": "negative", "pos": "neg"}
+OCCURRED = {"yes": "no", "y": "n", "true": "false", "t": "f", "positive": "negative", "pos": "neg"}
 """What says that an event occurred, and that it did not, in lower case."""
 
 LARGEST_COUNT = 2.0**53
@@ -92,7 +93,7 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
 
 def said_to_occur(words: Iterable[Any]) -> list[bool] | None:
     """Whether words such as yes and no, in any case, say that an event occurred; None for other words."""
-    lower = [str(word).lower() for word in words]
+    lower = [str(word).strip().lower() for word in words]
     for yes, no in OCCURRED.items():
         if lower and set(lower) <= {yes, no}:
             return [word == yes for word in lower]
@@ -101,8 +102,9 @@ def said_to_occur(words: Iterable[Any]) -> list[bool] | None:
 
 def _advice_on_text(array: Array, k: int, name: str, one_column: bool) -> str:
     """What to pass in place of text: names that a model has, or those that occur, if they are as many as classes."""
-    if all(str(value).strip().isdecimal() for value in array):
-        return f"these are numbers as text, pass [int(label) for label in {name}]"
+    if all(is_number(str(value).strip()) for value in array):
+        number = "label" if all(str(value).strip().isdecimal() for value in array) else "float(label)"
+        return f"these are numbers as text, pass [int({number}) for label in {name}]"
     if one_column:
         event = f"pass {name} == {str(array[0])!r} if predictions are the probabilities of it"
         return f"{event}, or classes=[...], the names of 0 and 1"
