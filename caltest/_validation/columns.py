@@ -165,9 +165,9 @@ def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
         if len(set(texts)) < len(texts):
             twice = next(name for name, text in zip(names, texts, strict=True) if texts.count(text) > 1)
             raise ValueError(f"features: got several columns named {twice!r}, wanted names that are all different")
-        return [(name, plain(in_rows_of(features[name], order, f"features[{name!r}]"))) for name in names]
+        return [_with_unit(name, in_rows_of(features[name], order, f"features[{name!r}]")) for name in names]
     if isinstance(features, np.ndarray) and features.dtype.names:
-        return [(name, plain(features[name])) for name in features.dtype.names]
+        return [_with_unit(name, features[name]) for name in features.dtype.names]
     try:
         array = features if isinstance(features, np.ma.MaskedArray) else np.asarray(features)
         if isinstance(features, (list, tuple)) and array.dtype.kind in "US":
@@ -180,6 +180,13 @@ def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
         got = f"shape {array.shape}" if array.ndim else type(features).__name__
         raise ValueError(f"features: got {got}, wanted a data frame, a mapping of columns, or (n, d)")
     return [(f"column {j}", plain(column)) for j, column in enumerate(array.T if array.ndim == 2 else [array])]
+
+
+def _with_unit(name: Any, column: Any) -> tuple[Any, Array]:
+    """A name and values; of durations the name says that these are in seconds."""
+    values = plain(column)
+    are_durations = values.dtype.kind == "f" and np.asarray(column).dtype.kind == "m"
+    return f"{name} in seconds" if are_durations else name, values
 
 
 def plain(column: Any) -> Array:

@@ -76,7 +76,8 @@ class Change:
         low, high = map(int, self.interval)
         where = f"about observation {self.start}" if self.start > 1 else "the first observation"
         found = "" if self.finding is None else f": {self.finding.words}"
-        return f"{where} ({100 * LEVEL:g} % interval {low} to {high}, if it changed at once and for good){found}"
+        level = f"{100 * LEVEL:g} % interval {low} to {high}, counted from 1"
+        return f"{where} ({level}, if it changed at once and for good){found}"
 
     def __str__(self) -> str:
         return self.words

@@ -131,7 +131,7 @@ def test_missing_times_durations_and_values_of_pandas():
         )
     )
     np.testing.assert_array_equal(np.isnat(found["when"]), [False, True])
-    np.testing.assert_array_equal(found["long"], [1.5, np.nan])
+    np.testing.assert_array_equal(found["long in seconds"], [1.5, np.nan])
     assert found["flag"].tolist() == [True, None]
 
 
