@@ -47,7 +47,7 @@ def of_data(data: Data, result: CalibrationTestResult) -> Section:
     if data.clusters is not None:
         facts["Clusters"] = data.clusters
     law = sample.predictions.finite
-    if law is not None:
+    if law is not None and law.probabilities_differ:
         rows = np.asarray(law.to_array())
         distinct = np.unique(rows.round(12), axis=0).shape[0]
         facts["Different predictions"] = f"{distinct} of {len(sample)}"
@@ -75,6 +75,8 @@ def _outcomes(sample: Sample) -> str:
     if law.n_classes == 2:
         return f"{law.outcome_in_words(1)} occurs in {counts[1]} of {y.size} rows"
     least, most = int(counts.argmin()), int(counts.argmax())
+    if not law.probabilities_differ:
+        return f"in {law.n_classes} intervals between quantiles, from {counts[least]} to {counts[most]} rows in each"
     return (
         f"{law.n_classes} classes, from {counts[least]} ({law.outcome_in_words(least)}) to {counts[most]} rows "
         f"({law.outcome_in_words(most)})"
@@ -144,7 +146,8 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     law = sample.predictions.finite
     if isinstance(groups, str):
         raise ValueError(groups)
-    if groups is None and law is not None and law.n_classes > 2:
+    # Intervals between quantiles are as probable in all rows.
+    if groups is None and law is not None and law.n_classes > 2 and law.probabilities_differ:
         top = law.stored.argmax(axis=1)
         names = tuple(f"predicted: {law.outcome_in_words(c)}" for c in range(law.n_classes))
         groups = Groups.of_masks(names, (top == c for c in range(law.n_classes)), top.size)

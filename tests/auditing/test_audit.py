@@ -765,6 +765,9 @@ def test_quantile_forecasts_have_advice_in_the_place_of_a_map():
     forecasts = ct.QuantileForecast([0.1, 0.5, 0.9], middle[:, None] + np.array([-1.28, 0.0, 1.28]))
     model = ct.audit(forecasts, middle + 2.0 * rng.normal(size=200), n_resamples=39, rng=1).models[0]
     assert "there is no map of quantile forecasts; multiply distances" in model.sections["recalibration"].answer
+    assert model.sections["data"].answer == "200 rows were read and 200 are used."
+    assert model.sections["data"].facts["Outcomes"].startswith("in 4 intervals between quantiles, from ")
+    assert model.sections["groups"].answer == "Not computed: there are no groups; give groups=."
 
 
 @pytest.mark.parametrize("family", ["counts", "vectors"])
