@@ -89,7 +89,7 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     if is_left:
         another = f"another map ({other}) or " if other else ""
         answer += f" What is left needs {another}another model."
-    elif not helps and other and result.pvalue <= LEVEL:
+    elif not helps and not suffices and other and result.pvalue <= LEVEL:
         answer += f" Perhaps another map does better ({other})."
     how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on rows kept for it"
     facts = {"How": how} if helps else {"Tried": words}
