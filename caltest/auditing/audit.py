@@ -29,7 +29,7 @@ from caltest.default_test import are_tested_together, calibration_test, cluster_
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
-from caltest.predictions.convert import as_sample
+from caltest.predictions.convert import are_certain, as_sample
 from caltest.predictions.faults.values import OF_RECORDS
 
 USE, REPAIR = "use as it is", "recalibrate"
@@ -415,7 +415,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         except (ValueError, TypeError, ImportError, MemoryError) as error:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
     questions = data.tested.questions
-    if data.tested.impossible.size and data.tested.is_certain:
+    if data.tested.impossible.size and are_certain(data.tested.predictions):
         questions = (*questions, "all predictions are 0 or 1: are they labels, of predict in place of predict_proba?")
     decision, reason = _decision(judged, sections["recalibration"], questions, data.counted)
     if decision != REPAIR and any(one.is_grave for one in sections.values()):

@@ -87,18 +87,12 @@ class Sample:
         return excluded_in_words(rows.size, self.excluded_outcomes()) if rows.size else None
 
     @property
-    def is_certain(self) -> bool:
-        """Whether all predictions are of probability 0 and 1, as predicted labels are."""
-        finite = self.predictions.law.finite
-        return finite is not None and bool((at_labels(finite.stored, finite.stored.argmax(axis=-1)) == 1.0).all())
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What readers of a result should know about the outcomes."""
         places = self.impossible
         if not places.size:
             return self.remarks
-        certain = self.is_certain
+        certain = are_certain(self.predictions)
         return (*self.remarks, *impossible_note(places.size, len(self), self.rows_at(places[:NAMED]), certain))
 
     def pooled(self) -> "Sample":
@@ -130,6 +124,12 @@ class Sample:
     def part(self, places: IntArray) -> "Sample":
         """Some of the pairs, with their rows."""
         return replace(self.take(places), rows=places if self.rows is None else self.rows[places])
+
+
+def are_certain(predictions: Predictions) -> bool:
+    """Whether all predictions are of probability 0 and 1, as predicted labels are."""
+    finite = predictions.law.finite
+    return finite is not None and bool((at_labels(finite.stored, finite.stored.argmax(axis=-1)) == 1.0).all())
 
 
 NAMED = 6
