@@ -12,7 +12,7 @@ import scipy
 
 from caltest._basics.numerics import IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import ends_of, matters, points
+from caltest._results.measures import ends_of, judged, matters, points
 from caltest._results.report import format_pvalue, listed, observations, power_phrase, pvalue_phrase
 from caltest._results.tables import sharper
 from caltest._validation.groups import Groups
@@ -226,10 +226,13 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
         facts["P-values"] = apart[0]
     if more := [one for one in found.remarks()[1:] if one not in apart]:
         facts["Shares"] = "; ".join(more)
-    some = {one.name: np.flatnonzero(found.mask(i)) for i, one in enumerate(found.rejected(LEVEL)) if one.n < found.n}
-    grave = _grave_in(data.sample, some)
-    where = f"in {len(some)} of {found.n_slices} slices ({_first(list(some))})" if some else ""
-    where += _said_to_matter(grave, list(some))
+    some = {one: np.flatnonzero(found.mask(i)) for i, one in enumerate(found.rejected(LEVEL)) if one.n < found.n}
+    names, margin = [one.name for one in some], max((one.margin for one in judged(result.measures)), default=0.0)
+    # Of many slices the worst look worse than they are, but for intervals that hold together.
+    far = {one.name: rows for one, rows in some.items() if max(one.interval.low, -one.interval.high) > margin}
+    grave = _grave_in(data.sample, far)
+    where = f"in {len(some)} of {found.n_slices} slices ({_first(names)})" if some else ""
+    where += _said_to_matter(grave, names)
     table = tuple(map(tuple, found.table()[: 1 + PANELS]))
     return Section(answer, facts, table, rejected=where, is_grave=bool(grave))
 

@@ -417,6 +417,18 @@ def test_an_error_that_matters_in_slices_or_quarters_of_the_time_is_a_reason_not
     assert not ct.audit(p, y, n_resamples=99, rng=1, **{known: given}).passed("matters")
 
 
+def test_a_slice_that_is_rejected_by_chance_is_no_reason_not_to_use():
+    """The worst of many slices of right predictions looks far off, but not by an interval that holds for all."""
+    rng = np.random.default_rng([13, 5])
+    p = rng.beta(1.5, 2.5, 1000)
+    y = (rng.random(1000) < p).astype(int)
+    features = {f"x{j}": rng.normal(size=1000) for j in range(4)}
+    model = ct.audit(p, y, features=features, n_resamples=99, rng=13).models[0]
+    assert model.sections["slices"].rejected.startswith("in 1 of ")
+    assert "matters" not in model.sections["slices"].rejected
+    assert model.decision == "not enough data to tell"
+
+
 @pytest.mark.usefixtures("few_sections")
 def test_predicted_labels_are_asked_about():
     rng = np.random.default_rng(1)
