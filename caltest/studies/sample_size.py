@@ -120,7 +120,8 @@ def sample_size(
     alpha
         Level of the test.
     n_simulations
-        Data sets at the answer, at least 20. In all there are about four to five times as many.
+        Data sets at the answer, at least 20 and ``2 / (1 - power)``: powers near 1 cannot be told from 1 by fewer. In
+        all there are about four to five times as many.
     n_min, n_max
         Where to search.
     resume
@@ -156,7 +157,9 @@ def sample_size(
         raise ValueError(f"generator: got a calibrated one ({words}), wanted one with a deviation to find")
     lowest = whole_number("n_min", n_min, 1, inf)
     highest = whole_number("n_max", n_max, lowest, inf)
-    m = whole_number("n_simulations", n_simulations, 20)
+    m, fewest = whole_number("n_simulations", n_simulations, 20), ceil(round(2.0 / (1.0 - wanted), 6))
+    if m < fewest:
+        raise ValueError(f"n_simulations: got {m}, wanted at least {fewest} to tell a power of {wanted:g} from 1")
     confidence = fraction("confidence_level", confidence_level)
     shown = switch("progress", progress)
     if resume is not None:

@@ -106,6 +106,13 @@ class TestSearch:
         assert low <= power <= high
         assert result.notes == ()
 
+    @pytest.mark.every(3)
+    @pytest.mark.parametrize(("power", "m"), [(0.9, 20), (0.99, 200), (0.998, 1000)])
+    def test_high_powers_take_enough_simulations(self, power, m):
+        """With a tenth of these, powers of 1 are all that is seen, and answers are up to a hundred times too large."""
+        found = [ct.sample_size(mean_test, model(0.3), power=power, n_simulations=m, rng=seed).n for seed in range(5)]
+        assert np.median(found) == pytest.approx(needed(0.3, power), rel=0.3)
+
     def test_small_answers(self):
         result = ct.sample_size(mean_test, model(1.5), n_min=1, n_simulations=500, rng=1)
         assert result.n == ceil(needed(1.5)) == 3
@@ -211,6 +218,7 @@ class TestContinuing:
         ({"n_min": 0}, "n_min: got 0, wanted a whole number of at least 1"),
         ({"n_max": 7}, "n_max: got 7, wanted a whole number of at least 8"),
         ({"n_simulations": 5}, "n_simulations: got 5, wanted a whole number of at least 20"),
+        ({"power": 0.999}, "n_simulations: got 1000, wanted at least 2000 to tell a power of 0.999 from 1"),
         ({"generator": DirichletModel.m1()}, "generator: got a calibrated one .*, wanted one with a deviation to find"),
     ],
 )
