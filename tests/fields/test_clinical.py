@@ -17,7 +17,13 @@ from caltest.fields import clinical
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, logistic_fits, spline_basis
 from caltest.fields.clinical.decisions import _interval
 from caltest.fields.clinical.sample_size import _newcombe_size
-from caltest.fields.clinical.validation import _notes_of_rounding, interval_of_concordance, shift, too_few
+from caltest.fields.clinical.validation import (
+    _notes_of_rounding,
+    interval_of_concordance,
+    newcombe_variance,
+    shift,
+    too_few,
+)
 
 
 def data(n=600, seed=3, wrong=lambda p: 1.3 * p + 0.03):
@@ -350,6 +356,7 @@ def test_constant_risks_and_separated_outcomes_have_documented_results():
         (lambda: clinical.decision_curve(P, Y, [5, 10]), "between 0 and 1; if these are percentages, divide them by"),
         (lambda: clinical.validation_size(np.full(9, 0.3)), "got one value"),
         (lambda: clinical.validation_size(P, slope_width=0.0), "slope_width"),
+        (lambda: clinical.validation_size(P, oe_width=1e-200), "got one below 1e-06"),
     ],
 )
 def test_bad_input(call, message):
@@ -492,6 +499,24 @@ def test_sizes_are_those_of_pmvalsampsize():
     assert rare.prevalence == pytest.approx(0.018)
     assert rare.oe_ratio == pytest.approx(905, abs=1)
     assert _newcombe_size(0.8, 0.018, 0.05 / stats.norm.ppf(0.975)) == 4252
+
+
+def test_sizes_for_the_c_statistic_are_the_smallest_with_the_wanted_error():
+    """Without a largest size: a search up to 10**12 cases gave these as the answer for narrower intervals."""
+    for c, f, error in [(0.8, 0.018, 0.0255), (0.55, 0.5, 0.01), (0.99, 0.001, 0.03), (0.7, 0.3, 1e-7)]:
+        n = _newcombe_size(c, f, error)
+        assert np.sqrt(newcombe_variance(c, n * f, n * (1 - f))) <= error * (1 + 1e-12)
+        assert np.sqrt(newcombe_variance(c, (n - 1) * f, (n - 1) * (1 - f))) > error * (1 - 1e-12)
+    assert _newcombe_size(0.7, 0.3, 1e-7) > 1e13
+
+
+def test_sizes_with_few_events_are_noted():
+    """Intervals of the O:E ratio are 0.25 wide on average for 18 cases, of which one has no event, with 0.2 wanted."""
+    common = clinical.validation_size(np.random.default_rng(1).beta(1, 0.05, 5000))
+    (note,) = common.notes
+    assert note.startswith("for the O:E ratio and c-statistic fewer than 10 events, or cases without, are expected")
+    assert "Note: for the O:E ratio and" in str(common)
+    assert clinical.validation_size(P).notes == ()
 
 
 @pytest.mark.parametrize("step", [0.1, 0.01, 0.001])

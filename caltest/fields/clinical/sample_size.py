@@ -1,8 +1,8 @@
 """How many cases a validation of predicted risks takes for intervals of given widths."""
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from math import asinh, ceil, sqrt
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,11 @@ from caltest._results.tables import Table
 from caltest._results.values import Stored
 from caltest._validation import fraction, positive_number
 from caltest.estimators.classical.base import probability_of_event
-from caltest.fields.clinical.validation import newcombe_variance
+from caltest.fields.clinical.validation import FEW
 from caltest.predictions.convert import as_predictions
 
-MOST = 10**12
+NARROWEST = 1e-6
+"""The smallest width of an interval that is planned for."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,14 @@ class ValidationSize(Stored):
         rows = {"O:E ratio": self.oe_ratio, "slope": self.slope, "c-statistic": self.concordance}
         return [{"name": name, "cases": n, "events": n * self.prevalence} for name, n in rows.items()]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """For which intervals fewer than 10 events, or cases without, are expected."""
+        rare = min(self.prevalence, 1.0 - self.prevalence)
+        few = [one["name"] for one in self.row_entries() if one["cases"] * rare < FEW]
+        said = f"fewer than {FEW} events, or cases without, are expected, and intervals of so few are often wider"
+        return (f"for the {listed(few)} {said}",) if few else ()
+
     def table(self) -> Table:
         body = [[one["name"], str(one["cases"]), f"{one['events']:.0f}"] for one in self.row_entries()]
         return [["for the interval of", "cases", "events"], *body]
@@ -69,7 +78,9 @@ class ValidationSize(Stored):
 
     def summary(self) -> str:
         lines = [f"{a:<12} {b:>8} cases, {c} events" for a, b, c in self.table()[1:]]
-        return "\n".join([f"The validation takes {self.n} cases.", *lines])
+        return "\n".join(
+            [f"The validation takes {self.n} cases.", *lines, *(fill(f"Note: {one}", 80) for one in self.notes)]
+        )
 
 
 @own_errstate
@@ -81,7 +92,7 @@ def validation_size(
     c_width: float = 0.1,
     confidence_level: float = 0.95,
 ) -> ValidationSize:
-    """Cases for which the intervals of O:E ratio, slope and c-statistic of a calibrated model have given widths.
+    """Cases for which the intervals of O:E ratio, slope and c-statistic of a calibrated model have given mean widths.
 
     Parameters
     ----------
@@ -89,7 +100,7 @@ def validation_size(
         (m,) predicted risks, or ``Bernoulli``, as the validation will have them: those of a pilot, or of the
         development data.
     oe_width, slope_width, c_width
-        Widths of the intervals, above 0.
+        Widths of the intervals, at least 1e-6. About half of such validations have wider ones.
     confidence_level
         Of the intervals.
 
@@ -122,6 +133,8 @@ def validation_size(
     """
     of_ratio, of_slope = positive_number("oe_width", oe_width), positive_number("slope_width", slope_width)
     of_c, level = positive_number("c_width", c_width), fraction("confidence_level", confidence_level)
+    if min(of_ratio, of_slope, of_c) < NARROWEST:
+        raise ValueError(f"oe_width, slope_width, c_width: got one below {NARROWEST:g}, wanted widths of at least that")
     z = float(scipy.special.ndtri((1.0 + level) / 2.0))
     p = probability_of_event(as_predictions(predictions), "clinical.validation_size")
     inner = p[(p > 0.0) & (p < 1.0)]
@@ -151,9 +164,10 @@ def _concordance(p: FloatArray) -> float:
 
 
 def _newcombe_size(c: float, f: float, largest: float) -> int:
-    """The smallest number of cases, of which a share f has the event, with at most this standard error of c."""
+    """The smallest number of cases, of which a share f has the event, with at most this standard error of c.
 
-    def is_enough(n: int) -> bool:
-        return sqrt(newcombe_variance(c, n * f, n * (1.0 - f))) <= largest
-
-    return 2 + bisect_left(range(2, MOST), True, key=is_enough)
+    Newcombe's variance is ``c (1 - c) (1 + (n / 2 - 1) a) / (n^2 f (1 - f))``, which makes n a root of a square.
+    """
+    a = (1.0 - c) / (2.0 - c) + c / (1.0 + c)
+    square, linear = largest**2 * f * (1.0 - f), c * (1.0 - c) / 2.0
+    return max(2, ceil((linear * a + sqrt((linear * a) ** 2 + 8.0 * square * linear * (1.0 - a))) / (2.0 * square)))
