@@ -31,6 +31,8 @@ FEW = 3
 
 NEEDED_POWER = 0.8
 """Probability with which a deviation that matters should be found."""
+LEAST_POWER = 0.15
+"""Simulated power from which on rows are counted: what a smaller one is above the level is mostly chance."""
 
 DISTINCT = 100
 """Fewer different probabilities than this, among many, look rounded."""
@@ -300,6 +302,8 @@ def of_power(data: Data, result: CalibrationTestResult) -> Section:
 
 def more_rows_in_words(result: CalibrationTestResult, about: str, unit: str) -> str | None:
     """How many rows find a deviation that matters."""
+    if result.detectable is not None and 0.0 < result.detectable.power(LEVEL) < LEAST_POWER:
+        return f"many times as many {unit}" if about == "about" else None
     n = more_rows(result)
     return None if n is None else f"{about} {n} {unit}"
 
