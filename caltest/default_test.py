@@ -285,6 +285,13 @@ def _check_for_chunks(
         raise ValueError(f"missing: got {missing!r} with dask arrays, wanted 'refuse', or arrays in memory")
 
 
+COUNTS = (
+    "weights are whole numbers; if they count equal rows, repeat these instead (np.repeat), as a row of weight 2 is "
+    "one outcome: do they?"
+)
+"""What to ask about weights that look like frequencies, with which a test finds next to nothing."""
+
+
 def weighted(sample: Sample, weights: ArrayLike, n: int) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
     """The rows of positive weight, their weights unless all are equal, and a note on the others.
 
@@ -299,4 +306,7 @@ def weighted(sample: Sample, weights: ArrayLike, n: int) -> tuple[Sample, FloatA
     at_least(int(np.count_nonzero(checked)), 2, "the unbiased SKCE with weights above 0")
     kept, some = (sample.without(left_out), checked[~left_out]) if left_out.any() else (sample, checked)
     note = (f"{int(left_out.sum())} of {len(sample)} rows have weight 0 and are left out",) if left_out.any() else ()
-    return kept, None if some.min() == some.max() else some, note
+    if some.min() == some.max():
+        return kept, None, note
+    given = np.asarray(weights, dtype=np.float64)
+    return kept, some, (*note, COUNTS) if (given == np.rint(given)).all() else note

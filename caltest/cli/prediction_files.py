@@ -161,12 +161,11 @@ def read_weights(path: Path, n: int) -> FloatArray:
     if width != 1:
         raise ValueError(f"{rows.path}: got {width} columns, wanted 1: the weight (save without the index)")
     try:
-        weights = observation_weights(table.values[:, 0])
-        same_length(n, len(weights), "weights")
+        same_length(n, len(observation_weights(table.values[:, 0])), "weights")
     except ValueError as error:
         where = re.sub(r"row (\d+)", lambda found: table.where(int(found[1])), str(error))
         raise ValueError(f"{rows.path}: {where}") from None
-    return weights
+    return np.asarray(table.values[:, 0], dtype=np.float64)
 
 
 def read_columns(path: Path, n: int, sample: Sample) -> dict[str, Array]:

@@ -737,6 +737,14 @@ class TestWeights:
         assert found["hypothesis"] == "P(Y | P_X, w) = P_X"
         assert "weights w are functions of the predictions" in found["assumes"]
 
+    def test_weights_that_may_be_counts_are_asked_about(self, data, capsys):
+        folder = data[0]
+        (folder / "w.csv").write_text("3\n1\n" * 20)
+        _, out, _ = run(
+            capsys, *(str(folder / name) for name in ("p.csv", "y.csv")), "--weights", str(folder / "w.csv")
+        )
+        assert "First check    weights are whole numbers" in out
+
     def test_missing_outcomes_and_rows_without_weight(self, data, capsys):
         folder, p, y, w = data
         w[5] = 0.0

@@ -324,3 +324,23 @@ def test_one_weight_may_be_much_larger_than_the_others():
     result = ct.calibration_test(p, p.sample(1), n_resamples=39, rng=1, weights=w)
     assert 0.0 < result.pvalue <= 1.0
     assert np.isfinite(result.estimate)
+
+
+def test_weights_that_may_be_counts_are_asked_about():
+    """A table of 20 rows with 10,000 outcomes, half as many as predicted: p = 0.06 with counts as weights."""
+    claims, which = np.repeat(np.linspace(0.05, 0.95, 10), 2), np.tile([1, 0], 10)
+    counts = np.rint(1000 * np.where(which == 1, 0.5 * claims, 1.0 - 0.5 * claims)).astype(int)
+    by_weight = ct.calibration_test(claims, which, weights=counts, n_resamples=99, rng=1)
+    assert "First check" in str(by_weight)
+    assert "repeat these instead" in " ".join(by_weight.notes)
+    repeated = ct.calibration_test(np.repeat(claims, counts), np.repeat(which, counts), n_resamples=99, rng=1)
+    assert repeated.pvalue == 0.01
+    for others in (0.5 * counts + 0.1, np.minimum(counts, 1), 2 * np.ones(20)):
+        result = ct.calibration_test(claims, which, weights=others, n_resamples=19, rng=1)
+        assert "repeat these" not in str(result)
+
+
+def test_many_rows_of_equal_weight_are_a_whole_number():
+    w = np.repeat([1.0, 1.1], 2000)
+    result = ct.calibration_test(np.full(4000, 0.3), np.arange(4000) % 10 < 3, weights=w, n_resamples=19, rng=1)
+    assert any("as much evidence as 3991 observations" in note for note in result.notes)

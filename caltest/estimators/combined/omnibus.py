@@ -441,7 +441,8 @@ class Omnibus(JointEstimator):
             notes = (*notes, f"what is wrong is found from at most {KEPT} of the {n} observations")
         if self.weights is None:
             return notes
-        number = f"{effective_number(self.weights):.3g}"
+        worth = effective_number(self.weights)
+        number = f"{worth:.3g}" if worth < 1000.0 else f"{worth:.0f}"
         left = f"{number} observation{'' if number == '1' else 's'} of equal weight"
         return (*notes, f"the weights leave as much evidence as {left} would")
 
