@@ -12,11 +12,12 @@ from caltest._basics.calls import OwnErrstate, own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, evenly_spaced
 from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.labels import said_to_occur
+from caltest._validation.probabilities import not_a_pair
 from caltest.predictions import Predictions
 from caltest.predictions.classes.survival_curve import SurvivalCurve
 from caltest.predictions.convert import as_predictions, brought_into_order
 from caltest.predictions.levels import Levels, between
-from caltest.predictions.questions.misread import OF_TIMES, SOME, converted
+from caltest.predictions.questions.misread import OF_TIMES, ROUNDING, SOME, converted
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
 from caltest.predictions.standard_scores import FARTHEST
 
@@ -30,8 +31,8 @@ UNSEEN = "no event was seen: if some were, event is coded in another way"
 BENT = 0.1
 """Distance of a straight line from F of a constant hazard, in standard deviations of a share, that is noted."""
 
-MANY, SHARE = 20, 0.5
-"""Times of events, and the share of different ones among them up to which they seem rounded."""
+MANY, SHARE, FINER = 20, 0.5, 1.25
+"""Times of events, the share of different ones up to which they seem rounded, and times of curves in a step."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +120,9 @@ def as_times(predictions: Any, targets: Any) -> Any:
     """Targets; those of survival curves as times of events, so that the curve is what is tested, not its intervals."""
     if isinstance(targets, Censored) or not isinstance(predictions, Predictions) or predictions.longest == inf:
         return targets
-    return Censored(targets, np.ones(len(Table.of(targets, "targets").values)))
+    times = Table.of(targets, "targets").values
+    not_a_pair(times, len(predictions))
+    return Censored(targets, np.ones(len(times)))
 
 
 @own_errstate
@@ -176,7 +179,7 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
 
 def notes_on_times(laws: Predictions | None, targets: Censored, levels: Levels) -> tuple[str, ...]:
     """What to ask about times: their unit, whether they are rounded, and whether curves have too few."""
-    return (*_notes_on_units(laws, targets, levels), *_coarse(laws, targets))
+    return (*_notes_on_units(laws, targets, levels), *_coarse(laws, targets), *_fine(laws, targets))
 
 
 def _coarse(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
@@ -188,6 +191,24 @@ def _coarse(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
     return (
         "curves have so few times that it matters what they are where rows are censored between them: straight lines "
         "are tested too, and can be rejected where the curves are right at their times; give curves at more times",
+    )
+
+
+def _fine(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
+    """A note if times of events are whole steps, and curves have times between these, where no event can be."""
+    if not isinstance(laws, SurvivalCurve):
+        return ()
+    times = np.asarray(targets.time)[np.asarray(targets.event)]
+    values = np.unique(times[times <= laws.longest])
+    if times.size < MANY or not 1 < values.size <= SHARE * times.size:
+        return ()
+    step, (first, *_, last) = float(np.diff(values).min()), values.tolist()
+    steps, within = np.diff(values) / step, int(np.count_nonzero((laws.times > first) & (laws.times <= last)))
+    if np.abs(steps - np.rint(steps)).max() > ROUNDING or within <= FINER * steps.sum():
+        return ()
+    return (
+        f"times of events are in steps of {step:.6g}, as if rounded, and curves have times between these, at which no "
+        'event can be then: calibrated curves are rejected; give them at the ends of the steps, with between="steps"',
     )
 
 

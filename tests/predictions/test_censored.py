@@ -165,6 +165,34 @@ def test_rounded_times_are_said():
     assert not ct.fields.d_calibration(curves, rounded, n_resamples=19, rng=1).notes
 
 
+@pytest.mark.parametrize("step", [1.0, 7.0, 0.1])
+def test_curves_with_times_between_rounded_ones_are_said(step):
+    """Calibrated curves at halves of the steps are rejected; at the ends of steps, or at few times, they are not."""
+    rng, ends = np.random.default_rng(9), step * np.arange(1.0, 21.0)
+    rate = rng.uniform(0.2, 1.0, 300) / step
+    event_at, end = rng.exponential(1.0 / rate), rng.exponential(6.0 * step, 300)
+    rounded = Censored(step * np.ceil(np.minimum(event_at, end) / step), event_at <= end)
+
+    def tested(grid, times=rounded):
+        curves = ct.predictions.SurvivalCurve(grid, np.exp(-rate[:, None] * grid), between="steps")
+        result = ct.calibration_test(curves, times, n_resamples=99, rng=1)
+        return result.pvalue, any("in steps of" in note for note in result.notes)
+
+    assert tested(step * np.arange(0.5, 20.5, 0.5)) == (0.01, True)
+    for right in (ends, ends[::3]):
+        assert not tested(right)[1]
+    assert not tested(step * np.arange(0.5, 20.5, 0.5), Censored(np.minimum(event_at, end), event_at <= end))[1]
+    assert not tested(ends[:1] / 2.0)[1]
+
+
+def test_curves_in_percent_are_advised():
+    curves = np.exp(-np.array([[0.2, 0.4, 1.8]] * 5))
+    with pytest.raises(ValueError, match="between 0 and 1; if these are percentages, divide them by 100"):
+        ct.predictions.SurvivalCurve([1.0, 2.0, 9.0], 100.0 * curves)
+    with pytest.raises(ValueError, match=r"between 0 and 1$"):
+        ct.predictions.SurvivalCurve([1.0, 2.0, 9.0], 1.5 * curves)
+
+
 def test_competing_events_are_refused():
     with pytest.raises(ValueError, match="competing risks are not covered"):
         Censored([1.0, 2.0, 3.0], [1, 2, 0])
@@ -175,7 +203,8 @@ def test_competing_events_are_refused():
 def test_a_bare_pair_of_times_and_events_is_named(swapped, joined):
     pair = [np.arange(6.0), np.arange(6) % 2 == 0]
     targets = joined(pair[::-1] if swapped else pair)
-    for predictions in (ct.Gamma(np.ones(6), 1.0), np.full(6, 0.3)):
+    curves = ct.predictions.SurvivalCurve([1.0, 2.0], [[0.5, 0.2]] * 6)
+    for predictions in (ct.Gamma(np.ones(6), 1.0), np.full(6, 0.3), curves):
         for call in (ct.calibration_test, ct.audit, ct.score_decomposition):
             with pytest.raises(ValueError, match=r"an array of times and one of events, wanted ct.Censored\(time"):
                 call(predictions, targets)

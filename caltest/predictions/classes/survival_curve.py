@@ -155,9 +155,10 @@ def _checked(times: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, Fl
     wrong = (curves < -ROUNDING) | (curves > 1.0 + ROUNDING)
     if wrong.any():
         i, j = np.argwhere(wrong)[0].tolist()
+        advice = "; if these are percentages, divide them by 100" if 2.0 < curves.max() <= 100.0 else ""
         raise ValueError(
             f"probabilities: got {curves[i, j]:.6g} at row {i}, time {grid[j]:g}, wanted probabilities of no event up "
-            "to the time, between 0 and 1"
+            f"to the time, between 0 and 1{advice}"
         )
     rises = np.diff(curves, axis=1) > ROUNDING
     if rises.any():
