@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.files import read_rows
-from caltest._basics.numerics import Array
+from caltest._basics.numerics import Array, IntArray
 from caltest._basics.rows import texts
 from caltest._basics.threads import in_terminal
 from caltest._validation.labels import said_to_occur
@@ -15,7 +15,7 @@ from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL
 from caltest.cli.options import JUDGED, add, command, names_of, show
-from caltest.cli.prediction_files import check_outputs, kept, read_columns, sample_of
+from caltest.cli.prediction_files import MISSING, check_outputs, kept, read_columns, sample_of
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored
 
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     sample, features, roles = _read(options)
     targets: Any = sample.targets if options.family == "curves" else sample.as_given
     if options.event_column is not None:
-        targets = Censored(targets, _events(roles.pop("event_column")))
+        targets = Censored(targets, _events(roles.pop("event_column"), sample.rows))
     found = audit(
         sample.predictions,
         targets,
@@ -114,8 +114,11 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
     return sample, {name: column for name, column in features.items() if name in named or name not in taken}, roles
 
 
-def _events(column: Array) -> Array:
-    """Whether each time is that of an event; ``ValueError`` for other values than 0 and 1, or words for them."""
+def _events(column: Array, rows: IntArray | None = None) -> Array:
+    """Whether each time is that of an event; ``ValueError`` for other values than 0 and 1, or words for them.
+
+    Rows are those of the file that are left, or all.
+    """
     written = [str(one).strip() for one in column.tolist()]
     said = said_to_occur(written)
     if said is not None:
@@ -123,5 +126,8 @@ def _events(column: Array) -> Array:
     values = {"0": False, "0.0": False, "1": True, "1.0": True}
     wrong = next((i for i, one in enumerate(written) if one not in values), None)
     if wrong is not None:
-        raise ValueError(f"--event-column: got {column[wrong]} at row {wrong}, wanted 0 or 1, or no or yes")
+        row, advice = wrong if rows is None else rows[wrong], ""
+        if written[wrong].lower() in MISSING:
+            advice = "; leave rows out of which it is not known whether the event occurred"
+        raise ValueError(f"--event-column: got {column[wrong]} at row {row}, wanted 0 or 1, or no or yes{advice}")
     return np.array([values[one] for one in written])

@@ -869,6 +869,11 @@ def test_events_may_be_words():
         assert _events(np.array(words)).tolist() == [False, True, False]
 
 
+def test_rows_of_missing_events_are_those_of_the_file():
+    with pytest.raises(ValueError, match="got nan at row 9, wanted 0 or 1, or no or yes; leave rows out of which"):
+        _events(np.array([1.0, np.nan]), np.array([4, 9]))
+
+
 def test_audit_takes_survival_curves(cohort, tmp_path, capsys):
     """In columns that are named after times, beside the outcomes or in a file of their own."""
     table = np.genfromtxt(cohort[0], delimiter=",", names=True, encoding="utf-8")
