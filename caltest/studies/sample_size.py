@@ -145,7 +145,7 @@ def sample_size(
     >>> test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(5)), n_resamples=19)
     >>> result = ct.sample_size(test, ct.generators.class_model("OC", 3), n_simulations=100, rng=1)
     >>> print(result.n, result.interval)
-    243 [221, 271] (95 %, probit regression)
+    234 [186, 261] (95 %, probit regression)
     """
     simulation.check_test(test)
     simulation.check_generator(generator)
@@ -331,26 +331,34 @@ Point = tuple[int, int, int]
 """Observations, rejections, simulations."""
 
 WINDOWS = (1.7, 3.0, inf)
-"""Powers at n within such a factor of the estimate are fitted: the narrowest window in which they increase."""
+"""Powers at n within such a factor of the estimate are fitted, in the narrowest of the first two windows in which they
+clearly increase, or of all in which they do."""
+
+ADDED = 0.1
+"""Rejections and acceptances that are added to those of each n."""
 
 
 def fitted_size(points: Sequence[Point], power: float, centre: float, confidence_level: float) -> Crossing | None:
     """Where ``Phi(a + b sqrt(n))`` is the wanted power, from a probit regression; None if powers do not increase.
 
-    Points near ``centre`` are used, three at least. Half a rejection and half an acceptance are added to each, so
-    that rates of 0 and 1 have finite probits. The interval holds the n for which the line is not significantly above or
-    below the wanted probit (Fieller 1954).
+    Points near ``centre`` are used, three at least. A tenth of a rejection and of an acceptance is added to each, so
+    that rates of 0 and 1 have finite probits; halves make sizes for powers of 0.99 too large. The interval holds the n
+    for which the line is not significantly above or below the wanted probit (Fieller 1954).
     """
+    found: Crossing | None = None
     for factor in WINDOWS:
         used = [point for point in points if centre / factor <= point[0] <= centre * factor]
-        if len(used) < 3:
+        if len(used) < 3 or (factor == inf and found is not None):
             continue
         (a, b), covariance = _fit(used)
         if b > 0.0:
             a -= float(scipy.special.ndtri(power))
             low, high = _fieller(a, b, covariance, float(scipy.special.ndtri(0.5 + confidence_level / 2.0)))
-            return Crossing(max(-a / b, 0.0) ** 2, max(low, 0.0) ** 2, high**2)
-    return None
+            crossing = Crossing(max(-a / b, 0.0) ** 2, max(low, 0.0) ** 2, high**2)
+            if high < inf:
+                return crossing
+            found = found or crossing
+    return found
 
 
 def _fit(points: Sequence[Point]) -> tuple[FloatArray, FloatArray]:
@@ -361,10 +369,10 @@ def _fit(points: Sequence[Point]) -> tuple[FloatArray, FloatArray]:
     from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
     sizes, counts, totals = np.array(points, dtype=np.float64).T
-    outcomes = np.stack([counts + 0.5, totals - counts + 0.5], axis=1)
+    outcomes = np.stack([counts + ADDED, totals - counts + ADDED], axis=1)
     design = np.stack([np.ones_like(sizes), np.sqrt(sizes)], axis=1)
     with catch_warnings():
-        # Points on a line fit perfectly; the half counts keep it finite all the same.
+        # Points on a line fit perfectly; what is added keeps it finite all the same.
         simplefilter("ignore", PerfectSeparationWarning)
         fit = GLM(outcomes, design, family=Binomial(link=Probit())).fit()
     return np.asarray(fit.params), np.asarray(fit.cov_params())

@@ -65,7 +65,7 @@ class TestFit:
         crossing = fitted_size(points, 0.8, 70, 0.9)
         n, counts, totals = np.array(points, dtype=float).T
         x = np.stack([np.ones(3), np.sqrt(n)], axis=1)
-        y, m = counts + 0.5, totals + 1.0
+        y, m = counts + 0.1, totals + 0.2
         b = np.zeros(2)
         for _ in range(50):
             mu, density = ndtr(x @ b), stats.norm.pdf(x @ b)
@@ -107,11 +107,16 @@ class TestSearch:
         assert result.notes == ()
 
     @pytest.mark.every(3)
-    @pytest.mark.parametrize(("power", "m"), [(0.9, 20), (0.99, 200), (0.998, 1000)])
+    @pytest.mark.parametrize(("power", "m"), [(0.9, 20), (0.99, 300), (0.998, 1000)])
     def test_high_powers_take_enough_simulations(self, power, m):
-        """With a tenth of these, powers of 1 are all that is seen, and answers are up to a hundred times too large."""
-        found = [ct.sample_size(mean_test, model(0.3), power=power, n_simulations=m, rng=seed).n for seed in range(5)]
-        assert np.median(found) == pytest.approx(needed(0.3, power), rel=0.3)
+        """With a tenth of these, powers of 1 are all that is seen, and answers are up to a hundred times too large.
+
+        Intervals for 0.9 and 20 simulations had no end in a third of the searches, and sizes for 0.99 were 18 % too
+        large, with intervals that held in 73 % of 60 searches.
+        """
+        found = [ct.sample_size(mean_test, model(0.3), power=power, n_simulations=m, rng=seed) for seed in range(9)]
+        assert np.median([one.n for one in found]) == pytest.approx(needed(0.3, power), rel=0.13)
+        assert sum(one.interval.high == np.inf for one in found) <= 1
 
     def test_small_answers(self):
         result = ct.sample_size(mean_test, model(1.5), n_min=1, n_simulations=500, rng=1)
