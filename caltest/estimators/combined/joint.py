@@ -111,6 +111,8 @@ def tail_exponents(column: FloatArray, null: FloatArray | None = None) -> FloatA
     exponents = pearson3_exponents(z[0], skewness[0])
     ordered = np.sort(column if null is None else null)
     rounding = 1e-10 * max(abs(ordered[0]), abs(ordered[-1]))
-    shares = 1.0 - np.searchsorted(ordered, column - rounding, side="left") / ordered.size
-    are_common = shares >= max(COMMON, 1.5 / ordered.size)
+    # Among other values each counts as one more, as it is one of them without: equal outcomes have equal tails.
+    size = ordered.size + (null is not None)
+    shares = 1.0 - np.searchsorted(ordered, column - rounding, side="left") / size
+    are_common = shares >= max(COMMON, 1.5 / size)
     return np.where(are_common, np.minimum(exponents, -np.log(shares / 2.0)), exponents)

@@ -297,3 +297,18 @@ def test_few_redraws_have_results_whose_power_is_that_of_their_pvalues(n_resampl
     result = ct.calibration_test(p, (rng.random(50) < p).astype(int), n_resamples=n_resamples, rng=1)
     assert round(result.pvalue * (n_resamples + 1), 9) in range(1, n_resamples + 2)
     assert (result.detectable is None) == (n_resamples == 1)
+
+
+@pytest.mark.parametrize(("p", "n"), [(1e-4, 200), (1e-5, 1000), (1e-3, 20)])
+def test_the_power_for_very_rare_events_is_no_more_than_their_probability(p, n):
+    """Nearly all redraws have no event. Outcomes without one had a tail of their own: power 1 was stated."""
+    result = ct.calibration_test(np.full(n, p), np.zeros(n, dtype=int), rng=1)
+    assert result.detectable.power() < 0.05
+    assert "could have been missed" in result.verdict()
+
+
+def test_tails_among_others_are_those_of_one_of_them():
+    draws = np.random.default_rng(1).poisson(0.03, 500).astype(float)
+    for value in (0.0, 1.0):
+        among = tail_exponents(np.append(value, draws))[0]
+        assert tail_exponents(np.array([value]), draws)[0] == pytest.approx(among, rel=1e-12)
