@@ -252,6 +252,8 @@ def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[s
     )
     if laws.longest < inf:
         note += ", for an event one between F at the times of the curves before and after it"
+    elif laws.finite is not None:
+        note += "; predictions are taken as F at the time of each row, and risks at one time are for one_calibration"
     if targets.n_censored == len(targets):
         note += f"; {UNSEEN}"
     if beyond:

@@ -185,6 +185,15 @@ def test_curves_with_times_between_rounded_ones_are_said(step):
     assert not tested(ends[:1] / 2.0)[1]
 
 
+def test_probabilities_are_said_to_be_those_of_the_times():
+    """Risks at a horizon that all rows share are something else, and rejected where they are right."""
+    mean, times = data()
+    said = "predictions are taken as F at the time of each row"
+    by_time = ct.LogNormal(mean, 0.5).cdf(times.time)
+    assert said in ct.calibration_test(by_time, times, n_resamples=19, rng=1).notes[0]
+    assert said not in ct.calibration_test(ct.LogNormal(mean, 0.5), times, n_resamples=19, rng=1).notes[0]
+
+
 def test_curves_in_percent_are_advised():
     curves = np.exp(-np.array([[0.2, 0.4, 1.8]] * 5))
     with pytest.raises(ValueError, match="between 0 and 1; if these are percentages, divide them by 100"):
