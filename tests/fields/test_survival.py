@@ -343,3 +343,14 @@ def test_events_of_rows_that_are_censored_at_once_are_drawn_as_predicted():
     time = np.where(np.arange(200) % 2, np.random.default_rng(3).exponential(1.0 / rate), 1e-9)
     targets, laws = Censored(time, np.arange(200) % 2 == 1), ct.Gamma(np.ones(200), 1.0 / rate)
     assert ct.fields.one_calibration(laws, targets, horizon=1.0, n_resamples=99, rng=1).pvalue > 0.05
+
+
+def test_probabilities_of_no_event_are_asked_about():
+    rng = np.random.default_rng(3)
+    rate = rng.uniform(0.3, 1.5, 400)
+    event_at, end = rng.exponential(1.0 / rate), rng.exponential(2.5, 400)
+    times = Censored(np.minimum(event_at, end), event_at <= end)
+    survival = np.exp(-rate)
+    assert "First check    1 - p would fit the events" in str(one_calibration(survival, times, 1.0))
+    for others in (1.0 - survival, 0.5 * (1.0 - survival), np.clip(2.0 * (1.0 - survival), 0.0, 1.0)):
+        assert not one_calibration(others, times, 1.0).notes

@@ -1,5 +1,6 @@
 """One-calibration: predicted and observed risks at a horizon."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,23 @@ def one_calibration(
         n_censored=targets.n_censored,
         n_resamples=None if exact is None else redraws,
         seed=None if exact is None else seed,
+        notes=(SURVIVAL,) if exact is None and _fit_turned(rows) else (),
     )
+
+
+SURVIVAL = "1 - p would fit the events: are these probabilities of no event up to the horizon?"
+"""What to ask about risks that fall where events are frequent."""
+
+
+def _fit_turned(rows: Sequence[SurvivalGroup]) -> bool:
+    """Whether ``1 - p`` is less than half as far from what was observed, and outside of half as many intervals."""
+    found = []
+    for turned in (False, True):
+        pairs = [(one, 1.0 - one.predicted if turned else one.predicted) for one in rows]
+        off = sum(one.n * abs(one.observed - p) for one, p in pairs)
+        found.append((off, sum(one.interval is not None and one.interval.excludes(p) for one, p in pairs)))
+    (off, outside), (off_turned, outside_turned) = found
+    return off_turned < off / 2.0 and outside_turned < outside / 2.0
 
 
 def _exact(predictions: ArrayLike, targets: Censored, risk: FloatArray, n_resamples: int, seed: int) -> float | None:
