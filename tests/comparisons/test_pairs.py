@@ -11,6 +11,7 @@ import caltest as ct
 from caltest.comparisons.pairs import Difference, Sums
 
 S = samples(60, 3)
+CONSTANT = ct.Normal(np.zeros(20), 1.0), ct.Normal(np.ones(20), 1.0)
 MODELS = {"good": S.p, "other": S.rng.dirichlet(np.ones(3), 60), "wrong & bad": np.eye(3)[(S.y + 1) % 3]}
 
 
@@ -73,7 +74,7 @@ def test_bad_input():
     with pytest.raises(TypeError, match="kernel"):
         ct.compare_pairs(MODELS, S.y, kernel=0.5)
     with pytest.raises(ValueError, match=r"models 'a' and 'b': .*got differences of h that do not vary"):
-        ct.compare_pairs({"a": [[0.5, 0.5]] * 20, "b": [[0.4, 0.6]] * 20}, [1] * 20)
+        ct.compare_pairs(dict(zip("ab", CONSTANT, strict=True)), np.zeros(20))
 
 
 S_PAIRED = samples(40, 3)
@@ -190,9 +191,26 @@ def test_differences_have_no_unit(unit):
 
 
 def test_differences_that_do_not_vary_have_no_scale():
-    one, two = np.tile([0.5, 0.5], (20, 1)), np.tile([0.4, 0.6], (20, 1))
     with pytest.raises(ValueError, match="got differences of h that do not vary"):
-        ct.PairedSKCETest(TV)(one, two, [1] * 20)
+        ct.PairedSKCETest(W2)(*CONSTANT, np.zeros(20))
+
+
+@pytest.mark.parametrize("claims", [(0.1, 0.2), ((0.9, 0.05, 0.05), (0.8, 0.1, 0.1))])
+def test_intervals_of_claims_that_are_the_same_for_all_rows_hold_where_few_outcomes_are_rare(claims):
+    """The outcomes have the first claims as frequencies; those that lack the rare classes have a spread too."""
+    n, number = 30, 40
+    one, other = (np.broadcast_to(claim, (n, *np.shape(claim))) for claim in claims)
+    true = -float(np.square(np.subtract(*claims)).sum()) * (2.0 if np.ndim(claims[0]) == 0 else 1.0)
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
+    covered = 0
+    for seed in range(number):
+        rng = np.random.default_rng([5, seed])
+        y = rng.choice(one.shape[1], n, p=claims[0]) if one.ndim == 2 else (rng.random(n) < claims[0]).astype(int)
+        low, high = ct.PairedSKCETest(kernel)(one, other, y).confidence_interval().ends
+        covered += low <= true <= high
+    assert covered >= stats.binom.ppf(1e-3, number, 0.95)
+    nothing = ct.PairedSKCETest(kernel)(one, other, np.zeros(n, dtype=int))
+    assert nothing.standard_error > 0.0
 
 
 def test_normal_predictions():
