@@ -221,8 +221,9 @@ def test_normal_predictions():
 def test_bad_input_of_paired():
     with pytest.raises(ValueError, match="got 40 values, wanted 39"):
         ct.PairedSKCETest()(S_PAIRED.p, OTHER[:39], S_PAIRED.y)
-    with pytest.raises(ValueError, match="wanted at least 3"):
-        ct.PairedSKCETest(TV)(S_PAIRED.p[:2], OTHER[:2], S_PAIRED.y[:2])
+    for few in (1, 2):
+        with pytest.raises(ValueError, match=rf"got {few} observation.*wanted at least 3"):
+            ct.PairedSKCETest(TV)(S_PAIRED.p[:few], OTHER[:few], S_PAIRED.y[:few])
     with pytest.raises(TypeError, match="other_predictions: got Normal"):
         ct.PairedSKCETest()(S_PAIRED.p, ct.Normal(np.zeros(40), 1.0), S_PAIRED.y)
     with pytest.raises((ValueError, TypeError), match="classes"):

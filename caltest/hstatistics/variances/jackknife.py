@@ -107,9 +107,10 @@ def jackknife_of(kernel: PairKernel, sample: Sample, rng: np.random.Generator) -
 
 def error_if_calibrated(kernel: PairKernel, sample: Sample, rng: np.random.Generator) -> float:
     """Jackknife standard error of U on average if the predictions are calibrated; 0 without a formula for it."""
-    n, variance = len(sample), variance_if_calibrated(kernel, sample.predictions, rng)
+    n = len(sample)
+    variance = None if n < 3 else variance_if_calibrated(kernel, sample.predictions, rng)
     # On average the jackknife variance of a degenerate U is so many times its variance.
-    return 0.0 if variance is None or n < 3 else sqrt(2.0 * (n - 1) / (n - 2) * variance)
+    return 0.0 if variance is None else sqrt(2.0 * (n - 1) / (n - 2) * variance)
 
 
 def jackknife(sums: FloatArray) -> Jackknife:
