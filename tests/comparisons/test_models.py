@@ -29,8 +29,8 @@ def shared(models):
 
 def test_rows_hold_what_the_parts_say(comparison):
     kernel = shared(MODELS.values())
-    streams = np.random.SeedSequence(1).spawn(3)
-    for row, p, stream in zip(comparison.rows, MODELS.values(), streams, strict=True):
+    for row, p in zip(comparison.rows, MODELS.values(), strict=True):
+        (stream,) = np.random.SeedSequence(1).spawn(1)
         assert row.score == np.mean(p.argmax(axis=1) == S.y)
         assert row.estimate == pytest.approx(ct.SKCE(kernel)(p, S.y), rel=1e-10)
         assert tuple(row.interval) == pytest.approx(tuple(ct.skce_interval(p, S.y, kernel)), rel=1e-9)
@@ -44,6 +44,14 @@ def test_rows_hold_what_the_parts_say(comparison):
     assert comparison["worse"] is comparison.rows[1]
     with pytest.raises(KeyError, match="'good', 'worse'"):
         comparison["best"]
+
+
+def test_equal_predictions_have_equal_rows_in_any_place(comparison):
+    twice = {"first": MODELS["good"], **MODELS}
+    table = ct.compare_models(twice, S.y, kernel=shared(MODELS.values()), n_resamples=99, rng=1)
+    assert table["first"] == dataclasses.replace(table["good"], name="first")
+    turned = ct.compare_models(dict(reversed(MODELS.items())), S.y, n_resamples=99, rng=1)
+    assert [turned[name].pvalue for name in MODELS] == [row.pvalue for row in comparison.rows]
 
 
 def test_sentences_reject_up_to_the_level(comparison):
