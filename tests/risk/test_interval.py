@@ -112,6 +112,22 @@ def test_many_classes_and_few_rows_show_no_error_that_is_not_there(k, a, n, temp
     assert np.median(ends) < 1.9
 
 
+@pytest.mark.parametrize(("k", "a", "n", "power"), [(50, 0.1, 100, 0.5), (20, 0.3, 300, 0.25)])
+def test_covers_errors_of_many_classes_that_are_too_flat(k, a, n, power, replications):
+    """Kernels of all probabilities at once miss most of it."""
+    errors, covered, n_sets = [], 0, replications(20, 300)
+    for number in range(n_sets):
+        rng = np.random.default_rng([2060, number])
+        law = np.maximum(rng.dirichlet(np.full(k, a), n), 1e-30)
+        p = law**power / (law**power).sum(axis=1, keepdims=True)
+        truth = np.square(p - law).sum(axis=1).mean()
+        found = ct.risk.squared_error_interval(p, ct.Categorical(law / law.sum(axis=1, keepdims=True)).sample(rng))
+        covered += found.low <= truth <= found.high
+        errors.append(found.estimate / truth - 1.0)
+    assert covered >= 0.9 * n_sets - 1
+    assert abs(np.mean(errors)) < 0.25
+
+
 def test_errors_of_tempered_classes_are_found(replications):
     """Five classes of Dir(0.5) and predictions P**0.3, where the choice among estimators is 11 % too low on average."""
     errors, covered, n_sets = [], 0, replications(2, 200)

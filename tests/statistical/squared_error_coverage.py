@@ -59,11 +59,24 @@ RARE = {
     for factor in (0.3, 2.0)
 }
 
+def wrong_classes(k, a, spread):
+    """Classes that occur ``exp(w)`` times as often, w of N(0, spread**2), before rows are divided by their sums."""
+
+    def draw(n, rng):
+        p = rng.dirichlet(np.full(k, a), n)
+        law = p * np.exp(rng.normal(0.0, spread, k))
+        law /= law.sum(axis=1, keepdims=True)
+        return p, law, ct.Categorical(law).sample(rng)
+
+    return draw
+
+
 MANY = {
     f"{k} classes, Dir({a:g}), P**{power:g}, n = {n}": (tempered(k, a, power), n)
     for k, a, n in ((10, 0.2, 30), (10, 0.2, 100), (50, 0.1, 30), (50, 0.1, 100), (50, 0.1, 300))
     for power in (1.0, 0.5, 2.0)
 }
+MANY |= {f"50 classes, Dir(0.1), wrong classes, n = {n}": (wrong_classes(50, 0.1, 0.7), n) for n in (30, 100, 300)}
 
 
 def interval(p, y, rng):
