@@ -354,10 +354,11 @@ def compare_models(
 
     Notes
     -----
-    Models are tested one by one, with the same random numbers: the outcomes cannot be drawn from all of them at once, so
-    the adjustments are Holm's, valid for any dependence, and that of Benjamini and Hochberg. Whether two errors differ is another question, for
-    ``compare_pairs``: intervals of models with the same outcomes can overlap although the errors differ. Cost: for
-    each model that of the test, of ``n_resamples`` redraws of the estimate, and O(n**2 k) for the interval; for many
+    Models are tested one by one, with the same random numbers: the outcomes cannot be drawn from all of them at once,
+    so the adjustments are Holm's, valid for any dependence, and that of Benjamini and Hochberg. Whether two errors
+    differ is another question, for ``compare_pairs``: intervals of models with the same outcomes can overlap although
+    the errors differ. Cost: for each model that of the test, of ``n_resamples`` redraws of the estimate, and
+    O(n**2 k) for the interval; for many
     rows pass ``estimator=LowRankSKCE(kernel)``.
 
     Sources: Holm 1979; Benjamini and Hochberg 1995.

@@ -90,10 +90,10 @@ def squared_error_interval(
     more degrees of freedom predicts best, errors vary faster than so few observations tell, and the upper end is the
     largest error of such predictions. No random numbers.
 
-    Of three classes or more, predictions that are too flat or too sharp have errors that kernels miss where classes are
-    many. The Brier score that ``p**b``, divided by its sum, gains with the best b is at most the error: the upper end is
-    at least 1.96 of its standard errors above it at 95 %; where its lower end is above the estimate of the kernels, gain
-    and lower end take their place.
+    Of three classes or more, predictions that are too flat or too sharp have errors that kernels miss where classes
+    are many. The Brier score that ``p**b``, divided by its sum, gains with the best b is at most the error: the upper
+    end is at least that of a normal interval for this gain. Where the lower end of that interval is above the estimate
+    of the kernels, the gain and this end take their place.
 
     Outcomes have to be independent. How far estimates are off, and how often intervals cover, stands in
     ``docs/validity.md``, "Squared errors". What neither sees is not in the interval: errors that differ between

@@ -59,6 +59,7 @@ RARE = {
     for factor in (0.3, 2.0)
 }
 
+
 def wrong_classes(k, a, spread):
     """Classes that occur ``exp(w)`` times as often, w of N(0, spread**2), before rows are divided by their sums."""
 
