@@ -7,6 +7,9 @@ from caltest._results.report import listed
 from caltest._results.tables import Grid, Page, Table, aligned
 from caltest._results.values import Stored
 
+UNSEEN = "without the bias of the estimator and of its choice"
+"""What the standard error does not know."""
+
 
 @dataclass(frozen=True)
 class CandidateRisk:
@@ -173,8 +176,8 @@ class CalibrationErrorEstimate(Stored):
         notion = self.notion.replace("_", "-")
         return (
             f"The squared {notion} calibration error was estimated as {self.squared_error:.3g} (standard error "
-            f"{self.standard_error:.2g}){root}, on {self.n_held_out} of n = {self.n} observations, by the estimator of "
-            f"least risk on the others ({self.n_folds}-fold cross-validation; {chosen})."
+            f"{self.standard_error:.2g}, {UNSEEN}){root}, on {self.n_held_out} of n = {self.n} observations, by the "
+            f"estimator of least risk on the others ({self.n_folds}-fold cross-validation; {chosen})."
         )
 
     def table(self) -> Table:
@@ -200,9 +203,10 @@ class CalibrationErrorEstimate(Stored):
         title = f"Squared calibration error, {self.notion.replace('_', ' ')}"
         title += f", {self.over_classes} over the classes" if self.over_classes else ""
         split = f"{self.n_tuning} to fit and choose in {self.n_folds} folds, {self.n_held_out} to evaluate"
-        squared = f"{self.squared_error:.4g} (standard error {self.standard_error:.3g})"
+        squared = f"{self.squared_error:.4g} (standard error {self.standard_error:.3g}, {UNSEEN})"
         root = "none, since the squared error is negative" if self.error is None else f"{self.error:.4g}"
-        found = {"Squared error": squared, "Error": root, "Reproduce": f"rng={self.seed}"}
+        interval = "that of risk.squared_error_interval, which estimates squared errors with less bias"
+        found = {"Squared error": squared, "Error": root, "Interval": interval, "Reproduce": f"rng={self.seed}"}
         what = {"Predictions": self.predictions, "Split": split}
         table = self.selections[0].rows() if len(self.selections) == 1 else self.table()
         return Page(title, what, [""], Grid(table), [""], found, notes=self.notes)

@@ -130,8 +130,11 @@ def estimate_calibration_error(
         binning, bins 5                                0.0297  0.00459  0.00131  0.000589        0.03024
         no error, h = 0                                0.0305  0.00489  0.00216  0.000828              0
     <BLANKLINE>
-    Squared error  0.03578 (standard error 0.0117)
+    Squared error  0.03578 (standard error 0.0117, without the bias of the
+                   estimator and of its choice)
     Error          0.1892
+    Interval       that of risk.squared_error_interval, which estimates squared
+                   errors with less bias
     Reproduce      rng=1
     """
     sample = as_sample(predictions, targets, classes)

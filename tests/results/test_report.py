@@ -130,6 +130,9 @@ def test_sentences_of_groups_streams_and_estimates():
     estimate = ct.estimate_calibration_error(p, y, "top_label", rng=1)
     assert f"was estimated as {estimate.squared_error:.3g} (standard error" in estimate.sentence()
     assert estimate.selected.describe() in estimate.sentence()
+    for text in (estimate.sentence(), unfolded(estimate)):
+        assert "without the bias of the estimator and of its choice)" in text
+    assert "Interval       that of risk.squared_error_interval," in str(estimate)
     assert "gruber2025" in estimate.bibtex()
 
 
