@@ -118,9 +118,7 @@ class RecalibrationReport(Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """Whether held-out predictions are better, and whether calibration is rejected before and after."""
-        gain = self.before.log_loss - self.after.log_loss
-        change = f"{'lowers' if gain > 0.0 else 'raises'} the log loss by {abs(gain):.3g}"
-        change = change if gain else "leaves the log loss as it is"
+        change = _change(self.before.log_loss, self.after.log_loss)
         before, after = (decision(one.pvalue, alpha) for one in self.rows)
         both = (
             f"{after}, before and after" if before == after else f"{before} before, and {after.split(' at')[0]} after"
@@ -164,6 +162,15 @@ class RecalibrationReport(Stored):
         what, seed = {"Verdict": self.verdict(level), "n": f"{self.n} held out{fit}"}, {"Reproduce": f"rng={self.seed}"}
         table = Grid(list(zip(*self.table(), strict=True)))
         return Page(f"Recalibration by {self.method}", what, [""], table, lines, seed, notes=self.notes)
+
+
+def _change(before: float, after: float) -> str:
+    """What becomes of the log loss, which is infinite where an outcome had probability 0."""
+    if before == after:
+        return f"leaves the log loss {'infinite' if np.isinf(after) else 'as it is'}"
+    if np.isinf(before) or np.isinf(after):
+        return f"makes the log loss {'infinite: an outcome has probability 0' if np.isinf(after) else 'finite'}"
+    return f"{'lowers' if after < before else 'raises'} the log loss by {abs(before - after):.3g}"
 
 
 def _cells(row: RecalibrationRow) -> list[str]:

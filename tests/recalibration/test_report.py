@@ -181,3 +181,23 @@ def test_a_remark_says_that_an_interval_holds_what_a_p_value_rejects():
 def test_one_observation_is_left_to_fit_to():
     p, y = problem(n=20)
     assert report(p, y, TemperatureScaling(), held_out=0.999, n_resamples=9, rng=1).n_fit == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (np.inf, np.inf, "leaves the log loss infinite;"),
+        (1.0, np.inf, "makes the log loss infinite: an outcome has probability 0;"),
+        (np.inf, 1.0, "makes the log loss finite;"),
+        (1.0, 1.0, "leaves the log loss as it is;"),
+        (1.0, 0.75, "lowers the log loss by 0.25;"),
+    ],
+)
+def test_verdicts_know_infinite_log_losses(before, after, words):
+    p = np.linspace(0.1, 0.9, 20)
+    found = report(p, np.arange(20) % 2, Platt(), n_resamples=9, rng=1)
+    rows = {
+        name: dataclasses.replace(getattr(found, name), log_loss=loss)
+        for name, loss in (("before", before), ("after", after))
+    }
+    assert dataclasses.replace(found, **rows).verdict().startswith(f"recalibration {words}")
