@@ -299,7 +299,8 @@ def multicalibration_report(
     shown, worst = _judged(searches, tested, errors, set(method.slices), level)
     first, second = (one.losses() for one in errors)
     brier = [float(np.square(one.p - y).mean()) for one in errors]
-    gain = first - second
+    # Impossible outcomes stay impossible: no step changes certain predictions.
+    gain = np.subtract(first, second, out=np.zeros_like(first), where=first != second)
     reach = float(ndtri(1.0 - level / 2.0) * gain.std(ddof=1) / np.sqrt(gain.size))
     mean = float(gain.mean())
     return MulticalibrationReport(

@@ -111,3 +111,13 @@ def test_columns_that_say_nothing_are_noted():
     features = {"site": rng.integers(0, 3, 600), "one": np.ones(600)}
     notes = ct.recalibration.multicalibration_report(p, y, features, n_resamples=9, rng=1).notes
     assert "columns with one value are left out: one" in notes
+
+
+def test_impossible_outcomes_gain_nothing():
+    rng = np.random.default_rng(0)
+    p, groups = rng.random(1000), rng.integers(0, 3, 1000)
+    y = (rng.random(1000) < np.clip(p + 0.2 * (groups == 1), 0.0, 1.0)).astype(int)
+    p[:100] = 0.0
+    found = multicalibration_report(p, y, {"group": groups}, n_resamples=19, rng=1)
+    assert found.log_loss == (np.inf, np.inf)
+    assert 0.0 < found.gain.low < found.gain.high < 0.1
