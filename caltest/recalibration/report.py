@@ -26,6 +26,9 @@ from caltest.predictions.reductions import reduce_to_binary
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.shared.observed import Observed, scale_of
 
+CLEAR = 2.0
+"""Standard errors from which on a change of the log loss is not called chance."""
+
 
 @dataclass(frozen=True)
 class RecalibrationRow:
@@ -273,7 +276,26 @@ def report(
         n_resamples=number,
         map=fitted,
         samples=samples,
-        notes=(*samples[0].questions, *_accuracy_note(*samples), *rest.notes(fitted)),
+        notes=(
+            *samples[0].questions,
+            *_chance_note(*samples),
+            *_accuracy_note(*samples),
+            *rest.notes(fitted),
+        ),
+    )
+
+
+def _chance_note(before: Sample, after: Sample) -> tuple[str, ...]:
+    """That the change of the log loss, if it is finite, is no larger than chance has it."""
+    losses = [-sample.predictions.law.log_density(sample.targets) for sample in (before, after)]
+    if not np.isfinite(losses).all():
+        return ()
+    gains = losses[0] - losses[1]
+    error = float(gains.std(ddof=1)) / np.sqrt(gains.size)
+    if abs(gains.mean()) > CLEAR * error or not gains.any():
+        return ()
+    return (
+        f"the change of the log loss can be chance: it is within {CLEAR:g} standard errors of 0, of {error:.2g} each",
     )
 
 

@@ -157,7 +157,8 @@ def test_a_report_says_what_another_most_probable_class_costs():
         found
     )
     assert found.to_dict()["notes"] == list(found.notes)
-    assert report(p[100:], y[100:], TemperatureScaling().fit(p[:100], y[:100]), n_resamples=9, rng=1).notes == ()
+    (note,) = report(p[100:], y[100:], TemperatureScaling().fit(p[:100], y[:100]), n_resamples=9, rng=1).notes
+    assert note.startswith("the change of the log loss can be chance")
 
 
 def test_findings_are_shown_up_to_the_level():
@@ -201,3 +202,16 @@ def test_verdicts_know_infinite_log_losses(before, after, words):
         for name, loss in (("before", before), ("after", after))
     }
     assert dataclasses.replace(found, **rows).verdict().startswith(f"recalibration {words}")
+
+
+def test_changes_of_the_log_loss_that_can_be_chance_are_noted():
+    rng = np.random.default_rng(6)
+    p = rng.random(300)
+    y = (rng.random(300) < p).astype(int)
+    found = report(p, y, Platt(), n_resamples=9, rng=1)
+    before, after = (-sample.predictions.log_density(sample.targets) for sample in found.samples)
+    error = (before - after).std(ddof=1) / np.sqrt(found.n)
+    assert abs((before - after).mean()) < 2.0 * error
+    note = f"the change of the log loss can be chance: it is within 2 standard errors of 0, of {error:.2g} each"
+    assert found.notes == (note,)
+    assert report(p**3, y, Platt(), n_resamples=9, rng=1).notes == ()
