@@ -276,12 +276,7 @@ def report(
         n_resamples=number,
         map=fitted,
         samples=samples,
-        notes=(
-            *samples[0].questions,
-            *_chance_note(*samples),
-            *_accuracy_note(*samples),
-            *rest.notes(fitted),
-        ),
+        notes=(*samples[0].questions, *_chance_note(*samples), *_accuracy_note(*samples), *rest.notes(fitted)),
     )
 
 
