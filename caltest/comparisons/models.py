@@ -10,7 +10,6 @@ import numpy as np
 from caltest._basics.arrays import labelled_as
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, seed_of
-from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import (
     LISTED,
     at_level,
@@ -281,7 +280,7 @@ def compared(
         n=len(first),
         confidence_level=level,
         seed=seed,
-        notes=_notes(samples, results),
+        notes=notes_of({name: one.notes for name, one in zip(samples, results, strict=True)}),
         n_resamples=results[0].n_resamples,
         citations=tuple(sorted({"benjamini1995", "efron1981", "holm1979", *test.citations, *estimator.citations})),
     )
@@ -299,11 +298,13 @@ def _estimated(
     return resolved.estimate(sample), interval, floor.mean, floor.quantile
 
 
-def _notes(samples: dict[str, Sample], results: list[CalibrationTestResult]) -> tuple[str, ...]:
-    """What the results say, once if all say the same, else with the name."""
-    if len({result.notes for result in results}) == 1:
-        return results[0].notes
-    return tuple(f"{name}: {note}" for name, result in zip(samples, results, strict=True) for note in result.notes)
+def notes_of(models: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Notes on some models, each of them once, with the names of those that it is about if these are not all."""
+    names: dict[str, list[str]] = {}
+    for name, notes in models.items():
+        for note in notes:
+            names.setdefault(note, []).append(name)
+    return tuple(note if len(some) == len(models) else f"{', '.join(some)}: {note}" for note, some in names.items())
 
 
 @own_errstate

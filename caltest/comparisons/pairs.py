@@ -29,7 +29,7 @@ from caltest._results.report import (
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
 from caltest._validation import CalledWithData, fraction, optional, switch
-from caltest.comparisons.models import AdjustedRows, check_same_kind, samples_of
+from caltest.comparisons.models import AdjustedRows, check_same_kind, notes_of, samples_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import error_if_calibrated, jackknife, row_sums
@@ -468,7 +468,7 @@ def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, leve
         ComparedPair(first, second, one.estimate, one.interval(level), one.pvalue, *both)
         for (first, second), one, both in zip(pairs, found, adjusted, strict=True)
     ]
-    notes = (f"{name}: {remark}" for name, sample in samples.items() for remark in sample.remarks)
+    notes = notes_of({name: sample.remarks for name, sample in samples.items()})
     return PairComparison(
         rows=tuple(rows),
         estimator=f"SKCE (unbiased, all pairs), k = {shared.describe()}",

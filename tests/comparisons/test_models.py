@@ -1,7 +1,6 @@
 import dataclasses
 import json
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ from samples import TV, W2, samples
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
-from caltest.comparisons.models import _notes
+from caltest.comparisons.models import notes_of
 
 S = samples(60, 3)
 MODELS = {"good": S.p, "worse": S.rng.dirichlet(np.ones(3), 60), "a_b & 50 %": S.rng.dirichlet(np.ones(3), 60)}
@@ -210,10 +209,11 @@ def test_a_floor_below_0_does_not_hide_that_the_interval_holds_what_is_rejected(
     assert dataclasses.replace(row, interval=None).shown_floor == -1e-5
 
 
-def test_notes_are_said_once_or_with_the_name():
-    one, other = SimpleNamespace(notes=("few rows",)), SimpleNamespace(notes=("ties", "few rows"))
-    assert _notes({"a": None, "b": None}, [one, one]) == ("few rows",)
-    assert _notes({"a": None, "b": None}, [one, other]) == ("a: few rows", "b: ties", "b: few rows")
+def test_notes_are_said_once_or_with_the_names():
+    one, other = ("few rows",), ("ties", "few rows")
+    assert notes_of({"a": one, "b": one}) == ("few rows",)
+    assert notes_of({"a": one, "b": other}) == ("few rows", "b: ties")
+    assert notes_of({"a": one, "b": other, "c": ("ties",)}) == ("a, b: few rows", "b, c: ties")
 
 
 def test_one_model_is_not_called_models():
