@@ -726,6 +726,16 @@ def test_predictions_and_outcomes_in_two_files(name, table, tmp_path, capsys):
     assert result_of(capsys, tmp_path / name, tmp_path / "y.parquet")[0] == 0
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_first_column_without_a_name_is_an_index(columns, tmp_path, capsys):
+    rows = [f"{i},{','.join(['0.5'] * columns)}" for i in (101, 205)]
+    (tmp_path / "p.csv").write_text("\n".join([",a,b"[: 2 * columns], *rows, ""]))
+    (tmp_path / "y.csv").write_text("y\n0\n1\n")
+    status, _, err = result_of(capsys, tmp_path / "p.csv", tmp_path / "y.csv")
+    assert status == 2
+    assert "the first column has no name and looks like row numbers; save without the index" in err
+
+
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
