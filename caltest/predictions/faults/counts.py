@@ -185,7 +185,8 @@ def zeros(seen: Counts) -> FloatArray:
 
 def cubes(seen: Counts) -> FloatArray:
     """Cubes of the residuals."""
-    return np.asarray((seen.residuals**3 @ seen.view.weights)[None])
+    # Two products take much less time than a power.
+    return np.asarray(((np.square(seen.residuals) * seen.residuals) @ seen.view.weights)[None])
 
 
 class OfLaw(Fault[Counts]):
