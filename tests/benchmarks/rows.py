@@ -136,6 +136,7 @@ ROWS = [
     default_family_row("normal", "Normal", 100_000, 30),
     default_family_row("full", "MvNormal, d = 10", 1000, 1),
     default_family_row("ensemble", "Ensemble of 50", 1000, 0.3),
+    default_family_row("poisson", "Poisson", 100_000, 30),
     gp_row(2, 0.5),
     gp_row(10, 1.5),
     gp_row(100, 8),
