@@ -65,6 +65,16 @@ class ModelAudit:
     result: CalibrationTestResult
     sections: Mapping[str, Section]
 
+    @property
+    def because(self) -> str:
+        """The reason as a sentence."""
+        return f"{self.reason[0].upper()}{self.reason[1:]}{end_of(self.reason)}"
+
+
+def end_of(text: str) -> str:
+    """The stop that a text lacks that can end with a question."""
+    return "" if text.endswith("?") else "."
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit(Stored):
@@ -117,7 +127,8 @@ class Audit(Stored):
 
     def sentence(self) -> str:
         """The decision about each model, and its reason."""
-        return " ".join(f"The decision about {one.name} is: {one.decision}; {one.reason}." for one in self.models)
+        said = (f"{one.name} is: {one.decision}; {one.reason}{end_of(one.reason)}" for one in self.models)
+        return " ".join(f"The decision about {one}" for one in said)
 
     def summary(self) -> str:
         """All sections as text, the decision first."""
@@ -431,7 +442,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         if decision != REPAIR:
             some.pop("recalibration", None)
         if any(some.values()):
-            reason += f". Calibration is rejected {', and '.join(filter(None, some.values()))}"
+            reason += f"{end_of(reason)} Calibration is rejected {', and '.join(filter(None, some.values()))}"
         if decision == REPAIR and (some.get("groups") or some.get("time")):
             reason += f"; one map for all {'groups' if some.get('groups') else 'times'} may make the others worse"
     if isinstance(data.groups, str):

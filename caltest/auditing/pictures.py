@@ -39,7 +39,7 @@ def drawn(draw: Callable[..., Any], alternative: str, *size: tuple[float, float]
 
 
 def pictures_of(sample: Sample, seed: int) -> tuple[Picture, ...]:
-    """Pictures of predictions of classes and of numbers, none of others."""
+    """Pictures of predictions of classes, of numbers and of quantiles, none of others."""
     from caltest import plots
 
     law, y = sample.predictions, sample.targets
@@ -48,9 +48,12 @@ def pictures_of(sample: Sample, seed: int) -> tuple[Picture, ...]:
         found = drawn(partial(plots.pit_histogram, law, y, rng=seed), words)
         words = "coverage of central intervals of all levels, with an exact band"
         return found + drawn(partial(plots.coverage_curve, law, y, rng=seed), words)
-    if law.finite is None or law.levels is not None:
+    if law.finite is None:
         return ()
     given = sample.as_given
+    if law.levels is not None:
+        words = "share of the outcomes up to each quantile beside its level, with exact bars for all together"
+        return drawn(partial(plots.coverage_curve, law, given, rng=seed), words)
     words = "reliability diagram: observed frequency against predicted probability, with exact bars"
     found = drawn(partial(plots.reliability_diagram, law, given, rng=seed), words)
     words = "reliability curve without bins, with an exact band"

@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, FloatArray
+from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import fraction, whole_number
-from caltest.plots._axes import DARK, MODEL, OUTSIDE, PALE, Axes, ended, started
-from caltest.predictions import Predictions, pit_values
+from caltest.plots._axes import DARK, MODEL, OUTSIDE, PALE, Axes, Style, ended, observed_and_band, started
+from caltest.predictions import Predictions, Sample, pit_values
 from caltest.predictions.convert import as_sample
+
+COVERAGE, DRAWS = ("coverage_curve", (4.5, 4.5)), 999
+"""Name and size of the picture of levels, and redraws for its bars."""
 
 
 @own_errstate
@@ -63,7 +66,7 @@ def pit_histogram(
     from scipy.stats import binom
 
     bins, level = whole_number("n_bins", n_bins, 2), fraction("confidence_level", confidence_level)
-    u = _transforms(predictions, targets, rng)
+    u = _transforms(as_sample(predictions, targets), rng)
     n, tail = u.size, (1.0 - level) / (2.0 * bins)
     counts = np.bincount(np.minimum((u * bins).astype(np.intp), bins - 1), minlength=bins)
     low, high = binom(n, 1.0 / bins).ppf([tail, 1.0 - tail])
@@ -98,7 +101,8 @@ def coverage_curve(
 ) -> "Axes":
     """How many outcomes are in the central intervals of all levels, beside how many should be.
 
-    Below the diagonal predictions are too narrow, above it too wide.
+    Below the diagonal predictions are too narrow, above it too wide. Of a ``QuantileForecast`` it is how many outcomes
+    are up to each quantile, beside its level: below the diagonal the quantile is too low, above it too high.
 
     Parameters
     ----------
@@ -110,7 +114,8 @@ def coverage_curve(
     Notes
     -----
     The curve is the distribution function of ``|2 u - 1|``, uniform for calibrated predictions. The band
-    ``+- sqrt(log(2 / (1 - confidence_level)) / (2 n))`` holds for every n (Massart 1990). Time O(n log n).
+    ``+- sqrt(log(2 / (1 - confidence_level)) / (2 n))`` holds for every n (Massart 1990). Time O(n log n). The bars of
+    quantiles are those of 999 redraws, and hold all quantiles together; time O(999 n K).
 
     Examples
     --------
@@ -120,11 +125,13 @@ def coverage_curve(
     >>> ct.plots.coverage_curve(p, y, ax=Figure().add_subplot()).get_xlabel()
     'level of the central interval'
     """
-    level = fraction("confidence_level", confidence_level)
-    reached = np.sort(np.abs(2.0 * _transforms(predictions, targets, rng) - 1.0))
+    level, sample = fraction("confidence_level", confidence_level), as_sample(predictions, targets)
+    if sample.predictions.levels is not None:
+        return _quantile_coverage(sample, sample.predictions.levels, level, rng, *started(ax, *COVERAGE, color, label))
+    reached = np.sort(np.abs(2.0 * _transforms(sample, rng) - 1.0))
     n = reached.size
     reach = sqrt(log(2.0 / (1.0 - level)) / (2.0 * n))
-    ax, style = started(ax, "coverage_curve", (4.5, 4.5), color, label)
+    ax, style = started(ax, *COVERAGE, color, label)
     ends = np.array([0.0, 1.0])
     shade: dict[str, Any] = {"color": PALE} if style.first else {"color": style.color, "alpha": 0.15}
     name = f"{100 * level:g} % range of the curve if calibrated" if style.first else None
@@ -138,6 +145,21 @@ def coverage_curve(
     return ended(ax, "level of the central interval", "share of outcomes inside")
 
 
-def _transforms(predictions: Predictions, targets: ArrayLike, rng: Any) -> FloatArray:
-    sample = as_sample(predictions, targets)
+def _quantile_coverage(sample: Sample, levels: FloatArray, level: float, rng: Any, ax: "Axes", style: Style) -> "Axes":
+    """Shares of the outcomes up to each quantile, of which J are below the outcome."""
+
+    def shares(below: Array) -> FloatArray:
+        return np.stack([(below <= k).mean(axis=1) for k in range(levels.size)], axis=1)
+
+    observed, low, high = observed_and_band(sample, shares, DRAWS, level, rng)
+    if style.first:
+        ax.plot([0.0, 1.0], [0.0, 1.0], color=DARK, linewidth=0.8)
+        name = f"{100 * level:g} % range of all if calibrated"
+        ax.vlines(levels, low, high, color=PALE, linewidth=7.0, label=name)
+    ax.plot(levels, observed, marker="o", **style.line("outcomes") | ({"label": None} if style.alone else {}))
+    ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), box_aspect=1.0)
+    return ended(ax, "level of the quantile", "share of outcomes up to it")
+
+
+def _transforms(sample: Sample, rng: Any) -> FloatArray:
     return np.asarray(pit_values(sample.predictions.law, sample.as_given, rng=rng)[1])

@@ -794,6 +794,9 @@ def test_quantile_forecasts_have_advice_in_the_place_of_a_map():
     assert model.sections["data"].answer == "200 rows were read and 200 are used."
     assert model.sections["data"].facts["Outcomes"].startswith("in 4 intervals between quantiles, from ")
     assert model.sections["groups"].answer == "Not computed: there are no groups; give groups=."
+    (picture,) = model.sections["pictures"].pictures
+    assert "up to each quantile" in picture.alternative
+    assert "<svg" in picture.svg
 
 
 @pytest.mark.parametrize("family", ["counts", "vectors"])

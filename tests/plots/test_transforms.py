@@ -59,3 +59,21 @@ def test_ensembles_counts_and_bad_input():
             draw(np.full((5, 3), 1 / 3), [0, 1, 2, 0, 1], ax=axes())
         with pytest.raises(ValueError, match="confidence_level"):
             draw(ct.Normal([0.0], 1.0), [0.0], confidence_level=2.0, ax=axes())
+
+
+def test_shares_up_to_each_quantile():
+    """By hand, with bars that hold all of them for calibrated forecasts."""
+    rng = np.random.default_rng(4)
+    levels, mean = [0.1, 0.5, 0.9], rng.normal(size=400)
+    forecast = ct.QuantileForecast(levels, mean[:, None] + np.array([-1.28, 0.0, 1.28]))
+    y = mean + 1.5 * rng.normal(size=400)
+    ax = ct.plots.coverage_curve(forecast, y, rng=1, ax=axes())
+    shares = (y[:, None] <= forecast.values).mean(axis=0)
+    assert ax.lines[-1].get_xydata().tolist() == list(map(list, zip(levels, shares.tolist(), strict=True)))
+    bars = [one[:, 1] for one in ax.collections[0].get_segments()]
+    assert all(low < level < high for (low, high), level in zip(bars, levels, strict=True))
+    assert shares[0] > bars[0][1]
+    assert shares[2] < bars[2][0]
+    ct.plots.coverage_curve(forecast, mean + rng.normal(size=400), rng=1, ax=ax, label="right")
+    assert len(ax.collections) == 1
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("level of the quantile", "share of outcomes up to it")
