@@ -288,8 +288,8 @@ def _check_for_chunks(
 
 
 COUNTS = (
-    "weights are whole numbers; if they count equal rows, repeat these instead (np.repeat), as a row of weight 2 is "
-    "one outcome: do they?"
+    "weights are whole numbers, and a row of weight 2 is one outcome: do they count equal rows, to be repeated by "
+    "np.repeat instead?"
 )
 """What to ask about weights that look like frequencies, with which a test finds next to nothing."""
 

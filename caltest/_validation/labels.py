@@ -102,8 +102,9 @@ def said_to_occur(words: Iterable[Any]) -> list[bool] | None:
 
 def _advice_on_text(array: Array, k: int, name: str, one_column: bool) -> str:
     """What to pass in place of text: names that a model has, or those that occur, if they are as many as classes."""
-    if all(is_number(str(value).strip()) for value in array):
-        number = "label" if all(str(value).strip().isdecimal() for value in array) else "float(label)"
+    texts = [str(value).strip() for value in array]
+    if all("," not in text and is_number(text) and float(text).is_integer() for text in texts):
+        number = "label" if all(map(str.isdecimal, texts)) else "float(label)"
         return f"these are numbers as text, pass [int({number}) for label in {name}]"
     if one_column:
         event = f"pass {name} == {str(array[0])!r} if predictions are the probabilities of it"

@@ -83,6 +83,13 @@ def test_numbers_as_text_are_no_names(k, labels):
         ct.Bernoulli([0.2, 0.4]).check_targets(["0", "1"])
 
 
+@pytest.mark.parametrize("text", ["0,3", "0.5", "inf"])
+def test_other_numbers_as_text_are_no_labels(text):
+    with pytest.raises(ValueError, match="got text such as") as error:
+        ct.calibration_test([0.2, 0.7], [text, text])
+    assert "int(" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("targets", "advice"),
     [
