@@ -39,17 +39,22 @@ def drawn(draw: Callable[..., Any], alternative: str, *size: tuple[float, float]
 
 
 def pictures_of(sample: Sample, seed: int) -> tuple[Picture, ...]:
-    """Pictures of predictions of classes, of numbers and of quantiles, none of others."""
+    """Pictures of predictions of classes, of numbers, of quantiles and of the first coordinates of vectors."""
     from caltest import plots
 
     law, y = sample.predictions, sample.targets
+    quantiles = "histogram of the predicted quantiles of the outcomes{}, with an exact band for all bars"
     if law.finite is None and y.ndim == 1:
-        words = "histogram of the predicted quantiles of the outcomes, with an exact band for all bars"
-        found = drawn(partial(plots.pit_histogram, law, y, rng=seed), words)
+        found = drawn(partial(plots.pit_histogram, law, y, rng=seed), quantiles.format(""))
         words = "coverage of central intervals of all levels, with an exact band"
         return found + drawn(partial(plots.coverage_curve, law, y, rng=seed), words)
     if law.finite is None:
-        return ()
+        found = ()
+        for t in range(min(y.shape[1], WORST)):
+            if (one := law.coordinate(t)) is not None:
+                words = quantiles.format(f" in coordinate {t}")
+                found += drawn(partial(plots.pit_histogram, one, y[:, t], rng=seed), words)
+        return found
     given = sample.as_given
     if law.levels is not None:
         words = "share of the outcomes up to each quantile beside its level, with exact bars for all together"
@@ -71,7 +76,7 @@ def pictures_of(sample: Sample, seed: int) -> tuple[Picture, ...]:
 
 
 WORST = 4
-"""Classes that have a picture of their own."""
+"""Classes, or coordinates, that have a picture of their own."""
 
 
 def _worst_classes(law: FinitePredictions, y: Array) -> list[int]:

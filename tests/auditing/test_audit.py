@@ -799,6 +799,16 @@ def test_quantile_forecasts_have_advice_in_the_place_of_a_map():
     assert "<svg" in picture.svg
 
 
+def test_coordinates_of_vectors_have_pictures():
+    rng = np.random.default_rng(1)
+    mean = rng.normal(size=(60, 2))
+    for predictions in (ct.MvNormal(mean, np.ones(60)), ct.Ensemble(mean[:, None] + rng.normal(size=(60, 8, 2)))):
+        audit = ct.audit(predictions, mean + rng.normal(size=(60, 2)), n_resamples=19, rng=1)
+        pictures = audit.models[0].sections["pictures"].pictures
+        assert [re.search(r"coordinate \d", one.alternative)[0] for one in pictures] == ["coordinate 0", "coordinate 1"]
+        assert all("<svg" in one.svg for one in pictures)
+
+
 @pytest.mark.parametrize("family", ["counts", "vectors"])
 def test_no_map_is_named_that_does_not_take_the_predictions(family):
     rng = np.random.default_rng(1)
