@@ -240,8 +240,8 @@ DISPERSIONS = (0.01, 0.03, 0.1, 0.3, 1.0)
 SIZES = (0.2, 0.5, 0.8, 1.25, 2.0, 5.0)
 """Ratios of dispersions of negative binomial counts."""
 
-TABLE = 2**22
-"""Numbers in the tables of the counts of some predictions."""
+TABLE, LARGEST_ON_CURVE = 2**22, 1e5
+"""Numbers in the tables of the counts of some predictions, and the count from which on digits of a curve are lost."""
 
 
 class CountAlternatives(Alternatives):
@@ -263,55 +263,59 @@ class CountAlternatives(Alternatives):
         (eta, *etas), (norm, *norms) = zip(*natural, strict=True)
         self._slopes = np.stack([np.where(law.mean > 0.0, one - eta, 0.0) for one in etas])
         self._constants = np.stack([norm - one for one in norms])
-        self._others = slice(len(FACTORS), None)
         self._has_curve = own is None or bool((own == own[:1]).all())
 
     def log_ratios(self, targets: Array) -> FloatArray:
         """From sums of counts and of their curves, for some of the redraws at a time."""
         counts, places = np.unique(targets, return_inverse=True)
         values, places = counts.astype(np.float64), places.reshape(targets.shape)
-        slopes = self._slopes * self._row_weights
-        sums = np.empty((len(self._laws), targets.shape[0]))
+        on_curve = self._is_on_curve(values)
+        lines = slice(None) if on_curve else slice(len(FACTORS))
+        slopes = self._slopes[lines] * self._row_weights
+        sums = np.zeros((len(self._laws), targets.shape[0]))
         for some in ranges(targets.shape[0], TABLE // targets.shape[1]):
-            sums[:, some] = slopes @ values[places[some]].T
-        sums += (self._constants @ self._row_weights)[:, None]
-        if self._has_curve:
+            sums[lines, some] = slopes @ values[places[some]].T
+        sums[lines] += (self._constants[lines] @ self._row_weights)[:, None]
+        if on_curve:
             curves = self._curves(values)
             for some in ranges(targets.shape[0], TABLE // counts.size):
                 counted = [np.bincount(row, self._row_weights, counts.size) for row in places[some]]
-                sums[self._others, some] += curves @ np.stack(counted).T
+                sums[len(FACTORS) :, some] += curves @ np.stack(counted).T
         else:
             labels = places.astype(np.min_scalar_type(counts.size))
             for part in ranges(targets.shape[1], TABLE // (counts.size * len(self._laws))):
-                tables = self._bends(part, values) * self._row_weights[part, None, None]
-                sums[self._others] += gathered_tables(tables, np.ascontiguousarray(labels[:, part])).T
+                tables = self._tables(part, values) * self._row_weights[part, None, None]
+                sums[len(FACTORS) :] += gathered_tables(tables, np.ascontiguousarray(labels[:, part])).T
         return sums
 
     def log_ratio_terms(self, targets: Array) -> FloatArray:
         counts, labels = np.unique(targets, return_inverse=True)
         values = counts.astype(np.float64)
         terms: FloatArray = self._slopes * values[labels] + self._constants
-        if self._has_curve:
-            terms[self._others] += self._curves(values)[:, labels]
+        if self._is_on_curve(values):
+            terms[len(FACTORS) :] += self._curves(values)[:, labels]
         else:
             for part in ranges(labels.size, TABLE // (counts.size * len(self._laws))):
                 rows = np.arange(part.stop - part.start)
-                terms[self._others, part] += self._bends(part, values)[rows, labels[part]].T
+                terms[len(FACTORS) :, part] = self._tables(part, values)[rows, labels[part]].T
         return terms * self._row_weights
+
+    def _is_on_curve(self, counts: FloatArray) -> bool:
+        return self._has_curve and float(counts.max()) <= LARGEST_ON_CURVE
 
     def _curves(self, counts: FloatArray) -> FloatArray:
         """What lines lack to the log ratios of laws of other dispersions (K, U), as it is for a usual prediction."""
         usual = int(np.argsort(self._law.mean, kind="stable")[len(self._law) // 2])
-        return np.asarray(self._bends(slice(usual, usual + 1), counts)[0].T)
+        lines = self._slopes[len(FACTORS) :, [usual]] * counts + self._constants[len(FACTORS) :, [usual]]
+        return np.asarray(self._tables(slice(usual, usual + 1), counts)[0].T - lines)
 
-    def _bends(self, part: slice, counts: FloatArray) -> FloatArray:
-        """The same for each of some predictions, (n, U, K); 0 for counts that are impossible."""
-        logs, others = self._law.take(part).log_probabilities(counts), self._laws[self._others]
+    def _tables(self, part: slice, counts: FloatArray) -> FloatArray:
+        """Log ratios of laws of other dispersions for counts (U,), (n, U, K); 0 for those that are impossible."""
+        logs, others = self._law.take(part).log_probabilities(counts), self._laws[len(FACTORS) :]
         tables = np.zeros((*logs.shape, len(others)))
         for member, law in enumerate(others):
-            j, bends = len(FACTORS) + member, tables[..., member]
-            np.subtract(law.take(part).log_probabilities(counts), logs, out=bends, where=logs > -np.inf)
-            bends -= self._slopes[j, part, None] * counts + self._constants[j, part, None]
+            possible = logs > -np.inf
+            np.subtract(law.take(part).log_probabilities(counts), logs, out=tables[..., member], where=possible)
         return tables
 
     def sample(self, member: int, rng: np.random.Generator, size: int) -> Array:

@@ -119,6 +119,21 @@ def test_families_without_densities():
         ct.estimators.LogLikelihoodRatio()(ct.Ensemble([[0.0, 1.0]]), [1.0])
 
 
+@pytest.mark.parametrize("dispersion", [None, [0.1] * 4, [0.1, 0.3, 0.01, 2.0]])
+@pytest.mark.parametrize("mean", [[1e-6, 0.3, 4.0, 60.0], [0.0, 5.0, 900.0, 9e4], [1e-3, 2.0, 1e6, 1e12]])
+def test_ratios_of_counts_of_any_size_are_differences_of_log_probabilities(mean, dispersion):
+    """On a curve, or not where its digits would be lost."""
+    predictions = ct.Poisson(mean) if dispersion is None else ct.NegativeBinomial.from_mean(mean, dispersion)
+    y = np.floor(np.array(mean) + 1.5 * np.sqrt(predictions.variance))
+    weights = np.array([1.0, 0.5, 2.0, 3.0])
+    alternatives = predictions.alternatives(weights)
+    terms = alternatives.log_ratio_terms(y)
+    for law, found in zip(alternatives._laws, terms, strict=True):
+        expected = weights * (law.log_probabilities(y[:, None]) - predictions.log_probabilities(y[:, None]))[:, 0]
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert alternatives.log_ratios(np.array([y, y]))[:, 1] == pytest.approx(terms.sum(axis=1), rel=1e-12, abs=1e-8)
+
+
 @pytest.mark.parametrize(
     "predictions",
     [ct.Poisson([0.4, 1.1, 0.0]), ct.NegativeBinomial.from_mean([0.4, 1.1, 0.0], [0.3, 0.1, 0.5])],
