@@ -12,9 +12,11 @@ from printed import unfolded
 import caltest as ct
 from caltest.auditing.audit import _decision, _in_order
 from caltest.auditing.fields import _members, of_survival
+from caltest.auditing.pictures import pictures_of
 from caltest.auditing.repair import _changed
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows, more_rows_in_words, rows_needed
+from caltest.predictions.convert import as_sample
 
 DIGITS = ct.datasets.load_digits_predictions()
 
@@ -799,9 +801,11 @@ def test_quantile_forecasts_have_advice_in_the_place_of_a_map():
     assert "<svg" in picture.svg
 
 
-def test_coordinates_of_vectors_have_pictures():
+def test_numbers_and_coordinates_of_vectors_have_pictures():
     rng = np.random.default_rng(1)
     mean = rng.normal(size=(60, 2))
+    of_numbers = pictures_of(as_sample(ct.Normal(mean[:, 0], 1.0), mean[:, 1]), 1)
+    assert [one.alternative[:9] for one in of_numbers] == ["histogram", "coverage "]
     for predictions in (ct.MvNormal(mean, np.ones(60)), ct.Ensemble(mean[:, None] + rng.normal(size=(60, 8, 2)))):
         audit = ct.audit(predictions, mean + rng.normal(size=(60, 2)), n_resamples=19, rng=1)
         pictures = audit.models[0].sections["pictures"].pictures

@@ -8,7 +8,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
-from caltest.comparisons.pairs import Difference, Sums
+from caltest.comparisons.pairs import Difference, Sums, error_if_equal
+from caltest.predictions.convert import as_sample
 
 S = samples(60, 3)
 CONSTANT = ct.Normal(np.zeros(20), 1.0), ct.Normal(np.ones(20), 1.0)
@@ -264,3 +265,13 @@ def test_the_unit_of_sums_plays_no_role(unit, change):
     found, scaled = (Difference.of(Sums(by * one, 0.0), Sums(by * other, 0.0)) for by in (1.0, unit))
     assert (scaled.statistic, scaled.pvalue) == pytest.approx((found.statistic, found.pvalue), rel=1e-3)
     assert (found.pvalue == 1.0) == (change < 1e-12)
+
+
+def test_the_standard_error_if_errors_are_equal_is_that_of_differences():
+    """0 for equal models, whose sums differ nowhere, and above it for others with few events."""
+    p = np.full(40, 0.1)
+    y = (np.arange(40) < 3).astype(int)
+    first, second = as_sample(p, y), as_sample(2.0 * p, y)
+    kernel = first.predictions.default_kernel().resolve(as_sample(np.linspace(0.1, 0.3, 40), y).predictions)
+    assert error_if_equal(kernel, first, first) == 0.0
+    assert error_if_equal(kernel, first, second) > 0.0
