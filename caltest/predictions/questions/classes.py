@@ -54,7 +54,7 @@ def _are_made_from(labels: Array, p: FloatArray) -> bool:
 
 def _of_two_classes(p: FloatArray, targets: Array) -> tuple[str, ...]:
     """Whether outcomes disagree with probabilities, and would fit those of the other class, or percentages."""
-    if _disagreement(p, targets) < WRONG:
+    if targets.size < ENOUGH or _disagreement(p, targets) < WRONG:
         return ()
     asked = "are these the probabilities of the other class?"
     if _disagreement(1.0 - p, targets) < RIGHT:

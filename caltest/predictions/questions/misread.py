@@ -1,7 +1,7 @@
 """Data that look as if they had been read wrongly: in another unit, scale or order, or with codes of missing ones."""
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, sqrt
 
 import numpy as np
 
@@ -59,11 +59,12 @@ FAR, NEAR, ZERO, WIDTHS, CLOSE = 3.0, 1.0, 1.5, (0.3, 4.0), 0.5
 conversion, median distance of 0 up to which it fits, how wide the middle half may be, 1.35 if calibrated, and how far
 both together may be from this on another scale."""
 
-ENOUGH = 20
-"""Counts from which on a step is asked about."""
+ENOUGH, FEWEST = 20, 5
+"""Outcomes from which on a step is asked about, and another unit."""
 
-ONE_SIDED = 0.5
-"""Mean side of outcomes in another unit, 1 or -1, towards larger numbers or away from 0: errors have any side."""
+ONE_SIDED, BY_CHANCE = 0.5, 3.0
+"""Mean side of outcomes in another unit, 1 or -1, towards larger numbers or away from 0, and that of errors, which have
+any side, in standard errors: of few outcomes all are on one side."""
 
 ROUNDING = 1e-6
 """How far a multiple of a step may be from a whole number."""
@@ -130,7 +131,9 @@ def in_another_unit(
 ) -> tuple[str, ...]:
     """Whether outcomes lie far from their predictions, and would fit them after a conversion."""
     rows = evenly_spaced(len(predictions), SOME)
-    some, y = predictions.take(rows), np.asarray(targets[rows], dtype=np.float64)
+    # Taken anew, roots of matrices would be made anew.
+    some = predictions if rows.size == len(predictions) else predictions.take(rows)
+    y = np.asarray(targets[rows], dtype=np.float64)
     return converted(lambda values: some.standard_scores(values[None])[0], y, what, curves=CURVES, within=within)
 
 
@@ -157,8 +160,9 @@ def converted(
     """
     own, of_zero = scores(y), scores(1e-9 * y)
     side, side_of_zero = np.sign(own), np.sign(of_zero)
-    is_one_sided = max(abs(float(side.mean())), abs(float((side * side_of_zero).mean()))) > ONE_SIDED
-    if not (np.median(np.abs(own)) > far and is_one_sided):
+    least = min(max(ONE_SIDED, BY_CHANCE / sqrt(own.size)), 1.0)
+    is_one_sided = max(abs(float(side.mean())), abs(float((side * side_of_zero).mean()))) >= least
+    if len(y) < FEWEST or not (np.median(np.abs(own)) > far and is_one_sided):
         return ()
     # Where 0 fits, so does every outcome that is divided by enough.
     zero_fits = np.median(np.abs(of_zero)) < ZERO
@@ -206,7 +210,9 @@ def _rounded(law: Predictions, targets: Array, own: FloatArray | None) -> tuple[
     """Whether numbers are rounded to steps beyond what is predicted to be random, and their ``own`` values are not."""
     rows = evenly_spaced(len(law), SOME)
     steps = np.diff(np.unique(targets[rows]))
-    if targets.ndim > 1 or not steps.size or rows.size < 2 * steps.size or (own is None and not law.is_continuous):
+    if targets.ndim > 1 or not steps.size or (own is None and not law.is_continuous):
+        return ()
+    if rows.size < max(ENOUGH, 2 * steps.size):  # Any two numbers are a step apart.
         return ()
     step, first = float(steps.min()), targets[rows[0]]
     spread = float(np.median(spreads(law.take(rows))))

@@ -21,15 +21,18 @@ SHIFTS = (1, 2, 3, 4, 6, 7, 12, 24, 48)
 UNLIKE, WEAK, NEAR = 2.0, 0.5, 0.25
 """Mean square of errors and slope from which on rows do not fit each other, and distance from 1 up to which they do."""
 
+BY_CHANCE = 4.0
+"""Over the root of the number of rows: the share by which a mean square of errors is lower elsewhere by chance."""
+
 LARGEST = 16.0
 """Squares of errors count as at most this, so that few of them do not decide."""
 
 ALL = slice(None)
 QUESTION = "are both in the same order?"
 
-TELLING, UNTOLD, UNTOLD_OF_MANY = 0.15, 3.0, 4.0
+TELLING, UNTOLD, UNTOLD_OF_MANY = 0.15, 2.0, 4.0
 """Largest standard error of a slope that tells something, and standard errors up to which one of them, and each of
-several, says of nothing."""
+several, says nothing."""
 
 ALIKE, AS_SPREAD = 3.0, 1.3
 """Standard errors between the means of outcomes and predictions, and ratio of their variances, up to which outcomes may
@@ -45,7 +48,7 @@ def misplaced(predictions: Predictions, targets: Array, what: str = "outcomes") 
     n = min(len(predictions), MOST)
     if n < LEAST:
         return ()
-    some = predictions.take(slice(n))
+    some = predictions if n == len(predictions) else predictions.take(slice(n))
     if predictions.finite is None:
         scores = some.standard_scores(np.asarray(targets[:n], dtype=np.float64)[None])
         if np.minimum(np.square(scores), LARGEST).mean() <= UNLIKE:
@@ -60,7 +63,9 @@ def misplaced(predictions: Predictions, targets: Array, what: str = "outcomes") 
         others[f"{distance} below"] = first.fit(slice(n - step), first.outcomes[step:])
         others[f"{distance} above"] = first.fit(slice(step, None), first.outcomes[: n - step])
     words = min(others, key=lambda one: abs(others[one] - 1.0))
-    if abs(others[words] - 1.0) < NEAR + 2.0 / sqrt(n):
+    # Of many shifts of few rows some fit better by chance.
+    most = inf if first.are_classes else first.fit(ALL, first.outcomes) * (1.0 - BY_CHANCE / sqrt(n))
+    if abs(others[words] - 1.0) < NEAR + 2.0 / sqrt(n) and others[words] < most:
         return (f"{what} {words} would fit the predictions: {QUESTION}",)
     rows = evenly_spaced(len(predictions), MOST)
     if _Rows.of(predictions.take(rows), targets[rows]).are_unrelated:

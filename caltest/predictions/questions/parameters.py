@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
-from caltest.predictions.questions.classes import RIGHT, WRONG
+from caltest.predictions.questions.classes import ENOUGH, RIGHT, WRONG
 from caltest.predictions.standard_scores import in_units
 
 Functions = dict[str, tuple[Callable[[FloatArray], FloatArray], str]]
@@ -67,6 +67,8 @@ def of_scales(predictions: Predictions, targets: Array) -> tuple[str, ...]:
 def of_means(predictions: Predictions, counts: Array) -> tuple[str, ...]:
     """Whether counts disagree with predicted means, and would fit functions of them."""
     rows = evenly_spaced(len(predictions), SOME)
+    if rows.size < ENOUGH:
+        return ()
     law, y = predictions.take(rows), np.asarray(counts[rows], dtype=np.float64)
     (mean, variance), ratios = law.moments(), {}
     own = _mean_disagrees(y, mean, variance)

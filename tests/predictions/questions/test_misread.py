@@ -247,3 +247,38 @@ def test_one_class_is_no_reason_to_recalibrate():
     assert audit.models[0].decision == "not enough data to tell"
     answer = audit.models[0].sections["recalibration"].answer
     assert answer == "Not computed: all outcomes are class 1, which every map would make certain; wait for others."
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 10])
+def test_few_outcomes_that_are_far_off_are_no_matter_of_units(n, replications):
+    """Any two numbers are a step apart, and of a few errors all can be on one side."""
+    asked = n_sets = 0
+    for seed in range(replications(40, 400)):
+        rng = np.random.default_rng(seed)
+        m, p = rng.normal(size=(n, 2)), rng.random(n)
+        far, rates = m + rng.normal(size=(n, 2)), np.exp(3.0 * p)
+        pairs = [
+            (ct.Normal(m[:, 0], np.full(n, 0.1)), far[:, 0]),
+            (ct.MvNormal(m, np.full(n, 0.01)), far),
+            (ct.Poisson(rates), rng.poisson(10.0, n)),
+            (ct.Bernoulli(p), rng.integers(0, 2, n)),
+        ]
+        asked += sum(as_sample(*pair).questions != () for pair in pairs)
+        n_sets += len(pairs)
+    assert asked <= 0.02 * n_sets
+
+
+def test_few_outcomes_in_another_unit():
+    celsius = np.array([12.0, 14.0, 9.0, 11.0, 15.0])
+    (words,) = remarks(ct.Normal(celsius + 273.15, np.ones(5)), celsius + np.array([1.0, -0.5, 0.0, 0.4, -1.2]))
+    assert words.startswith("outcomes plus 273.15 or so would fit")
+
+
+def test_roots_of_matrices_are_made_once(monkeypatch):
+    """For many coordinates they take most of the time."""
+    rng, calls = np.random.default_rng(1), []
+    predictions = ct.MvNormal(np.zeros((60, 3)), np.broadcast_to(np.eye(3) + 0.1, (60, 3, 3)))
+    inv = np.linalg.inv
+    monkeypatch.setattr(np.linalg, "inv", lambda one: calls.append(one.shape) or inv(one))
+    assert as_sample(predictions, 3.0 * rng.normal(size=(60, 3))).questions == ()
+    assert calls == [(60, 3, 3)]

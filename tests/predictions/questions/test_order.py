@@ -123,3 +123,19 @@ def test_questions_come_after_the_verdict():
         ct.assert_calibrated(predictions, np.roll(y, 1), n_resamples=39, rng=1)
     assert str(error.value).splitlines()[1].startswith(f"first check: {BELOW}")
     assert ["first check", result.notes[0]] in table(result, 0.05)
+
+
+def test_few_rows_that_other_rows_fit_by_chance(replications):
+    """Outcomes that no model knows beforehand, and sharp probabilities that say something."""
+    asked = np.zeros(2)
+    n_sets = replications(60, 400)
+    for seed in range(n_sets):
+        rng = np.random.default_rng(seed)
+        rain = np.where(rng.random((60, 21)) < 0.4, rng.gamma(0.8, 5.0, (60, 21)), 0.0)
+        p = rng.dirichlet(np.ones(5), 60)
+        told = 0.7 * p + 0.3 * rng.permuted(p, axis=1)
+        labels = ct.Categorical(told).sample(rng)
+        sharp = ct.Categorical(p**5 / (p**5).sum(axis=1, keepdims=True))
+        asked += [bool(questions(ct.Ensemble(rain[:, 1:]), rain[:, 0])), bool(questions(sharp, labels))]
+    assert (asked <= 0.1 * n_sets).all()
+    assert asked[0] <= 0.01 * n_sets
