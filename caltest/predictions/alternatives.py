@@ -305,7 +305,10 @@ class CountAlternatives(Alternatives):
 
     def _curves(self, counts: FloatArray) -> FloatArray:
         """What lines lack to the log ratios of laws of other dispersions (K, U), as it is for a usual prediction."""
-        usual = int(np.argsort(self._law.mean, kind="stable")[len(self._law) // 2])
+        mean = self._law.mean
+        # Where 0 is expected all other counts are impossible.
+        order = np.argsort(mean, kind="stable")[np.count_nonzero(mean == 0.0) :]
+        usual = int(order[order.size // 2]) if order.size else 0
         lines = self._slopes[len(FACTORS) :, [usual]] * counts + self._constants[len(FACTORS) :, [usual]]
         return np.asarray(self._tables(slice(usual, usual + 1), counts)[0].T - lines)
 

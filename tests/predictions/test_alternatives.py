@@ -136,14 +136,19 @@ def test_ratios_of_counts_of_any_size_are_differences_of_log_probabilities(mean,
 
 @pytest.mark.parametrize(
     "predictions",
-    [ct.Poisson([0.4, 1.1, 0.0]), ct.NegativeBinomial.from_mean([0.4, 1.1, 0.0], [0.3, 0.1, 0.5])],
-    ids=lambda p: p.family,
+    [
+        ct.Poisson([0.4, 1.1, 0.0]),
+        ct.Poisson([0.4, 1.1, 0.0, 0.0, 0.0]),
+        ct.NegativeBinomial.from_mean([0.4, 1.1, 0.0], [0.3, 0.1, 0.5]),
+        ct.NegativeBinomial.from_mean([0.4, 1.1, 0.0, 0.0, 0.0], np.full(5, 0.3)),
+    ],
+    ids=lambda p: f"{p.family}, {len(p)}",
 )
 def test_ratios_of_counts(predictions, monkeypatch):
     """Mean 1 by enumeration, and ratios of probabilities."""
     alternatives = predictions.alternatives()
     counts = np.arange(40)
-    y = np.array([(a, b, 0) for a, b in product(counts, counts)])
+    y = np.array([(a, b, *[0] * (len(predictions) - 2)) for a, b in product(counts, counts)])
     pmf = np.exp(predictions.log_probabilities(counts.astype(float)))
     weights = pmf[0, y[:, 0]] * pmf[1, y[:, 1]]
     ratios = alternatives.log_ratios(y)
