@@ -276,14 +276,21 @@ class CountAlternatives(Alternatives):
         for some in ranges(targets.shape[0], TABLE // targets.shape[1]):
             sums[lines, some] = slopes @ values[places[some]].T
         sums[lines] += (self._constants[lines] @ self._row_weights)[:, None]
+        n, n_redraws = targets.shape[1], targets.shape[0]
         if on_curve:
             curves = self._curves(values)
-            for some in ranges(targets.shape[0], TABLE // counts.size):
+            for some in ranges(n_redraws, TABLE // max(n, counts.size)):
+                if counts.size > n:  # Large counts are hardly ever equal.
+                    sums[len(FACTORS) :, some] += curves[:, places[some]] @ self._row_weights
+                    continue
                 counted = [np.bincount(row, self._row_weights, counts.size) for row in places[some]]
                 sums[len(FACTORS) :, some] += curves @ np.stack(counted).T
+        elif counts.size > n_redraws:
+            for some in ranges(n_redraws, TABLE // n):
+                sums[len(FACTORS) :, some] = self._ratios(values[places[some]]) @ self._row_weights
         else:
             labels = places.astype(np.min_scalar_type(counts.size))
-            for part in ranges(targets.shape[1], TABLE // (counts.size * len(self._laws))):
+            for part in ranges(n, TABLE // (counts.size * len(self._laws))):
                 tables = self._tables(part, values) * self._row_weights[part, None, None]
                 sums[len(FACTORS) :] += gathered_tables(tables, np.ascontiguousarray(labels[:, part])).T
         return sums
@@ -295,10 +302,14 @@ class CountAlternatives(Alternatives):
         if self._is_on_curve(values):
             terms[len(FACTORS) :] += self._curves(values)[:, labels]
         else:
-            for part in ranges(labels.size, TABLE // (counts.size * len(self._laws))):
-                rows = np.arange(part.stop - part.start)
-                terms[len(FACTORS) :, part] = self._tables(part, values)[rows, labels[part]].T
+            terms[len(FACTORS) :] = self._ratios(values[labels][None])[:, 0]
         return terms * self._row_weights
+
+    def _ratios(self, counts: FloatArray) -> FloatArray:
+        """Log ratios of laws of other dispersions for counts (B, n) of each prediction, (K, B, n); 0 as in tables."""
+        logs = self._law.log_density(counts)
+        others = [law.log_density(counts) for law in self._laws[len(FACTORS) :]]
+        return np.stack([np.subtract(one, logs, out=np.zeros_like(logs), where=logs > -np.inf) for one in others])
 
     def _is_on_curve(self, counts: FloatArray) -> bool:
         return self._has_curve and float(counts.max()) <= LARGEST_ON_CURVE
@@ -307,7 +318,7 @@ class CountAlternatives(Alternatives):
         """What lines lack to the log ratios of laws of other dispersions (K, U), as it is for a usual prediction."""
         mean = self._law.mean
         # Where 0 is expected all other counts are impossible.
-        order = np.argsort(mean, kind="stable")[np.count_nonzero(mean == 0.0) :]
+        order = np.argsort(mean, kind="stable")[np.count_nonzero(mean < np.finfo(np.float64).tiny) :]
         usual = int(order[order.size // 2]) if order.size else 0
         lines = self._slopes[len(FACTORS) :, [usual]] * counts + self._constants[len(FACTORS) :, [usual]]
         return np.asarray(self._tables(slice(usual, usual + 1), counts)[0].T - lines)

@@ -168,7 +168,9 @@ class NegativeBinomial(CountPredictions):
 
     def natural(self) -> tuple[FloatArray, FloatArray]:
         with np.errstate(divide="ignore"):
-            return -np.log1p(self.size / self.mean), self.size * np.log1p(self.mean / self.size)
+            return -np.logaddexp(0.0, np.log(self.size) - np.log(self.mean)), self.size * np.log1p(
+                self.mean / self.size
+            )
 
     def with_mean(self, mean: FloatArray) -> "NegativeBinomial":
         return self._like(mean, self.size)
