@@ -149,7 +149,9 @@ def _quantile_coverage(sample: Sample, levels: FloatArray, level: float, rng: An
     """Shares of the outcomes up to each quantile, of which J are below the outcome."""
 
     def shares(below: Array) -> FloatArray:
-        return np.stack([(below <= k).mean(axis=1) for k in range(levels.size)], axis=1)
+        k = levels.size + 1
+        counts = [np.bincount(one, minlength=k) for one in below]
+        return np.asarray(np.cumsum(counts, axis=1)[:, :-1] / below.shape[1])
 
     observed, low, high = observed_and_band(sample, shares, DRAWS, level, rng)
     if style.first:
