@@ -224,3 +224,13 @@ def test_a_bare_pair_of_times_and_events_is_named(swapped, joined):
 def test_many_times_are_shown_by_their_number():
     times = ct.Censored(np.arange(1.0, 1001.0), np.arange(1000) % 4 > 0)
     assert repr(times) == str(times) == "<Censored, n = 1000, 250 censored>"
+
+
+def test_predicted_rates_that_are_far_too_high():
+    """Sizes of two faults that are tried together can leave their ranges."""
+    rng = np.random.default_rng(1)
+    scale, n = np.exp(rng.normal(size=400)), 400
+    times, ends = 100.0 * rng.exponential(scale), rng.exponential(2.0 * scale)
+    observed = ct.Censored(np.minimum(times, ends), times <= ends)
+    result = ct.calibration_test(ct.Gamma(np.ones(n), scale), observed, n_resamples=99, rng=1)
+    assert any("times the predicted rate" in str(finding) for finding in result.findings)

@@ -113,6 +113,8 @@ def log_ratio_of_t(squares: FloatArray, d: int, t: float) -> FloatArray:
     """Log ratio of Student's density of 1 / t degrees of freedom in d dimensions, of variances 1, to the normal one."""
     if t < LEAST_RECIPROCAL:
         return np.zeros_like(squares)
+    if t >= 0.5:  # Where sizes of two faults are tried together, they can leave their range.
+        return np.full_like(squares, -np.inf)
     df = 1.0 / t
     constant = lgamma((df + d) / 2.0) - lgamma(df / 2.0) + 0.5 * d * log(2.0 / (df - 2.0))
     return np.asarray(constant - 0.5 * (df + d) * np.log1p(squares / (df - 2.0)) + 0.5 * squares)
@@ -128,7 +130,7 @@ class HeavyTails(OfShape):
         return seen.total(log_ratio_of_t(seen.squares, 1, t))
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
-        df = 1.0 / max(t, LEAST_RECIPROCAL)
+        df = 1.0 / min(max(t, LEAST_RECIPROCAL), self.range[1])
         return _normal(seen.residuals, lambda z: scipy.special.stdtr(df, -z * sqrt(df / (df - 2.0))))
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
