@@ -168,9 +168,8 @@ class NegativeBinomial(CountPredictions):
 
     def natural(self) -> tuple[FloatArray, FloatArray]:
         with np.errstate(divide="ignore"):
-            return -np.logaddexp(0.0, np.log(self.size) - np.log(self.mean)), self.size * np.log1p(
-                self.mean / self.size
-            )
+            eta = -np.logaddexp(0.0, np.log(self.size) - np.log(self.mean))
+        return eta, self.size * np.log1p(self.mean / self.size)
 
     def with_mean(self, mean: FloatArray) -> "NegativeBinomial":
         return self._like(mean, self.size)
