@@ -302,7 +302,7 @@ def notes_of(models: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Notes on some models, each of them once, with the names of those that it is about if these are not all."""
     names: dict[str, list[str]] = {}
     for name, notes in models.items():
-        for note in notes:
+        for note in dict.fromkeys(notes):
             names.setdefault(note, []).append(name)
     return tuple(note if len(some) == len(models) else f"{', '.join(some)}: {note}" for note, some in names.items())
 

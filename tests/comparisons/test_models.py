@@ -214,6 +214,7 @@ def test_notes_are_said_once_or_with_the_names():
     assert notes_of({"a": one, "b": one}) == ("few rows",)
     assert notes_of({"a": one, "b": other}) == ("few rows", "b: ties")
     assert notes_of({"a": one, "b": other, "c": ("ties",)}) == ("a, b: few rows", "b, c: ties")
+    assert notes_of({"a": ("ties", "ties"), "b": one}) == ("a: ties", "b: few rows")
 
 
 def test_one_model_is_not_called_models():
