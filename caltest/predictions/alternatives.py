@@ -286,8 +286,8 @@ class CountAlternatives(Alternatives):
                 counted = [np.bincount(row, self._row_weights, counts.size) for row in places[some]]
                 sums[len(FACTORS) :, some] += curves @ np.stack(counted).T
         elif counts.size > n_redraws:
-            for some in ranges(n_redraws, TABLE // n):
-                sums[len(FACTORS) :, some] = self._ratios(values[places[some]]) @ self._row_weights
+            for b in range(n_redraws):
+                sums[len(FACTORS) :, b] = self._ratios(values[places[b]]) @ self._row_weights
         else:
             labels = places.astype(np.min_scalar_type(counts.size))
             for part in ranges(n, TABLE // (counts.size * len(self._laws))):
@@ -302,11 +302,11 @@ class CountAlternatives(Alternatives):
         if self._is_on_curve(values):
             terms[len(FACTORS) :] += self._curves(values)[:, labels]
         else:
-            terms[len(FACTORS) :] = self._ratios(values[labels][None])[:, 0]
+            terms[len(FACTORS) :] = self._ratios(values[labels])
         return terms * self._row_weights
 
     def _ratios(self, counts: FloatArray) -> FloatArray:
-        """Log ratios of laws of other dispersions for counts (B, n) of each prediction, (K, B, n); 0 as in tables."""
+        """Log ratios of laws of other dispersions for a count of each prediction (n,), (K, n); 0 as in tables."""
         logs = self._law.log_density(counts)
         others = [law.log_density(counts) for law in self._laws[len(FACTORS) :]]
         return np.stack([np.subtract(one, logs, out=np.zeros_like(logs), where=logs > -np.inf) for one in others])
