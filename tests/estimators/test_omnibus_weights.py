@@ -332,12 +332,12 @@ def test_weights_that_may_be_counts_are_asked_about():
     counts = np.rint(1000 * np.where(which == 1, 0.5 * claims, 1.0 - 0.5 * claims)).astype(int)
     by_weight = ct.calibration_test(claims, which, weights=counts, n_resamples=99, rng=1)
     assert "First check" in str(by_weight)
-    assert "repeat these instead" in " ".join(by_weight.notes)
+    assert "to be repeated by np.repeat instead?" in " ".join(by_weight.notes)
     repeated = ct.calibration_test(np.repeat(claims, counts), np.repeat(which, counts), n_resamples=99, rng=1)
     assert repeated.pvalue == 0.01
     for others in (0.5 * counts + 0.1, np.minimum(counts, 1), 2 * np.ones(20)):
         result = ct.calibration_test(claims, which, weights=others, n_resamples=19, rng=1)
-        assert "repeat these" not in str(result)
+        assert "np.repeat" not in str(result)
 
 
 def test_many_rows_of_equal_weight_are_a_whole_number():
