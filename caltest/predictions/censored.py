@@ -17,7 +17,8 @@ from caltest.predictions import Predictions
 from caltest.predictions.classes.survival_curve import SurvivalCurve
 from caltest.predictions.convert import as_predictions, brought_into_order
 from caltest.predictions.levels import Levels, between
-from caltest.predictions.questions.misread import OF_TIMES, ROUNDING, SOME, converted
+from caltest.predictions.questions.misread import ROUNDING, SOME
+from caltest.predictions.questions.units import OF_TIMES, converted
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
 from caltest.predictions.standard_scores import FARTHEST
 

@@ -17,8 +17,8 @@ from caltest._validation import fraction, whole_number
 from caltest.estimators import SKCE
 from caltest.fields.bayesian.draws import Posteriors, posteriors_of
 from caltest.predictions import Ensemble
-from caltest.predictions.questions.misread import in_another_unit
 from caltest.predictions.questions.order import misplaced
+from caltest.predictions.questions.units import in_another_unit
 
 POINTS = 100
 """Ranks, at most, at which distribution functions are compared."""

@@ -10,9 +10,9 @@ from caltest._basics.arrays import Table, are_times, index_of, order_of, to_arra
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
 from caltest._validation import one_of, whole_number
 from caltest.predictions import Ensemble
-from caltest.predictions.questions.misread import in_another_unit
 from caltest.predictions.questions.order import misplaced
 from caltest.predictions.questions.repeated import codes_among
+from caltest.predictions.questions.units import in_another_unit
 
 DIMENSIONS = "lead", "time", "station", "member"
 """Names of dimensions, in the order of arrays."""

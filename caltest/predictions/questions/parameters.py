@@ -1,4 +1,4 @@
-"""Parameters that look as if they were functions of those that are wanted: variances, precisions or logarithms."""
+"""Parameters that look as if they were others, or functions of those wanted: variances, precisions or logarithms."""
 
 from collections.abc import Callable
 from math import log, sqrt
@@ -7,7 +7,9 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
-from caltest.predictions.questions.classes import ENOUGH, RIGHT, WRONG
+from caltest.predictions.questions.classes import CLEAR, ENOUGH, RIGHT, WRONG
+from caltest.predictions.questions.order import LARGEST
+from caltest.predictions.questions.units import CLOSE, distance_of
 from caltest.predictions.standard_scores import in_units
 
 Functions = dict[str, tuple[Callable[[FloatArray], FloatArray], str]]
@@ -62,6 +64,22 @@ def of_scales(predictions: Predictions, targets: Array) -> tuple[str, ...]:
             return ()
         best = VARIANCES
     return (f"the {best} predicted standard deviations would fit the outcomes: are these {SCALES[best][1]}?",)
+
+
+def exchanged(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+    """Whether outcomes would fit means in the place of standard deviations, and these in theirs, clearly better."""
+    rows = evenly_spaced(len(predictions), SOME)
+    law = predictions.take(rows).normal
+    if law is None or law[0].min() <= 0.0 or law[1].min() <= 0.0:
+        return ()
+    (mean, scale), y = law, targets[rows]
+    squares = [
+        np.minimum(np.square(in_units(y - one, other)), LARGEST) for one, other in ((mean, scale), (scale, mean))
+    ]
+    gains = 0.5 * (squares[0] - squares[1]) + np.log(scale / mean)
+    if gains.mean() * np.sqrt(gains.size) <= CLEAR * gains.std() or distance_of((y - scale) / mean) > CLOSE:
+        return ()
+    return ("means and standard deviations in each other's place would fit the outcomes: are the two exchanged?",)
 
 
 def of_means(predictions: Predictions, counts: Array) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from scipy import special, stats
 import caltest as ct
 from caltest.predictions.convert import as_sample
 from caltest.predictions.questions.classes import _following
-from caltest.predictions.questions.misread import OF_NUMBERS
+from caltest.predictions.questions.units import OF_NUMBERS
 
 N, LEVELS = 200, [0.1, 0.25, 0.5, 0.9]
 
