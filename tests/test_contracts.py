@@ -192,6 +192,19 @@ def parts_of_law(law, y):
     return law.cdf(y), np.exp(np.stack([law.log_density(one) for one in y]))
 
 
+@pytest.mark.parametrize("maker", FAMILIES.values(), ids=lambda maker: maker.__name__)
+def test_families_are_moved_or_say_that_they_cannot_be(maker):
+    sample = maker()
+    law, name = sample.predictions.without(sample.targets), type(sample.predictions).__name__
+    try:
+        laws = law, law.moved(0.0, 1.0), law.moved(0.3, 1.5)
+        losses = [Sample(one, sample.targets, values=sample.values).losses for one in laws]
+    except (TypeError, ValueError):
+        return
+    assert losses[1] == pytest.approx(losses[0], rel=1e-6, abs=1e-6), f"{name}.moved(0, 1): another law"
+    assert not np.allclose(losses[2], losses[0]), f"{name}.moved(0.3, 1.5): the same law"
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("maker", LAWS, ids=lambda maker: maker.__name__)
 def test_laws_of_numbers_agree_with_themselves(maker):

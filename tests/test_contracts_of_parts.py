@@ -560,6 +560,7 @@ MAPS = {
     "OneVsRest": (lambda: recalibration.OneVsRest(recalibration.Platt()), "classes"),
     "Platt": (recalibration.Platt, "binary"),
     "QuantileRecalibration": (recalibration.QuantileRecalibration, "numbers"),
+    "ShiftAndScale": (recalibration.ShiftAndScale, "numbers"),
     "TemperatureScaling": (recalibration.TemperatureScaling, "classes"),
     "VectorScaling": (recalibration.VectorScaling, "classes"),
 }

@@ -132,14 +132,11 @@ def _joined(parts: Mapping[str, Callable[[], Section]]) -> Section:
 
 def _members(data: Data) -> Array:
     """Without the outcome, which is one of those that pools have."""
-    pool, y = data.sample.predictions, np.asarray(data.sample.targets)
-    if not hasattr(pool, "members"):
-        raise TypeError(f"predictions: got {pool.family} predictions, wanted an Ensemble of members or draws")
-    members = np.asarray(pool.members)
-    equal = members == y[:, None]
-    place = (equal if y.ndim == 1 else equal.all(axis=-1)).argmax(axis=1)
-    others = np.arange(members.shape[1]) != place[:, None]
-    return np.asarray(members[others].reshape(len(y), -1, *members.shape[2:]))
+    members = getattr(data.sample.predictions.without(data.sample.targets), "members", None)
+    if members is None:
+        family = data.sample.predictions.family
+        raise TypeError(f"predictions: got {family} predictions, wanted an Ensemble of members or draws")
+    return np.asarray(members)
 
 
 def _of_result(found: Any, looked_at: str, words: str, draw: Callable[..., Any] | None = None) -> Section:

@@ -34,29 +34,18 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     from caltest import recalibration
 
     law = data.sample.predictions.finite
-    if hasattr(data.sample.predictions, "members"):
-        raise ValueError(
-            "there is no map of ensembles; multiply distances of members from their mean by the factor that the "
-            "decision names, or add the shift to all of them, and test that on other rows; or fit distributions whose "
-            "means and spreads are regressed on those of the members"
-        )
-    if data.sample.predictions.levels is not None:
-        raise ValueError(
-            "there is no map of quantile forecasts; multiply distances of quantiles from the median by the factor that "
-            "the decision names, or add the shift to all of them, and test that on other rows"
-        )
-    if law is not None and (data.sample.targets == data.sample.targets[0]).all():
+    if law is not None and law.levels is None and (data.sample.targets == data.sample.targets[0]).all():
         only = law.outcome_in_words(int(data.sample.targets[0]))
         raise ValueError(f"all outcomes are {only}, which every map would make certain; wait for others")
     if data.survival is not None:
         raise ValueError("there is no map of predicted times that are censored; refit the model to newer data")
     other = "caltest.recalibration.fit_best compares them"
     methods: list[tuple[Calibrator, str]]
-    if law is None:
-        methods = [(recalibration.FamilyTemperatureScaling(), "temperature scaling of the distributions")]
+    if law is None or law.levels is not None:
+        methods = [(recalibration.ShiftAndScale(), "shifting and scaling the distributions")]
         # Of counts and vectors it is not.
         continuous = data.sample.predictions.is_continuous
-        other = "caltest.recalibration.QuantileRecalibration corrects shifts too" if continuous else ""
+        other = "caltest.recalibration.QuantileRecalibration corrects other shapes too" if continuous else ""
     elif law.to_array().ndim == 1:
         methods = [(recalibration.BetaCalibration(), "beta calibration")]
     else:
@@ -78,8 +67,9 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     suffices, gain, found, words = max(tried, key=lambda one: one[:2])
     before, after = (format_pvalue(one.pvalue, one.pvalue_otherwise) for one in found.rows)
     clusters = data.of_all[1]
+    changed = _changed(gain, gained[words][0], data.sample.predictions.loss_name, clusters)
     answer = (
-        f"{words[0].upper()}{words[1:]} {_changed(gain, gained[words][0], clusters)}. There it "
+        f"{words[0].upper()}{words[1:]} {changed}. There it "
         f"changes the p-value of the test of {found.n} rows from {before} to {after}."
     )
     # A single outcome that was impossible makes the gain of the log loss infinite; the Brier score tells if it helps.
@@ -108,17 +98,17 @@ def _suffices(found: "RecalibrationReport") -> bool:
     return found.after.pvalue_otherwise is None and matters(measures_of(found.samples[1])) is False
 
 
-def _changed(gain: float, gains: FloatArray, clusters: Clusters | None = None) -> str:
-    """What a map does to the log loss, in words."""
+def _changed(gain: float, gains: FloatArray, name: str, clusters: Clusters | None = None) -> str:
+    """What a map does to the loss of a name, in words."""
     how = f"in {min(FOLDS, gains.size)}-fold cross-validation"
     if np.isnan(gain):
-        return f"leaves the log loss infinite {how}, because impossible outcomes stay impossible"
+        return f"leaves the {name} infinite {how}, because impossible outcomes stay impossible"
     if np.isinf(gain):
         rows = int(np.isinf(gains).sum())
         made = f"makes {rows} {'im' if gain > 0 else ''}possible outcome{'' if rows == 1 else 's'}"
         return f"{made} {'possible' if gain > 0 else 'impossible'} {how}"
     error = f"(standard error {_error(gains, clusters):.2g})"
-    return f"{'lowers' if gain > 0 else 'raises'} the log loss {how} by {abs(gain):.3g} {error}"
+    return f"{'lowers' if gain > 0 else 'raises'} the {name} {how} by {abs(gain):.3g} {error}"
 
 
 def _mapped(sample: Sample, clusters: Clusters | None, method: "Calibrator", seed: int) -> tuple[Sample, Sample]:
@@ -129,7 +119,8 @@ def _mapped(sample: Sample, clusters: Clusters | None, method: "Calibrator", see
     from caltest.recalibration.fit_best import folds_of
     from caltest.recalibration.shared.observed import Observed
 
-    rng, observed = np.random.default_rng([seed, 2]), Observed.of(sample.predictions, sample.as_given, "probabilities")
+    law, rng = sample.predictions.without(sample.targets), np.random.default_rng([seed, 2])
+    observed = Observed.of(law, sample.as_given, "probabilities")
     at_least(len(observed), 4, "recalibration of held-out rows")
     if clusters is None:
         folds = folds_of(observed, min(FOLDS, len(observed)), rng)
@@ -151,16 +142,16 @@ def _report(
 
 
 def _gains(before: Sample, after: Sample) -> list[FloatArray]:
-    """By how much the log losses (n,) of all rows fall, and their Brier scores, which few rows do not dominate."""
+    """By how much the losses (n,) of all rows fall, and their Brier scores, which few rows do not dominate."""
     with np.errstate(invalid="ignore"):
         return [one - other for one, other in zip(_scores(before), _scores(after), strict=True)]
 
 
 def _scores(sample: Sample) -> list[FloatArray]:
-    """Log losses (n,), and Brier scores of classes."""
+    """Losses (n,), and Brier scores of classes."""
     law = sample.predictions.law
-    scores = [-np.asarray(law.log_density(sample.targets))]
-    if law.finite is not None:
+    scores = [sample.losses]
+    if law.finite is not None and law.levels is None:
         scores.append(at_labels(outcome_scores(law.finite.probabilities, "brier"), sample.targets))
     return scores
 

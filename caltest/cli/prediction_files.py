@@ -226,7 +226,7 @@ def _named(predictions: Predictions, columns: list[str] | None) -> Predictions:
 
 
 def write_predictions(path: Path, predictions: Predictions, names: list[str] | None) -> None:
-    """Write predictions as they are read: a column per class, one of class 1, or mean and standard deviation."""
+    """Write predictions as they are read: by classes, of class 1, mean and standard deviation, or members."""
     normal = predictions.normal
     table = np.stack(normal, axis=1) if normal is not None else predictions.to_array()
     if table.ndim == 1:

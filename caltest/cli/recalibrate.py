@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 METHODS = {  # Names of classes: the module takes as long to import as all other commands.
     "temperature": ("TemperatureScaling", "one number for all classes; of numbers, a factor of the variance"),
+    "shift": ("ShiftAndScale", "of numbers and ensembles: a shift, and a factor of the spread"),
     "gp": ("GPCalibrator", "Gaussian process shared by all classes"),
     "vector": ("VectorScaling", "a weight and an intercept for each class"),
     "dirichlet": ("DirichletCalibration", "weights of all pairs of classes, regularised"),
@@ -39,12 +40,13 @@ def add_to(commands: Any) -> None:
     )
     add(parser, "predictions", "outcomes", "--outcome-column")
     add(parser, "--columns", help="columns of predictions, of NEW too: a,b (default: all others)")
-    parser.add_argument("--method", choices=METHODS, default="temperature", metavar="M", help="one of those below")
+    which = "one of those below (default: temperature, or shift)"
+    parser.add_argument("--method", choices=METHODS, metavar="M", help=which)
     parser.add_argument("--apply", type=Path, metavar="NEW", help="other predictions, to be recalibrated")
     parser.add_argument("--output", type=Path, metavar="FILE", help="CSV or .npy for the recalibrated NEW")
     parser.add_argument("--save", type=Path, metavar="MAP", help="the map, .npz, for CalibrationMap.load")
     parser.add_argument("--force", action="store_true", help="replace FILE and MAP if they exist")
-    add(parser, "--missing", "--normal", *JUDGED)
+    add(parser, "--missing", "--normal", "--members", *JUDGED)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -56,13 +58,14 @@ def run(options: argparse.Namespace) -> int:
     sample, _, _ = sample_of(options)
     from caltest import recalibration as maps
 
-    method, targets = method_for(options.method, sample.predictions), sample.as_given
+    law, targets = sample.predictions.without(sample.targets), sample.as_given
+    method = method_for(options.method, law)
     others = None if options.apply is None else read_predictions(options.apply, options.family, options.columns)
     report = maps.report(
-        sample.predictions, targets, method, n_resamples=options.n_resamples, rng=options.seed, progress=in_terminal()
+        law, targets, method, n_resamples=options.n_resamples, rng=options.seed, progress=in_terminal()
     )
     if others is not None or options.save is not None:
-        fitted = method.fit(sample.predictions, targets)
+        fitted = method.fit(law, targets)
         if others is not None:
             new, names = others
             write_predictions(options.output, fitted(new), names)
@@ -71,13 +74,16 @@ def run(options: argparse.Namespace) -> int:
     return show(options, report)
 
 
-def method_for(name: str, predictions: Predictions) -> "Calibrator":
+def method_for(name: str | None, predictions: Predictions) -> "Calibrator":
     """The method of a name for predictions of a family; ``ValueError`` if there is none."""
     from caltest import recalibration as maps
 
-    if predictions.finite is None:
-        if name != "temperature":
-            raise ValueError(f"--method: got {name} for predictions of numbers, wanted temperature")
-        return maps.FamilyTemperatureScaling()
-    method = getattr(maps, METHODS[name][0])()
+    of_numbers = predictions.finite is None or predictions.levels is not None
+    if of_numbers and name not in (None, "temperature", "shift"):
+        raise ValueError(f"--method: got {name} for predictions of numbers, wanted shift or temperature")
+    if not of_numbers and name == "shift":
+        raise ValueError("--method: got shift for predictions of classes, wanted one of the others, such as vector")
+    if of_numbers:
+        return maps.FamilyTemperatureScaling() if name == "temperature" else maps.ShiftAndScale()
+    method = getattr(maps, METHODS[name or "temperature"][0])()
     return maps.OneVsRest(method) if method.binary and predictions.to_array().ndim == 2 else method

@@ -391,7 +391,7 @@ def recalibration_report(
     for ax, row, sample, stream in zip(panels, report.rows, report.samples, streams, strict=True):
         reliability_diagram(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=stream, ax=ax)
         p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
-        set_title(ax, f"{row.name}: log loss {row.log_loss:.3g}, {p}")
+        set_title(ax, f"{row.name}: {row.loss[0]} {row.loss[1]:.3g}, {p}")
     return panels[0], panels[1]
 
 

@@ -27,7 +27,7 @@ from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_dista
 from caltest.predictions.claims import Checks, Claim, of_half, of_numbers, shifted
 from caltest.predictions.labelled import Labelled, indices_of
 from caltest.predictions.outcomes import Outcomes, Traces
-from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
+from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square, own_units
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives, Odds
@@ -144,6 +144,15 @@ class Predictions(Labelled, OwnErrstate, ABC):
     def pooled(self, targets: ArrayLike) -> "Predictions":
         """The predictions as tests of these targets take them: themselves, or ensembles together with the targets."""
         return self
+
+    def without(self, targets: Array) -> "Predictions":
+        """What ``pooled`` was given."""
+        return self
+
+    @property
+    def nearest_normal(self) -> "Predictions | None":
+        """Normal laws that stand for predictions which do not say where targets lie; None for others."""
+        return None
 
     @property
     def source(self) -> "Predictions | None":
@@ -649,6 +658,36 @@ class Predictions(Labelled, OwnErrstate, ABC):
             f"temperature: got {self.family} predictions, whose powers are no {self.family} distributions; "
             "change their parameters instead"
         )
+
+    loss_name: ClassVar[str] = "log loss"
+    """Of ``losses``."""
+
+    def losses(self, targets: Array) -> FloatArray:
+        """Values (n,) of a proper score, of which less is better, of targets (n,) or (n, d): ``-log p(y)``."""
+        return np.asarray(-self.log_density(targets))
+
+    def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> "Predictions":
+        """Predictions of ``m + s shift + factor (Z - m)``, for means m and standard deviations s of Z.
+
+        Where Z has an end families say what takes its place, with the same predictions for a shift of 0 and a factor
+        of 1. Vectors take numbers for each coordinate. ``TypeError`` for families of which it is not known.
+        """
+        units = self.normal or own_units(self)
+        if units is None:
+            raise TypeError(
+                f"predictions: got {self.family} predictions with an end or jumps, of which no shift and factor are "
+                "known here; change their parameters instead"
+            )
+        mean, deviation = units
+        return self.affine(mean + shift * deviation - factor * mean, factor)
+
+    def best_move(self, targets: Array) -> tuple[float, float] | None:
+        """The shift and the factor of these targets (n,); None for those of the smallest mean loss."""
+        return None
+
+    def affine(self, offset: FloatArray, factor: FloatArray | float) -> "Predictions":
+        """Predictions of ``offset + factor Z``, for offsets (..., n); ``TypeError`` where these are not known."""
+        raise TypeError(f"predictions: got {self.family} predictions, of which multiples are not known here")
 
     def _no_closed_form(self, kernel: TargetKernel, known: str) -> ClosedFormMissing:
         return ClosedFormMissing(

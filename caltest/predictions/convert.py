@@ -10,7 +10,7 @@ import numpy as np
 
 from caltest._basics.arrays import Table, column, index_of, order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, IntArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._basics.threads import progress_bars
 from caltest._results.report import EXCLUDED
 from caltest._validation import not_a_pair, not_numbers, not_swapped, switch
@@ -40,6 +40,8 @@ class Sample:
     """All of both as they came, about which there may be something to ask."""
     order: Table = field(default=NO_ORDER, repr=False)
     """Labels of the rows of the call, without values: settings of rows that have labels too are matched by them."""
+    values: Array | None = field(default=None, repr=False)
+    """Targets (n,) as numbers, where those that are tested are the intervals of quantiles."""
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -58,6 +60,8 @@ class Sample:
     def as_given(self) -> Array:
         """Targets as a call takes them: names of classes, numbers in the intervals of quantiles and of times."""
         law = self.predictions
+        if self.values is not None:
+            return self.values
         if law.classes is not None:
             return np.array(law.classes, dtype=object)[self.targets]
         return (
@@ -102,6 +106,11 @@ class Sample:
             return self
         return replace(self, predictions=pools, targets=pools.check_targets(self.targets))
 
+    @property
+    def losses(self) -> FloatArray:
+        """Losses (n,) of the predictions, as their family has it."""
+        return self.predictions.law.losses(self.targets if self.values is None else self.values)
+
     def followed_by(self, other: "Sample") -> "Sample":
         """These pairs and others of the same kind, in this order."""
         law, targets = self.predictions.followed_by(other.predictions), np.concatenate([self.targets, other.targets])
@@ -115,7 +124,8 @@ class Sample:
     def take(self, index: Any) -> "Sample":
         """The pairs at a slice or an integer array of any shape."""
         rows = None if self.rows is None else self.rows[index]
-        return Sample(self.predictions.take(index), self.targets[index], rows, self.matched, self.as_read)
+        law, values = self.predictions.take(index), None if self.values is None else self.values[index]
+        return Sample(law, self.targets[index], rows, self.matched, self.as_read, values=values)
 
     def without(self, left_out: BoolArray) -> "Sample":
         """The others, with their rows."""
@@ -258,7 +268,8 @@ def as_sample(
     elif copy:
         is_same, checked = read is checked, checked.copy()
         read = checked if is_same else read.copy()
-    sample = Sample(converted, checked, kept, remarks, (converted, read), order)
+    values = None if converted.levels is None else read
+    sample = Sample(converted, checked, kept, remarks, (converted, read), order, values)
     return sample.pooled() if pooled else sample
 
 

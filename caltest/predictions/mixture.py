@@ -178,6 +178,9 @@ class Mixture(Predictions):
         parts = np.stack([one.log_density(targets) for one in self.components], axis=-1)
         return np.asarray(scipy.special.logsumexp(parts, axis=-1, b=self.weights))
 
+    def affine(self, offset: FloatArray, factor: FloatArray | float) -> Self:
+        return self._like(*(one.affine(offset, factor) for one in self.components), self.weights)
+
     def check_continuous(self) -> None:
         for component in self.components:
             component.check_continuous()

@@ -143,6 +143,23 @@ class QuantileForecast(FinitePredictions):
         middle = int(np.argmin(np.abs(z)))
         return Normal(q[:, middle] - z[middle] * scales, scales)
 
+    loss_name = "quantile loss"
+
+    def losses(self, targets: Array) -> FloatArray:
+        """``2 (1[y <= q] - l) (q - y)`` of real targets (n,), on average over the levels l with their quantiles q."""
+        above = self.values - targets[:, None]
+        return np.asarray(2.0 * (((above >= 0.0) - self.levels) * above).mean(axis=-1))
+
+    def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> Self:
+        """As of numbers, with the mean and the standard deviation of the nearest normal law; of one level shifted only.
+
+        A single quantile has no spread: it is moved by the shift itself.
+        """
+        mean, scale = self.values[:, :1], np.ones((len(self), 1))
+        if (normal := self.nearest_normal) is not None:
+            mean, scale = normal.mean[:, None], normal.scale[:, None]
+        return self._like(mean + scale * shift + factor * (self.values - mean))
+
     def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> Faults | None:
         from caltest.predictions.faults.classes.ordered import QuantileFaults
 

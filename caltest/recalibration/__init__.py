@@ -38,6 +38,7 @@ from caltest.recalibration.classes.temperature import Identity as Identity, Temp
 from caltest.recalibration.distributions import (
     FamilyTemperatureScaling as FamilyTemperatureScaling,
     QuantileRecalibration as QuantileRecalibration,
+    ShiftAndScale as ShiftAndScale,
 )
 from caltest.recalibration.fit_best import BestFit as BestFit, fit_best as fit_best
 from caltest.recalibration.gaussian_process.map import GPCalibrator as GPCalibrator, GPMap as GPMap

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, seed_of
 from caltest._results.tables import Bar, Table
 from caltest._results.values import Stored
 from caltest._validation import at_least, whole_number
+from caltest.predictions import Sample
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.classes.one_vs_rest import OneVsRest
 from caltest.recalibration.shared.observed import Observed, scale_of
@@ -135,8 +136,9 @@ def fit_best(
         raise ValueError(f"n_folds: got {number}, wanted at most {len(observed)}, the number of observations")
     seed = seed_of(rng)
     folds = folds_of(observed, number, np.random.default_rng(seed))
-    found = {name: _held_out(method, observed, folds) for name, method in methods.items()}
-    losses = {name: values for name, (values, _) in found.items()}
+    samples = {name: observed.in_folds(method, folds) for name, method in methods.items()}
+    _check_losses(samples)
+    losses = {name: sample.losses for name, sample in samples.items()}
     scores = {name: float(values.mean()) for name, values in losses.items()}
     best = min(scores, key=lambda name: scores[name])
     return BestFit(
@@ -144,7 +146,7 @@ def fit_best(
         name=best,
         scores=scores,
         standard_errors={name: _standard_error(values) for name, values in losses.items()},
-        accuracies={name: float(right.mean()) for name, (_, right) in found.items() if right is not None},
+        accuracies=_accuracies(samples),
         n=len(observed),
         n_folds=number,
         seed=seed,
@@ -192,10 +194,19 @@ def folds_of(observed: Observed, n_folds: int, rng: np.random.Generator) -> IntA
     return folds
 
 
-def _held_out(method: Calibrator, observed: Observed, folds: IntArray) -> tuple[FloatArray, BoolArray | None]:
-    """Log losses of observations that the method was not fitted to, and whose most probable class occurred, (n,)."""
-    sample = observed.in_folds(method, folds)
-    return -sample.predictions.law.log_density(sample.targets), sample.predictions.law.hits(sample.targets)
+def _check_losses(samples: Mapping[str, Sample]) -> None:
+    """Raise ``TypeError`` for predictions that have no score in common."""
+    losses = {name: sample.predictions.loss_name for name, sample in samples.items()}
+    if len(set(losses.values())) > 1:
+        which = " and ".join(f"{name}, of which there is the {loss}" for name, loss in losses.items())
+        raise TypeError(f"calibrators: got {which}, wanted methods whose predictions have one score")
+
+
+def _accuracies(samples: Mapping[str, Sample]) -> dict[str, float]:
+    """Shares of observations whose most probable class occurred, where there are classes."""
+    of_classes = {name: one for name, one in samples.items() if one.predictions.levels is None}
+    hits = {name: one.predictions.law.hits(one.targets) for name, one in of_classes.items()}
+    return {name: float(right.mean()) for name, right in hits.items() if right is not None}
 
 
 def _standard_error(losses: FloatArray) -> float:

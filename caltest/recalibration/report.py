@@ -40,6 +40,8 @@ class RecalibrationRow:
         ``"before"`` or ``"after"``.
     log_loss, brier, accuracy
         Mean log loss and Brier score, and share of outcomes that are the most probable class.
+    crps, quantile_loss
+        What ensembles and quantile forecasts have in the place of the log loss, which is None there.
     ece, ece_noise
         Expected calibration error of the top label, and its mean if the predictions are calibrated.
     skce, interval
@@ -57,7 +59,7 @@ class RecalibrationRow:
     """
 
     name: str
-    log_loss: float
+    log_loss: float | None
     brier: float | None
     accuracy: float | None
     ece: float | None
@@ -67,6 +69,14 @@ class RecalibrationRow:
     pvalue: float
     finding: Finding | None
     pvalue_otherwise: float | None = None
+    crps: float | None = None
+    quantile_loss: float | None = None
+
+    @property
+    def loss(self) -> tuple[str, float]:
+        """The name of the proper score that the predictions have, and its mean."""
+        known = {"log loss": self.log_loss, "CRPS": self.crps, "quantile loss": self.quantile_loss}
+        return next((name, value) for name, value in known.items() if value is not None)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -121,7 +131,7 @@ class RecalibrationReport(Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """Whether held-out predictions are better, and whether calibration is rejected before and after."""
-        change = _change(self.before.log_loss, self.after.log_loss)
+        change = _change(*self.before.loss, self.after.loss[1])
         before, after = (decision(one.pvalue, alpha) for one in self.rows)
         both = (
             f"{after}, before and after" if before == after else f"{before} before, and {after.split(' at')[0]} after"
@@ -130,7 +140,7 @@ class RecalibrationReport(Stored):
 
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} % interval"
-        header = ["", "log loss", "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
+        header = ["", self.before.loss[0], "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
         columns = zip(header, *map(_cells, self.rows), strict=True)
         return [list(row) for row in zip(*(one for one in columns if set(one[1:]) != {"-"}), strict=True)]
 
@@ -145,10 +155,11 @@ class RecalibrationReport(Stored):
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: scores and p-values of held-out data before and after."""
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others,"
-        scores = f"from {self.before.log_loss:.4g} to {self.after.log_loss:.4g}"
+        (name, first), (_, second) = self.before.loss, self.after.loss
         before, after = (pvalue_phrase(one.pvalue, otherwise=one.pvalue_otherwise) for one in self.rows)
         return (
-            f"{self.method}{fit} changed the log loss of n = {self.n} observations {scores}; calibration was "
+            f"{self.method}{fit} changed the {name} of n = {self.n} observations from {first:.4g} to {second:.4g}; "
+            "calibration was "
             f"{decision(self.before.pvalue, alpha)} before ({before}) and {decision(self.after.pvalue, alpha)} after "
             f"it ({after})."
         )
@@ -167,20 +178,20 @@ class RecalibrationReport(Stored):
         return Page(f"Recalibration by {self.method}", what, [""], table, lines, seed, notes=self.notes)
 
 
-def _change(before: float, after: float) -> str:
-    """What becomes of the log loss, which is infinite where an outcome had probability 0."""
+def _change(name: str, before: float, after: float) -> str:
+    """What becomes of a loss; the log loss is infinite where an outcome had probability 0."""
     if before == after:
-        return f"leaves the log loss {'infinite' if np.isinf(after) else 'as it is'}"
+        return f"leaves the {name} {'infinite' if np.isinf(after) else 'as it is'}"
     if np.isinf(before) or np.isinf(after):
-        return f"makes the log loss {'infinite: an outcome has probability 0' if np.isinf(after) else 'finite'}"
-    return f"{'lowers' if after < before else 'raises'} the log loss by {abs(before - after):.3g}"
+        return f"makes the {name} {'infinite: an outcome has probability 0' if np.isinf(after) else 'finite'}"
+    return f"{'lowers' if after < before else 'raises'} the {name} by {abs(before - after):.3g}"
 
 
 def _cells(row: RecalibrationRow) -> list[str]:
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
     # What the interval is about, if there is one: the estimate, cut at 0.
     skce = row.skce if row.interval is None or row.interval.estimate is None else row.interval.estimate
-    numbers = row.log_loss, row.brier, row.accuracy, row.ece, row.ece_noise
+    numbers = row.loss[1], row.brier, row.accuracy, row.ece, row.ece_noise
     scores = ["-" if value is None else f"{value:z.4f}" for value in numbers]
     pvalue = format_pvalue(row.pvalue, row.pvalue_otherwise)
     return [row.name, *scores, f"{skce:.3g}", interval, pvalue]
@@ -258,7 +269,7 @@ def report(
     rest = observed.take(rows)
     samples = rest.before(), rest.after(fitted)
     families = [one.predictions.family for one in samples]
-    if families[0] != families[1]:
+    if len({one.predictions.loss_name for one in samples}) > 1:
         raise TypeError(
             f"method: {method!r} makes {families[1]} of {families[0]} predictions, which have no score in common; fit "
             "it to some rows and pass map(predictions) of others to calibration_test"
@@ -282,7 +293,7 @@ def report(
 
 def _chance_note(before: Sample, after: Sample) -> tuple[str, ...]:
     """That the change of the log loss, if it is finite, is no larger than chance has it."""
-    losses = [-sample.predictions.law.log_density(sample.targets) for sample in (before, after)]
+    losses = [sample.losses for sample in (before, after)]
     if not np.isfinite(losses).all():
         return ()
     gains = losses[0] - losses[1]
@@ -290,7 +301,8 @@ def _chance_note(before: Sample, after: Sample) -> tuple[str, ...]:
     if abs(gains.mean()) > CLEAR * error or not gains.any():
         return ()
     return (
-        f"the change of the log loss can be chance: it is within {CLEAR:g} standard errors of 0, of {error:.2g} each",
+        f"the change of the {before.predictions.loss_name} can be chance: it is within {CLEAR:g} standard errors of 0, "
+        f"of {error:.2g} each",
     )
 
 
@@ -305,9 +317,12 @@ def rows_of(
 
     Intervals, which take most of the time for many observations, are for a level, if there is one.
     """
-    kernel = shared_kernel(None, [sample.predictions for sample in samples])
-    named = zip(("before", "after"), samples, streams, (tested, None), strict=True)
-    return [_row(name, sample, kernel, n_resamples, level, stream, result) for name, sample, stream, result in named]
+    laws = [sample.predictions for sample in samples]
+    # Negative binomial counts that were Poisson ones have kernels of their own.
+    alike = [laws, laws] if laws[0].family == laws[1].family else [[law] for law in laws]
+    kernels = [shared_kernel(None, some) for some in alike]
+    named = zip(("before", "after"), samples, kernels, streams, (tested, None), strict=True)
+    return [_row(name, one, kernel, n_resamples, level, stream, result) for name, one, kernel, stream, result in named]
 
 
 def _accuracy_note(before: Sample, after: Sample) -> tuple[str, ...]:
@@ -340,7 +355,8 @@ def _row(
         result = calibration_test(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=test)
     law = sample.predictions.law
     brier = accuracy = ece = noise = None
-    if law.finite is not None:
+    losses = {law.loss_name: float(sample.losses.mean())}
+    if law.finite is not None and law.levels is None:
         squares = at_labels(outcome_scores(law.finite.probabilities, "brier"), sample.targets)
         brier = law.finite.brier_factor * float(squares.mean())
         accuracy = float(law.finite.hits(sample.targets).mean())
@@ -350,7 +366,9 @@ def _row(
         noise = noise_floor(confidence, ECE(), n_resamples=n_resamples, rng=floor).mean
     return RecalibrationRow(
         name=name,
-        log_loss=-float(law.log_density(sample.targets).mean()),
+        log_loss=losses.get("log loss"),
+        crps=losses.get("CRPS"),
+        quantile_loss=losses.get("quantile loss"),
         brier=brier,
         accuracy=accuracy,
         ece=ece,

@@ -277,12 +277,12 @@ def test_another_map_is_tried_where_temperature_scaling_leaves_an_error():
 
 @pytest.mark.usefixtures("few_sections")
 def test_a_map_that_leaves_an_error_is_not_all_the_reason_says():
-    """Normal predictions that are too high and too narrow, of which a temperature mends the second only."""
+    """Normal predictions that are too narrow for skewed errors, of which a factor mends the first only."""
     rng = np.random.default_rng(2)
     mean = rng.normal(size=400)
-    model = ct.audit(ct.Normal(mean + 0.5, 0.6), mean + rng.normal(size=400), n_resamples=99, rng=1).models[0]
+    model = ct.audit(ct.Normal(mean, 0.6), mean + rng.exponential(size=400) - 1.0, n_resamples=99, rng=1).models[0]
     assert model.decision == "do not use as it is"
-    said = "on held-out rows after temperature scaling of the distributions, too"
+    said = "on held-out rows after shifting and scaling the distributions, too"
     assert model.reason.endswith(f". Recalibration helps, but is not enough: calibration is rejected {said}")
     assert "QuantileRecalibration" in model.sections["recalibration"].answer
 
@@ -375,7 +375,7 @@ def test_overconfident_predictions_are_recalibrated(k):
 )
 def test_infinite_gains_are_said_in_words(gain, words):
     gains = np.r_[np.zeros(9), gain]
-    assert _changed(float(gains.mean()), gains).startswith(words)
+    assert _changed(float(gains.mean()), gains, "log loss").startswith(words)
 
 
 def test_the_reason_names_wrong_slices_and_quarters_of_ensembles():
@@ -443,10 +443,10 @@ def test_predicted_labels_are_asked_about():
 
 @pytest.mark.usefixtures("few_sections")
 def test_an_error_that_is_left_is_seen_with_few_redraws():
-    """A shift, which a larger spread makes less wrong; the smallest p-value of 39 redraws is 0.025."""
+    """Skewed errors, which a larger spread makes less wrong; the smallest p-value of 39 redraws is 0.025."""
     rng = np.random.default_rng(4)
     mean = rng.normal(size=500)
-    model = ct.audit(ct.Normal(mean, 1.0), mean + 0.5 + rng.normal(size=500), n_resamples=39, rng=1).models[0]
+    model = ct.audit(ct.Normal(mean, 1.0), mean + 2.0 * rng.exponential(size=500), n_resamples=39, rng=1).models[0]
     assert "Recalibration helps, but is not enough" in model.reason
 
 
@@ -464,10 +464,11 @@ def test_a_map_that_is_enough_is_not_rejected_for_the_errors_of_its_fit(seed):
 def test_a_map_that_does_not_help_is_named():
     rng = np.random.default_rng(4)
     mean = rng.normal(size=500)
-    model = ct.audit(ct.Normal(mean, 1.0), mean + 0.3 + 0.95 * rng.normal(size=500), n_resamples=39, rng=1).models[0]
-    said = "recalibration by temperature scaling of the distributions did not make held-out rows clearly better"
+    errors = np.where(rng.random(500) < 0.5, 1.0, -1.0) * np.sqrt(0.9) + np.sqrt(0.1) * rng.normal(size=500)
+    model = ct.audit(ct.Normal(mean, 1.0), mean + errors, n_resamples=39, rng=1).models[0]
+    said = "recalibration by shifting and scaling the distributions did not make held-out rows clearly better"
     assert model.reason.endswith(said)
-    assert "QuantileRecalibration corrects shifts too" in model.sections["recalibration"].answer
+    assert "QuantileRecalibration corrects other shapes too" in model.sections["recalibration"].answer
 
 
 def test_clusters_are_counted_as_what_is_looked_at():
@@ -587,8 +588,9 @@ def test_members_without_the_outcome(shape):
     """The first coordinate of vectors is the same for all."""
     members = np.arange(np.prod(shape)).reshape(shape) * (np.arange(shape[-1]) > 0 if len(shape) > 2 else 1.0)
     place = np.array([0, 3, 1, 2, 3])
-    sample = SimpleNamespace(predictions=ct.Ensemble(members), targets=members[np.arange(5), place])
     wanted = np.stack([np.delete(row, at, axis=0) for row, at in zip(members, place, strict=True)])
+    sample = as_sample(ct.Ensemble(wanted), members[np.arange(5), place])
+    assert sample.predictions.members.shape == shape
     np.testing.assert_array_equal(_members(SimpleNamespace(sample=sample)), wanted)
 
 
@@ -765,7 +767,7 @@ def test_sections_agree_with_each_other(monkeypatch):
     members = ct.audit(ct.Ensemble(rng.normal(size=(80, 5))), rng.normal(size=80), n_resamples=39, rng=1).models[0]
     assert "could have been missed" in members.reason
     assert members.sections["power"].failed
-    assert "regressed on those of the members" in members.sections["recalibration"].answer
+    assert "raises the CRPS in 5-fold" in members.sections["recalibration"].answer
 
 
 def test_rows_needed_are_those_of_a_test_of_a_mean():
@@ -787,12 +789,13 @@ def test_no_rows_are_counted_where_the_power_is_mostly_chance(found, said):
     assert found > 59 or more_rows_in_words(result, "at most", "clusters") is None
 
 
-def test_quantile_forecasts_have_advice_in_the_place_of_a_map():
+def test_quantile_forecasts_are_audited():
     rng = np.random.default_rng(1)
     middle = rng.normal(size=200)
     forecasts = ct.QuantileForecast([0.1, 0.5, 0.9], middle[:, None] + np.array([-1.28, 0.0, 1.28]))
     model = ct.audit(forecasts, middle + 2.0 * rng.normal(size=200), n_resamples=39, rng=1).models[0]
-    assert "there is no map of quantile forecasts; multiply distances" in model.sections["recalibration"].answer
+    assert "lowers the quantile loss in 5-fold" in model.sections["recalibration"].answer
+    assert model.decision == "recalibrate"
     assert model.sections["data"].answer == "200 rows were read and 200 are used."
     assert model.sections["data"].facts["Outcomes"].startswith("in 4 intervals between quantiles, from ")
     assert model.sections["groups"].answer == "Not computed: there are no groups; give groups=."
@@ -820,7 +823,7 @@ def test_no_map_is_named_that_does_not_take_the_predictions(family):
         rates = rng.uniform(1.0, 20.0, 600)
         data = ct.Poisson(rates), np.where(rng.random(600) < 0.25, 0, rng.poisson(rates))
     else:
-        data = ct.MvNormal(np.zeros((600, 2)), np.ones((600, 2))), [1.0, 3.0] * rng.normal(size=(600, 2))
+        data = ct.MvNormal(np.zeros((600, 2)), np.ones((600, 2))), rng.normal(size=(600, 1)) @ [[1.0, 3.0]]
     section = ct.audit(*data, n_resamples=99, rng=1).models[0].sections["recalibration"]
     assert section.answer.endswith("What is left needs another model.")
 
@@ -883,3 +886,27 @@ def test_maps_of_clusters_are_fitted_to_other_clusters():
     errors = [float(re.search(r"standard error ([\d.]+)", one.answer)[1]) for one in (found, wanted)]
     assert errors[0] == pytest.approx(errors[1], rel=0.2)
     assert model.decision == alone.decision == "recalibrate"
+
+
+def shifted_normals(rng, mean):
+    return ct.Normal(mean, 1.0), mean + 0.4 + rng.normal(size=mean.size)
+
+
+def overdispersed_counts(rng, mean):
+    rates = np.exp(1.0 + 0.5 * mean)
+    return ct.Poisson(rates), rng.poisson(rates * rng.gamma(2.0, 0.5, mean.size))
+
+
+def shifted_ensembles(rng, mean):
+    return ct.Ensemble(mean[:, None] + rng.normal(size=(mean.size, 20))), mean - 0.5 + rng.normal(size=mean.size)
+
+
+@pytest.mark.usefixtures("few_sections")
+@pytest.mark.parametrize("make", [shifted_normals, overdispersed_counts, shifted_ensembles])
+def test_a_shift_and_a_factor_are_what_the_audit_advises(make):
+    rng = np.random.default_rng(3)
+    model = ct.audit(*make(rng, rng.normal(size=400)), n_resamples=99, rng=1).models[0]
+    section = model.sections["recalibration"]
+    assert model.decision == "recalibrate"
+    assert section.facts["How"].startswith("caltest.recalibration.ShiftAndScale().fit(predictions, targets)")
+    assert float(section.rows[-1][2]) > 0.05

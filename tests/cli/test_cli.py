@@ -656,7 +656,7 @@ class TestRecalibrate:
         np.savetxt(path, table, delimiter=",", header="sd,mean,outcome,day", comments="", fmt="%.17g")
         columns = "--outcome-column", "outcome", "--columns", "mean,sd", "--normal"
         assert command(capsys, "recalibrate", path, *columns, "--apply", path, "--output", str(better))[0] == 0
-        fitted = ct.recalibration.FamilyTemperatureScaling().fit(ct.Normal(mean, 1.5), 3.0 * outcome + mean)
+        fitted = ct.recalibration.ShiftAndScale().fit(ct.Normal(mean, 1.5), 3.0 * outcome + mean)
         assert better.read_text().startswith("mean,sd\n")
         wanted = np.column_stack(fitted(ct.Normal(mean, 1.5)).normal)
         np.testing.assert_allclose(np.loadtxt(better, delimiter=",", skiprows=1), wanted, rtol=1e-9)
@@ -686,13 +686,31 @@ class TestRecalibrate:
         outcomes = rng.normal(0.0, 3.0, 100)
         np.savetxt(tmp_path / "y.csv", outcomes)
         given = *self.files(tmp_path), "--normal", *arguments, "--seed", "1"
-        assert command(capsys, "recalibrate", *given)[0] == 0
-        # The scale of the largest likelihood.
-        scale = np.sqrt(np.mean(outcomes**2))
-        np.testing.assert_allclose(np.load(tmp_path / "q.npy"), [[0.0, scale]] * 100, rtol=1e-6)
+        # Of the largest likelihood.
+        for method, wanted in (
+            ([], [outcomes.mean(), outcomes.std()]),
+            (["--method", "temperature"], [0.0, np.sqrt(np.mean(outcomes**2))]),
+        ):
+            assert command(capsys, "recalibrate", *given, *method)[0] == 0
+            np.testing.assert_allclose(np.load(tmp_path / "q.npy"), [wanted] * 100, rtol=1e-6)
         status, _, err = command(capsys, "recalibrate", *given, "--method", "isotonic")
         assert status == 2
-        assert "got isotonic for predictions of numbers, wanted temperature" in err
+        assert "got isotonic for predictions of numbers, wanted shift or temperature" in err
+
+    def test_members(self, tmp_path, capsys):
+        rng = np.random.default_rng(1)
+        members = rng.normal(size=(100, 8))
+        np.savetxt(tmp_path / "p.csv", members, delimiter=",")
+        np.savetxt(tmp_path / "y.csv", y := rng.normal(1.0, 1.0, 100))
+        arguments = "--members", "--apply", str(tmp_path / "p.csv"), "--output", str(tmp_path / "q.npy")
+        status, out, _ = command(capsys, "recalibrate", *self.files(tmp_path), *arguments, "--seed", "1")
+        assert (status, "lowers the CRPS by" in out) == (0, True)
+        wanted = ct.recalibration.ShiftAndScale().fit(ct.Ensemble(members), y)(ct.Ensemble(members))
+        np.testing.assert_allclose(np.load(tmp_path / "q.npy"), wanted.to_array())
+        (tmp_path / "p.csv").write_text("0.5\n0.3\n0.7\n0.1")
+        (tmp_path / "y.csv").write_text("1\n0\n1\n0")
+        status, _, err = command(capsys, "recalibrate", *self.files(tmp_path), "--method", "shift")
+        assert (status, "got shift for predictions of classes" in err) == (2, True)
 
     def test_bad_input(self, rows, capsys):
         folder, _, _ = rows

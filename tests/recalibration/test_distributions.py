@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+import scipy
 
 import caltest as ct
-from caltest.recalibration import CalibrationMap, FamilyTemperatureScaling, QuantileRecalibration
+from caltest.recalibration import CalibrationMap, FamilyTemperatureScaling, QuantileRecalibration, ShiftAndScale
+from caltest.recalibration.distributions import ShiftAndScaleMap
 
 N = 400
 RNG = np.random.default_rng(8)
@@ -134,3 +136,123 @@ def test_bad_input_of_quantiles():
         QuantileRecalibration().fit(np.full(30, 0.5), np.zeros(30, int))
     far = QuantileRecalibration([0.2, 0.5]).fit(normal, np.arange(30) - 20.0)
     assert np.isfinite(far(normal).values).all()
+
+
+LEVELS = np.array([0.1, 0.3, 0.5, 0.9])
+MOVED = FAMILIES | {
+    "gumbel": ct.Continuous(scipy.stats.gumbel_r(X, np.exp(0.3 * X))),
+    "cauchy": ct.StudentT(1.0, X, np.exp(0.3 * X)),
+    "mixture": ct.Mixture([ct.Normal(X, 1.0), ct.Laplace(X, 0.3), ct.Normal(X + 3.0, 0.5)][::2]),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_the_shift_and_the_factor_of_the_targets_are_found(name):
+    law = MOVED[name]
+    y = law.sample(1)
+    np.testing.assert_allclose(law.moved(0.0, 1.0).log_density(y), law.log_density(y), rtol=1e-6)
+    fitted = ShiftAndScale().fit(law, law.moved(0.4, 1.5).sample(3))
+    assert fitted.shift == pytest.approx(np.full(fitted.shift.size, 0.4), abs=0.25)
+    assert fitted.factor == pytest.approx(np.full(fitted.shift.size, 1.5), rel=0.25)
+    assert np.mean(fitted(law).losses(y)) > np.mean(law.losses(y))
+    for one in (CalibrationMap.from_dict(fitted.to_dict()), fitted):
+        assert one(law).losses(y) == pytest.approx(law.moved(fitted.shift, fitted.factor).losses(y))
+
+
+def test_shifts_and_factors_are_means_and_deviations_of_normal_scores():
+    """Of normal laws, the logarithms of log-normal ones and coordinates of vectors, however far the targets are."""
+    for far in (0.0, 3.0, 1e6):
+        y = X + far + 2.0 * RNG.normal(size=N)
+        z = (y - X) / FAMILIES["normal"].scale
+        fitted = ShiftAndScale().fit(FAMILIES["normal"], y)
+        assert [fitted.shift[0], fitted.factor[0]] == pytest.approx([z.mean(), z.std()], rel=1e-6)
+    vectors = FAMILIES["vectors"]
+    y = vectors.sample(1) + np.array([0.5, 0.0])
+    fitted = ShiftAndScale().fit(vectors, y)
+    z = (y - vectors.mean) / np.sqrt([2.0, 1.0])
+    assert fitted.shift == pytest.approx(z.mean(axis=0), rel=1e-6)
+    assert fitted.factor == pytest.approx(z.std(axis=0), rel=1e-6)
+    moved, (a, b) = fitted(vectors), fitted.factor
+    np.testing.assert_allclose(moved.covariance[0], [[2.0 * a * a, 0.5 * a * b], [0.5 * a * b, b * b]])
+    np.testing.assert_allclose(moved.mean, vectors.mean + fitted.shift * np.sqrt([2.0, 1.0]))
+
+
+def test_members_are_moved_as_sums_over_all_cases_say():
+    rng = np.random.default_rng(2)
+    members = X[:, None] + rng.normal(size=(N, 6))
+    y = X + 0.5 + 1.5 * rng.normal(size=N)
+    fitted = ShiftAndScale().fit(ct.Ensemble(members), y)
+    mean, spread = members.mean(axis=1), members.std(axis=1, ddof=1)
+    shift = np.sum(y - mean) / np.sum(spread)
+    factor = np.sqrt(np.sum((y - mean - shift * spread) ** 2) / ((1.0 + 1.0 / 6.0) * np.sum(spread**2)))
+    assert [fitted.shift[0], fitted.factor[0]] == pytest.approx([shift, factor])
+    wanted = mean[:, None] + shift * spread[:, None] + factor * (members - mean[:, None])
+    np.testing.assert_allclose(fitted(ct.Ensemble(members)).to_array(), wanted)
+    vectors = np.stack([members, -2.0 * members], axis=2)
+    both = ShiftAndScale().fit(ct.Ensemble(vectors), np.stack([y, -2.0 * y], axis=1))
+    np.testing.assert_allclose([both.shift, both.factor], [[shift, -shift], [factor, factor]])
+    np.testing.assert_allclose(both(ct.Ensemble(vectors)).to_array()[..., 0], wanted)
+
+
+def test_the_crps_of_members_is_that_of_pairs():
+    rng = np.random.default_rng(2)
+    members, y = rng.normal(size=(5, 4, 2)), rng.normal(size=(5, 2))
+    for z, target in ((members, y), (members[..., :1], y[:, :1])):
+        pairs = np.linalg.norm(z[:, :, None] - z[:, None], axis=-1).sum(axis=(1, 2)) / (2 * 4 * 3)
+        wanted = np.linalg.norm(z - target[:, None], axis=-1).mean(axis=1) - pairs
+        ensemble = ct.Ensemble(z if z.shape[-1] > 1 else z[..., 0])
+        plain = target if z.shape[-1] > 1 else target[:, 0]
+        np.testing.assert_allclose(ensemble.losses(plain), wanted)
+        np.testing.assert_allclose(ensemble.pooled(plain).losses(plain), wanted)
+
+
+def test_quantile_forecasts_are_moved_by_the_quantile_loss():
+    rng = np.random.default_rng(2)
+    scale = np.exp(0.3 * X)
+    forecast = ct.QuantileForecast(LEVELS, ct.Normal(X, scale).quantile(LEVELS[:, None]).T)
+    y = X + scale * (0.5 + 1.5 * rng.normal(size=N))
+    losses = forecast.losses(y)
+    pairs = zip(LEVELS, y[7] - forecast.values[7], strict=True)
+    assert losses[7] == pytest.approx(2.0 * np.mean([max(p * error, (p - 1.0) * error) for p, error in pairs]))
+    fitted = ShiftAndScale().fit(forecast, y)
+    best = np.mean(fitted(forecast).losses(y))
+    assert best < losses.mean()
+    others = fitted.shift + np.array([0.1, -0.1, 0.0, 0.0]), fitted.factor * [1.0, 1.0, 1.1, 0.9]
+    assert best <= min(np.mean(forecast.moved(*one).losses(y)) for one in zip(*others, strict=True))
+    assert [fitted.shift[0], fitted.factor[0]] == pytest.approx([0.5, 1.5], abs=0.25)
+    single = ct.QuantileForecast([0.5], X[:, None])
+    assert ShiftAndScale().fit(single, X + 2.0).shift == pytest.approx([2.0], abs=1e-3)
+
+
+def test_reports_of_ensembles_and_quantiles_have_their_own_loss():
+    rng = np.random.default_rng(6)
+    y = X + 0.8 + rng.normal(size=N)
+    ensemble = ct.Ensemble(X[:, None] + rng.normal(size=(N, 9)))
+    report = ct.recalibration.report(ensemble, y, ShiftAndScale(), n_resamples=99, rng=1)
+    assert report.before.log_loss is None
+    assert report.before.crps > report.after.crps
+    assert report.before.pvalue == 0.01 < report.after.pvalue
+    assert "lowers the CRPS by" in report.verdict()
+    forecast = ct.QuantileForecast(LEVELS, ct.Normal(X, 1.0).quantile(LEVELS[:, None]).T)
+    report = ct.recalibration.report(forecast, y, ShiftAndScale(), n_resamples=99, rng=1)
+    assert report.before.quantile_loss > report.after.quantile_loss
+    assert (report.before.accuracy, report.before.pvalue) == (None, 0.01)
+    best = ct.recalibration.fit_best(forecast, y, [ShiftAndScale()], rng=1)
+    assert best.scores["ShiftAndScale"] == pytest.approx(report.after.quantile_loss, rel=0.2)
+
+
+def test_bad_input_of_shifts():
+    with pytest.raises(TypeError, match=r"for classes use VectorScaling\(\)"):
+        ShiftAndScale().fit(np.full((4, 3), 1 / 3), [0, 1, 2, 0])
+    with pytest.raises(TypeError, match="with an end or jumps"):
+        ShiftAndScale().fit(ct.Continuous(scipy.stats.weibull_min(np.full(9, 1.5))), np.arange(1.0, 10.0))
+    with pytest.raises(ValueError, match="wanted at least 2: one has no spread"):
+        ShiftAndScale().fit(ct.Ensemble(X[:, None]), X)
+    with pytest.raises(ValueError, match="without spread in all"):
+        ShiftAndScale().fit(ct.Ensemble(np.ones((5, 3))), np.arange(5.0))
+    with pytest.raises(ValueError, match="positive scales"):
+        ShiftAndScale().fit(ct.Normal([0.0, 1.0], [0.0, 1.0]), [0.5, 1.0])
+    exact = ShiftAndScale().fit(FAMILIES["normal"], X)
+    assert exact.factor[0] < 1e-6
+    with pytest.raises(ValueError, match="factor"):
+        ShiftAndScaleMap("Normal", [0.0], [0.0])

@@ -21,6 +21,13 @@ def problem(n=200, k=3, seed=1):
     return p, np.array([rng.choice(k, p=row) for row in sharp])
 
 
+def test_methods_without_a_common_score_are_refused():
+    rng = np.random.default_rng(1)
+    methods = [FamilyTemperatureScaling(), ct.recalibration.QuantileRecalibration([0.5])]
+    with pytest.raises(TypeError, match="QuantileRecalibration, of which there is the quantile loss, wanted methods"):
+        fit_best(ct.Normal(rng.normal(size=40), 1.0), rng.normal(size=40), methods, rng=1)
+
+
 def test_scores_are_those_of_observations_left_out():
     p, y = problem(n=40)
     best = fit_best(p, y, {"scaled": TemperatureScaling(), "as they are": Identity()}, n_folds=40, rng=1)

@@ -50,6 +50,33 @@ def of_normals(wrong):
     return make
 
 
+def of_counts(rng, n):
+    """Poisson predictions of counts of variance mean + mean**2 / 2."""
+    mean = rng.lognormal(1.0, 0.5, n)
+    return ct.Poisson(mean), rng.poisson(mean * rng.gamma(2.0, 0.5, n))
+
+
+def of_ensembles(m, wrong):
+    """Normal members around a centre, from which outcomes differ by a function of standard normal numbers."""
+
+    def make(rng, n):
+        centre = rng.normal(0.0, 2.0, n)
+        return ct.Ensemble(centre[:, None] + rng.normal(size=(n, m))), centre + wrong(rng.normal(size=n))
+
+    return make
+
+
+def of_quantiles(wrong):
+    """Quantiles at five levels of the same normal distributions."""
+
+    def make(rng, n):
+        predictions, y = of_normals(wrong)(rng, n)
+        levels = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
+        return ct.QuantileForecast(levels, predictions.quantile(levels[:, None]).T), y
+
+    return make
+
+
 CASES = [
     ("right", of_odds(lambda x, rng: x), 200),
     ("right, four classes", of_classes(lambda z, rng: z), 200),
@@ -58,11 +85,18 @@ CASES = [
     ("four classes, temperature 1.6", of_classes(lambda z, rng: 1.6 * z), 200),
     ("four classes, temperature 1.6", of_classes(lambda z, rng: 1.6 * z), 1000),
     ("normal, errors 1.3 times as large", of_normals(lambda e: 1.3 * e), 200),
+    ("normal, shifted by 0.4", of_normals(lambda e: 0.4 + e), 200),
+    ("normal, shifted by 0.4, errors 0.7 times as large", of_normals(lambda e: 0.4 + 0.7 * e), 1000),
+    ("Poisson for overdispersed counts", of_counts, 200),
+    ("quantiles, shifted by 0.4", of_quantiles(lambda e: 0.4 + e), 200),
+    ("20 members, shifted by 0.4", of_ensembles(20, lambda e: 0.4 + e), 200),
+    ("20 members, errors 1.5 times as large", of_ensembles(20, lambda e: 1.5 * e), 500),
+    ("5 members, errors 1.5 times as large", of_ensembles(5, lambda e: 1.5 * e), 500),
     ("a fifth of rows with odds e^1.5 too large", of_odds(lambda x, rng: x + 1.5 * (rng.random(x.size) < 0.2)), 1000),
     ("a wave of log odds", of_odds(lambda x, rng: x + 1.2 * np.sin(2.5 * x)), 1000),
     ("a wave of log odds", of_odds(lambda x, rng: x + 1.2 * np.sin(2.5 * x)), 4000),
     ("temperatures of rows", of_classes(lambda z, rng: z * rng.lognormal(0.5, 0.8, (len(z), 1))), 200),
-    ("normal, shifted by 0.4", of_normals(lambda e: 0.4 + e), 200),
+    ("normal, errors with a longer tail above", of_normals(lambda e: np.exp(0.7 * e) - np.exp(0.245)), 1000),
 ]
 """What is wrong with the predictions: nothing, what a map mends, and what none that is tried does."""
 

@@ -41,6 +41,9 @@ MANY_LEVELS = 16
 ROUNDING = 1e-11
 """Distance of a level to a cumulative probability below which the distribution function itself decides."""
 
+NONE = 1e-9
+"""A dispersion that makes no difference."""
+
 WAYS_OUT = "use BlockSKCE, Normal(mean, standard_deviation), or draws: predictions.to_ensemble(n_members, rng)"
 
 LARGEST_TABLE = 2**31
@@ -265,6 +268,17 @@ class CountPredictions(Predictions):
     def with_dispersion(self, dispersion: FloatArray) -> "CountPredictions | None":
         """Counts with the same means and the variances ``mean + dispersion mean**2``; None as above."""
         return None
+
+    def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> "Predictions":
+        """The mean times ``exp(shift)``, the dispersion times ``factor**2``, or ``factor**2 - 1`` where there is none.
+
+        No negative binomial counts vary less than Poisson ones: of these, factors below 1 change nothing.
+        """
+        if (moved := self.with_mean(self.mean * np.exp(shift))) is None:
+            return super().moved(shift, factor)
+        known, square = moved.dispersion, np.square(factor)
+        dispersion = np.maximum(square - 1.0, NONE) + np.zeros(self.shape) if known is None else known * square
+        return moved.with_dispersion(dispersion) or moved
 
     @property
     def dispersion(self) -> FloatArray | None:

@@ -140,6 +140,18 @@ class Pool(Scenarios):
         squares = deviations @ w / (variances @ w)
         return np.asarray(self.weight * (squares / self.spread_shares(squares) - 1.0))
 
+    def without(self, targets: Array) -> "Ensemble":
+        """The members of each case but its target; of several that equal it one is left out."""
+        equal = self.members == targets[:, None]
+        place = (equal.all(axis=-1) if self._is_vector else equal).argmax(axis=1)
+        others = np.arange(self.n_members) != place[:, None]
+        return Ensemble(self.members[others].reshape(len(self), -1, *self.members.shape[2:]))
+
+    loss_name = "CRPS"
+
+    def losses(self, targets: Array) -> FloatArray:
+        return self.without(targets).losses(targets)
+
     @property
     def _number(self) -> str:
         return f"{self.n_members - 1} member{'s' if self.n_members > 2 else ''}"
@@ -251,6 +263,48 @@ class Ensemble(Members):
         """The m members as pools of m - 1 of them and an outcome; ``ValueError`` for a single member."""
         self._check_two()
         return Pool(self.members)
+
+    def to_array(self) -> FloatArray:
+        """The members in the order in which they were given."""
+        return self._given
+
+    def coordinate(self, t: int) -> "Ensemble":
+        return Ensemble(self._given[..., t]) if self._is_vector else self
+
+    loss_name = "CRPS"
+
+    def losses(self, targets: Array) -> FloatArray:
+        """``mean_a |z_a - y| - sum_ab |z_a - z_b| / (2 m (m - 1))``, for vectors with Euclidean distances.
+
+        Its mean is that of the distribution the members are drawn from, whatever their number (Ferro 2014).
+        """
+        m, z = self.n_members, self.members if self._is_vector else self.members[..., None]
+        to_outcome = np.linalg.norm(z - targets.reshape(len(self), 1, -1), axis=-1).mean(axis=-1)
+        if self._is_vector:
+            between_members = sum(np.linalg.norm(z - z[:, a : a + 1], axis=-1).sum(axis=-1) for a in range(m)) / 2.0
+        else:
+            between_members = self.members @ (2.0 * np.arange(m) - (m - 1.0))
+        return np.asarray(to_outcome - between_members / max(1.0, m * (m - 1.0)))
+
+    def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> "Ensemble":
+        """As of numbers, with the mean and the standard deviation of the members, in each coordinate of vectors."""
+        if self.n_members < 2:
+            raise ValueError("members: got 1 of each prediction, wanted at least 2: one has no spread")
+        mean, spread = self._given.mean(axis=1, keepdims=True), self._given.std(axis=1, ddof=1, keepdims=True)
+        return Ensemble(mean + spread * shift + factor * (self._given - mean))
+
+    def best_move(self, targets: Array) -> tuple[float, float]:
+        """Those of sums over all cases, as spreads of few members are noisy, and the CRPS of them is.
+
+        With the means m, standard deviations s (divisor m - 1) of M members and shift ``a = sum (y - m) / sum s`` the
+        factor is the root of ``sum (y - m - a s)**2 / ((1 + 1 / M) sum s**2)``, 1 on average if calibrated.
+        """
+        mean, spread = self.members.mean(axis=1), self.members.std(axis=1, ddof=1)
+        if not spread.any():
+            raise ValueError("members: got members without spread in all cases, wanted some that differ")
+        shift = float((targets - mean).sum() / spread.sum())
+        squares = np.square(targets - mean - shift * spread).sum() / np.square(spread).sum()
+        return shift, float(np.sqrt(squares * self.n_members / (self.n_members + 1)))
 
     def thinned(self, step: int) -> "Ensemble":
         """Every step-th member of each case, in the order in which they were given: distant draws of a chain.

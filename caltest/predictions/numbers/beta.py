@@ -71,6 +71,11 @@ class Beta(Univariate):
         total = self.a + self.b
         return self.a / total, self.a / total * (self.b / total) / (total + 1.0)
 
+    def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> Self:
+        """The odds of the mean times ``exp(shift)``, and ``a + b`` divided by the square of the factor."""
+        total, log_odds = (self.a + self.b) / np.square(factor), np.log(self.a) - np.log(self.b) + shift
+        return self._like(total * scipy.special.expit(log_odds), total * scipy.special.expit(-log_odds))
+
     def at_temperature(self, temperature: float) -> Self:
         """(a / T, b / T), which keep the mean (with respect to the measure dz / (z (1 - z)))."""
         t = positive_number("temperature", temperature)

@@ -137,6 +137,15 @@ class Continuous(Univariate):
     def _quantile(self, level: FloatArray) -> FloatArray:
         return self._of_each("ppf", level)
 
+    def affine(self, offset: FloatArray, factor: FloatArray | float) -> Self:
+        numbers, *parameters = self._parameters
+        moved = [one.copy() for one in parameters]
+        for number, kind in enumerate(self._kinds):
+            at = numbers == number
+            location, scale = moved[kind.numargs], moved[kind.numargs + 1]
+            location[at], scale[at] = (offset + factor * location)[at], (factor * scale)[at]
+        return self._like(numbers, *moved)
+
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         values = super().check_targets(targets, name)
         inside = (values >= self._of_each("ppf", np.array(0.0))) & (values <= self._of_each("ppf", np.array(1.0)))

@@ -72,6 +72,11 @@ class Gamma(Univariate):
         mean = self.shape_parameter * self.scale
         return mean, mean * self.scale
 
+    def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> Self:
+        """The mean times ``exp(shift)``, and the standard deviation times the factor too."""
+        square = np.square(factor)
+        return self._like(self.shape_parameter / square, self.scale * square * np.exp(shift))
+
     def at_temperature(self, temperature: float) -> Self:
         """Shape / T and scale T, which keep the mean (with respect to the measure dz / z)."""
         t = positive_number("temperature", temperature)

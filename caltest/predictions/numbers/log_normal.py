@@ -78,6 +78,10 @@ class LogNormal(Univariate):
         log_square = 2.0 * np.log(self.log_scale) + np.log(scipy.special.exprel(square))
         return np.exp(log_mean), np.exp(2.0 * (log_mean + 0.5 * log_square))
 
+    def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> Self:
+        """The logarithms are moved: ``log_mean + log_scale shift`` and ``factor log_scale``."""
+        return self._like(self.log_mean + shift * self.log_scale, factor * self.log_scale)
+
     def at_temperature(self, temperature: float) -> Self:
         """The same ``log_mean`` and sqrt(T) times the ``log_scale`` (with respect to the measure dz / z)."""
         t = positive_number("temperature", temperature)

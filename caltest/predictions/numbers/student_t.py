@@ -96,6 +96,9 @@ class StudentT(Univariate):
         heavy = self.df <= 2.0
         return median_standard_deviation(self.scale * np.where(heavy, 1.0, _deviation(np.where(heavy, 3.0, self.df))))
 
+    def affine(self, offset: FloatArray, factor: FloatArray | float) -> Self:
+        return self._like(self.df, offset + factor * self.location, factor * self.scale)
+
     def at_temperature(self, temperature: float) -> Self:
         """``df' = (df + 1) / T - 1`` and ``scale' = scale sqrt(df / df')`` (with respect to the Lebesgue measure).
 

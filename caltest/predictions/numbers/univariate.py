@@ -297,6 +297,9 @@ class LocationScale(Univariate):
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.mean + self.scale * self._noise_quantile(level))
 
+    def affine(self, offset: FloatArray, factor: FloatArray | float) -> Self:
+        return self._like(offset + factor * self.mean, factor * self.scale)
+
     def log_density(self, targets: Array) -> FloatArray:
         self.check_continuous()
         return self._noise_log_density((targets - self.mean) / self.scale) - np.log(self.scale)

@@ -335,6 +335,17 @@ class MvNormal(Predictions):
             return self.mean / widths, self.covariance / np.outer(widths, widths)
         return self.mean / widths, self._as_kind(DIAGONAL).covariance / widths**2
 
+    def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> Self:
+        """As of numbers, for each coordinate; correlations stay."""
+        is_full, factors = self._kind == FULL, np.broadcast_to(factor, self.mean.shape[-1:])
+        own = self if is_full else self._as_kind(DIAGONAL)
+        variances = np.diagonal(own.covariance, axis1=-2, axis2=-1) if is_full else own.covariance
+        covariance = own.covariance * (np.outer(factors, factors) if is_full else np.square(factors))
+        root = roots_of(covariance) if is_full else np.sqrt(covariance)
+        moved = self._like(self.mean + shift * np.sqrt(variances), covariance, root)
+        moved._commute = not is_full or do_commute(covariance)
+        return moved
+
     def at_temperature(self, temperature: float) -> Self:
         """The same means and T times the covariance matrices (with respect to the Lebesgue measure)."""
         t = positive_number("temperature", temperature)

@@ -31,7 +31,7 @@ class Observed:
     def of(cls, predictions: ArrayLike, targets: ArrayLike, scale: str, classes: Sequence[Any] | None = None) -> Self:
         """Checked data, for methods whose ``input`` is the scale."""
         if scale != "logits":
-            sample = as_sample(predictions, targets, classes, copy=True)
+            sample = as_sample(predictions, targets, classes, copy=True, pooled=False)
             return cls(sample.predictions, to_array(targets, "targets"), sample.targets)
         predictions, classes = in_order_of_targets(predictions, targets, classes)
         scores = read_scores(predictions, scale, classes, fitting=True)
@@ -66,20 +66,27 @@ class Observed:
     def before(self) -> Sample:
         """The predictions as they are."""
         if isinstance(self.inputs, Predictions):
-            return Sample(self.inputs, self.checked)
+            return self._with(self.inputs)
         p = probabilities_of(self.inputs.values, "logits")
         return Sample(Bernoulli(p) if p.ndim == 1 else Categorical(p), self.checked)
 
     def after(self, fitted: CalibrationMap) -> Sample:
         """The recalibrated predictions."""
-        return Sample(as_predictions(fitted(self.inputs, **self.names)), self.checked)
+        return self._with(as_predictions(fitted(self.inputs, **self.names)))
+
+    def _with(self, law: Predictions) -> Sample:
+        """Predictions in the place of these, with the targets as tests take them."""
+        if law.levels is None:
+            return Sample(law, self.checked).pooled()
+        return Sample(law, law.check_targets(self.targets), values=law.as_read(self.targets, self.checked))
 
     def in_folds(self, calibrator: Calibrator, folds: IntArray) -> Sample:
         """Recalibrated predictions of all, each by the map that is fitted to the other folds (n,)."""
         parts = [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
         maps = (self.take(np.flatnonzero(folds != fold)).fit(calibrator) for fold in range(len(parts)))
-        found = [self.take(part).after(fitted) for part, fitted in zip(parts, maps, strict=True)]
-        return reduce(Sample.followed_by, found).take(np.argsort(np.concatenate(parts)))
+        inputs = (self.take(part).inputs for part in parts)
+        found = (as_predictions(one(some, **self.names)) for one, some in zip(maps, inputs, strict=True))
+        return self._with(reduce(Predictions.followed_by, found).take(np.argsort(np.concatenate(parts))))
 
     def notes(self, fitted: CalibrationMap) -> tuple[str, ...]:
         """Whether the map was fitted to these."""

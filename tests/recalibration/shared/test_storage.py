@@ -20,6 +20,7 @@ from caltest.recalibration import (
     OneVsRest,
     Platt,
     QuantileRecalibration,
+    ShiftAndScale,
     TemperatureScaling,
     VectorScaling,
 )
@@ -54,6 +55,7 @@ MAPS = {
     "interpolated": lambda: of_one(Isotonic(interpolate=True)),
     "bbq": lambda: of_one(BBQ()),
     "family": lambda: (FamilyTemperatureScaling().fit(NORMAL, NUMBERS), NORMAL),
+    "shift": lambda: (ShiftAndScale().fit(NORMAL, NUMBERS), NORMAL),
     "quantiles": lambda: (QuantileRecalibration([0.1, 0.5, 0.9]).fit(NORMAL, NUMBERS), NORMAL),
 }
 
