@@ -37,6 +37,7 @@ from caltest.plots._axes import (
     started,
     title_of,
 )
+from caltest.plots.transforms import coverage_curve, pit_histogram
 from caltest.predictions import Bernoulli, Sample
 from caltest.predictions.convert import as_sample
 from caltest.predictions.reductions import classwise
@@ -355,12 +356,15 @@ def calibration_belt(
 def recalibration_report(
     report: RecalibrationReport, *, n_resamples: int = 999, rng: Any = None, axes: "tuple[Axes, Axes] | None" = None
 ) -> "tuple[Axes, Axes]":
-    """Reliability diagrams of the held-out data before and after recalibration, side by side.
+    """The held-out data before and after recalibration, side by side.
+
+    Reliability diagrams of classes, coverage curves of quantile forecasts and, of other predictions, PIT histograms: of
+    vectors that of the first coordinate.
 
     Parameters
     ----------
     report
-        What ``ct.recalibration.report`` returns for probabilities of classes.
+        What ``ct.recalibration.report`` returns.
     n_resamples, rng
         As in ``reliability_diagram``.
     axes
@@ -389,7 +393,14 @@ def recalibration_report(
     panels = panels_of(axes, "recalibration_report", 2, (9.0, 4.5))
     streams = np.random.default_rng(seed_of(rng)).spawn(2)
     for ax, row, sample, stream in zip(panels, report.rows, report.samples, streams, strict=True):
-        reliability_diagram(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=stream, ax=ax)
+        law, y = sample.predictions, sample.as_given
+        first = law.coordinate(0) if y.ndim > 1 else None
+        if law.levels is not None:
+            coverage_curve(law, y, rng=stream, ax=ax)
+        elif law.finite is not None:
+            reliability_diagram(law, y, n_resamples=n_resamples, rng=stream, ax=ax)
+        else:
+            pit_histogram(first or law, y if first is None else y[:, 0], rng=stream, ax=ax)
         p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
         set_title(ax, f"{row.name}: {row.loss[0]} {row.loss[1]:.3g}, {p}")
     return panels[0], panels[1]

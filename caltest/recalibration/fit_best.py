@@ -28,6 +28,8 @@ class BestFit(Stored):
     scores, standard_errors
         Mean log loss of each method on observations that it was not fitted to, and its standard error, by name.
         Infinite if an outcome had probability 0.
+    loss
+        What the scores are: ``"log loss"``, of ensembles ``"CRPS"`` and of quantile forecasts ``"quantile loss"``.
     accuracies
         Share of those observations whose most probable class occurred, by name, where there are classes: a method can
         have the best log loss and lose accuracy.
@@ -51,13 +53,14 @@ class BestFit(Stored):
     n: int
     n_folds: int
     seed: int
+    loss: str = "log loss"
 
     not_stored = ("map",)
     picture = "forest"
 
     def row_entries(self) -> list[dict[str, Any]]:
         """The scores of each method, the best one first."""
-        kinds = {"log loss": self.scores, "standard error": self.standard_errors, "accuracy": self.accuracies}
+        kinds = {self.loss: self.scores, "standard error": self.standard_errors, "accuracy": self.accuracies}
         names = sorted(self.scores, key=lambda name: self.scores[name])
         return [{"name": name} | {kind: some[name] for kind, some in kinds.items() if some} for name in names]
 
@@ -72,11 +75,11 @@ class BestFit(Stored):
     def bars(self) -> list[Bar]:
         """The log loss of each method, for ``plots.forest``."""
         rows = self.row_entries()
-        return [Bar(one["name"], one["log loss"], None, None, "", "log loss", False) for one in rows]
+        return [Bar(one["name"], one[self.loss], None, None, "", self.loss, False) for one in rows]
 
     def sentence(self) -> str:
         return (
-            f"Of {len(self.scores)} methods {self.name} had the smallest log loss, {self.scores[self.name]:.4g}, in "
+            f"Of {len(self.scores)} methods {self.name} had the smallest {self.loss}, {self.scores[self.name]:.4g}, in "
             f"{self.n_folds}-fold cross-validation on n = {self.n} observations."
         )
 
@@ -95,6 +98,8 @@ def fit_best(
     rng: Any = None,
 ) -> BestFit:
     """The method with the smallest mean log loss ``-log p(y)`` in cross-validation, fitted to all data.
+
+    Of ensembles it is the CRPS, of quantile forecasts the mean quantile loss.
 
     Parameters
     ----------
@@ -150,6 +155,7 @@ def fit_best(
         n=len(observed),
         n_folds=number,
         seed=seed,
+        loss=samples[best].predictions.loss_name,
     )
 
 

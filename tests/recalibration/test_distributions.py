@@ -238,6 +238,7 @@ def test_reports_of_ensembles_and_quantiles_have_their_own_loss():
     assert report.before.quantile_loss > report.after.quantile_loss
     assert (report.before.accuracy, report.before.pvalue) == (None, 0.01)
     best = ct.recalibration.fit_best(forecast, y, [ShiftAndScale()], rng=1)
+    assert best.to_pandas().columns[0] == "quantile loss"
     assert best.scores["ShiftAndScale"] == pytest.approx(report.after.quantile_loss, rel=0.2)
 
 
@@ -256,3 +257,23 @@ def test_bad_input_of_shifts():
     assert exact.factor[0] < 1e-6
     with pytest.raises(ValueError, match="factor"):
         ShiftAndScaleMap("Normal", [0.0], [0.0])
+
+
+@pytest.mark.parametrize(
+    ("law", "drawn"),
+    [
+        (FAMILIES["normal"], "predicted quantile of the outcome"),
+        (FAMILIES["poisson"], "predicted quantile of the outcome"),
+        (FAMILIES["vectors"], "predicted quantile of the outcome"),
+        (ct.Ensemble(RNG.normal(size=(N, 5))), "predicted quantile of the outcome"),
+        (ct.QuantileForecast(LEVELS, ct.Normal(X, 1.0).quantile(LEVELS[:, None]).T), "level"),
+    ],
+    ids=["normal", "poisson", "vectors", "ensemble", "quantiles"],
+)
+def test_reports_have_pictures_before_and_after(law, drawn):
+    figure = pytest.importorskip("matplotlib.figure")
+    y = X + 0.5 if not isinstance(law, ct.Poisson | ct.MvNormal) else law.sample(1)
+    report = ct.recalibration.report(law, y, ShiftAndScale(), n_resamples=19, rng=1)
+    axes = ct.plots.recalibration_report(report, rng=1, axes=figure.Figure().subplots(1, 2))
+    assert [one.get_title().partition(":")[0] for one in axes] == ["before", "after"]
+    assert all(drawn in one.get_xlabel().replace("\n", " ") for one in axes)
