@@ -675,8 +675,8 @@ class Predictions(Labelled, OwnErrstate, ABC):
         units = self.normal or own_units(self)
         if units is None:
             raise TypeError(
-                f"predictions: got {self.family} predictions with an end or jumps, of which no shift and factor are "
-                "known here; change their parameters instead"
+                f"predictions: got {self.family} predictions, with an end, jumps or several numbers, of which no shift "
+                "and factor are known here; change their parameters instead"
             )
         mean, deviation = units
         return self.affine(mean + shift * deviation - factor * mean, factor)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
-from caltest._validation import increasing_levels
+from caltest._validation import at_least, increasing_levels
 from caltest.predictions import Predictions, QuantileForecast
 from caltest.predictions.convert import Sample, as_sample
 from caltest.predictions.questions.coordinates import coordinates_of
+from caltest.predictions.standard_scores import own_units
 from caltest.recalibration.base import Calibrator, FamilyMap
 from caltest.recalibration.classes.temperature import LARGEST, SMALLEST
 from caltest.recalibration.shared.seen import digest, rows_of
@@ -94,6 +95,9 @@ class ShiftAndScaleMap(FamilyMap):
         require(same, "shift", self.shift.shape, f"one for each of at least one of factor, {self.factor.shape}")
 
     def _apply(self, predictions: Predictions) -> Predictions:
+        d = getattr(predictions, "dimension", 1)
+        if d != self.shift.size:
+            raise ValueError(f"predictions: got targets of dimension {d}, wanted {self.shift.size} as in the fit")
         return predictions.moved(self.shift, self.factor)
 
 
@@ -152,6 +156,7 @@ class ShiftAndScale(Calibrator):
     ) -> ShiftAndScaleMap:
         sample = as_sample(predictions, targets, classes, pooled=False)
         law, y = sample.predictions, sample.as_given
+        at_least(len(sample), 2, "a shift and a factor")
         _check_losses(sample, "VectorScaling()")
         law.moved(0.0, 1.0)
         laws = [law] if y.ndim == 1 else coordinates_of(law, y.shape[1])
@@ -199,14 +204,19 @@ def _best_move(law: Predictions, targets: Array) -> FloatArray:
     """Shift and factor of the smallest mean loss, from the better of none and those of standard scores on."""
     from scipy.optimize import minimize
 
+    # On other scales shifts are logarithms too.
+    is_affine = law.normal is not None or law.levels is not None or own_units(law) is not None
+    limits = np.array([np.inf if is_affine else FARTHEST, FARTHEST])
+
     def moved(values: FloatArray) -> FloatArray:
-        return np.array([values[0], np.exp(np.clip(values[1], -FARTHEST, FARTHEST))])
+        shift, log_factor = np.clip(values, -limits, limits)
+        return np.array([shift, np.exp(log_factor)])
 
     def loss(values: FloatArray) -> float:
         return _mean_loss(lambda: law.moved(*moved(values)), targets)
 
     if (known := law.best_move(targets)) is not None:
-        return np.array([known[0], max(known[1], np.exp(-FARTHEST))])
+        return np.array([known[0], np.clip(known[1], np.exp(-FARTHEST), np.exp(FARTHEST))])
     starts = [np.zeros(2)]
     if law.levels is None or law.nearest_normal is not None:
         z = (law.nearest_normal or law).standard_scores(targets[None])[0]

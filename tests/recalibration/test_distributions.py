@@ -245,7 +245,7 @@ def test_reports_of_ensembles_and_quantiles_have_their_own_loss():
 def test_bad_input_of_shifts():
     with pytest.raises(TypeError, match=r"for classes use VectorScaling\(\)"):
         ShiftAndScale().fit(np.full((4, 3), 1 / 3), [0, 1, 2, 0])
-    with pytest.raises(TypeError, match="with an end or jumps"):
+    with pytest.raises(TypeError, match="with an end, jumps"):
         ShiftAndScale().fit(ct.Continuous(scipy.stats.weibull_min(np.full(9, 1.5))), np.arange(1.0, 10.0))
     with pytest.raises(ValueError, match="wanted at least 2: one has no spread"):
         ShiftAndScale().fit(ct.Ensemble(X[:, None]), X)
@@ -253,6 +253,15 @@ def test_bad_input_of_shifts():
         ShiftAndScale().fit(ct.Ensemble(np.ones((5, 3))), np.arange(5.0))
     with pytest.raises(ValueError, match="positive scales"):
         ShiftAndScale().fit(ct.Normal([0.0, 1.0], [0.0, 1.0]), [0.5, 1.0])
+    with pytest.raises(ValueError, match="got 1 observation, wanted at least 2"):
+        ShiftAndScale().fit(ct.Normal([0.0], [1.0]), [1.0])
+    vectors = ShiftAndScale().fit(FAMILIES["isotropic"], FAMILIES["isotropic"].sample(1))
+    with pytest.raises(ValueError, match="got targets of dimension 3, wanted 2 as in the fit"):
+        vectors(ct.MvNormal(np.zeros((2, 3)), np.ones(2)))
+    none = ShiftAndScale().fit(ct.Poisson(np.full(9, 2.0)), np.zeros(9, dtype=int))
+    assert -21.0 < none.shift[0] < -10.0
+    far = ShiftAndScale().fit(ct.Ensemble(RNG.normal(size=(9, 4))), RNG.normal(size=9) * 1e12)
+    assert far.factor[0] == pytest.approx(np.exp(20.0))
     exact = ShiftAndScale().fit(FAMILIES["normal"], X)
     assert exact.factor[0] < 1e-6
     with pytest.raises(ValueError, match="factor"):
