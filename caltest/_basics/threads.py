@@ -101,12 +101,19 @@ one_blas_thread = _OneBlasThread()
 
 
 def threaded(
-    function: Callable[[T], R], items: Iterable[T], total: int, what: str, *, work: float = inf, products: bool = False
+    function: Callable[[T], R],
+    items: Iterable[T],
+    total: int,
+    what: str,
+    *,
+    work: float = inf,
+    products: bool = False,
+    ahead: int = AHEAD,
 ) -> Iterator[R]:
     """``function`` of each of ``total`` items, in their order: sums of the results do not depend on the threads.
 
-    ``what`` names the loop in progress bars, ``work`` is about how many nanoseconds it takes, and ``products`` says
-    whether the function multiplies matrices.
+    ``what`` names the loop in progress bars, ``work`` is about how many nanoseconds it takes, ``products`` says whether
+    the function multiplies matrices, and ``ahead`` how many items each thread has, results among them.
     """
     if total <= 1:
         yield from map(function, items)
@@ -115,15 +122,16 @@ def threaded(
         yield from tracked(map(function, items), total, what)
         return
     with one_blas_thread if products else nullcontext(), ThreadPoolExecutor(min(n_threads(), total)) as pool:
-        yield from tracked(_in_order(pool, own_errstate(function), iter(items)), total, what)
+        yield from tracked(_in_order(pool, own_errstate(function), iter(items), ahead), total, what)
 
 
-def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
-    waiting: deque[Future[R]] = deque(pool.submit(function, item) for item in islice(items, AHEAD * n_threads()))
+def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], R], items: Iterator[T], ahead: int) -> Iterator[R]:
+    waiting: deque[Future[R]] = deque(pool.submit(function, item) for item in islice(items, ahead * n_threads()))
     while waiting:
-        result = waiting.popleft().result()
+        ready = [waiting.popleft().result()]
         waiting.extend(pool.submit(function, item) for item in islice(items, 1))
-        yield result
+        # Results can be large, and are not kept here while the next one is made.
+        yield ready.pop()
 
 
 FORMAT = "about {remaining} left: {desc}, {n_fmt} of {total_fmt} |{bar}|"

@@ -270,11 +270,17 @@ class ManyClasses(OfRows[ClassSums]):
             return kernels - apart * both, entries, pairs.smoothed
 
         blocks = blocks_of(view)
-        made = threaded(of_block, blocks, len(blocks), "kernel", products=True)
-        for block, (kernels, entries, smoothed) in zip(blocks, made, strict=True):
-            total.kernels[:] += kernels
-            self._add(total, view, block, entries, smoothed)
+        made = threaded(of_block, blocks, len(blocks), "kernel", products=True, ahead=1)
+        # Not by zip, which keeps the tables of a block until the next ones are made.
+        for block in blocks:
+            self._add_block(total, view, block, *next(made))
         return total
+
+    def _add_block(
+        self, total: ClassSums, view: ClassView, block: IntArray, kernels: FloatArray, entries: Entries, smoothed: Array
+    ) -> None:
+        total.kernels[:] += kernels
+        self._add(total, view, block, entries, smoothed)
 
     def values(self, sums: ClassSums) -> FloatArray:
         values = np.empty((self._n_values, sums.kernels.shape[1]))
