@@ -1,4 +1,4 @@
-"""Counts: of observations in resamples of them, and of values in cells of equal width; sums of rows in cells."""
+"""Counts: of observations in resamples, of values in cells of equal width, of close points; sums of rows in cells."""
 
 from caltest._basics.jit import jit
 from caltest._basics.numerics import Array, FloatArray, IntArray
@@ -25,6 +25,17 @@ def count_cells(values: FloatArray, low: float, high: float, counts: IntArray) -
             place = (value - low) / (high - low) * cells
             counts[int(place) if place < cells else cells - 1] += 1
     return below
+
+
+@jit
+def count_close(points: FloatArray, most: float) -> int:
+    """How many pairs of ascending points (n,) are at most so far apart."""
+    count = first = 0
+    for i in range(points.shape[0]):
+        while points[i] - points[first] > most:
+            first += 1
+        count += i - first
+    return count
 
 
 ROWS = 256

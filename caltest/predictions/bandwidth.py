@@ -7,8 +7,8 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray, upper_tiles
 from caltest._basics.threads import threaded
-from caltest._loops.counting import count_cells
-from caltest.kernels import Metric
+from caltest._loops.counting import count_cells, count_close
+from caltest.kernels import Metric, VectorMetric
 
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions
@@ -76,6 +76,11 @@ def _order_statistics(predictions: "Predictions", metric: Metric, rank: int, nex
     """The distance with ``rank`` others before it and that of the next rank, by narrowing an interval around them."""
     low, high = 0.0, np.inf
     if pairs > KEPT:
+        points = _on_a_line(predictions, metric)
+        if points is not None:
+            apart = np.array([_difference(points, rank), _difference(points, next_rank)])
+            assert isinstance(metric, VectorMetric)
+            return [float(value) for value in metric.tile(np.zeros((1, 1)), apart[:, None])[0]]
         # No distance exceeds the sum of two distances to the first prediction, nor a squared one twice that sum.
         largest = float(predictions.take(slice(0, 1)).distance(metric, predictions).max())
         high = min(4.0 * largest, np.finfo(float).max)
@@ -98,6 +103,28 @@ def _order_statistics(predictions: "Predictions", metric: Metric, rank: int, nex
     places = [rank - sum(fewer), next_rank - sum(fewer)]
     inner.partition(places)
     return [float(inner[place]) for place in places]
+
+
+def _on_a_line(predictions: "Predictions", metric: Metric) -> FloatArray | None:
+    """Ascending points whose differences give the distances, as of binary predictions; None if there are none."""
+    if not isinstance(metric, VectorMetric):
+        return None
+    vectors = predictions.embedding(metric)
+    if vectors.shape[1:] != (1,) or not np.isfinite(np.ptp(vectors)):
+        return None
+    return np.sort(vectors[:, 0])
+
+
+def _difference(points: FloatArray, rank: int) -> float:
+    """The difference of two ascending points with ``rank`` others before it: numbers are in the order of their bits."""
+    low, high = 0, int((points[-1] - points[0]).view(np.int64))
+    while low < high:
+        middle = (low + high) // 2
+        if count_close(points, float(np.int64(middle).view(np.float64))) > rank:
+            high = middle
+        else:
+            low = middle + 1
+    return float(np.int64(low).view(np.float64))
 
 
 def _between(values: FloatArray, low: float, high: float) -> tuple[int, FloatArray]:

@@ -17,8 +17,9 @@ def test_median_of_all_distances(n, include_diagonal):
     assert median == pytest.approx(np.median(distances), rel=1e-14)
 
 
+@pytest.mark.parametrize("on_a_line", [True, False])
 @pytest.mark.parametrize("shape", ["spread", "ties", "concentrated"])
-def test_narrowing_the_interval_finds_the_same_value(shape, monkeypatch):
+def test_narrowing_the_interval_finds_the_same_value(shape, on_a_line, monkeypatch):
     """With little memory the median is found in several passes, also among many equal or nearly equal distances."""
     rng = np.random.default_rng(1)
     p = {
@@ -29,7 +30,17 @@ def test_narrowing_the_interval_finds_the_same_value(shape, monkeypatch):
     expected = np.median(pdist(p[:, None]))
     monkeypatch.setattr(bandwidth, "KEPT", 50)
     monkeypatch.setattr(bandwidth, "CELLS", 16)
+    if not on_a_line:
+        monkeypatch.setattr(bandwidth, "_on_a_line", lambda *_: None)
     assert ct.median_bandwidth(p, ct.Euclidean()) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("metric", [ct.TotalVariation(), ct.Euclidean()])
+def test_the_median_of_points_on_a_line_needs_no_pairs(metric, monkeypatch):
+    p = np.random.default_rng(1).beta(1.0, 6.0, 1501)
+    expected = np.median(pdist(p[:, None]))
+    monkeypatch.setattr(bandwidth, "_of_all_pairs", None)
+    assert ct.median_bandwidth(p, metric) == pytest.approx(expected, rel=1e-15)
 
 
 @pytest.mark.parametrize("n", [1000, 4000])
