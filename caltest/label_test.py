@@ -1,6 +1,7 @@
 """Which of several labels are predicted with wrong probabilities."""
 
 from dataclasses import dataclass, replace
+from math import log
 from typing import Any, get_args
 
 import numpy as np
@@ -11,7 +12,7 @@ from caltest._results.multi_label_result import LabelResult, MultiLabelTestResul
 from caltest._results.report import EXCLUDED, holm
 from caltest._results.values import ConfidenceInterval, EffectSize, impossible
 from caltest._validation import one_of, switch, whole_number
-from caltest.estimators import Omnibus
+from caltest.estimators import LogLikelihoodRatio, Omnibus
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.measures import clopper_pearson
 from caltest.nulls import ConditionalMonteCarlo
@@ -25,8 +26,8 @@ Streams = list[np.random.Generator]
 SMALL = 0.01
 """P-values up to which a label has more redraws, or the smallest one, for small ones after the adjustment for all."""
 
-LABELS = 5
-"""Labels for which the redraws of one test are enough."""
+LABELS, MORE = 5, 10
+"""Labels for which the redraws of one test are enough, and how many times as many there are next where p is small."""
 
 LEVEL = 0.05
 """Adjusted p-values up to which it is said what is wrong with a label."""
@@ -102,29 +103,49 @@ def labels_tested(
 
 
 class Holm:
-    """P-values ``p1`` from B redraws, adjusted by Holm's method.
+    """P-values ``p1`` from B redraws, and of more where they are small, adjusted by Holm's method.
 
-    Where ``p1 <= c = max(0.01, 1 / (B + 1))`` there are ceil(L / 5) times as many new redraws with the p-value p2, and
-    the p-value is ``min(p2, c)``: at most alpha with probability at most alpha, for alpha < c because p2 is, else
-    because p1 is.
+    Where ``p1 <= c1 = max(0.01, 1 / (B + 1))`` there are 1.1 N new redraws with N = 10 (B + 1), and
+    ``p2 = (1 + count) / N``; the p-value is ``min(p2, c1)``: at most alpha with probability at most alpha, for
+    alpha < c1 because p2 is, else because p1 is. Where p2 is at most a tenth of c1 there are ten times as many again,
+    and so on up to N = ceil(L / 5) (B + 1). With this N, likelihood ratios of 11 N or more, which have a probability of
+    at most 1 / (11 N), are p-values of 1 / N without redraws: that is what the tenth of redraws that N does not count
+    is for, as ``1 / (1.1 N) + 1 / (11 N) = 1 / N``.
     """
 
     citations = ("holm1979",)
     assumes = ""
 
     def __init__(self, n_resamples: int, n_labels: int) -> None:
-        more = -(-n_labels // LABELS)
-        self.null, self.again = ConditionalMonteCarlo(n_resamples), None
+        self.null, self.more = ConditionalMonteCarlo(n_resamples), list[tuple[int, ConditionalMonteCarlo]]()
         self.small = max(SMALL, 1.0 / (n_resamples + 1.0))
-        if more > 1:
-            self.again = ConditionalMonteCarlo(more * (n_resamples + 1) - 1)
-        self.smallest = n_labels / ((self.again or self.null).n_resamples + 1.0)
+        number = n_resamples + 1
+        most = number * -(-n_labels // LABELS)
+        while number < most:
+            number = min(MORE * number, most)
+            self.more.append((number, ConditionalMonteCarlo(number + number // 10)))
+        self.smallest = n_labels / number
 
     @property
     def words(self) -> str:
         """How p-values were made."""
-        more = "" if self.again is None else f"; {self.again.n_resamples} others where p <= {self.small:.3g}"
+        numbers = " to ".join(dict.fromkeys(str(null.n_resamples) for _, null in (self.more[:1] + self.more[-1:])))
+        more = f"; {numbers} others where p <= {self.small:.3g}" if numbers else ""
         return f"{more}; adjusted by Holm's method, for labels that depend on each other in any way"
+
+    def refined(self, pvalue: float, sample: Sample, rng: np.random.Generator) -> float:
+        """A p-value of B redraws, or of more if it is small."""
+        if not self.more or pvalue > self.small:
+            return pvalue
+        most, small = self.more[-1][0], self.small
+        if LogLikelihoodRatio().estimate(_possible(sample)) >= log(11 * most):
+            return 1.0 / most
+        for number, null in self.more:
+            again = _tested(sample, rng, null).pvalue * (null.n_resamples + 1)
+            pvalue, small = min(round(again) / number, small), self.small * (self.null.n_resamples + 1) / number
+            if pvalue > small:
+                break
+        return pvalue
 
     def adjusted(self, tested: list[OneLabel], pvalues: FloatArray) -> FloatArray:
         """P-values adjusted for the number of labels."""
@@ -142,6 +163,10 @@ class StepDown:
         self.null = ConditionalMonteCarlo(n_resamples)
         self.smallest = 1.0 / (n_resamples + 1.0)
 
+    def refined(self, pvalue: float, sample: Sample, rng: np.random.Generator) -> float:
+        """The p-value itself: statistics of redraws are compared together."""
+        return pvalue
+
     def adjusted(self, tested: list[OneLabel], pvalues: FloatArray) -> FloatArray:
         """P-values by the maximum of all labels that are not yet rejected."""
         return step_down(np.stack([one.statistics for one in tested]))
@@ -150,11 +175,8 @@ class StepDown:
 def of_each(samples: list[Sample], streams: Streams, method: Holm | StepDown) -> tuple[list[OneLabel], FloatArray]:
     """The tests of labels, each with random numbers of its own, and their own p-values."""
     tested = [_tested(sample, rng, method.null) for sample, rng in zip(samples, streams, strict=True)]
-    pvalues = np.array([one.pvalue for one in tested])
-    if isinstance(method, Holm) and method.again is not None:
-        for j in np.flatnonzero(pvalues <= method.small):
-            pvalues[j] = min(_tested(samples[j], streams[j], method.again).pvalue, method.small)
-    return tested, pvalues
+    every = zip(tested, samples, streams, strict=True)
+    return tested, np.array([method.refined(one.pvalue, sample, rng) for one, sample, rng in every])
 
 
 def samples_of(predictions: MultiLabel, observed: FloatArray, missing: Missing) -> tuple[list[Sample], tuple[str, ...]]:
@@ -184,8 +206,12 @@ def samples_of(predictions: MultiLabel, observed: FloatArray, missing: Missing) 
     return samples, (note,) if count else ()
 
 
+def _possible(sample: Sample) -> Sample:
+    return sample.without(sample.predictions.impossible(sample.targets))
+
+
 def _tested(sample: Sample, rng: np.random.Generator, null: ConditionalMonteCarlo) -> OneLabel:
-    rest = sample.without(sample.predictions.impossible(sample.targets))
+    rest = _possible(sample)
     if len(rest) < 2:
         return OneLabel(sample, rest, None, 0.0, np.zeros(null.n_resamples + 1))
     resolving, drawing = rng.spawn(2)

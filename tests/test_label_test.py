@@ -1,13 +1,17 @@
 """Tests of several labels: p-values, adjustments, missing cells, impossible outcomes, sizes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from printed import unfolded
 from scipy.stats import binom
 
 import caltest as ct
+from caltest import label_test
 from caltest._results.report import holm
 from caltest.label_test import SMALL, Holm
+from caltest.predictions.convert import as_sample
 
 
 def dependent(n, n_labels, seed, rare=False):
@@ -74,13 +78,42 @@ def test_independent_labels_are_compared_with_joint_redraws():
 
 @pytest.mark.parametrize(
     ("n_resamples", "n_labels", "small", "others", "smallest"),
-    [(99, 5, 0.01, None, 5 / 100), (99, 6, 0.01, 199, 6 / 200), (9, 10, 0.1, 19, 10 / 20), (9, 11, 0.1, 29, 11 / 30)],
+    [(99, 5, 0.01, None, 5 / 100), (99, 6, 0.01, 220, 6 / 200), (9, 10, 0.1, 22, 10 / 20), (9, 11, 0.1, 33, 11 / 30)],
 )
 def test_redraws_by_the_number_of_labels(n_resamples, n_labels, small, others, smallest):
     method = Holm(n_resamples, n_labels)
     assert (method.small, method.smallest) == (small, smallest)
     said = "" if others is None else f"; {others} others where p <= {small}"
     assert method.words.startswith(f"{said}; adjusted by Holm's method")
+
+
+@pytest.mark.usefixtures("without_findings")
+def test_likelihood_ratios_that_are_clear_save_redraws(monkeypatch):
+    p, y = one_bad(n_labels=12)
+    y[:, 7] = True
+    numbers, tested = [], label_test._tested
+    monkeypatch.setattr(label_test, "_tested", lambda *of: numbers.append(of[2].n_resamples) or tested(*of))
+    assert ct.calibration_test(ct.MultiLabel(p), y, n_resamples=199, rng=1)["7"].pvalue == 1 / 600
+    assert numbers == [199] * 12
+
+
+@pytest.mark.parametrize(
+    ("counts", "pvalue"), [([12], 0.01), ([9], 0.01), ([5], 0.006), ([0, 20], 0.001), ([0, 3], 4e-4), ([0, 0, 2], 1e-4)]
+)
+def test_redraws_are_ten_times_as_many_where_pvalues_are_small(counts, pvalue, monkeypatch):
+    """1000, 10 000 and 20 000 of them count; a p-value is at most the one from which on there are so many."""
+    left = list(counts)
+
+    def tested(sample, rng, null):
+        return SimpleNamespace(pvalue=(1 + left.pop(0)) / (1 + null.n_resamples))
+
+    monkeypatch.setattr(label_test, "_tested", tested)
+    p = np.full(20, 0.5)
+    sample = as_sample(p, np.arange(20) % 2)
+    assert Holm(99, 1000).refined(0.01, sample, None) == pytest.approx(pvalue, rel=1e-12)
+    assert not left
+    assert Holm(99, 1000).refined(0.02, sample, None) == 0.02
+    assert Holm(99, 1000).words.startswith("; 1100 to 22000 others where p <= 0.01;")
 
 
 def test_too_few_redraws_are_no_evidence():
