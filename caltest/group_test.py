@@ -26,7 +26,7 @@ from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_
 from caltest._results.values import Finding, Stored, impossible
 from caltest._validation import CalledWithData, fraction, same_length, switch
 from caltest._validation.columns import refuse_outcomes
-from caltest._validation.groups import Groups, as_groups, rows_of
+from caltest._validation.groups import Groups, as_groups, large_enough, rows_of
 from caltest.default_test import weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
 from caltest.estimators.combined.dependence import cautions_on
@@ -228,7 +228,7 @@ class GroupCalibrationTest(CalledWithData):
     TypeError
         For what is neither an estimator nor a kernel.
     ValueError
-        In a call for bad data, groups with fewer than two members, or missing labels.
+        In a call for bad data, missing labels, or if no group has two members: smaller ones are left out, with a note.
 
     Notes
     -----
@@ -299,7 +299,7 @@ class GroupCalibrationTest(CalledWithData):
         """
         return self.on(
             as_sample(predictions, targets, classes),
-            as_groups(groups, order_of(targets, predictions)),
+            as_groups(groups, order_of(targets, predictions), fewest=0),
             rng=rng,
             progress=progress,
         )
@@ -310,8 +310,9 @@ class GroupCalibrationTest(CalledWithData):
         """Test a sample that is already checked."""
         if (test := self.in_order_of(sample.order)) is not self:
             return test.on(sample, groups, rng=rng, progress=progress)
-        groups, seed = as_groups(groups), seed_of(rng)
+        groups, seed = as_groups(groups, fewest=0), seed_of(rng)
         same_length(len(sample), groups.n, "groups")
+        groups, left_out = large_enough(groups)
         refuse_outcomes([("groups", groups.codes)], sample.targets, "{}")
         with progress_bars(switch("progress", progress)):
             sums = self._sums(sample, groups, seed)
@@ -320,6 +321,7 @@ class GroupCalibrationTest(CalledWithData):
         if not are_pvalues_enough():
             cautions = *cautions_on(sample), *notes_on_spread(groups.codes, sample)
             found = found._replace(notes=(*found.notes, *cautions))
+        found = found._replace(notes=(*found.notes, *left_out))
         null = f"{self.null.describe_for(sample.predictions)}, the same for all groups"
         return result_of(sample, groups, found, null, self.null.pvalue_kind, self.n_resamples, seed)
 
@@ -466,7 +468,7 @@ def calibration_by_group(
     'reject calibration at the 5 % level in 2 of 2 groups: not sure, sure'
     """
     sample, order = as_sample(predictions, targets, classes), order_of(targets, predictions)
-    members = as_groups(groups, order)
+    members = as_groups(groups, order, fewest=0)
     if clusters is not None:
         from caltest.groups_in_clusters import groups_in_clusters
 
@@ -479,7 +481,7 @@ def calibration_by_group(
         same_length(len(sample), members.n, "groups")
         weights = rows_of(weights, "weights", order).array("weights")
         sample, weights, left_out = weighted(sample, weights, len(sample))
-        members = members if sample.rows is None else members.of_rows(sample.rows)
+        members = members if sample.rows is None else members.taken(sample.rows)
         if weights is not None:
             estimator = Omnibus(weights=weights) if kernel is None else WeightedSKCE(kernel, weights)
     result = GroupCalibrationTest(estimator, n_resamples).on(sample, members, rng=rng, progress=progress)

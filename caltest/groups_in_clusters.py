@@ -10,7 +10,7 @@ from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import same_length, switch, whole_number
 from caltest._validation.columns import refuse_outcomes
-from caltest._validation.groups import Groups
+from caltest._validation.groups import Groups, large_enough
 from caltest.default_test import calibration_test, cluster_test_for
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, check_clusters
@@ -38,6 +38,7 @@ def groups_in_clusters(
     """
     same_length(len(sample), groups.n, "groups")
     same_length(len(sample), len(clusters), "clusters")
+    groups, left_out = large_enough(groups)
     check_clusters(clusters, sample.targets)
     refuse_outcomes([("groups", groups.codes)], sample.targets, "{}")
     seed, number = seed_of(rng), whole_number("n_resamples", n_resamples, 1) * ceil(len(groups) / FEW)
@@ -58,7 +59,7 @@ def groups_in_clusters(
         [one.finding for one in found],
         given(sample.predictions.hypothesis, "G"),
         f"{' or '.join(dict.fromkeys(one.test for one in found))} in each of {len(groups)} groups",
-        _few(groups, clusters),
+        (*_few(groups, clusters), *left_out),
         ASSUMPTIONS,
     )
     null = " or ".join(dict.fromkeys(one.null for one in found))

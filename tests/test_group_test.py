@@ -136,7 +136,29 @@ def test_illegal_arguments():
     with pytest.raises(ValueError, match="n_resamples"):
         ct.GroupCalibrationTest(n_resamples=0)
     with pytest.raises(ValueError, match="fewer than two members"):
-        ct.calibration_by_group([0.2, 0.4, 0.5], [0, 1, 1], ["a", "b", "b"])
+        ct.calibration_by_group([0.2, 0.4, 0.5], [0, 1, 1], ["a", "b", "c"])
+
+
+def test_groups_of_one_row_are_left_out_with_a_note():
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.2, 0.8, 60)
+    y = (rng.random(60) < p).astype(int)
+    site = np.where(np.arange(60) < 30, "a", "b")
+    site[7], site[50] = "c", "d"
+    settings = {"n_resamples": 19, "rng": 1}
+    patient = np.arange(60) // 2
+    weights = np.where(np.arange(60) == 7, 0.0, 1.0)
+    for result, count in (
+        (ct.calibration_by_group(p, y, site, **settings), "2 groups of one row, c, d"),
+        (ct.GroupCalibrationTest(n_resamples=19)(p, y, site, rng=1), "2 groups of one row, c, d"),
+        (ct.calibration_by_group(p, y, site, clusters=patient, **settings), "2 groups of one row, c, d"),
+        (ct.calibration_by_group(p, y, site, weights=weights, **settings), "2 groups of fewer than two rows, c, d"),
+    ):
+        assert sorted(one.name for one in result.groups) == ["a", "b"]
+        assert f"left out: {count}" in result.notes
+    rest = np.flatnonzero(np.isin(site, ["a", "b"]))
+    alone = ct.calibration_by_group(p[rest], y[rest], site[rest], **settings)
+    assert alone["a"].n == ct.calibration_by_group(p, y, site, **settings)["a"].n == 29
 
 
 class TestWeights:
@@ -197,12 +219,10 @@ class TestWeights:
         assert found.groups == expected.groups
 
     def test_bad_weights(self):
-        few = np.where((self.GROUPS == 0) & (np.arange(60) > 0), 0.0, self.W)
-        for weights, message in (
-            (few, r"'0' \(1\)"),
-            (self.W[1:], "got 59 values, wanted 60"),
-            (-self.W, "at least 0"),
-        ):
+        few = np.where(self.GROUPS < 1, np.arange(60) == 0, self.W)
+        some = ct.calibration_by_group(self.P, self.Y, self.GROUPS, weights=few, n_resamples=19, rng=1)
+        assert "left out: 1 group of one row, 0" in some.notes
+        for weights, message in ((self.W[1:], "got 59 values, wanted 60"), (-self.W, "at least 0")):
             with pytest.raises(ValueError, match=message):
                 ct.calibration_by_group(self.P, self.Y, self.GROUPS, weights=weights)
 
@@ -256,7 +276,7 @@ class TestManyGroups:
         p, y = self.P[:200], self.Y[:200]
         for groups, message in (
             (self.GROUP[:199], "groups: got 199 values, wanted 200, one per prediction"),
-            (np.where(np.arange(200) == 0, 99, self.GROUP[:200]), r"fewer than two members: '99' \(1\)"),
+            (np.arange(200), r"fewer than two members: '0' \(1\)"),
             (np.zeros((200, 40), dtype=bool), r"got 40 with fewer than two members: '0' \(0\)"),
         ):
             with pytest.raises(ValueError, match=message):

@@ -51,12 +51,6 @@ class Groups:
         """Some of the groups."""
         return Groups(tuple(self.names[g] for g in places), tuple(self.rows[g] for g in places), self.n)
 
-    def of_rows(self, rows: IntArray) -> "Groups":
-        """Those of some of the observations, ascending; ``ValueError`` if one has fewer than two of them."""
-        some = self.taken(rows)
-        _check_sizes(some)
-        return some
-
     @property
     def lines(self) -> tuple[IntArray, IntArray]:
         """Members of all groups one after another, and their numbers (G,)."""
@@ -99,8 +93,8 @@ def as_texts(names: Iterable[Any]) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def as_groups(groups: ArrayLike, targets: ArrayLike = None) -> Groups:
-    """Groups from labels (n,), masks (n, G), or a mapping from names to masks (n,), each of two members or more.
+def as_groups(groups: ArrayLike, targets: ArrayLike = None, *, fewest: int = 2) -> Groups:
+    """Groups from labels (n,), masks (n, G), or a mapping from names to masks (n,), of so many members or more.
 
     Columns of a data frame of masks name the groups. Rows are those of targets, if some are given: by the index, where
     both have the same labels, else by position.
@@ -110,8 +104,23 @@ def as_groups(groups: ArrayLike, targets: ArrayLike = None) -> Groups:
     found = (
         _from_masks(groups, targets) if isinstance(groups, Mapping) else _from_table(rows_of(groups, "groups", targets))
     )
-    _check_sizes(found)
+    if fewest > 0:
+        _check_sizes(found)
     return found
+
+
+def large_enough(groups: Groups) -> tuple[Groups, tuple[str, ...]]:
+    """Groups of two members or more, and a note on the others; ``ValueError`` if there are none."""
+    sizes = groups.sizes
+    large, small = np.flatnonzero(sizes >= 2), np.flatnonzero(sizes < 2)
+    if not large.size:
+        _check_sizes(groups)
+    if not small.size:
+        return groups, ()
+    names = ", ".join(groups.names[g] for g in small[:SHOWN]) + ", ..." * (small.size > SHOWN)
+    count = f"{small.size} group{'s' if small.size > 1 else ''}"
+    few = "one row" if sizes[small].all() else "fewer than two rows"
+    return groups.at(large), (f"left out: {count} of {few}, {names}",)
 
 
 def groups_of_any_size(groups: ArrayLike, targets: ArrayLike = None) -> Groups:

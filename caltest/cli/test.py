@@ -16,7 +16,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalues_of
 from caltest._results.tables import ASKED, Table, asked_in
 from caltest._validation import at_least
-from caltest._validation.groups import SHOWN, Groups, as_groups, groups_of_any_size
+from caltest._validation.groups import groups_of_any_size
 from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
@@ -70,8 +70,7 @@ def run(options: argparse.Namespace) -> int:
     if options.clusters is not None:
         clusters = as_clusters(np.column_stack([fields[name] for name in options.clusters]))
     if options.groups is not None:
-        members, left_out = _groups_of(fields[options.groups])
-        said = (*said, *left_out)
+        members = groups_of_any_size(fields[options.groups])
         if clusters is not None:
             groups = groups_in_clusters(sample, members, clusters, chosen, **redraws, **how)
         else:
@@ -87,17 +86,6 @@ def run(options: argparse.Namespace) -> int:
         test = ct.OmnibusTest(kernel, **redraws, features=fields)
     result = test.on(sample, **how)
     return _judged(options, result, (*said, *notes))
-
-
-def _groups_of(labels: Array) -> tuple[Groups, tuple[str, ...]]:
-    """Groups of two rows or more, and a note on the others; all, which are refused, if there are none."""
-    found = groups_of_any_size(labels)
-    large, small = (np.flatnonzero(one) for one in (found.sizes >= 2, found.sizes < 2))
-    if not large.size:
-        return as_groups(labels), ()
-    names = ", ".join(found.names[g] for g in small[:SHOWN]) + ", ..." * (small.size > SHOWN)
-    count = f"{small.size} group{'s' if small.size > 1 else ''} of one row"
-    return found.at(large), (f"left out: {count}, {names}",) if small.size else ()
 
 
 def _in_parts(options: argparse.Namespace) -> tuple[CalibrationTestResult, tuple[str, ...]] | None:

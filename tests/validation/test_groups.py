@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from caltest._validation.groups import as_groups, labels_of
+from caltest._validation.groups import as_groups, labels_of, large_enough
 
 LABELS = np.array([1, 2, 1, 2, 2])
 MASK = LABELS == 1
@@ -69,12 +69,16 @@ def test_rows_and_matrix_of_some_observations():
     groups = as_groups(masks)
     assert [rows.tolist() for rows in groups.rows] == [[0, 1, 3], [1, 2, 3]]
     assert groups.matrix.toarray().tolist() == masks.T.tolist()
-    some = groups.of_rows(np.array([0, 1, 3]))
+    some = groups.taken(np.array([0, 1, 3]))
     assert [rows.tolist() for rows in some.rows] == [[0, 1, 2], [1, 2]]
     assert (some.n, some.sizes.tolist()) == (3, [3, 2])
     assert groups.taken(np.array([0])).sizes.tolist() == [1, 0]
-    with pytest.raises(ValueError, match=r"fewer than two members: '1' \(1\)"):
-        groups.of_rows(np.array([0, 1]))
+    assert large_enough(some) == (some, ())
+    large, notes = large_enough(groups.taken(np.array([0, 1])))
+    assert (large.names, notes) == (("0",), ("left out: 1 group of one row, 1",))
+    assert large_enough(groups.taken(np.array([0, 3])))[1] == ("left out: 1 group of one row, 1",)
+    with pytest.raises(ValueError, match=r"fewer than two members: '0' \(1\), '1' \(0\)"):
+        large_enough(groups.taken(np.array([0])))
 
 
 def test_objects_are_groups_by_their_names():
