@@ -32,6 +32,10 @@ SOFTMAX = (
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+class NoChoices(ValueError):
+    """A line without a number for each of several choices, as tasks whose answers are texts have."""
+
+
 @dataclass(frozen=True)
 class Question:
     """Which line, and what it says: probabilities of choices, their names, if they have some, and the right one."""
@@ -50,12 +54,22 @@ def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tu
 
     A line has ``probs`` or ``logprobs``, a list or an object with names of choices, and ``answer``, a place from 0, a
     name or a letter; or it is one that lm-evaluation-harness writes with ``--log_samples``. In a folder all files
-    ``samples_TASK_DATE.jsonl`` are read, and the task is a field of each line. Errors name the line.
+    ``samples_TASK_DATE.jsonl`` are read but those of other tasks than such with choices, and the task is a field of
+    each line. Errors name the line.
     """
-    files = _files(path)
-    questions = [
-        one for task, file in files.items() for one in read_objects(file, partial(_question, fields=fields, task=task))
-    ]
+    questions: list[Question] = []
+    others: list[str] = []
+    for task, file in _files(path).items():
+        try:
+            questions += read_objects(file, partial(_question, fields=fields, task=task))
+        except NoChoices as error:
+            if not path.is_dir() or not str(error).startswith(f"{name_of(file)}, line 1:"):
+                raise
+            others.append(task)
+    if not questions:
+        raise ValueError(
+            f"{path}: got no task with choices ({', '.join(others)}), wanted one of the type multiple_choice"
+        )
     filters = sorted({one.filter for one in questions})
     if len(filters) > 1:
         raise ValueError(
@@ -75,7 +89,8 @@ def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tu
         sample = replace(sample, predictions=sample.predictions.with_classes(names))
     rows = slice(None) if sample.rows is None else sample.rows
     found = {name: np.array([one.fields[j] for one in questions])[rows] for j, name in enumerate(fields)}
-    return replace(sample, matched=(*sample.matched, *_remarks(questions))), len(questions), found
+    left_out = (f"left out, as answers are no choices: {', '.join(others)}",) if others else ()
+    return replace(sample, matched=(*sample.matched, *_remarks(questions), *left_out)), len(questions), found
 
 
 def _files(path: Path) -> dict[str, Path]:
@@ -155,7 +170,8 @@ def _values(where: str, key: str, given: Any) -> tuple[list[float], tuple[str, .
     names = tuple(given) if isinstance(given, Mapping) else None
     values = list(given.values()) if isinstance(given, Mapping) else given
     if not isinstance(values, list) or len(values) < 2:
-        raise ValueError(f"{where}: got {_short(given)} as {key}, wanted a number for each of at least 2 choices")
+        error = NoChoices if key in RESPONSES else ValueError
+        raise error(f"{where}: got {_short(given)} as {key}, wanted a number for each of at least 2 choices")
     if key in RESPONSES:
         values = [_likelihood(where, key, one) for one in values]
     for value in values:
@@ -173,7 +189,7 @@ def _likelihood(where: str, key: str, response: Any) -> float:
         return float(first)
     if isinstance(first, (int, float)) and not isinstance(first, bool):
         return float(first)
-    raise ValueError(
+    raise NoChoices(
         f"{where}: got {_short(response)} in {key}, wanted [log-likelihood, is_greedy] for each choice, as tasks of "
         "the type multiple_choice have"
     )

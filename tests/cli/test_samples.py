@@ -178,6 +178,23 @@ def test_marks_of_the_order_of_bytes_and_empty_lines_are_passed_over(tmp_path, c
         assert json.loads(caltest(path, capsys, "--json")[1])["pvalue"] == expected
 
 
+def test_tasks_of_a_folder_whose_answers_are_texts_are_left_out(tmp_path, capsys):
+    right = {"target": "1", "filtered_resps": [["-1.0", "False"], ["-2.0", "False"]]}
+    text = {"target": "42", "resps": [["so 41"]], "filtered_resps": ["41"]}
+    one = {"target": " word", "filtered_resps": [["-1.0", "False"]]}
+    for name, lines in {"arc": [right] * 20, "gsm8k": [text] * 3, "lambada": [one] * 3}.items():
+        (tmp_path / f"samples_{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    status, out, err = caltest(tmp_path, capsys)
+    assert (status, err) == (0, "")
+    assert "Note: left out, as answers are no choices: gsm8k, lambada" in out
+    assert "n = 20" in out
+    with (tmp_path / "samples_arc.jsonl").open("a") as file:
+        file.write(json.dumps(text) + "\n")
+    assert "samples_arc.jsonl, line 21: got ['41'] as filtered_resps" in caltest(tmp_path, capsys)[2]
+    (tmp_path / "samples_arc.jsonl").unlink()
+    assert "got no task with choices (gsm8k, lambada)" in caltest(tmp_path, capsys)[2]
+
+
 @pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.npy", "p.parquet", "folder", "-"])
 def test_empty_files_of_each_kind_are_said_to_be_empty(name, tmp_path, capsys, monkeypatch):
     path = tmp_path / name
