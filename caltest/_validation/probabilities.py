@@ -43,6 +43,12 @@ def _are_distributions(matrix: FloatArray) -> bool:
 def _mended_matrix(array: Array, name: str) -> tuple[FloatArray, str]:
     if array.ndim == 2 and array.size and array.dtype.kind == "f" and np.isneginf(array).any():
         _refuse_log_probabilities(array, name)
+    lacking = np.isnan(array) if array.ndim == 2 and array.dtype.kind == "f" else np.zeros(1, dtype=np.bool_)
+    if lacking.any() and np.allclose(np.nansum(array, axis=1), 1.0, atol=RENORMALISED_TOLERANCE):
+        raise ValueError(
+            f"{name}: got {int(lacking.sum())} missing values in rows whose other probabilities sum to 1, wanted 0 for "
+            "classes that a row does not have; pass numpy.nan_to_num of them"
+        )
     matrix = real_array(array, name, ndim=2)
     if matrix.shape[1] == 1:
         raise ValueError(
@@ -85,6 +91,8 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
             "pass the transpose"
         )
     several = "; if an observation can have several labels, or none, wrap them in ct.MultiLabel"
+    if (sums < 1.0 + RENORMALISED_TOLERANCE).all():
+        several += "; if these are the most probable classes only, give the rest a column: 1 - p.sum(axis=1)"
     raise ValueError(
         f"{name}: got row {row} that sums to {sums[row]:.6g}, wanted rows that sum to 1 (within "
         f"{RENORMALISED_TOLERANCE:g}); check that every class has its column{several if in_unit(matrix) else ''}"

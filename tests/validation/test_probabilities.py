@@ -98,3 +98,19 @@ def test_means_and_standard_deviations_in_an_array_are_recognised():
             ct.calibration_test(pair, y)
     with pytest.raises(ValueError, match=r"wrap them in ct.Ensemble\(members\)"):
         ct.calibration_test(np.column_stack([y] * 5), y)
+
+
+def test_missing_values_in_the_place_of_choices_that_a_row_does_not_have():
+    ragged = np.array([[0.5, 0.5, np.nan], [0.2, 0.3, 0.5]])
+    with pytest.raises(ValueError, match=r"got 1 missing values in rows whose other .* pass numpy.nan_to_num"):
+        probability_matrix(ragged)
+    with pytest.raises(ValueError, match=r"got nan at row 0, column 2 .* leave those rows out"):
+        probability_matrix(np.array([[0.5, 0.4, np.nan], [0.2, 0.3, 0.5]]))
+
+
+def test_the_most_probable_classes_alone_lack_a_column_for_the_rest():
+    p = np.random.default_rng(1).dirichlet(np.ones(30), 20)
+    with pytest.raises(ValueError, match=r"give the rest a column: 1 - p.sum\(axis=1\)"):
+        probability_matrix(np.sort(p)[:, -5:])
+    with pytest.raises(ValueError, match=r"wrap them in ct.MultiLabel$"):
+        probability_matrix(np.random.default_rng(1).random((20, 5)))
