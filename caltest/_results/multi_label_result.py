@@ -10,8 +10,8 @@ from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
 
-NAMED = 3
-"""Labels that the reason names."""
+NAMED, MOST = 3, 20
+"""Labels that the reason names, and rejected ones that a report has a line for."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,10 @@ class MultiLabelTestResult(CalibrationTestResult):
 
     def summary(self, alpha: float = 0.05) -> str:
         level = fraction("alpha", alpha)
-        shown = max(LISTED, len(self.rejected(level)))
+        rejected = len(self.rejected(level))
+        shown = max(LISTED, min(MOST, rejected))
+        rest = len(self.labels) - shown
+        more = [f"  and {rest} others, whose p-values are not smaller; to_pandas() has all"]
         parts = {
             "Hypothesis": f"the probabilities of every label are calibrated: {self.hypothesis}",
             "Predictions": self.predictions,
@@ -137,7 +140,7 @@ class MultiLabelTestResult(CalibrationTestResult):
             {"Verdict": self.verdict(level), "Why": self.why(level)} | pvalues_of(self, KINDS[self.pvalue_kind]),
             [""],
             Grid(self._table(shown)),
-            [*others_of(self.labels, shown), *(f"  {one}" for one in self.remarks())],
+            [*(more if rejected > shown else others_of(self.labels, shown)), *(f"  {one}" for one in self.remarks())],
             [""],
             parts,
             notes=self.notes,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isclose
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,8 @@ def pvalue_phrase(pvalue: float, is_bound: bool = False, otherwise: float | None
 
 def is_smallest(pvalue: float, n_resamples: int | None, smallest: float | None = None) -> bool:
     """Whether redraws cannot give a smaller p-value than this, or the one that is said to be the smallest."""
-    return n_resamples is not None and pvalue == (1 / (1 + n_resamples) if smallest is None else smallest)
+    # Adjusted p-values are products, which are rounded.
+    return n_resamples is not None and isclose(pvalue, 1 / (1 + n_resamples) if smallest is None else smallest)
 
 
 def redraws(number: int | None) -> str:

@@ -26,6 +26,9 @@ from caltest.plots._axes import (
     style_of,
 )
 
+MOST = 40
+"""Bars of a picture."""
+
 
 @own_errstate
 def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
@@ -39,7 +42,7 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     ----------
     result
         A result with ``bars()``: of the default test, groups, slices, comparisons of models, decompositions; of more
-        than 40 bars the first are drawn.
+        than 40 bars the first are drawn, and the picture says so.
     ax
         Where to draw; default: a new figure, as high as it takes.
 
@@ -53,7 +56,8 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     """
     if not hasattr(result, "bars"):
         raise TypeError(f"result: got {type(result).__name__}, wanted a result with several estimates, such as groups")
-    bars: list[Bar] = result.bars()[:40]
+    every: list[Bar] = result.bars()
+    bars = every[:MOST]
     if not bars:
         raise TypeError(f"result: got {result!r}, which has no estimates with intervals")
     ax, _ = started(ax, "forest", (6.0, 1.3 + 0.3 * len(bars)))
@@ -77,7 +81,10 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     ax.set_ylim(len(bars) - 0.4, -0.6)
     ax.grid(axis="y", color=PALE, linewidth=0.5)
     ax.set_axisbelow(True)
-    return ended(ax, bars[0].unit, "", over="".join(sharper(bars)), beside=0.3 + 0.07 * max(map(len, names)))
+    first = [f"the first {MOST} of {len(every)}"] if len(every) > MOST else []
+    return ended(
+        ax, bars[0].unit, "", over="; ".join([*first, *sharper(bars)]), beside=0.3 + 0.07 * max(map(len, names))
+    )
 
 
 @own_errstate

@@ -25,6 +25,20 @@ def test_the_report_has_the_verdict_first_and_a_line_for_the_worst_labels(result
     assert "  and 4 others with larger p-values" in lines
 
 
+def test_many_rejected_labels_are_not_all_in_the_report_and_the_picture():
+    p = np.tile(P, 4)[:, :50]
+    y = RNG.random(p.shape) < p + 0.4
+    result = ct.calibration_test(ct.MultiLabel(p, [f"tag{j}" for j in range(50)]), y, n_resamples=99, rng=1)
+    assert len(result.rejected()) == 50
+    lines = unfolded(result).splitlines()
+    assert sum(line.strip().startswith("tag") for line in lines) == 20
+    assert "  and 30 others, whose p-values are not smaller; to_pandas() has all" in lines
+    assert any(line.startswith("p-value        0.05 (the smallest possible with 99 redraws;") for line in lines)
+    ax = result.plot()
+    assert len(ax.get_yticklabels()) == 40
+    assert ax.get_legend().get_title().get_text() == "the first 40 of 50"
+
+
 def test_tables_have_all_labels(result):
     assert len(result.table()) == 15
     frame = result.to_pandas()
