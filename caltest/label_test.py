@@ -7,7 +7,7 @@ from typing import Any, get_args
 import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, resampling_pvalue, seed_of, step_down
-from caltest._basics.threads import progress_bars
+from caltest._basics.threads import progress_bars, tracked
 from caltest._results.multi_label_result import LabelResult, MultiLabelTestResult
 from caltest._results.report import EXCLUDED, holm
 from caltest._results.values import ConfidenceInterval, EffectSize, impossible
@@ -26,7 +26,7 @@ Streams = list[np.random.Generator]
 SMALL = 0.01
 """P-values up to which a label has more redraws, or the smallest one, for small ones after the adjustment for all."""
 
-LABELS, MORE = 5, 10
+LABELS, MORE = 5, 20
 """Labels for which the redraws of one test are enough, and how many times as many there are next where p is small."""
 
 LEVEL = 0.05
@@ -105,12 +105,12 @@ def labels_tested(
 class Holm:
     """P-values ``p1`` from B redraws, and of more where they are small, adjusted by Holm's method.
 
-    Where ``p1 <= c1 = max(0.01, 1 / (B + 1))`` there are 1.1 N new redraws with N = 10 (B + 1), and
+    Where ``p1 <= c1 = max(0.01, 1 / (B + 1))`` there are 1.1 N new redraws with N = 20 (B + 1), and
     ``p2 = (1 + count) / N``; the p-value is ``min(p2, c1)``: at most alpha with probability at most alpha, for
-    alpha < c1 because p2 is, else because p1 is. Where p2 is at most a tenth of c1 there are ten times as many again,
-    and so on up to N = ceil(L / 5) (B + 1). With this N, likelihood ratios of 11 N or more, which have a probability of
-    at most 1 / (11 N), are p-values of 1 / N without redraws: that is what the tenth of redraws that N does not count
-    is for, as ``1 / (1.1 N) + 1 / (11 N) = 1 / N``.
+    alpha < c1 because p2 is, else because p1 is. Where p2 is at most a twentieth of c1 there are 20 times as many
+    again, and so on up to N = ceil(L / 5) (B + 1). With this N, likelihood ratios of 11 N or more, which have a
+    probability of at most 1 / (11 N), are p-values of 1 / N without redraws: that is what the tenth of redraws that N
+    does not count is for, as ``1 / (1.1 N) + 1 / (11 N) = 1 / N``.
     """
 
     citations = ("holm1979",)
@@ -174,9 +174,11 @@ class StepDown:
 
 def of_each(samples: list[Sample], streams: Streams, method: Holm | StepDown) -> tuple[list[OneLabel], FloatArray]:
     """The tests of labels, each with random numbers of its own, and their own p-values."""
-    tested = [_tested(sample, rng, method.null) for sample, rng in zip(samples, streams, strict=True)]
-    every = zip(tested, samples, streams, strict=True)
-    return tested, np.array([method.refined(one.pvalue, sample, rng) for one, sample, rng in every])
+    tested, pvalues = [], []
+    for sample, rng in tracked(zip(samples, streams, strict=True), len(samples), "labels"):
+        tested.append(_tested(sample, rng, method.null))
+        pvalues.append(method.refined(tested[-1].pvalue, sample, rng))
+    return tested, np.array(pvalues)
 
 
 def samples_of(predictions: MultiLabel, observed: FloatArray, missing: Missing) -> tuple[list[Sample], tuple[str, ...]]:

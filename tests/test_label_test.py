@@ -98,10 +98,10 @@ def test_likelihood_ratios_that_are_clear_save_redraws(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("counts", "pvalue"), [([12], 0.01), ([9], 0.01), ([5], 0.006), ([0, 20], 0.001), ([0, 3], 4e-4), ([0, 0, 2], 1e-4)]
+    ("counts", "pvalue"), [([30], 0.01), ([15], 0.008), ([0, 30], 5e-4), ([0, 4], 2.5e-4), ([0, 0], 5e-5)]
 )
-def test_redraws_are_ten_times_as_many_where_pvalues_are_small(counts, pvalue, monkeypatch):
-    """1000, 10 000 and 20 000 of them count; a p-value is at most the one from which on there are so many."""
+def test_redraws_are_twenty_times_as_many_where_pvalues_are_small(counts, pvalue, monkeypatch):
+    """2000 and 20 000 of them count; a p-value is at most the one from which on there are so many."""
     left = list(counts)
 
     def tested(sample, rng, null):
@@ -113,7 +113,16 @@ def test_redraws_are_ten_times_as_many_where_pvalues_are_small(counts, pvalue, m
     assert Holm(99, 1000).refined(0.01, sample, None) == pytest.approx(pvalue, rel=1e-12)
     assert not left
     assert Holm(99, 1000).refined(0.02, sample, None) == 0.02
-    assert Holm(99, 1000).words.startswith("; 1100 to 22000 others where p <= 0.01;")
+    assert Holm(99, 5).refined(0.01, sample, None) == 0.01
+    assert Holm(99, 1000).words.startswith("; 2200 to 22000 others where p <= 0.01;")
+
+
+def test_labels_have_a_progress_bar(monkeypatch):
+    shown = []
+    monkeypatch.setattr(label_test, "tracked", lambda items, total, what: shown.append((total, what)) or items)
+    p, y = one_bad(n_labels=3)
+    ct.calibration_test(ct.MultiLabel(p), y, n_resamples=9, rng=1)
+    assert shown == [(3, "labels")]
 
 
 def test_too_few_redraws_are_no_evidence():
