@@ -14,7 +14,9 @@ import caltest as ct
 from caltest._basics.files import name_of, read_objects
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.rows import is_number
+from caltest._results.report import first_of
 from caltest._validation import RENORMALISED_TOLERANCE, SUM_TOLERANCE
+from caltest._validation.groups import Groups
 from caltest.cli.named import prepared
 from caltest.predictions import Sample
 from caltest.predictions.convert import Missing, as_sample
@@ -29,6 +31,9 @@ SOFTMAX = (
     "probabilities are those of the choices among each other: the softmax of their log-likelihoods, whatever the "
     "length of the choices"
 )
+SHOWN = 20
+"""Groups whose ECE is said."""
+
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -111,14 +116,27 @@ def _task(path: Path) -> str:
     return re.sub(r"^samples_|(_\d{4}-\d\d-\d\dT[^_]*)?\.jsonl.*$", "", path.name)
 
 
-def ece_note(sample: Sample, seed: int | None) -> str:
-    """The ECE of the top label beside what calibrated predictions have."""
+def ece_notes(sample: Sample, seed: int | None, groups: Groups | None) -> tuple[str, ...]:
+    """The ECE of the top label beside what calibrated predictions have, of all answers and in groups of them."""
     top = prepared("ece-top-label", sample)
-    floor = ct.noise_floor(top.predictions, ct.ECE(), n_resamples=199, rng=seed)
-    return (
-        f"the ECE of the top label is {ct.ECE()(top.predictions, top.targets):.3g}; {len(sample)} calibrated and "
-        f"independent answers have {floor.mean:.3g} on average, and above {floor.quantile:.3g} in one of 20 data sets"
+
+    def of(part: Sample) -> tuple[str, str, str]:
+        floor = ct.noise_floor(part.predictions, ct.ECE(), n_resamples=199, rng=seed)
+        some = ct.ECE()(part.predictions, part.targets), floor.mean, floor.quantile
+        return tuple(f"{one:.3g}" for one in some)  # type: ignore[return-value]
+
+    found, mean, most = of(top)
+    said = (
+        f"the ECE of the top label is {found}; {len(sample)} calibrated and "
+        f"independent answers have {mean} on average, and above {most} in one of 20 data sets"
     )
+    if groups is None:
+        return (said,)
+    large = [(name, rows) for name, rows in zip(groups.names, groups.rows, strict=True) if rows.size > 1]
+    each = [f"{name} {one[0]} ({one[1]}, {one[2]})" for name, rows in large[:SHOWN] for one in [of(top.part(rows))]]
+    listed = first_of([*each, *(name for name, _ in large[SHOWN:])], SHOWN, ", ")
+    brackets = "in brackets what as many calibrated answers have on average, and exceed in one of 20 data sets"
+    return said, f"the ECE of groups ({brackets}): {listed}"
 
 
 def _remarks(questions: Sequence[Question]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
 from caltest.cli.prediction_files import check_different, kept, read_columns, read_weights, sample_of
-from caltest.cli.samples import ece_note, read_samples
+from caltest.cli.samples import ece_notes, read_samples
 from caltest.default_test import cluster_test_for, weighted
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.groups_in_clusters import groups_in_clusters
@@ -125,7 +125,8 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     notes: tuple[str, ...] = ()
     if without_outcomes and (options.predictions.is_dir() or holds_objects(options.predictions)):
         sample, n, fields = read_samples(options.predictions, options.missing, asked)
-        notes = (ece_note(sample, options.seed),)
+        groups = None if options.groups is None else groups_of_any_size(fields[options.groups])
+        notes = ece_notes(sample, options.seed, groups)
     elif asked and not in_one_file:
         raise ValueError(
             "--groups, --clusters: got a file of outcomes, wanted --outcome-column and columns of the file of "

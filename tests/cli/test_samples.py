@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -176,6 +177,23 @@ def test_marks_of_the_order_of_bytes_and_empty_lines_are_passed_over(tmp_path, c
     for text in ("\ufeff" + data, "\n\n" + data):
         path.write_text(text, encoding="utf-8")
         assert json.loads(caltest(path, capsys, "--json")[1])["pvalue"] == expected
+
+
+def test_groups_have_their_ece_beside_that_of_calibrated_answers(tmp_path, capsys):
+    said = {}
+    for name, lines in (("arc", LINES[::2]), ("boolq", LINES[1::2]), ("one", LINES[:1]), ("", [])):
+        path = tmp_path / f"samples_{name}.jsonl" if name else tmp_path
+        if name:
+            path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        if len(lines) != 1:
+            status, out, err = caltest(path, capsys, "--json", *([] if name else ["--groups", "task"]))
+            assert (status, err) == (0, "")
+            said[name] = "\n".join(json.loads(out)["notes"])
+    pattern = r"label is (\S+); .* have (\S+) on .* above (\S+) in"
+    of = {name: re.search(pattern, said[name]).groups() for name in ("arc", "boolq")}
+    each = ", ".join(f"{name} {ece} ({mean}, {most})" for name, (ece, mean, most) in of.items())
+    assert f"and exceed in one of 20 data sets): {each}" in said[""]
+    assert f"{each}, one" not in said[""]
 
 
 def test_tasks_of_a_folder_whose_answers_are_texts_are_left_out(tmp_path, capsys):
