@@ -444,3 +444,12 @@ def test_times_of_batches_are_in_one_time_zone():
     test.update(P[:30], pd.Series(LABELS, times)[:30])
     with pytest.raises(ValueError, match="got times with the time zone UTC after some with no time zone"):
         test.update(P[30:], pd.Series(LABELS, times.tz_localize("UTC"))[30:])
+
+
+def test_frames_of_narwhals_are_matched_as_what_they_hold():
+    """Labels of rows of pandas count, as without it; polars has none."""
+    nw = pytest.importorskip("narwhals", reason="narwhals is missing")
+    names = pd.Series(NAMES, INDEX)
+    held = nw.from_native(FRAME.iloc[SHUFFLED]), nw.from_native(names, series_only=True)
+    assert statistic_of(*held) == statistic_of(FRAME.iloc[SHUFFLED], names)
+    assert statistic_of(nw.from_native(pl.DataFrame(P, schema=["a", "b", "c"])), NAMES) == statistic_of(FRAME, NAMES)

@@ -119,6 +119,8 @@ def member_dimension(data: Any) -> Any:
 
 def index_of(data: Any) -> Any:
     """Labels of the rows of an object of pandas or xarray, or of predictions that are made of some; None without."""
+    if type(data).__module__.startswith("narwhals."):
+        data = data.to_native()
     index = getattr(data, "index", None)
     if index is None and is_data_array(data):
         members = member_dimension(data)
@@ -209,7 +211,7 @@ def _check_can_be_read(data: Any, name: str) -> None:
         got = "None"
     elif isinstance(data, (str, os.PathLike)) and Path(data).suffix:
         got, advice = repr(data), "; read the file first, or test it with caltest test in a shell"
-    elif type(data).__module__.partition(".")[0] in BRIDGED:
+    elif type(data).__module__.partition(".")[0] in BRIDGED or getattr(data, "children", None):
         advice = f"; pass ct.bridges.predictions_of({name}), which says what it takes beside it"
     elif hasattr(data, "collect"):
         advice = f"; pass {name}.collect()"
@@ -222,6 +224,8 @@ def _check_can_be_read(data: Any, name: str) -> None:
     elif hasattr(data, "predict"):
         way = "predict_proba" if hasattr(data, "predict_proba") else "predict"
         advice = f"; pass {name}.{way}(X), of rows that it was not fitted to"
+        if hasattr(data, "predict_survival_function"):
+            advice = "; pass its survival curves at some times: ct.predictions.SurvivalCurve(times, probabilities)"
     elif any(hasattr(data, one) for one in ("__array__", "__len__", "detach")) or np.asarray(data).dtype != object:
         return
     raise ValueError(f"{name}: got {got}, wanted an array or a table of numbers{advice}")

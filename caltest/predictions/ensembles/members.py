@@ -219,6 +219,11 @@ def of_equal_size(predictions: Sequence[Predictions]) -> list[Predictions]:
 
 def checked_members(members: ArrayLike) -> FloatArray:
     """Members (n, m) or (n, m, d) of users as an array of finite numbers; ``ValueError`` for what is none."""
+    if is_data_array(members) and {"chain", "draw"} <= set(members.dims):
+        raise ValueError(
+            "members: got dimensions chain and draw, wanted one dimension of members; pass "
+            'members.stack(member=("chain", "draw"))'
+        )
     if is_data_array(members) and (own := member_dimension(members)) is not None:
         dims = [name for name in members.dims if name != own]
         members = members.transpose(*dims[:1], own, *dims[1:])
