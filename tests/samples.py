@@ -22,6 +22,11 @@ class Samples(NamedTuple):
     targets: np.ndarray
 
 
+def inference_data(arviz, **groups):
+    """As versions of ArviZ before 1 make it, and those since."""
+    return arviz.from_dict(**groups) if arviz.__version__ < "1" else arviz.from_dict(groups)
+
+
 def samples(n, k):
     """Predictions and outcomes that have nothing to do with each other."""
     rng = np.random.default_rng(1)

@@ -38,9 +38,11 @@ def predictions_of(
         - A fitted regression of lifelines, with a ``time``: the probability of an event until then; or with several:
           a ``SurvivalCurve`` at these.
         - A model of ngboost, or what its ``pred_dist`` returns.
-        - A distribution of skpro: ``Normal``, ``Laplace``, ``LogNormal`` or ``Poisson``.
+        - A distribution of skpro: ``Normal``, ``Laplace``, ``LogNormal``, ``Poisson``, ``TDistribution``, those that
+          it takes from scipy, such as ``Gamma`` and ``NegativeBinomial``, and ``Empirical``, an ``Ensemble``.
         - ``InferenceData`` of ArviZ, or a ``DataTree``, with a ``variable`` of its group ``predictions``, which are of
-          new rows, or without that group of ``posterior_predictive``: an ``Ensemble`` of all draws.
+          new rows, or without that group of ``posterior_predictive``, or such a group alone: an ``Ensemble`` of all
+          draws.
         - Frozen distributions of scipy.stats and torch, and all else that ``ct.calibration_test`` takes.
     data
         New rows for models, as their ``predict`` takes them, which were not used in the fit; required for them.
@@ -89,7 +91,7 @@ def predictions_of(
         "skpro": lambda: _of_skpro(model),
         "arviz": lambda: _of_arviz(model, variable),
     }
-    if type(model).__name__ == "DataTree":  # of xarray, which ArviZ 1 has in the place of InferenceData
+    if type(model).__name__ in ("DataTree", "Dataset"):  # of xarray: in ArviZ 1 InferenceData; a group of either
         library = "arviz"
     if library not in known:
         return as_predictions(model)
@@ -120,7 +122,8 @@ def _unknown(model: Any) -> TypeError:
 def _of_statsmodels(results: Any, data: Any, terms: dict[str, ArrayLike]) -> Predictions:
     inner: Any = getattr(results, "model", None)
     kind = type(inner).__name__
-    if not hasattr(results, "predict"):  # A forecast.
+    # A forecast; models of which ``predict`` or ``get_distribution`` takes something else.
+    if not hasattr(results, "predict") or kind in ("GLMGam", "PHReg"):
         raise _unknown(results)
     _check_columns(inner, _given("data", data))
     if kind == "OLS" and hasattr(results, "get_prediction"):
@@ -135,6 +138,11 @@ def _of_statsmodels(results: Any, data: Any, terms: dict[str, ArrayLike]) -> Pre
     if kind in ("Logit", "Probit") or type(family).__name__ == "Binomial":
         return _of_event(np.asarray(results.predict(data, **of_rows)), inner)
     if kind == "GLM" and hasattr(family, "get_distribution"):
+        if np.any(np.not_equal(inner.var_weights, 1.0)):
+            raise ValueError(
+                "model: got a GLM that was fitted with var_weights, wanted one without: the spread of new rows depends "
+                "on theirs; pass the distributions themselves, such as ct.Normal(mean, scale)"
+            )
         # That of the results takes exposure for another argument.
         exog, _ = results._transform_predict_exog(data)
         return as_predictions(inner.get_distribution(results.params, results.scale, exog=exog, **of_rows))
@@ -186,7 +194,10 @@ def _of_lifelines(fitter: Any, data: Any, time: ArrayLike) -> Predictions:
     if not hasattr(fitter, "predict_survival_function"):
         raise _unknown(fitter)
     times = np.atleast_1d(_given("time", time))
-    curves = np.asarray(fitter.predict_survival_function(_given("data", data), times=times)).T
+    found = fitter.predict_survival_function(_given("data", data), times=times)
+    # Additive models of Aalen give steps at all times of the fit, whatever is asked.
+    steps = np.searchsorted(np.asarray(found.index), times, side="right")
+    curves = np.vstack([np.ones(found.shape[1]), found])[steps].T
     return Bernoulli(1.0 - curves[:, 0]) if np.ndim(time) == 0 else SurvivalCurve(times, curves)
 
 
@@ -199,35 +210,55 @@ def _of_ngboost(model: Any, data: Any) -> Predictions:
     return as_predictions(forecast.dist)
 
 
-SKPRO = {"Normal": ("mu", "sigma"), "Laplace": ("mu", "scale"), "LogNormal": ("mu", "sigma"), "Poisson": ("mu",)}
-"""Parameters of distributions of skpro, whose families have the same names here."""
+SKPRO = {
+    "Normal": ("Normal", "mu", "sigma"),
+    "Laplace": ("Laplace", "mu", "scale"),
+    "LogNormal": ("LogNormal", "mu", "sigma"),
+    "Poisson": ("Poisson", "mu"),
+    "TDistribution": ("StudentT", "df", "mu", "sigma"),
+}
+"""Families here of distributions of skpro, and their parameters there in the order of the arguments here."""
 
 
 def _of_skpro(forecast: Any) -> Predictions:
     from caltest import predictions
 
-    name = type(forecast).__name__
-    if name not in SKPRO:
-        raise _unknown(forecast)
-    shape = forecast.shape
-    rows = [np.broadcast_to(np.asarray(getattr(forecast, one), dtype=np.float64), shape).ravel() for one in SKPRO[name]]
+    name, shape = type(forecast).__name__, tuple(getattr(forecast, "shape", ()))
     if len(shape) == 2 and shape[1] != 1:
         raise ValueError(f"model: got {name} of {shape[1]} columns, wanted one; test one column at a time")
-    made: Predictions = getattr(predictions, name)(*rows)
-    return made
+
+    def rows(values: Any) -> FloatArray:
+        return np.broadcast_to(np.asarray(values, dtype=np.float64), shape).ravel()
+
+    if name in SKPRO:
+        family, *names = SKPRO[name]
+        made: Predictions = getattr(predictions, family)(*(rows(getattr(forecast, one)) for one in names))
+        return made
+    if hasattr(forecast, "_get_scipy_param"):
+        args, kwds = forecast._get_scipy_param()
+        frozen = forecast._get_scipy_object()(*map(rows, args), **{one: rows(kwds[one]) for one in kwds})
+        return as_predictions(frozen)
+    if name == "Empirical" and forecast.weights is None and shape:
+        return Ensemble(forecast.spl.iloc[:, 0].unstack(0).loc[forecast.index].to_numpy())
+    raise _unknown(forecast)
 
 
 def _of_arviz(data: Any, variable: str | None) -> Predictions:
     kind = next((one for one in ("predictions", "posterior_predictive") if one in data), None)
-    if kind is None:
-        found = ", ".join(getattr(data, "children", None) or data.groups()) or "none"
+    if len(getattr(data, "data_vars", ())):
+        kind, group = "the group", data
+    elif kind is not None:
+        group = data[kind]
+    else:
+        found = ", ".join(data.children if hasattr(data, "children") else data.groups()) or "none"
         raise ValueError(f"model: got groups {found}, wanted predictions or posterior_predictive, draws of outcomes")
-    group = data[kind]
     names = list(group.data_vars)
     if variable is None and len(names) == 1:
         variable = names[0]
     if variable not in names:
         raise ValueError(f"variable: got {variable!r}, wanted one of {kind}: {', '.join(names)}")
+    if not {"chain", "draw"} <= set(group[variable].dims):
+        raise ValueError(f"variable: got dimensions {group[variable].dims} of {variable}, wanted chain and draw")
     draws = group[variable].transpose(..., "chain", "draw")
     index = index_of(draws)
     # Rows without labels of their own are numbered.

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from samples import inference_data
 
 import caltest as ct
 from caltest.cli import main
@@ -51,7 +52,7 @@ def test_arviz(kind):
     members, y = draws()
     if kind == "InferenceData":
         arviz = library("arviz")
-        data = arviz.from_dict(posterior_predictive={"y": members}, observed_data={"y": y})
+        data = inference_data(arviz, posterior_predictive={"y": members}, observed_data={"y": y})
     else:
         xarray = library("xarray")
         if not hasattr(xarray, "DataTree"):

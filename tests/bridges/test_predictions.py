@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from samples import inference_data
 
 import caltest as ct
 from caltest.bridges import predictions_of
@@ -279,19 +280,85 @@ def test_distributions_of_skpro():
         predictions_of(distributions.Logistic(mu=mean, scale=1.0))
 
 
+@pytest.mark.parametrize(
+    ("name", "family", "parameters"),
+    [
+        ("TDistribution", "StudentT", {"mu": 0.3, "sigma": 2.0, "df": 5.0}),
+        ("Gamma", "Gamma", {"alpha": 2.0, "beta": 3.0}),
+        ("Exponential", "Gamma", {"rate": 3.0}),
+        ("Beta", "Beta", {"alpha": 2.0, "beta": 3.0}),
+        ("NegativeBinomial", "NegativeBinomial", {"mu": 2.0, "alpha": 3.0}),
+        ("HalfNormal", "Continuous", {"sigma": 3.0}),
+    ],
+)
+def test_other_families_of_skpro(name, family, parameters):
+    rows = {one: value * (1.0 + np.arange(4.0)[:, None] / 4.0) for one, value in parameters.items()}
+    made = getattr(library("skpro.distributions"), name)(**rows, index=pd.Index(list("cadb")), columns=["y"])
+    found = predictions_of(made)
+    assert type(found) is getattr(ct.predictions, family)
+    assert list(found.index) == list("cadb")
+    at = np.full((4, 1), 0.5 if family != "NegativeBinomial" else 1.0)
+    np.testing.assert_allclose(found.cdf(at[:, 0]), np.ravel(made.cdf(at)))
+
+
+def test_draws_of_skpro():
+    """In the order of the rows of the forecast, whatever their labels."""
+    draws = RNG.normal(size=(6, 3))
+    rows = pd.MultiIndex.from_product([range(6), ["c", "a", "b"]])
+    found = predictions_of(
+        library("skpro.distributions").Empirical(pd.DataFrame(draws.ravel(), index=rows, columns=["y"]))
+    )
+    np.testing.assert_array_equal(found.members, np.sort(draws.T))
+    assert list(found.index) == ["c", "a", "b"]
+
+
+def test_steps_of_additive_models():
+    """Aalen's model of lifelines gives all times of the fit, whatever is asked; until an hour nothing happens."""
+    library("lifelines")
+    from lifelines import AalenAdditiveFitter
+    from lifelines.datasets import load_rossi
+
+    rows = load_rossi()[["age", "prio", "week", "arrest"]]
+    with np.errstate(all="ignore"):
+        fitter = AalenAdditiveFitter(coef_penalizer=1.0).fit(rows[:300], "week", "arrest")
+    new = rows[300:].drop(columns=["week", "arrest"])
+    curves = fitter.predict_survival_function(new)
+    before, after = curves.index[[9, 10]]
+    found = predictions_of(fitter, new, time=(before + after) / 2.0)
+    np.testing.assert_allclose(1.0 - found.probability, curves.loc[before])
+    assert predictions_of(fitter, new, time=0.01).probability.max() == 0.0
+
+
+def test_models_whose_distributions_of_new_rows_are_not_known():
+    sm, gam = library("statsmodels.api"), library("statsmodels.gam.api")
+    times = np.exp(ETA[:N])
+    smoother = gam.BSplines(X[:N, 1:2], df=[5], degree=[3])
+    models = [
+        sm.PHReg(times, X[:N, 1:]).fit(),
+        gam.GLMGam(RNG.poisson(times), X[:N, 2:], smoother=smoother, family=sm.families.Poisson()).fit(),
+    ]
+    for fitted in models:
+        with pytest.raises(TypeError, match="which is not known here"):
+            predictions_of(fitted, NEW)
+    weighted = sm.GLM(ETA[:N] + RNG.normal(size=N), X[:N], var_weights=np.arange(1.0, N + 1.0)).fit()
+    with pytest.raises(ValueError, match="got a GLM that was fitted with var_weights, wanted one without"):
+        predictions_of(weighted, NEW)
+
+
 def test_posterior_predictive_draws():
     arviz = library("arviz")
     draws = RNG.normal(size=(4, 25, 30))
-    data = arviz.from_dict(posterior_predictive={"y": draws, "z": draws + 1}, observed_data={"y": draws[0, 0]})
+    data = inference_data(arviz, posterior_predictive={"y": draws, "z": draws + 1}, observed_data={"y": draws[0, 0]})
     found = predictions_of(data, variable="y")
     assert isinstance(found, ct.Ensemble)
     np.testing.assert_array_equal(found.members, np.sort(draws.reshape(100, 30).T))
     with pytest.raises(ValueError, match="variable: got None, wanted one of posterior_predictive: y, z"):
         predictions_of(data)
-    data.add_groups(predictions={"y": draws[:, :, :5]})
+    few = {"y": draws[:, :, :5]}
+    data = inference_data(arviz, posterior_predictive={"y": draws}, predictions=few)
     np.testing.assert_array_equal(predictions_of(data).members, np.sort(draws[:, :, :5].reshape(100, 5).T))
     with pytest.raises(ValueError, match="model: got groups observed_data, wanted predictions or posterior_predictive"):
-        predictions_of(arviz.from_dict(observed_data={"y": draws[0, 0]}))
+        predictions_of(inference_data(arviz, observed_data={"y": draws[0, 0]}))
 
 
 def test_groups_of_a_tree():
@@ -303,6 +370,14 @@ def test_groups_of_a_tree():
     np.testing.assert_array_equal(predictions_of(tree).members, np.sort(draws[:, :, :5].reshape(100, 5).T))
     with pytest.raises(ValueError, match="model: got groups prior, wanted"):
         predictions_of(xarray.DataTree.from_dict({"prior": group}))
+    for alone in (tree["posterior_predictive"], group):
+        np.testing.assert_array_equal(predictions_of(alone).members, np.sort(draws.reshape(100, 30).T))
+    with pytest.raises(ValueError, match=r"variable: got dimensions \('row',\) of y, wanted chain and draw"):
+        predictions_of(group.isel(chain=0, draw=0))
+    with pytest.raises(ValueError, match=r"got a DataTree, .* pass ct.bridges.predictions_of\(predictions\)"):
+        ct.calibration_test(tree, np.zeros(30))
+    with pytest.raises(ValueError, match=r"got dimensions chain and draw, .*members.stack"):
+        ct.Ensemble(group["y"])
 
 
 def test_labelled_arrays():

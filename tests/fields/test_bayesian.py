@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from printed import unfolded
+from samples import inference_data
 from scipy import stats
 
 import caltest as ct
@@ -185,7 +186,9 @@ def test_mappings_and_objects_of_arviz_are_the_same_as_arrays():
     arviz, rng = pytest.importorskip("arviz"), np.random.default_rng(8)
     draws, truths = rng.normal(size=(5, 2, 30, 3)), rng.normal(size=(5, 3))
     named = {"mu": truths[:, 0], "beta": truths[:, 1:]}
-    objects = [arviz.from_dict(posterior={"mu": one[..., 0], "beta": one[..., 1:], "other": one}) for one in draws]
+    objects = [
+        inference_data(arviz, posterior={"mu": one[..., 0], "beta": one[..., 1:], "other": one}) for one in draws
+    ]
     flat = {"mu": draws[..., 0].reshape(5, -1), "beta": draws[..., 1:].reshape(5, -1, 2)}
     each = [{"mu": one[0], "beta": one[1:]} for one in truths]
     results = [
