@@ -37,12 +37,14 @@ def skce_loss(probabilities: Any, targets: Any, *, bandwidth: float) -> Any:
     Raises
     ------
     ValueError
-        For shapes that do not fit, fewer than 2 observations, or labels outside of 0..k-1.
+        For shapes that do not fit, fewer than 2 observations, or on the processor for values that are no probabilities
+        and labels outside of 0..k-1.
 
     Notes
     -----
     The gradient is that of ``torch.autograd``; where coordinates of two predictions are equal, TV has a corner, and 0
-    is taken. Values of probabilities are not checked, as that would wait for the device. Time and memory O(n**2 k).
+    is taken. Values on other devices are not checked, as that would wait for these. Numbers of 16 bits become those
+    of single precision. Time and memory O(n**2 k).
 
     Source: Widmann, Lindsten and Zachariah 2019, lemma 2. The idea of a kernel calibration error as a loss is that of
     Kumar, Sarawagi and Jain 2018, whose MMCE is of the confidence of the top label.
@@ -71,6 +73,14 @@ def skce_loss(probabilities: Any, targets: Any, *, bandwidth: float) -> Any:
     labels = targets.long()
     if targets.device.type == "cpu" and bool(((labels < 0) | (labels >= p.shape[1])).any()):
         raise ValueError(f"targets: got labels outside of 0..{p.shape[1] - 1}, the classes of the probabilities")
+    if p.dtype.itemsize < 4:
+        p = p.float()
+    values = p.detach()
+    if values.device.type == "cpu" and bool((values < 0.0).any() | ((values.sum(dim=1) - 1.0).abs() > 0.05).any()):
+        raise ValueError(
+            "probabilities: got negative numbers or rows that do not sum to 1, wanted probabilities; if these are "
+            "logits, pass logits.softmax(dim=1), of one number for each row logits.sigmoid()"
+        )
     residuals = torch.nn.functional.one_hot(labels, p.shape[1]) - p
     kernel = torch.exp(-0.5 * torch.cdist(p, p, p=1.0) / width)
     terms = kernel * (residuals @ residuals.T)

@@ -90,7 +90,10 @@ class CalibrationTestMetric(Metric):  # type: ignore[misc]
 
     def compute(self) -> Any:
         """The p-value of all batches, as a tensor; ``result`` has the rest."""
-        first, *others = self._copy_state_dict()["accumulators"]
+        states = self._copy_state_dict()["accumulators"]
+        if not states:
+            raise ValueError("accumulators: got no batch, wanted one at least; call update(preds, target) before")
+        first, *others = states
         for other in others:
             first.merge(other)
         self.result = first.result()

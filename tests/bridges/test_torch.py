@@ -55,6 +55,18 @@ def test_the_gradient_is_that_of_finite_differences():
     assert torch.isfinite(same.grad).all()
 
 
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_numbers_of_16_bits(kind):
+    """Those of mixed precision: the loss of what they are in single precision, with a gradient."""
+    logits, y = data(n=30, k=3)
+    z = torch.tensor(logits, dtype=kind, requires_grad=True)
+    p = z.softmax(dim=1)
+    value = bridge.skce_loss(p, torch.tensor(y), bandwidth=0.3)
+    assert value.item() == bridge.skce_loss(p.float(), torch.tensor(y), bandwidth=0.3).item()
+    value.backward()
+    assert torch.isfinite(z.grad).all()
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "match"),
     [
@@ -64,6 +76,9 @@ def test_the_gradient_is_that_of_finite_differences():
         (lambda p, y: (p, y + 1), ValueError, "targets: got labels outside of 0..3"),
         (lambda p, y: (p[:1], y[:1]), ValueError, "probabilities: got"),
         (lambda p, y: (p[None], y), ValueError, "probabilities: got"),
+        (lambda p, y: (p.log(), y), ValueError, "probabilities: got negative numbers .* pass logits.softmax"),
+        (lambda p, y: (2.0 * p, y), ValueError, "rows that do not sum to 1"),
+        (lambda p, y: (3.0 - p[:, 0], y % 2), ValueError, "probabilities: got negative numbers"),
     ],
 )
 def test_bad_data(arguments, error, match):

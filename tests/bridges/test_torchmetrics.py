@@ -59,6 +59,8 @@ def test_bad_settings():
         bridge.CalibrationTestMetric(seed=-1)
     with pytest.raises(ValueError, match="got"):
         bridge.CalibrationTestMetric(seed=1).update(TENSORS[0] * 2, TENSORS[1])
+    with pytest.raises(ValueError, match="accumulators: got no batch"), pytest.warns(UserWarning, match="compute"):
+        bridge.CalibrationTestMetric(seed=1).compute()
 
 
 def of_process(rank, path):
