@@ -112,7 +112,19 @@ def test_source_distribution(built):
     }
     assert {"caltest/datasets/LICENSE-digits.txt", "caltest/py.typed", "tests/conftest.py"} <= names
     assert not [name for name in names if name.endswith((".ipynb", ".pyc", ".nbc", ".nbi"))]
-    assert path.stat().st_size < 2_000_000
+    assert path.stat().st_size < 2_500_000
+
+
+@pytest.mark.full
+def test_tests_of_the_source_distribution_need_nothing_else(built):
+    """None imports the helpers of notebooks, which are not in it."""
+    helpers = {path.stem for path in (ROOT / "notebooks").glob("*.py")}
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        tests = [one for one in archive.getmembers() if re.search(r"^[^/]+/tests/.*\.py$", one.name)]
+        texts = {one.name: archive.extractfile(one).read().decode() for one in tests}
+    assert len(texts) > 100
+    for name, text in texts.items():
+        assert not helpers & set(re.findall(r"^ *(?:import|from) (\w+)", text, re.M)), name
 
 
 @pytest.mark.full
@@ -223,7 +235,7 @@ def test_processes_that_begin_after_a_call(tmp_path, expected, method):
 def test_types_of_a_project_that_uses_it(tmp_path):
     """``tests/typed_use.py`` has no error, and a name that does not exist is one."""
     pytest.importorskip("mypy", reason="mypy is missing")
-    words = ["-m", "mypy", "--strict", f"--cache-dir={tmp_path}"]
+    words = ["-m", "mypy", "--strict", "--follow-imports=silent", f"--cache-dir={tmp_path}"]
     assert "no issues" in run([*words, str(ROOT / "tests" / "typed_use.py")], MYPYPATH=str(ROOT))
     (tmp_path / "wrong.py").write_text("import caltest as ct\n\nct.Normall\n")
     done = [sys.executable, *words, str(tmp_path / "wrong.py")]
