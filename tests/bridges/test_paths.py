@@ -55,8 +55,6 @@ def test_arviz(kind):
         data = inference_data(arviz, posterior_predictive={"y": members}, observed_data={"y": y})
     else:
         xarray = library("xarray")
-        if not hasattr(xarray, "DataTree"):
-            pytest.skip(f"xarray {xarray.__version__} has no DataTree")
         group = xarray.Dataset({"y": (("chain", "draw", "row"), members)})
         data = xarray.DataTree.from_dict({"posterior_predictive": group})
         data["observed_data"] = xarray.DataTree(xarray.Dataset({"y": ("row", y)}))

@@ -42,6 +42,7 @@ def test_batches_are_all_data(sizes):
     assert metric.compute().item() == pytest.approx(wanted().pvalue)
 
 
+@pytest.mark.filterwarnings("ignore:You are using `torch.load`:FutureWarning")  # of torchmetrics with torch before 2.6
 def test_forward_collections_copies_and_devices():
     metric = bridge.CalibrationTestMetric(**SETTINGS)
     collection = MetricCollection({"calibration": metric})
