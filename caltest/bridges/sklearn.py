@@ -9,9 +9,13 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, indexable
+
+try:
+    from sklearn.base import clone, is_classifier
+    from sklearn.model_selection import check_cv
+    from sklearn.utils import _safe_indexing, indexable
+except ImportError as error:
+    raise ImportError("caltest.bridges.sklearn needs scikit-learn: pip install caltest[sklearn]") from error
 
 from caltest._basics.arrays import to_array
 from caltest._basics.calls import own_errstate

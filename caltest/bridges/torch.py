@@ -6,7 +6,10 @@ are moved to the processor once, and numbers in single precision stay so.
 
 from typing import Any
 
-import torch
+try:
+    import torch
+except ImportError as error:
+    raise ImportError("caltest.bridges.torch needs PyTorch: pip install caltest[torch]") from error
 
 from caltest._validation import positive_number
 

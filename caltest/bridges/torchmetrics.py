@@ -6,8 +6,11 @@ The module imports torch and torchmetrics.
 from collections.abc import Callable
 from typing import Any
 
-import torch
-from torchmetrics import Metric
+try:
+    import torch
+    from torchmetrics import Metric
+except ImportError as error:
+    raise ImportError("caltest.bridges.torchmetrics needs torchmetrics: pip install caltest[torch]") from error
 
 from caltest._basics.numerics import ArrayLike
 from caltest._results.calibration_test_result import CalibrationTestResult

@@ -1,7 +1,9 @@
 """From an object of another library to a verdict in three lines at most, with the real library where it is there."""
 
+import importlib
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -165,3 +167,12 @@ def test_sets_of_mapie():
     sets[::4] = False
     sample = ct.predictions.set_coverage(sets, y[1000:], confidence_level=0.9)
     assert ct.calibration_test(*sample, n_resamples=99, rng=1).pvalue == 0.01
+
+
+@pytest.mark.parametrize(("name", "extra"), [("sklearn", "sklearn"), ("torch", "torch"), ("torchmetrics", "torch")])
+def test_libraries_that_are_missing(monkeypatch, name, extra):
+    """What to install is said where a bridge is imported without its library."""
+    monkeypatch.setitem(sys.modules, "sklearn.base" if name == "sklearn" else "torch", None)
+    monkeypatch.delitem(sys.modules, f"caltest.bridges.{name}", raising=False)
+    with pytest.raises(ImportError, match=rf"caltest.bridges.{name} needs .*: pip install caltest\[{extra}\]"):
+        importlib.import_module(f"caltest.bridges.{name}")
