@@ -329,6 +329,7 @@ def test_steps_of_additive_models():
     assert predictions_of(fitter, new, time=0.01).probability.max() == 0.0
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_models_whose_distributions_of_new_rows_are_not_known():
     sm, gam = library("statsmodels.api"), library("statsmodels.gam.api")
     times = np.exp(ETA[:N])
