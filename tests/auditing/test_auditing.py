@@ -1,6 +1,7 @@
 import re
 import shutil
 import subprocess
+from html import escape
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -66,12 +67,25 @@ CONTRAST = Path(__file__).parents[2] / "docs" / "contrast.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+@pytest.fixture(scope="module")
+def numbers():
+    """An audit whose line on how to recalibrate has the longest word."""
+    rng = np.random.default_rng(1)
+    mean = rng.normal(size=100)
+    return ct.audit(ct.Normal(mean, 0.5), mean + rng.normal(size=100), n_resamples=39, rng=1)
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-@pytest.mark.parametrize("width", [390, 1280])
-def test_a_browser_shows_it_without_scrolling_sideways(audit, tmp_path, width):
-    script = "document.title = document.documentElement.scrollWidth + ' ' + innerWidth"
-    wide, window = map(int, title_by(script, audit, tmp_path, f"--window-size={width},900").split())
-    assert wide <= window
+@pytest.mark.parametrize("width", [360, 390, 1280])
+@pytest.mark.parametrize("kind", ["audit", "numbers"])
+def test_a_browser_shows_it_without_scrolling_sideways(kind, request, tmp_path, width):
+    # Windows of a browser are never as narrow as a telephone, but frames are.
+    page = escape(request.getfixturevalue(kind).to_html())
+    script = "onload = () => document.title = document.querySelector('iframe').contentDocument.body.scrollWidth"
+    (tmp_path / "frame.html").write_text(
+        f'<title>x</title><iframe width="{width}" height="900" srcdoc="{page}"></iframe><script>{script}</script>'
+    )
+    assert int(title_of(tmp_path / "frame.html", "--window-size=1500,1000")) <= width
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
@@ -86,6 +100,10 @@ def title_by(script, audit, folder, *options):
     page = audit.save(folder / "audit.html")
     inner = page.read_text().replace("default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'")
     page.write_text(inner.replace("</body>", f"<script>{script}</script></body>"))
+    return title_of(page, *options)
+
+
+def title_of(page, *options):
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", *options, page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert "Uncaught" not in done.stderr
