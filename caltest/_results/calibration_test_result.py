@@ -294,13 +294,14 @@ class CalibrationTestResult(Stored):
         what = "claimed", "frequency"
         return [
             Bar(one.name, one.observed, own, one.claimed, *what, own.excludes(one.claimed))
-            for one in self.measures
+            for one in (*self.measures, *(tenth for measure in self.measures for tenth in measure.tenths))
             if (own := one.interval) is not None and one.observed is not None
         ]
 
     def plot(self, **settings: Any) -> Any:
         """Frequencies beside claims, or the statistic among its redrawn values; see ``plots.forest``.
 
+        Of classes also those of tenths of similar claims, whose intervals hold together.
         Pictures of the data take it as their ``result=``: ``plots.reliability_diagram(p, y, result=result)``.
         """
         if not self.bars() and self.null_distribution is None:

@@ -1,7 +1,7 @@
 """What predictions claim beside what happened, and whether the difference matters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, log10
 from typing import NamedTuple
 
@@ -34,6 +34,9 @@ class Measure:
         Gaps up to this are too small to matter.
     event
         What the probabilities are of.
+    tenths
+        Of frequencies of classes: the same of tenths of similar claims; their intervals hold together with 95 %. They
+        are drawn, not stored.
 
     Examples
     --------
@@ -51,6 +54,9 @@ class Measure:
     gap: ConfidenceInterval | None = None
     margin: float | None = None
     event: str = ""
+    tenths: "tuple[Measure, ...]" = field(default=(), repr=False, compare=False)
+
+    not_stored = ("tenths",)
 
     def __repr__(self) -> str:
         claimed, observed, _ = cells_of(self)

@@ -334,11 +334,13 @@ def _entries_of_bar(bar: Bar) -> dict[str, Any]:
 
 
 def entries_of(row: Any) -> dict[str, Any]:
-    """Fields of a row; in place of an ``interval`` its ends, beside others with a name of their own theirs."""
+    """Stored fields of a row; in place of an ``interval`` its ends, beside others with a name of their own theirs."""
     entries: dict[str, Any] = {}
     ends: dict[str, Any] = {}
     for name, field in row.__dataclass_fields__.items():
         value = getattr(row, name)
+        if name in getattr(row, "not_stored", ()):
+            continue
         if "ConfidenceInterval" not in str(field.type):
             entries[name] = value
         elif name != "interval":

@@ -51,8 +51,8 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> ax = ct.plots.forest(ct.calibration_test(p, y, n_resamples=99, rng=1))
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['accuracy']
+    >>> [label.get_text() for label in ax.get_yticklabels()][:3]
+    ['accuracy', 'claims of 35.3 %', 'claims of 50.6 %']
     """
     if not hasattr(result, "bars"):
         raise TypeError(f"result: got {type(result).__name__}, wanted a result with several estimates, such as groups")

@@ -6,7 +6,7 @@ import numpy as np
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest._laws import law_of_count
-from caltest._results.measures import Measure
+from caltest._results.measures import Measure, percent
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest.binning import QuantileBinning, UniformBinning
 from caltest.hstatistics.redraws.within_clusters import Clusters, Partition
@@ -61,7 +61,25 @@ def _of_claim(claim: Claim, level: float, clusters: Clusters | None = None, lag:
     interval = ConfidenceInterval(*clopper_pearson(share * n / effect, n / effect, LEVEL), LEVEL, method, share)
     gap = gap_interval(claim.probability, occurred, claim.order, level, *effects)
     event = claim.event or f"an outcome {claim.name}"
-    return Measure(claim.name, float(claim.probability.mean()), share, interval, gap, claim.margin, event)
+    tenths = _tenths(claim) if claim.binned_error and method == CLOPPER_PEARSON else ()
+    return Measure(claim.name, float(claim.probability.mean()), share, interval, gap, claim.margin, event, tenths)
+
+
+def _tenths(claim: Claim) -> tuple[Measure, ...]:
+    """Claims and frequencies of tenths of similar claims, with intervals that hold for all of them together."""
+    bins = TENTHS.assign(claim.order[:, None])
+    sizes = np.bincount(bins)
+    if sizes.size == 1:
+        return ()
+    claimed, shares = np.bincount(bins, claim.probability) / sizes, np.bincount(bins, claim.occurred) / sizes
+    level = 1.0 - (1.0 - LEVEL) / sizes.size
+    found = []
+    for n, mean, share in zip(sizes.tolist(), claimed.tolist(), shares.tolist(), strict=True):
+        ends = clopper_pearson(round(share * n), n, level)
+        found.append(
+            Measure(f"claims of {percent(mean)}", mean, share, ConfidenceInterval(*ends, level, CLOPPER_PEARSON, share))
+        )
+    return tuple(found)
 
 
 def effect_of_clusters(

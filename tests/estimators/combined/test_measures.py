@@ -40,9 +40,11 @@ def test_classes_that_are_named_have_their_frequencies():
     assert (found.claimed, found.observed) == pytest.approx((p[:, 1].mean(), np.mean(y == 1)))
     assert found.interval.ends == clopper_pearson(int(np.sum(y == 1)), 2000, 0.95)
     assert found.gap == gap_interval(p[:, 1], y == 1, p[:, 1], 1.0 - 0.05 / 11)
-    assert [bar.name for bar in result.bars()] == ["accuracy", "class 1"]
+    named, tenths = result.bars()[:2], result.measures[0].tenths
+    assert [bar.name for bar in named] == ["accuracy", "class 1"]
+    assert [bar.name for bar in result.bars()[2:]] == [one.name for one in tenths]
     right = ct.calibration_test(p, (p.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1), n_resamples=99, rng=1)
-    assert [bar.name for bar in right.bars()] == ["accuracy"]
+    assert [bar.name for bar in right.bars()[:-10]] == ["accuracy"]
 
 
 def test_the_claimed_ece_is_its_noise_floor():
@@ -406,3 +408,28 @@ def test_intervals_hold_for_outcomes_that_overlap(low):
             held_as_if_independent += holds * (lag == 1)
     assert held >= 182  # Of 200 sets at 95 % fewer hold once in a hundred times.
     assert held_as_if_independent < 180
+
+
+def test_tenths_show_what_a_frequency_hides():
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.05, 0.95, 1000)
+    measure = measures_of(as_sample(p, rng.random(1000) < 0.5 + 0.6 * (p - 0.5)))[0]
+    assert not measure.interval.excludes(measure.claimed)
+    first, last = measure.tenths[0], measure.tenths[-1]
+    assert (first.name, len(measure.tenths)) == ("claims of 10.0 %", 10)
+    assert first.interval.low > first.claimed
+    assert last.interval.high < last.claimed
+    assert first.interval.confidence_level == pytest.approx(0.995)
+
+
+def test_intervals_of_tenths_hold_together():
+    rng, missed = np.random.default_rng(1), 0
+    p = rng.beta(1.0, 5.0, 200)
+    for _ in range(400):
+        tenths = measures_of(as_sample(p, rng.random(200) < p))[0].tenths
+        missed += any(one.interval.excludes(one.claimed) for one in tenths)
+    assert missed <= 31  # The 99.9 % quantile of 400 data sets at 5 %, which intervals of few events are far below.
+
+
+def test_one_prediction_has_no_tenths():
+    assert measures_of(as_sample(np.full(40, 0.3), np.arange(40) < 10))[0].tenths == ()
