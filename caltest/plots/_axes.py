@@ -7,6 +7,7 @@ from importlib import import_module
 from io import StringIO
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -140,7 +141,7 @@ LONGEST = 40
 
 def plain(name: Any, longest: int = LONGEST) -> str:
     """A name as it is, not as a formula, on one line and cut in the middle if it is long."""
-    words = " ".join(str(name).split())
+    words = printable(" ".join(str(name).split()))
     if len(words) > longest:
         words = f"{words[: longest // 2].strip()} ... {words[-(longest // 2 - 5) :].strip()}"
     # Legends leave out labels that begin with an underscore.
@@ -378,13 +379,16 @@ def svg_of(draw: Callable[..., Any], alternative: str, size: tuple[float, float]
     from matplotlib.figure import Figure
 
     figure, out = Figure(figsize=size, layout="constrained"), StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": alternative, "font.family": "sans-serif"}):
+    fonts = {"svg.fonttype": "none", "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Verdana"]}
+    with matplotlib.rc_context(fonts | {"svg.hashsalt": alternative}):
         draw(ax=figure.add_subplot())
         figure.savefig(out, format="svg", metadata={"Date": None})
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]
+    # Hundredths of points are enough, and a page of several models stays small.
+    svg = re.sub(r'\s(?:d|x|y)="[^"]+"', lambda place: re.sub(r"(\.\d\d)\d+", r"\1", place[0]), svg)
     # Names in several pictures of one page must differ.
-    mark = re.sub(r"\W", "", alternative)
+    mark = f"p{crc32(svg.encode()):x}"
     svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{mark}-", svg)
     named = f'<svg role="img" aria-label="{escape(alternative)}" viewBox='
     return printable(re.sub(r"<svg [^>]*?viewBox=", lambda _: named, svg, count=1))

@@ -19,6 +19,10 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 """Where the predictions that are certain of class 0, 1 and 2 are drawn."""
 
 
+LEAST_IN_PIXELS = 500
+"""Predictions above which these are pixels, in pictures that have lines else, so that files stay small."""
+
+
 @own_errstate
 def simplex_map(
     predictions: ArrayLike,
@@ -97,7 +101,14 @@ def simplex_map(
     x, y = (law.probabilities @ CORNERS).T
     # Few points are large, so that they are seen.
     few = None if arrows.sizes.size else f"predictions, no bin of {least} or more"
-    ax.scatter(x, y, max(3.0, min(20.0, 1000.0 / len(x))), c=PALE, linewidths=0, zorder=1, label=few)
+    look: dict[str, Any] = {
+        "c": PALE,
+        "linewidths": 0,
+        "zorder": 1,
+        "label": few,
+        "rasterized": len(x) > LEAST_IN_PIXELS,
+    }
+    ax.scatter(x, y, max(3.0, min(20.0, 1000.0 / len(x))), **look)
     _draw_arrows(ax, arrows, level)
     set_title(ax, title)
     return ax

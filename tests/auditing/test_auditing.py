@@ -44,6 +44,24 @@ def test_pictures_have_words_and_names_of_their_own(audit):
     assert len(names) == len(set(names))
 
 
+def test_pages_of_several_models_and_many_rows_are_small_and_name_pictures_once():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), 20_000)
+    models = {name: ct.Categorical(p).at_temperature(t) for name, t in (("a", 1.0), ("b", 1.5), ("c", 2.0))}
+    html = ct.audit(models, ct.Categorical(p).sample(1), n_resamples=19, rng=1).to_html()
+    assert len(html) < 1_000_000
+    names = re.findall(r'\sid="([^"]+)"', html)
+    assert len(names) == len(set(names))
+
+
+def test_pictures_have_no_letters_that_terminals_obey(audit, recwarn):
+    audit.to_html()
+    ct.audit(
+        np.full((20, 3), 1 / 3), np.repeat(["a", "b", NAME], [5, 5, 10]), classes=["a", "b", NAME], rng=1
+    ).to_html()
+    assert not [one for one in recwarn if "Glyph" in str(one.message)]
+
+
 def test_junit_says_what_failed(audit):
     suite = ElementTree.fromstring(audit.to_junit())
     assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
