@@ -379,7 +379,7 @@ def svg_of(draw: Callable[..., Any], alternative: str, size: tuple[float, float]
     from matplotlib.figure import Figure
 
     figure, out = Figure(figsize=size, layout="constrained"), StringIO()
-    fonts = {"svg.fonttype": "none", "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Verdana"]}
+    fonts: Any = {"svg.fonttype": "none", "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Verdana"]}
     with matplotlib.rc_context(fonts | {"svg.hashsalt": alternative}):
         draw(ax=figure.add_subplot())
         figure.savefig(out, format="svg", metadata={"Date": None})
