@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
@@ -126,7 +128,11 @@ def show(given: argparse.Namespace, result: Any, table: Table | None = None, **m
         "markdown": lambda: markdown(*shown),
         "latex": lambda: latex(*shown),
     }
-    print(printable(made[given.format]()))
+    try:
+        print(printable(made[given.format]()), flush=True)
+    except BrokenPipeError:
+        # The reader has gone, which does not change what the status has to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     fail_on = getattr(given, "fail_on", "never")
     is_small = fail_on == "matters" and matters(getattr(result, "measures", ())) is False
     return int(fail_on != "never" and bool(entries["rejected"]) and not is_small)

@@ -13,6 +13,7 @@ from caltest._basics.files import holds_objects
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.measures import cells_of, widest
 from caltest._results.report import pvalues_of
 from caltest._results.tables import ASKED, Table, asked_in
 from caltest._validation import at_least
@@ -146,11 +147,13 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
 
 
 def table(result: CalibrationTestResult, alpha: float) -> Table:
-    """The most important entries of a result, with its verdict at a level."""
-    rows = [["quantity", "value"], ["test", result.test], ["n", str(result.n)], ["estimate", f"{result.estimate:.6g}"]]
-    if result.effect_size is not None:
-        rows.append(["effect size", str(result.effect_size)])
-    rows.append(["statistic", f"{result.statistic:.6g} ({result.statistic_name})"])
-    rows += [[name.replace("O", "o"), text] for name, text in pvalues_of(result, result.pvalue_kind).items()]
-    more = {"verdict": result.verdict(alpha), ASKED.lower(): asked_in(result.notes)[0], "why": result.why(alpha)}
-    return [*rows, *([name, text] for name, text in more.items() if text is not None)]
+    """The most important entries of a result, in the order of its report: the verdict at a level first."""
+    found = {"verdict": result.verdict(alpha), ASKED.lower(): asked_in(result.notes)[0], "why": result.why(alpha)}
+    found["how much"] = widest(result.measures)
+    found |= {name.replace("O", "o"): text for name, text in pvalues_of(result, result.pvalue_kind).items()}
+    cells = ((one.name, *cells_of(one)) for one in result.measures)
+    found |= {name: f"{observed or '-'} (claimed {claimed})" for name, claimed, observed, _ in cells}
+    found |= {"n": str(result.n), "test": result.test, "estimate": f"{result.estimate:.6g}"}
+    found["effect size"] = None if result.effect_size is None else str(result.effect_size)
+    found["statistic"] = f"{result.statistic:.6g} ({result.statistic_name})"
+    return [["quantity", "value"], *([name, text] for name, text in found.items() if text is not None)]

@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -491,6 +492,8 @@ def test_formats_of_a_test(models, capsys):
     result = ct.calibration_test(tables["bad"], y, rng=1)
     markdown = command(capsys, *arguments, "markdown")[1].splitlines()
     assert markdown[0] == "| quantity | value |"
+    wanted = "verdict", "first check", "why", "how much", "p-value", "accuracy"
+    assert tuple(line.split(" | ")[0].removeprefix("| ") for line in markdown[2:8]) == wanted
     assert "| p-value | 0.001 (the smallest possible with 999 redraws; exact) |" in markdown
     assert any(line.startswith("| effect size | ") for line in markdown)
     latex = command(capsys, *arguments, "latex")[1].splitlines()
@@ -942,3 +945,15 @@ def test_errors_in_columns_separated_by_blanks_name_the_line(head, tmp_path, cap
     status, _, err = run(capsys, str(tmp_path / "p.txt"), str(tmp_path / "y.csv"))
     assert status == 2
     assert f"line {3 if head else 2}" in err
+
+
+def test_a_reader_that_goes_away_does_not_hide_a_rejection(models):
+    paths, _, _ = models
+    arguments = [sys.executable, "-m", "caltest", "test", paths["bad"], paths["labels"], "--seed", "1"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run([*arguments, "--fail-on", "reject"], stdout=writer, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
