@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import BoolArray, FloatArray
+from caltest._basics.numerics import BoolArray, FloatArray, IntArray
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
 from caltest.predictions.faults.classes.several import Frequency, Random, Share, Slope, Temperature
 from caltest.predictions.faults.fault import Rows, cosines, half_periods, ranks
@@ -95,7 +95,7 @@ class BinaryFaults(LabelFaults):
         view = self.view
         self.kinds = (
             Claims(view),
-            Temperature(view),
+            TemperatureOfClaims(view),
             Random(view),
             ShareOfClaims(view, 2),
             Window(view, len(view.windows)),
@@ -133,6 +133,17 @@ class Claims(OfClaims, Frequency):
         return f"{self.counted(seen, 1)}: claims are too {side} by {about(abs(came - claimed))} on average ({odds})"
 
 
+class TemperatureOfClaims(Temperature):
+    """That of claims, of which those of an event that is never the more probable outcome are about the event."""
+
+    view: BinaryView
+
+    def _rates(self, seen: Labels, rows: slice | IntArray) -> tuple[float, float]:
+        claimed, right = super()._rates(seen, rows)
+        are_of_event = self.view.law.take(slice(0, 1)).to_array().ndim == 1 and not self.view.top.any()
+        return (1.0 - claimed, 1.0 - right) if are_of_event else (claimed, right)
+
+
 class ShareOfClaims(Share):
     """Outcomes that are one of the two whatever is claimed, as of events that are not always seen."""
 
@@ -150,7 +161,12 @@ class SlopeOfClaims(OfClaims, Slope):
         return np.zeros(1)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        return f"claims are {self._stretched(seen, sibling, fit)}"
+        above = self.along(sibling) > 0.0
+        (more, came), (less, rarely) = (percents(*self.view.means(seen, some)[:2]) for some in (above, ~above))
+        return (
+            f"claims are {self._stretched(seen, sibling, fit)}; claims above that are {more} on average and come true "
+            f"{came} of the time, those below {less} and {rarely}"
+        )
 
 
 class Window(OfClaims):

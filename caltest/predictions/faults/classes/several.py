@@ -91,13 +91,14 @@ class Temperature(ClassFault):
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return f"predictions are {self._words_of(seen, sibling, fit)}"
 
-    def _words_of(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        rows = self.rows_of(sibling)
+    def _rates(self, seen: Labels, rows: slice | IntArray) -> tuple[float, float]:
+        """The mean probability of the most probable class, and how often it occurs."""
         view, w = self.view, self.view.weights[rows]
-        claimed = float(w @ view.confidence[rows] / w.sum())
-        right = float(w @ (seen.first == view.top)[rows] / w.sum())
+        return float(w @ view.confidence[rows] / w.sum()), float(w @ (seen.first == view.top)[rows] / w.sum())
+
+    def _words_of(self, seen: Labels, sibling: int, fit: Fit) -> str:
         temperature = self.sized(seen, sibling, fit)
-        claims, hits = percents(claimed, right)
+        claims, hits = percents(*self._rates(seen, self.rows_of(sibling)))
         return (
             f"{'over' if fit.t > 0.0 else 'under'}confident: outcomes follow them at temperature {temperature}; "
             f"claims of {claims} on average come true {hits} of the time"

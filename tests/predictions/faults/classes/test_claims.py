@@ -1,3 +1,4 @@
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -78,3 +79,29 @@ def test_claims_around_even_odds_have_a_temperature():
     finding = ct.calibration_test(ct.Bernoulli(p), rng.random(1000) < q, n_resamples=99, rng=1).finding
     assert finding.words.startswith("predictions are overconfident")
     assert "log odds" not in finding.words
+
+
+def test_slopes_say_what_comes_true_on_both_sides():
+    rng = np.random.default_rng(1)
+    p = rng.beta(2.0, 12.0, 4000)
+    x = np.log(p / (1.0 - p))
+    y = rng.random(4000) < 1.0 / (1.0 + np.exp(0.9 - 0.5 * x))
+    finding = ct.calibration_test(p, y, n_resamples=99, rng=1).finding
+    assert finding.kind == "slope"
+    numbers = re.search(
+        r"those of (.*) %; claims above that are (.*) % on average and come true (.*) % of", finding.words
+    )
+    centre, claimed, came = (float(one) / 100.0 for one in numbers.groups())
+    above = p > centre
+    assert (claimed, came) == pytest.approx((p[above].mean(), y[above].mean()), abs=0.005)
+
+
+def test_temperatures_of_rare_events_are_said_of_the_events():
+    """A risk of 0.1 %, of which the report is about class 1, is no claim of 99.9 %."""
+    rng = np.random.default_rng(19)
+    p = rng.beta(0.3, 300.0, 20_000)
+    y = (rng.random(p.size) < 2.0 * p).astype(int)
+    words = ct.calibration_test(p, y, n_resamples=99, rng=1).finding.words
+    assert "claims of 0.098 % on average come true 0.23 % of the time" in words
+    both = ct.calibration_test(np.stack([1.0 - p, p], axis=1), y, n_resamples=99, rng=1).finding.words
+    assert "claims of 99.9 % on average come true 99.8 % of the time" in both
