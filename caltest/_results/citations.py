@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import Any
+from unicodedata import normalize
 
 
 def bibtex(source: Any) -> str:
@@ -45,6 +46,25 @@ def entries(keys: Iterable[str]) -> str:
     """The entries of these keys, each once, in alphabetical order."""
     known = all_entries()
     return "\n\n".join(known[key] for key in sorted(set(keys)))
+
+
+ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "v": "\u030c"}
+"""LaTeX's letters of accents, as they follow a letter."""
+
+
+def reference(key: str) -> str:
+    """A source on one line: authors, year, title and where it appeared."""
+    known = dict(re.findall(r"^  (\w+) = \{(.*)\},$", all_entries()[key], re.M))
+    text = {name: _without_latex(value) for name, value in known.items()}
+    names = [one.split(",")[0] for one in text["author"].split(" and ")]
+    authors = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    where = next((text[one] for one in ("journal", "booktitle", "publisher", "howpublished") if one in text), "")
+    return f"{authors} ({text['year']}): {text['title']}" + (f", {where}" if where else "")
+
+
+def _without_latex(text: str) -> str:
+    text = re.sub(r"\\([\"'`v])\{?(\w)\}?", lambda one: normalize("NFC", one[2] + ACCENTS[one[1]]), text)
+    return re.sub(r"[{}\\]", "", text.replace(r"\l", "ł")).replace("--", "-")
 
 
 @cache

@@ -12,6 +12,7 @@ import scipy
 
 from caltest._basics.numerics import IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.citations import reference
 from caltest._results.measures import ends_of, judged, matters, points
 from caltest._results.report import format_pvalue, listed, observations, power_phrase, pvalue_phrase
 from caltest._results.tables import sharper
@@ -330,7 +331,7 @@ def of_methods(data: Data, result: CalibrationTestResult) -> Section:
         "Versions": versions,
         "Digest of the data": digest(data),
         "Reproduce": f"caltest.audit(predictions, targets{extra}, n_resamples={data.n_resamples}, rng={data.seed})",
-        "Sources": ", ".join(result.citations),
+        "Sources": "; ".join(map(reference, result.citations)),
     }
     return Section(result.sentence(), facts)
 

@@ -10,7 +10,7 @@ from samples import TV, samples
 
 import caltest as ct
 from caltest import estimators, nulls
-from caltest._results.citations import all_entries, entries
+from caltest._results.citations import all_entries, entries, reference
 
 ROOT = Path(__file__).resolve().parents[2]
 S = samples(30, 3)
@@ -115,3 +115,23 @@ def test_sequential_monte_carlo_cites_its_source():
 def test_other_things_have_no_sources(wrong):
     with pytest.raises(TypeError, match="source: got"):
         ct.results.bibtex(wrong)
+
+
+@pytest.mark.parametrize("key", ENTRIES)
+def test_references_are_a_line_of_plain_text(key):
+    assert re.fullmatch(rf"[^{{}}\\\n]+ \({key[-4:]}\): [^{{}}\\\n]+, [^{{}}\\\n]+", reference(key))
+
+
+def test_references_name_all_authors_as_they_are_written():
+    assert reference("broecker2007") == (
+        "Bröcker and Smith (2007): Increasing the reliability of reliability diagrams, Weather and Forecasting"
+    )
+    assert reference("blasiok2024").startswith("Błasiok and Nakkiran (2024): Smooth ECE: ")
+    assert reference("modrak2022").startswith(
+        "Modrák, Moon, Kim, Bürkner, Huurre, Faltejsková, Gelman and Vehtari (2022)"
+    )
+
+
+def test_audits_say_where_their_methods_come_from():
+    audit = ct.audit(np.linspace(0.1, 0.9, 40), np.arange(40) % 2, n_resamples=19, rng=1)
+    assert "Widmann, Lindsten and Zachariah (2019): Calibration tests in multi-class" in audit.to_html()
