@@ -13,11 +13,11 @@ import scipy
 from caltest._basics.numerics import IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.citations import reference
-from caltest._results.measures import ends_of, judged, matters, points
+from caltest._results.measures import ends_of, judged, matters, percent, points
 from caltest._results.report import format_pvalue, listed, observations, power_phrase, pvalue_phrase
 from caltest._results.tables import sharper
 from caltest._validation.groups import Groups
-from caltest.auditing.pictures import drawn, pictures_of
+from caltest.auditing.pictures import classes_of, drawn, pictures_of
 from caltest.auditing.repair import of_recalibration
 from caltest.auditing.section import LEVEL, Data, Section
 from caltest.estimators.combined.measures import measures_of
@@ -133,12 +133,28 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
 
 def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
     """Pictures of the data."""
-    pictures = pictures_of(data.sample, data.seed)
+    law, rows = data.sample.predictions.finite, list[tuple[str, ...]]()
+    worst: Sequence[int] = ()
     answer = "Bars and bands of the pictures are exact ranges for calibrated predictions."
-    if not pictures:
+    if law is not None and law.n_classes > 2 and law.probabilities_differ:
+        y = np.asarray(data.sample.targets)
+        worst, alone, adjusted, wrong = classes_of(law, y, data.n_resamples, data.seed)
+        rows = [("class", "claimed", "observed", "p-value", "adjusted", "probabilities are")]
+        for c in worst[:PANELS]:
+            means = percent(float(law.probabilities[:, c].mean())), percent(float(np.mean(y == c)))
+            p = format_pvalue(float(alone[c])), format_pvalue(float(adjusted[c]))
+            rows.append((law.outcome_in_words(c), *means, *p, wrong[c] if adjusted[c] <= LEVEL else ""))
+        answer += (
+            f" Calibration is rejected in {np.count_nonzero(adjusted <= LEVEL) or 'none'} of {len(worst)} classes, by "
+            "how often they occur and how that rises with what is claimed; p-values are adjusted for all of them."
+        )
+        rest = len(worst) - PANELS
+        answer += f" The {rest} classes with the largest p-values are not shown." if rest > 0 else ""
+    pictures = pictures_of(data.sample, data.seed, worst)
+    if not pictures and not rows:
         missing = find_spec("matplotlib") is None
         raise ValueError("matplotlib is missing (caltest[plots])" if missing else "predictions of this kind have none")
-    return Section(answer, pictures=pictures)
+    return Section(answer, {}, tuple(rows), pictures=pictures)
 
 
 def of_groups(data: Data, result: CalibrationTestResult) -> Section:

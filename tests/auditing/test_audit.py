@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from printed import unfolded
+from scipy import stats
 
 import caltest as ct
 from caltest.auditing.audit import _decision, _in_order
 from caltest.auditing.fields import _members, of_survival
-from caltest.auditing.pictures import pictures_of
+from caltest.auditing.pictures import classes_of, pictures_of
 from caltest.auditing.repair import _changed
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows, more_rows_in_words, rows_needed
@@ -910,3 +911,47 @@ def test_a_shift_and_a_factor_are_what_the_audit_advises(make):
     assert model.decision == "recalibrate"
     assert section.facts["How"].startswith("caltest.recalibration.ShiftAndScale().fit(predictions, targets)")
     assert float(section.rows[-1][2]) > 0.05
+
+
+def one_class_too_extreme(n, k, rng):
+    """Probabilities, and labels of which class 3 alone has odds that are half as far from even as predicted."""
+    p = rng.dirichlet(np.full(k, 0.5), n).clip(1e-6)
+    p /= p.sum(axis=1, keepdims=True)
+    own = p[:, 3] ** 0.4
+    own *= p[:, 3].mean() / own.mean()
+    others = np.delete(p, 3, axis=1)
+    others *= ((1.0 - own) / others.sum(axis=1))[:, None]
+    return p, ct.Categorical(np.insert(others, 3, own, axis=1)).sample(rng)
+
+
+def test_classes_that_occur_as_often_as_claimed_are_found_by_their_slope():
+    p, y = one_class_too_extreme(4000, 6, np.random.default_rng(1))
+    found = classes_of(ct.Categorical(p), y, 99, 1)
+    assert found.worst[0] == 3
+    assert found.adjusted[3] == 0.01
+    assert found.words[3] == "too extreme"
+    assert abs((y == 3).mean() - p[:, 3].mean()) < 0.015
+
+
+def test_classes_have_a_table_beside_groups_and_the_worst_have_pictures():
+    p, y = one_class_too_extreme(3000, 16, np.random.default_rng(1))
+    section = ct.audit(p, y, np.arange(3000) % 2, n_resamples=39, rng=1).models[0].sections["pictures"]
+    assert section.rows[0] == ("class", "claimed", "observed", "p-value", "adjusted", "probabilities are")
+    assert (section.rows[1][0], section.rows[1][-1], len(section.rows)) == ("class 3", "too extreme", 13)
+    assert "adjusted for all of them. The 4 classes with the largest p-values are not shown." in section.answer
+    assert section.pictures[2].alternative == "reliability diagram of class 3"
+
+
+@pytest.mark.statistical
+def test_calibrated_classes_are_rejected_with_the_level():
+    rng, number = np.random.default_rng(1), 200
+    laws = (ct.Categorical(rng.dirichlet(np.full(6, 0.4), 100)) for _ in range(number))
+    smallest = [classes_of(law, law.sample(rng), 39, i).adjusted.min() for i, law in enumerate(laws)]
+    assert sum(one <= 0.05 for one in smallest) <= stats.binom.ppf(0.999, number, 0.05)
+
+
+def test_an_impossible_class_and_constant_predictions_have_p_values():
+    p = np.tile([0.5, 0.5, 0.0], (30, 1))
+    found = classes_of(ct.Categorical(p), np.arange(30) % 2, 39, 1)
+    assert found.adjusted[2] == 1.0
+    assert classes_of(ct.Categorical(p), np.arange(30) % 3, 39, 1).adjusted[2] == 0.025
