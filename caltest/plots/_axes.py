@@ -221,7 +221,10 @@ def set_labels(ax: "Axes", x: str, y: str, beside: float) -> None:
     ax.set_xlabel(wrapped(x, max(12.0, PER_INCH * (width - beside))))
     ax.set_ylabel(wrapped(y, max(12.0, PER_INCH * height)))
     if isinstance(ax.xaxis.get_major_locator(), _part_of_matplotlib("ticker", "labels").AutoLocator):
-        ax.locator_params(axis="x", nbins=max(2, min(9, int(1.5 * (width - beside) + 1.0))))
+        # Square axes are as narrow as they are high.
+        is_square = ax.get_box_aspect() is not None or ax.get_aspect() != "auto"
+        across = min(width - beside, height) if is_square else width - beside
+        ax.locator_params(axis="x", nbins=max(2, min(9, int(1.5 * across + 1.0))))
 
 
 @own_errstate

@@ -74,7 +74,9 @@ def evidence(
     if (excluded := curve == np.inf).any():
         first = int(seen[excluded][0])
         mark = OUTSIDE if style.first else style.color
-        ax.axvline(first, color=mark, linestyle="-.", label=f"{own}outcome {first} was excluded, E is infinite")
+        ax.axvline(first, color=mark, linestyle="-.")
+        text = f"{own}outcome {first} was excluded, E is infinite"
+        ax.axvspan(first, result.n + 1.0, color=mark, alpha=0.15, linewidth=0.0, label=text)
     low, high = ax.get_ylim()
     ax.set_ylim(low, max(high, 1.1 * threshold))
     ax.set_xlim(0.0, max(result.n + 1.0, 0.0 if style.first else ax.get_xlim()[1]))

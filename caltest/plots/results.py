@@ -116,9 +116,7 @@ def null_histogram(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     ax.hist(draws, bins=min(30, max(5, draws.size // 10)), color=PALE, edgecolor="white", label="if calibrated")
     if hasattr(result, "statistic"):
         ax.axvline(result.statistic, color=OUTSIDE, linewidth=2.0, linestyle="--", label="observed")
-    ended(ax, getattr(result, "statistic_name", "estimate"), "redraws")
-    ax.locator_params(axis="x", nbins=6)
-    return ax
+    return ended(ax, getattr(result, "statistic_name", "estimate"), "redraws")
 
 
 @own_errstate

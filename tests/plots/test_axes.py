@@ -4,6 +4,7 @@ import dataclasses
 import io
 import pickle
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from caltest.plots import _axes  # noqa: E402
@@ -198,3 +200,33 @@ def test_figures_made_here_have_no_type_3_whatever_saves_them(form):
 )
 def test_limits_are_a_part_that_is_at_most_half(values, limits):
     assert _axes.limits_of([np.array(one) for one in values]) == pytest.approx(limits, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [(2.6, 2.6), (7.0, 3.0)])
+def test_numbers_below_narrow_axes_do_not_touch(size):
+    rng = np.random.default_rng(8)
+    scale = rng.uniform(0.3, 3.0, 300)
+    errors = ct.Normal(np.zeros(300), scale), 0.6 * scale * rng.normal(size=300)
+    p = rng.dirichlet(np.ones(3), 2000)
+    top = ct.top_label(p, np.where(rng.random(2000) < 0.8, p.argmax(axis=1), 0))
+    test = ct.MonteCarloTest(ct.ECE(), n_resamples=39)(*top, rng=1)
+
+    def spreads(ax):
+        for name in ("logistic regression, all hospitals", "forest"):
+            ct.plots.residual_spread(*errors, label=name, ax=ax)
+
+    drawings = (spreads, lambda ax: ct.plots.null_histogram(test, ax=ax))
+    for draw in drawings:
+        figure = Figure(figsize=size, layout="constrained")
+        canvas = FigureCanvasAgg(figure)
+        draw(figure.add_subplot())
+        canvas.draw()
+        boxes = [one.get_window_extent() for one in figure.axes[0].get_xticklabels() if one.get_text()]
+        assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+def test_infinite_evidence_fills_the_frame():
+    p, y = np.r_[0.0, np.full(99, 0.5)], np.r_[1, np.arange(99) % 2]
+    ax = ct.plots.evidence(ct.SequentialCalibrationTest().update(p, y).result(), ax=Figure().add_subplot())
+    (span,) = [one for one in ax.patches if one.get_label().endswith("E is infinite")]
+    assert span.get_width() == 100.0
