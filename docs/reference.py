@@ -10,8 +10,19 @@ from pathlib import Path
 from types import ModuleType
 
 import caltest
+from caltest.estimators import Estimator
+from caltest.fields import Censored
+from caltest.kernels import Metric, PairKernel, PredictionKernel, TargetKernel
+from caltest.predictions import MultiLabel, Predictions
 
 PACKAGE = Path(caltest.__file__).parent
+TABLE = [".. autosummary::", "   :toctree: names", "   :nosignatures:", ""]
+GROUPS = {
+    "Predictions, and targets that are censored": (Predictions, MultiLabel, Censored),
+    "Estimators": (Estimator,),
+    "Kernels and distances": (PredictionKernel, TargetKernel, PairKernel, Metric),
+}
+"""The classes of the front door that are no tests."""
 
 
 def pages() -> dict[str, tuple[ModuleType, list[str]]]:
@@ -27,32 +38,37 @@ def pages() -> dict[str, tuple[ModuleType, list[str]]]:
     return found
 
 
+def grouped(names: list[str]) -> dict[str, list[str]]:
+    """Names of the front door by what they are."""
+    found: dict[str, list[str]] = {"Calls": [], "Tests": []} | {title: [] for title in GROUPS}
+    for name in names:
+        thing = getattr(caltest, name.rpartition(".")[2])
+        kinds = [title for title, bases in GROUPS.items() if inspect.isclass(thing) and issubclass(thing, bases)]
+        found[kinds[0] if kinds else "Tests" if inspect.isclass(thing) else "Calls"].append(name)
+    return found
+
+
 def text_of(title: str, module: ModuleType, names: list[str]) -> str:
-    """A page: what the module says of itself, and a table of its names."""
-    heading = title.replace("_", " ").capitalize()
-    said = inspect.getdoc(module) or ""
-    listed = [f"   {name}" for name in names]
-    head = [
-        heading,
-        "=" * len(heading),
-        "",
-        said,
-        "",
-        ".. autosummary::",
-        "   :toctree: names",
-        "   :nosignatures:",
-        "",
-    ]
-    return "\n".join([*head, *listed, ""])
+    """A page: what the module says of itself, and a table of its names, or several."""
+    said = (inspect.getdoc(module) or "").partition("\n\nGlossary")[0]  # It stands on the page of this name.
+    lines = [title, "=" * len(title), "", said, ""]
+    for group, some in (grouped(names) if module is caltest else {"": names}).items():
+        lines += [group, "-" * len(group), ""] if group else []
+        lines += [*TABLE, *(f"   {name}" for name in some), ""]
+    return "\n".join(lines)
 
 
 def write_reference(folder: Path) -> None:
-    """A page for each module with public names, and none else."""
+    """A page for each module with public names, and none else; beside the folder the list of these pages."""
     folder.mkdir(exist_ok=True)
-    wanted = set()
-    for part, (module, names) in pages().items():
-        write(folder / f"{part}.rst", text_of(part, module, names))
+    wanted, listed = set(), []
+    for part, (module, names) in sorted(pages().items(), key=lambda page: (page[0] != "caltest", page[0])):
+        title = "ct" if module is caltest else f"ct.{part}"
+        write(folder / f"{part}.rst", text_of(title, module, names))
         wanted |= {part, *names}
+        first = (inspect.getdoc(module) or "").partition("\n")[0].replace("``", "`")
+        listed.append(f"- [{title}](api/{part}.rst): {first}")
+    write(folder.parent / "api-parts.txt", "\n".join(listed) + "\n")
     for path in folder.rglob("*.rst"):
         if path.stem not in wanted:
             path.unlink()

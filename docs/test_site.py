@@ -5,16 +5,21 @@ is wrong.
 Contrast is measured on all pages but those of the reference, which look alike, and are looked at now and then.
 """
 
+import inspect
 import json
 import re
 import shutil
 import subprocess
+import sys
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from llms import public_things
 
 SITE = Path(__file__).parents[1] / "build" / "docs"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -130,3 +135,34 @@ def test_assistants_have_an_index_of_the_pages():
     assert {"start.md", "concepts/noise-floor.md", "how-to/ensembles.md"} <= set(listed)
     assert {"api/names/caltest.calibration_test.md", "gallery/plot_evidence.md"} <= set(listed)
     assert all((SITE / name).read_text().startswith("#") for name in listed)
+
+
+def said_first(name):
+    """The first definition on a page of the reference, and what it says."""
+    page = (SITE / "api" / "names" / f"{name}.html").read_text()
+    return re.search(r"<dt class=\"sig.*?</dt>", page, re.S)[0], page
+
+
+def test_the_reference_says_what_things_are_made_of():
+    for name, thing in public_things():
+        if not inspect.isclass(thing) or issubclass(thing, BaseException) or ".results." in name:
+            continue
+        wanted = set(inspect.signature(thing).parameters) - {"arguments", "named", "args", "kwargs"}
+        found = set(re.findall(r'class="n"><span class="pre">(\w+)', said_first(name)[0]))
+        assert found == wanted, name
+
+
+def test_pages_of_tests_lead_to_their_error_rates_and_say_how_to_call_them():
+    tests = [name for name, thing in public_things() if inspect.isclass(thing) and name.endswith("Test")]
+    assert len(tests) > 25
+    for name in tests:
+        _, page = said_first(name)
+        assert "how often it errs" in page, name
+        assert f'id="{name}.__call__"' in page, name
+
+
+def test_calls_of_the_chooser_lead_to_the_reference():
+    page = (SITE / "which-test.html").read_text()
+    linked = re.findall(r'<a [^>]*href="api/names/([\w.]+)\.html[^>]*><code', page)
+    assert {"caltest.calibration_test", "caltest.find_slices", "caltest.fields.clinical.validate"} <= set(linked)
+    assert not re.findall(r"<(?:td|p)><code[^>]*><span class=\"pre\">ct\.", page)

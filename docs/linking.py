@@ -1,0 +1,60 @@
+"""Links from code that names something public to its page, and signatures and links of the API reference."""
+
+import inspect
+import re
+from functools import cache
+from typing import Any
+
+from docutils import nodes
+from reference import pages
+from sphinx.addnodes import pending_xref
+from sphinx.util.inspect import stringify_signature
+
+
+@cache
+def public() -> dict[str, str]:
+    """Full names by how they are written in code: after ``ct.``, or alone where they cannot be mistaken for a word."""
+    full = [name for _, names in pages().values() for name in names]
+    found = {last: name for name in full if re.search(r"[A-Z]|_", last := name.rpartition(".")[2])}
+    return found | {"ct." + name.removeprefix("caltest."): name for name in full}
+
+
+def named_in(code: str) -> str | None:
+    """The full name of what is public in code: a name, or a call of one.
+
+    >>> named_in("ct.ECE()(p, y)"), named_in("nulls.PearsonNull"), named_in("power")
+    ('caltest.ECE', 'caltest.nulls.PearsonNull', None)
+    """
+    written = re.match(r"(?:(?:ct|caltest)\.)?([\w.]+)(?=\(|$)", code)
+    if written is None:
+        return None
+    alone = written[0] == written[1] and "." not in written[1]
+    return public().get(written[1] if alone else f"ct.{written[1]}")
+
+
+def link_names(app: Any, doctree: nodes.document) -> None:
+    """Code that is a public name, or a call of one, leads to the page of that name."""
+    page = app.env.docname
+    for code in list(doctree.findall(nodes.literal)):
+        name = named_in(code.astext())
+        of_others = page == "coming-from" and not code.astext().startswith(("ct.", "caltest."))
+        is_linked = isinstance(code.parent, (nodes.reference, nodes.title, pending_xref))
+        if name and not of_others and not is_linked and page != f"api/names/{name}":
+            link = pending_xref("", reftype="obj", refdomain="py", reftarget=name, refdoc=page)
+            code.replace_self(link)
+            link += code
+
+
+def signature_of(app: Any, what: str, name: str, thing: Any, *_: Any) -> tuple[str, None] | None:
+    """Of a class what makes one, where ``__new__`` takes anything; of bases and results, which calls make, nothing."""
+    if not inspect.isclass(thing) or issubclass(thing, BaseException):
+        return None
+    shown = stringify_signature(inspect.signature(thing), show_annotation=False, show_return_annotation=False)
+    return ("" if shown.startswith("(*arg") or ".results." in name else shown), None
+
+
+def lead_to_error_rates(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """From each test to how often it errs."""
+    if what == "class" and name.endswith("Test"):
+        end = lines.index("", next(i for i, line in enumerate(lines) if line))
+        lines[end:end] = ["", "What it assumes, how often it errs, and its cost: :doc:`/error-rates`."]
