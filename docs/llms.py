@@ -2,7 +2,7 @@
 
 import ast
 import inspect
-import shutil
+import re
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ def write_llms(app: Any, error: Exception | None) -> None:
     pages = {name: path for name, path in paths.items() if path.suffix == ".md"}
     lines = [ABOUT, "## Pages\n"]
     for name, path in pages.items():
-        shutil.copy(path, Path(app.outdir) / f"{name}.md")
+        (Path(app.outdir) / f"{name}.md").write_text(text_of_page(path))
         lines.append(f"- [{app.env.titles[name].astext()}]({name}.md)")
     lines.append("\n## Public names\n")
     for name, thing in public_things():
@@ -49,6 +49,22 @@ def public_things() -> list[tuple[str, Any]]:
 
 def first_line(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def text_of_page(path: Path) -> str:
+    """A page with what directives bring in, and links to what is beside it."""
+    text = re.sub(r"```{toctree}.*?```\n*", "", path.read_text(), flags=re.S)
+    text = re.sub(
+        r"```{include} (\S+)\n(?::start-line: (\d+)\n)?```",
+        lambda found: "\n".join((path.parent / found[1]).read_text().splitlines()[int(found[2] or 0) :]),
+        text,
+    )
+    sources = path.parents[1] / "caltest" / "_results" / "citations.bib"
+    text = re.sub(r"```{bibliography}.*?```", lambda _: f"```bibtex\n{sources.read_text()}```", text, flags=re.S)
+    text = re.sub(
+        r"```{eval-rst}\n\.\. automodule:: caltest\n.*?```", lambda _: caltest.__doc__ or "", text, flags=re.S
+    )
+    return re.sub(r"(\]\([\w/.-]+)\.(?:rst|ipynb)\b", r"\1.html", text)
 
 
 def text_of(name: str, thing: Any) -> str:

@@ -134,7 +134,14 @@ def test_assistants_have_an_index_of_the_pages():
     listed = re.findall(r"\]\((.+?\.md)\)", (SITE / "llms.txt").read_text())
     assert {"start.md", "concepts/noise-floor.md", "how-to/ensembles.md"} <= set(listed)
     assert {"api/names/caltest.calibration_test.md", "gallery/plot_evidence.md"} <= set(listed)
-    assert all((SITE / name).read_text().startswith("#") for name in listed)
+    texts = {name: (SITE / name).read_text() for name in listed}
+    assert all(text.startswith("#") for text in texts.values())
+    assert "SKCE_ul" in texts["glossary.md"]
+    assert "@article{" in texts["bibliography.md"]
+    assert "## 0.2.0" in texts["changelog.md"]
+    assert "| **Figure 1**" in texts["papers.md"]
+    assert "[ct.nulls](api/nulls.html)" in texts["api.md"]
+    assert not [name for name, text in texts.items() if re.search(r"^```{", text, re.M)]
 
 
 def said_first(name):
