@@ -95,3 +95,28 @@ def test_names_on_pages_exist(page):
     alone = {match[0] for span in spans if (match := re.fullmatch(r"[A-Z]\w+", span))}
     unknown = {name for name in (called | alone) - NOT_OURS if not any(hasattr(place, name) for place in PLACES)}
     assert not unknown
+
+
+GLOSSARY = re.findall(r"^(\S.*)\n: ", PAGES[Path("docs/glossary.md")], re.M)
+OTHER_WORDS = {
+    "Targets, outcomes": r"ground truth|true labels|gold labels|realisations",
+    "Redraws": r"replicat|surrogate|permut|synthetic outcomes|simulated outcomes",
+    "Calibration error": r"calibration (gap|deviation|distance)|miscalibration error",
+    "Noise floor": r"noise level|bias floor",
+    "Exact": r"non-asymptotic|finite-sample",
+    "Margin": r"tolerance level|equivalence bound",
+}
+
+
+def test_terms_of_the_glossary_are_used():
+    """But for words in brackets, each of those that a comma separates."""
+    assert OTHER_WORDS.keys() <= set(GLOSSARY)
+    text = " ".join(PAGES[page] for page in PAGES if page.stem != "glossary").lower()
+    terms = [term for line in GLOSSARY for term in re.sub(r"\(.*\)", "", line).strip().lower().split(", ")]
+    assert not [term for term in terms if term not in " ".join(text.split())]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_one_thing_has_one_term(page):
+    text = re.sub(r"`[^`]*`", "", PAGES[page])
+    assert not {term: found for term, words in OTHER_WORDS.items() if (found := re.search(words, text, re.I))}
