@@ -2,9 +2,9 @@
 
 Calls and values of their settings are those of ``tests/fuzz``; families, kernels and tests those of
 ``tests/contracts.py``: what is new there is taken up by itself. ``python -m tests.golden.numbers`` stores what is
-returned now, but for what depends on the last digits of a processor; with names of cases it shows all that is in them,
-for a comparison with another commit. Each change has to be explained by the change of the package that it comes with:
-what is stored says what was, not what is right.
+returned now, but for what depends on the last digits of a processor, and with ``new`` only what is not yet stored; with
+names of cases it shows all that is in them, for a comparison with another commit. Each change has to be explained by
+the change of the package that it comes with: what is stored says what was, not what is right.
 """
 
 import contextlib
@@ -504,8 +504,8 @@ def weighted(values):
     return float(weights @ np.where(np.isfinite(values), values, 10.0).ravel())
 
 
-def digests():
-    return {name: Digest(name).parts for name in CASES}
+def digests(names):
+    return {name: Digest(name).parts for name in names or CASES}
 
 
 def agreed(one, other):
@@ -518,20 +518,21 @@ def agreed(one, other):
     return [same, [float(f"{a:.10g}") if is_same else None for a, is_same in zip(numbers, close, strict=True)]]
 
 
-def store():
-    """Write what two processors agree on, a line for each case, and say where they do not."""
-    command = [sys.executable, "-m", "tests.golden.numbers", "--digests"]
+def store(names=()):
+    """Write what two processors agree on, a line for each case or those named, and say where they do not."""
+    command = [sys.executable, "-m", "tests.golden.numbers", "--digests", *names]
     done = subprocess.run(command, env=os.environ | OTHER_PROCESSOR, check=True, capture_output=True, text=True)
     other = json.loads(done.stdout)
     found = {
         name: {part: agreed(digest, other[name][part]) for part, digest in parts.items()}
-        for name, parts in digests().items()
+        for name, parts in digests(names).items()
     }
     for parts in found.values():
         if any(numbers is not None and 2 * numbers.count(None) > len(numbers) for _, numbers in parts.values()):
             # Letters say which numbers are the same, which depends on the processor too.
             parts.update({part: [None, numbers] for part, (_, numbers) in parts.items()})
-    lines = [f"{json.dumps(name)}: {json.dumps(digest, separators=(',', ':'))}" for name, digest in found.items()]
+    stored = json.loads(STORED.read_text()) | found
+    lines = [f"{json.dumps(name)}: {json.dumps(stored[name], separators=(',', ':'))}" for name in CASES]
     STORED.write_text("{" + ",\n".join(lines) + "}\n")
     for name, parts in found.items():
         unsure = [
@@ -548,8 +549,11 @@ def show(name):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--digests"]:
-        json.dump(digests(), sys.stdout)
+    if sys.argv[1:2] == ["--digests"]:
+        json.dump(digests(sys.argv[2:]), sys.stdout)
+    elif sys.argv[1:] == ["new"]:
+        if new := CASES.keys() - json.loads(STORED.read_text()).keys():
+            store(new)
     elif sys.argv[1:]:
         for one in sys.argv[1:]:
             show(one)
