@@ -33,16 +33,23 @@ def named_in(code: str) -> str | None:
 
 
 def link_names(app: Any, doctree: nodes.document) -> None:
-    """Code that is a public name, or a call of one, leads to the page of that name."""
+    """Code that is a public name, or a call of one, leads to the page of that name, and a file of ``docs`` to that."""
     page = app.env.docname
     for code in list(doctree.findall(nodes.literal)):
-        name = named_in(code.astext())
-        of_others = page == "coming-from" and not code.astext().startswith(("ct.", "caltest."))
-        is_linked = isinstance(code.parent, (nodes.reference, nodes.title, pending_xref))
-        if name and not of_others and not is_linked and page != f"api/names/{name}":
-            link = pending_xref("", reftype="obj", refdomain="py", reftarget=name, refdoc=page)
-            code.replace_self(link)
-            link += code
+        text = code.astext()
+        name, file = named_in(text), re.fullmatch(r"docs/([\w/-]+)\.md", text)
+        of_others = page == "coming-from" and not text.startswith(("ct.", "caltest."))
+        if isinstance(code.parent, (nodes.reference, nodes.title, pending_xref)):
+            continue
+        if file:
+            target = {"reftype": "doc", "refdomain": "std", "reftarget": f"/{file[1]}", "refexplicit": False}
+        elif name and not of_others and page != f"api/names/{name}":
+            target = {"reftype": "obj", "refdomain": "py", "reftarget": name}
+        else:
+            continue
+        link = pending_xref("", refdoc=page, **target)
+        code.replace_self(link)
+        link += code
 
 
 def signature_of(app: Any, what: str, name: str, thing: Any, *_: Any) -> tuple[str, None] | None:

@@ -168,6 +168,10 @@ def test_pages_of_tests_lead_to_their_error_rates_and_say_how_to_call_them():
         assert f'id="{name}.__call__"' in page, name
 
 
+def test_files_of_the_pages_lead_there():
+    assert 'validity.html"><span class="doc">Validity</span>' in said_first("caltest.confidence_errors")[1]
+
+
 def test_calls_of_the_chooser_lead_to_the_reference():
     page = (SITE / "which-test.html").read_text()
     linked = re.findall(r'<a [^>]*href="api/names/([\w.]+)\.html[^>]*><code', page)
