@@ -78,7 +78,7 @@ def power(figure):
 def effect_size(figure):
     """Intervals of an error beside the margin from which on it matters."""
     ax, rng = figure.subplots(), np.random.default_rng(4)
-    rows = [(1_000, 0.0), (1_000, 0.05), (40_000, 0.0), (40_000, 0.01), (40_000, 0.05)]
+    rows = [(1_000, 0.0), (1_000, 0.05), (100_000, 0.0), (100_000, 0.01), (100_000, 0.05)]
     for place, (n, shift) in enumerate(rows):
         p = rng.uniform(0.1, 0.8, n)
         result = ct.calibration_test(p, (rng.random(n) < p + shift).astype(int), n_resamples=199, rng=1)
