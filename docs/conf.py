@@ -11,7 +11,7 @@ import caltest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from linking import lead_to_error_rates, link_names, signature_of  # noqa: E402
+from linking import lead_to_error_rates, link_names, signature_of, skip_members_of_sklearn  # noqa: E402
 from llms import write_llms  # noqa: E402
 from paper_items import write_items  # noqa: E402
 from reference import write_reference, write_source_files  # noqa: E402
@@ -79,6 +79,7 @@ write_items(HERE / "papers-items.txt")
 def setup(app):
     """What is changed in the pages, and written after them."""
     app.connect("autodoc-process-signature", signature_of)
+    app.connect("autodoc-skip-member", skip_members_of_sklearn)
     app.connect("autodoc-process-docstring", lead_to_error_rates, priority=900)
     app.connect("doctree-read", link_names)
     app.connect("build-finished", write_llms)

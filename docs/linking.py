@@ -2,11 +2,12 @@
 
 import inspect
 import re
+from collections import Counter
 from functools import cache
 from typing import Any
 
 from docutils import nodes
-from reference import pages
+from reference import listed_names
 from sphinx.addnodes import pending_xref
 from sphinx.util.inspect import stringify_signature
 
@@ -14,9 +15,14 @@ from sphinx.util.inspect import stringify_signature
 @cache
 def public() -> dict[str, str]:
     """Full names by how they are written in code: after ``ct.``, or alone where they cannot be mistaken for a word."""
-    full = [name for _, names in pages().values() for name in names]
-    found = {last: name for name in full if re.search(r"[A-Z]|_", last := name.rpartition(".")[2])}
-    return found | {"ct." + name.removeprefix("caltest."): name for name in full}
+    full = [name for names in listed_names().values() for name in names]
+    lasts = Counter(name.rpartition(".")[2] for name in full)
+    alone = {
+        last: name
+        for name in full
+        if re.search(r"[A-Z]|_", last := name.rpartition(".")[2]) and (lasts[last] == 1 or name == f"caltest.{last}")
+    }
+    return alone | {"ct." + name.removeprefix("caltest."): name for name in full}
 
 
 def named_in(code: str) -> str | None:
@@ -38,11 +44,13 @@ def link_names(app: Any, doctree: nodes.document) -> None:
     for code in list(doctree.findall(nodes.literal)):
         text = code.astext()
         name, file = named_in(text), re.fullmatch(r"docs/([\w/-]+)\.md", text)
+        module = re.fullmatch(r"(?:ct|caltest)\.([a-z_.]+)", text)
+        path = file[1] if file else f"api/{module[1]}" if module and module[1] in listed_names() else ""
         of_others = page == "coming-from" and not text.startswith(("ct.", "caltest."))
         if isinstance(code.parent, (nodes.reference, nodes.title, pending_xref)):
             continue
-        if file:
-            target = {"reftype": "doc", "refdomain": "std", "reftarget": f"/{file[1]}", "refexplicit": False}
+        if path and path != page:
+            target = {"reftype": "doc", "refdomain": "std", "reftarget": f"/{path}", "refexplicit": False}
         elif name and not of_others and page != f"api/names/{name}":
             target = {"reftype": "obj", "refdomain": "py", "reftarget": name}
         else:
@@ -50,6 +58,11 @@ def link_names(app: Any, doctree: nodes.document) -> None:
         link = pending_xref("", refdoc=page, **target)
         code.replace_self(link)
         link += code
+
+
+def skip_members_of_sklearn(app: Any, what: str, name: str, thing: Any, *_: Any) -> bool | None:
+    """Methods that scikit-learn gives to its estimators, which its own pages describe."""
+    return True if (getattr(thing, "__module__", None) or "").startswith("sklearn") else None
 
 
 def signature_of(app: Any, what: str, name: str, thing: Any, *_: Any) -> tuple[str, None] | None:

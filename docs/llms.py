@@ -2,12 +2,12 @@
 
 import ast
 import inspect
+import pydoc
 import re
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from reference import pages
+from reference import listed_names
 
 import caltest
 
@@ -43,8 +43,8 @@ def write_llms(app: Any, error: Exception | None) -> None:
 
 def public_things() -> list[tuple[str, Any]]:
     """All names of the API reference, with what they stand for."""
-    names = sorted(name for _, listed in pages().values() for name in listed)
-    return [(name, reduce(getattr, name.split(".")[1:], caltest)) for name in names]
+    names = sorted(name for listed in listed_names().values() for name in listed)
+    return [(name, pydoc.locate(name)) for name in names]
 
 
 def first_line(thing: Any) -> str:

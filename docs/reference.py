@@ -23,6 +23,11 @@ GROUPS = {
     "Kernels and distances": (PredictionKernel, TargetKernel, PairKernel, Metric),
 }
 """The classes of the front door that are no tests."""
+OF_SKLEARN = {
+    "bridges": ["CalibrationTestDisplay", "calibration_pvalue", "cross_validated", "neg_calibration_error"],
+    "recalibration": ["CalibratedModel"],
+}
+"""Names that are loaded only where scikit-learn is wanted."""
 
 
 def pages() -> dict[str, tuple[ModuleType, list[str]]]:
@@ -36,6 +41,15 @@ def pages() -> dict[str, tuple[ModuleType, list[str]]]:
         rest = [name for name in module.__all__ if door.get(name) is not getattr(module, name)]
         found[part] = (module, [f"caltest.{part}.{name}" for name in rest])
     return found
+
+
+def listed_names() -> dict[str, list[str]]:
+    """The full names on each page, with those that need scikit-learn."""
+    more = {
+        part: [f"caltest.{part}.{'sklearn.' * (part == 'bridges')}{name}" for name in OF_SKLEARN[part]]
+        for part in OF_SKLEARN
+    }
+    return {part: names + more.get(part, []) for part, (_, names) in pages().items()}
 
 
 def grouped(names: list[str]) -> dict[str, list[str]]:
@@ -62,7 +76,9 @@ def write_reference(folder: Path) -> None:
     """A page for each module with public names, and none else; beside the folder the list of these pages."""
     folder.mkdir(exist_ok=True)
     wanted, listed = set(), []
-    for part, (module, names) in sorted(pages().items(), key=lambda page: (page[0] != "caltest", page[0])):
+    modules = pages()
+    for part, names in sorted(listed_names().items(), key=lambda page: (page[0] != "caltest", page[0])):
+        module = modules[part][0]
         title = "ct" if module is caltest else f"ct.{part}"
         write(folder / f"{part}.rst", text_of(title, module, names))
         wanted |= {part, *names}

@@ -134,6 +134,7 @@ def test_assistants_have_an_index_of_the_pages():
     listed = re.findall(r"\]\((.+?\.md)\)", (SITE / "llms.txt").read_text())
     assert {"start.md", "concepts/noise-floor.md", "how-to/ensembles.md"} <= set(listed)
     assert {"api/names/caltest.calibration_test.md", "gallery/plot_evidence.md"} <= set(listed)
+    assert "api/names/caltest.recalibration.CalibratedModel.md" in listed
     texts = {name: (SITE / name).read_text() for name in listed}
     assert all(text.startswith("#") for text in texts.values())
     assert "SKCE_ul" in texts["glossary.md"]
