@@ -17,8 +17,8 @@ ALIKE = 0.02
 PLACES, SHARES = np.polynomial.legendre.leggauss(24)
 """Of nodes in an interval, between -1 and 1, with weights that sum to 2."""
 
-FARTHEST = 8.0
-"""Scores beyond which an interval is not followed."""
+FARTHEST, SMALLEST_FALL = 8.0, 1e-15
+"""Scores beyond which an interval is not followed, and the least fall of the logarithm of what is left within one."""
 
 
 def faults_in_intervals(
@@ -43,10 +43,11 @@ class Hazard(Fault[Scores]):
 
     kind = "hazard"
     is_factor = True
-    range = (-4.0, 4.0)
+    range = (-7.0, 7.0)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        return seen.total(t + np.expm1(t) * scipy.special.log_ndtr(-seen.errors))
+        assert isinstance(seen, IntervalScores)
+        return seen.total_of_hazards(t)
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | Scores | None:
         left = np.exp(np.exp(t) * scipy.special.log_ndtr(-seen.errors))
@@ -73,7 +74,7 @@ class IntervalScores(Scores):
         nodes = low[:, None] + half * (1.0 + PLACES)
         logs = np.log(SHARES) - 0.5 * np.square(nodes)
         logs -= scipy.special.logsumexp(logs, axis=1, keepdims=True)
-        self._n_known, self._weights, self._log_shares = known.size, weights, logs
+        self._n_known, self._weights, self._log_shares, self._ends = known.size, weights, logs, np.stack([low, high])
         shares = weights[known.size :, None] * np.exp(logs)
         expanded = np.concatenate([weights[: known.size], shares.ravel(), np.zeros(2 * low.size)])
         residuals = np.concatenate([known, nodes.ravel(), low, high])
@@ -81,13 +82,26 @@ class IntervalScores(Scores):
 
     def after(self, correction: FloatArray | Scores) -> "IntervalScores":
         assert not isinstance(correction, Scores)
-        low, high = correction[correction.size - 2 * (self._weights.size - self._n_known) :].reshape(2, -1)
+        ends = correction[correction.size - 2 * (self._weights.size - self._n_known) :].reshape(2, -1)
+        # What is not bounded stays so.
+        low, high = np.where(np.abs(self._ends) < FARTHEST, ends, self._ends)
         return IntervalScores(self.law, correction[: self._n_known], low, high, self._weights)
 
     def total(self, logs: FloatArray) -> float:
         k, shares = self._n_known, self._log_shares
         within = scipy.special.logsumexp(logs[k : k + shares.size].reshape(shares.shape) + shares, axis=1)
         return float(self._weights @ np.concatenate([logs[:k], within]))
+
+    def total_of_hazards(self, t: float) -> float:
+        """That of events at exp(t) times the rate: slow ones come after all nodes, but those after the ends are known.
+
+        With ``S(a)`` left at the lower end, the ratio of an interval is ``(S(a)**e - S(b)**e) / (S(a) - S(b))``.
+        """
+        known, factor = scipy.special.log_ndtr(-self.errors[: self._n_known]), np.exp(t)
+        start, end = np.where(self._ends < FARTHEST, scipy.special.log_ndtr(-self._ends), -np.inf)
+        fall = np.minimum(end - start, -SMALLEST_FALL)
+        within = (factor - 1.0) * start + np.log(np.expm1(factor * fall) / np.expm1(fall))
+        return float(self._weights @ np.concatenate([t + (factor - 1.0) * known, within]))
 
     @property
     def known_share(self) -> float:

@@ -99,6 +99,19 @@ def test_hazards(ratio, censored):
     assert first.words.startswith("events come at")
 
 
+@pytest.mark.parametrize("ratio", [0.02, 0.1, 100.0])
+def test_hazards_that_are_far_from_those_predicted(ratio):
+    """Where events are rare most of them come long after a row was censored."""
+    rng = np.random.default_rng(6)
+    mean = np.exp(0.7 * rng.normal(size=1500))
+    time, end = rng.exponential(mean / ratio), rng.exponential(1.5 * mean)
+    targets = ct.Censored(np.minimum(time, end), time <= end)
+    first = found(ct.Gamma(np.ones(mean.size), mean), targets)[0]
+    assert (first.kind, first.second) == ("hazard", None)
+    assert first.estimate == pytest.approx((time <= end).sum() / (targets.time / mean).sum(), rel=5e-3)
+    assert not first.interval.excludes(ratio)
+
+
 def test_hazards_of_survival_curves():
     rng = np.random.default_rng(7)
     times, rate = np.linspace(0.1, 6.0, 40), np.exp(0.5 * rng.normal(size=800))
