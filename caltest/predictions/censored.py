@@ -26,6 +26,10 @@ MISPLACED, FITTING = 1.5, 0.5
 """Normal quantile of the median level of events, 7 or 93 %, from which on their unit is asked for, and how far the
 median and the middle half may be in another one, together, from those of uniform levels."""
 
+UNFIT, FIT, FEWEST = 1e-4, 0.05, 5.0
+"""P-values of times below which they do not fit, and above which they would if events were exchanged with censored
+times, where at least so many events are expected."""
+
 UNSEEN = "no event was seen: if some were, event is coded in another way"
 """What to ask where all times are censored."""
 
@@ -180,7 +184,8 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
 
 def notes_on_times(laws: Predictions | None, targets: Censored, levels: Levels) -> tuple[str, ...]:
     """What to ask about times: their unit, whether they are rounded, and whether curves have too few."""
-    return (*_notes_on_units(laws, targets, levels), *_coarse(laws, targets), *_fine(laws, targets))
+    asked = _notes_on_events(laws, targets) or _notes_on_units(laws, targets, levels)
+    return (*asked, *_coarse(laws, targets), *_fine(laws, targets))
 
 
 def _coarse(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
@@ -218,15 +223,36 @@ def _notes_on_units(laws: Predictions | None, targets: Censored, levels: Levels)
     if laws is None or not seen.any() or abs(float(np.median(_scores((low + high)[seen] / 2.0)))) <= MISPLACED:
         return rounding(targets, levels)
     some, subjects = laws.take(rows), targets.take(rows)
-    # As if drawn between the levels that a censored time leaves, evenly.
-    places = np.arange(1.0, rows.size + 1.0) * 0.6180339887498949 % 1.0
 
     def scores(times: FloatArray) -> FloatArray:
-        low, high, *_ = levels_of(some, Censored(times, subjects.event))[1]
-        return _scores(low + places * (high - low))
+        return _scores(_placed(levels_of(some, Censored(times, subjects.event))[1]))
 
     units = converted(scores, np.asarray(subjects.time), "times", OF_TIMES, far=0.0, within=FITTING)
     return (*units, *rounding(targets, levels))
+
+
+def _placed(levels: Levels) -> FloatArray:
+    """As if drawn between the levels that a censored time leaves, evenly."""
+    places = np.arange(1.0, levels.low.size + 1.0) * 0.6180339887498949 % 1.0
+    return np.asarray(levels.low + places * (levels.high - levels.low))
+
+
+def _notes_on_events(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
+    """Whether times would fit if each event were a censored time and the other way round; tests are Kolmogorov's."""
+    rows = evenly_spaced(len(targets), SOME)
+    if laws is None or not np.unique(targets.take(rows).event).size > 1:
+        return ()
+    some, subjects, pvalues = laws.take(rows), targets.take(rows), []
+    for event in (np.asarray(subjects.event), ~np.asarray(subjects.event)):
+        levels = levels_of(some, Censored(subjects.time, event))[1]
+        u = np.sort(_placed(levels))
+        steps = np.arange(u.size + 1.0) / u.size
+        distance = max(float((steps[1:] - u).max()), float((u - steps[:-1]).max()))
+        pvalues.append(float(scipy.special.kolmogorov(sqrt(u.size) * distance)))
+    expected = float(-np.log1p(-np.minimum(levels.low, 1.0 - FARTHEST)).sum())
+    if not (pvalues[0] < UNFIT and pvalues[1] > FIT and expected >= FEWEST):
+        return ()
+    return ("times would fit the predictions if events were taken as censored: is event 1 where the event was seen?",)
 
 
 def _scores(levels: FloatArray) -> FloatArray:

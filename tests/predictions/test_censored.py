@@ -92,6 +92,26 @@ def test_no_event_says_something():
     assert ct.fields.a_calibration(ct.LogNormal(mean, 1.0), times, n_resamples=99, rng=1).approximate < 1e-9
 
 
+@pytest.mark.parametrize("form", ["distributions", "curves", "members"])
+@pytest.mark.parametrize("follow_up", [0.7, 3.0])
+def test_events_that_are_coded_the_other_way_round_are_asked_about(form, follow_up):
+    rng = np.random.default_rng(2)
+    scale = np.exp(0.3 * rng.normal(size=300))
+    time, end = scale * rng.exponential(size=300), follow_up * rng.uniform(0.8, 1.2, 300)
+    observed, seen = np.minimum(time, end), time <= end
+    laws = ct.Gamma(np.ones(300), scale)
+    if form == "curves":
+        grid = np.linspace(0.05, 5.0, 100)
+        laws = ct.predictions.SurvivalCurve(grid, 1.0 - laws.cdf(grid[:, None]).T)
+    elif form == "members":
+        laws = ct.Ensemble(scale[:, None] * rng.exponential(size=(300, 99)))
+    words = "times would fit the predictions if events were taken as censored: is event 1 where the event was seen?"
+    for flags, asked in ((seen, False), (~seen, True), (np.ones(300), False), (np.arange(300) % 2, False)):
+        times = Censored(observed, flags)
+        assert (words in ct.calibration_test(laws, times, n_resamples=19, rng=1).notes) is asked
+        assert (words in ct.fields.d_calibration(laws, times, n_resamples=19, rng=1).notes) is asked
+
+
 @pytest.mark.parametrize("form", ["distributions", "curves"])
 def test_units_of_times_are_asked_about(form):
     """Months for predictions in days; and not where three of four rows are, which no factor mends."""
