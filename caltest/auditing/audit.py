@@ -425,7 +425,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
             sections[key] = make(data, judged if key == "power" else result)
         except (ValueError, TypeError, ImportError, MemoryError) as error:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
-    questions = data.tested.questions
+    questions = (*data.tested.questions, *(one for one in data.sample.predictions.notes if one.endswith("?")))
     if data.tested.impossible.size and are_certain(data.tested.predictions):
         questions = (*questions, "all predictions are 0 or 1: are they labels, of predict in place of predict_proba?")
     decision, reason = _decision(judged, sections["recalibration"], questions, data.counted)

@@ -605,6 +605,20 @@ def test_groups_of_risks_have_20_events_or_more(events, groups, monkeypatch):
     assert asked == [groups]
 
 
+def test_censored_times_that_look_misread_are_to_be_looked_at_first():
+    rng = np.random.default_rng(3)
+    scale = np.exp(rng.normal(6.5, 0.6, 300))
+    time, end = scale * rng.exponential(size=300), rng.uniform(300.0, 600.0, 300)
+    for unit, flags, words in (
+        (30.44, time <= end, "First look at how the data were read: times multiplied by 30.44"),
+        (1.0, time > end, "First look at how the data were read: times would fit the predictions if events were"),
+    ):
+        found = ct.audit(
+            ct.Gamma(np.ones(300), scale), ct.Censored(np.minimum(time, end) / unit, flags), n_resamples=39, rng=1
+        )
+        assert (found.models[0].decision, words in found.models[0].reason) == ("do not use as it is", True)
+
+
 def test_censored_times():
     """The audit is that of the integral transforms, with the section that survival analysis asks for."""
     rng = np.random.default_rng(1)
