@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 PANELS, NODES = 24, 14
 """Panels of the quadrature rule, each half as wide as the one before, and nodes in each of them."""
 
+RATE = 0.9
+"""Times the predicted rate at which events just matter: 3.6 points more are later than the median."""
+
 
 def _graded_rule() -> tuple[FloatArray, FloatArray]:
     """Nodes and weights on the unit interval that resolve a kernel around 0 at every scale down to 2**-PANELS."""
@@ -58,6 +61,27 @@ class StandardUniform(Predictions):
         from caltest.predictions.faults.intervals import faults_in_intervals
 
         return faults_in_intervals(self, targets, self._parameters, np.ones(len(self)) if weights is None else weights)
+
+    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
+        """Levels of events at a rate that just matters, censored as these are; None without ends.
+
+        Rows with an event get the limit of a later row, which makes limits those of Kaplan and Meier. Where levels are
+        known up to intervals, new ones are too, all of the mean width.
+        """
+        if len(self._parameters) == 1:
+            return None
+        generator, (low, high) = generator_of(rng), self._parameters
+        is_censored, n = high >= 1.0, len(self)
+        limits, order = np.where(is_censored, low, 1.0), np.argsort(np.where(is_censored, low, high), kind="stable")
+        for i in range(n - 2, -1, -1):
+            if not is_censored[order[i]]:
+                limits[order[i]] = limits[order[generator.integers(i + 1, n)]]
+        u, again = 1.0 - generator.random((size, n)) ** (1.0 / RATE), generator.random((size, n))
+        u = np.where(u <= limits, u, limits + (1.0 - limits) * again)
+        if (width := float((high - low)[~is_censored].mean()) if not is_censored.all() else 0.0) > 0.0:
+            start = np.floor(u / width) * width
+            u = start + (np.minimum(start + width, 1.0) - start) * generator.random(u.shape)
+        return f"events at {RATE:g} times the predicted rate", u
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         values = real_targets(targets, len(self), name)
@@ -229,6 +253,9 @@ class Residuals(Predictions):
         scale = self.law.target_scale()
         first, *others = (GaussianKernel(bandwidth=width * scale) for width in self._widths)
         return ProductKernel(self.predictions.default_kernel().prediction_kernel, sum(others, start=first))
+
+    def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
+        return self.law.slightly_wrong(rng, size)
 
     def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":
         return self.law.faults_seen(targets, weights)

@@ -619,6 +619,16 @@ def test_censored_times_that_look_misread_are_to_be_looked_at_first():
         assert (found.models[0].decision, words in found.models[0].reason) == ("do not use as it is", True)
 
 
+@pytest.mark.parametrize(("n", "decision"), [(2500, "use as it is"), (100, "not enough data to tell")])
+def test_censored_times_that_are_enough(n, decision):
+    rng = np.random.default_rng(1)
+    time, end = rng.exponential(size=n), rng.exponential(6.0, n)
+    audit = ct.audit(ct.Gamma(np.ones(n), 1.0), ct.Censored(np.minimum(time, end), time <= end), n_resamples=99, rng=1)
+    one = audit.models[0]
+    assert (one.decision, one.result.pvalue > 0.05) == (decision, True)
+    assert one.sections["power"].answer.startswith("Events at 0.9 times the predicted rate would be found in ")
+
+
 def test_censored_times():
     """The audit is that of the integral transforms, with the section that survival analysis asks for."""
     rng = np.random.default_rng(1)

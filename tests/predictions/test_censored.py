@@ -254,3 +254,36 @@ def test_predicted_rates_that_are_far_too_high():
     observed = ct.Censored(np.minimum(times, ends), times <= ends)
     result = ct.calibration_test(ct.Gamma(np.ones(n), scale), observed, n_resamples=99, rng=1)
     assert any("times the predicted rate" in str(finding) for finding in result.findings)
+
+
+def exponential(n, mean_end, grid=None, seed=5):
+    """Calibrated exponential times and predictions of them, of which shorter ends censor more."""
+    rng = np.random.default_rng(seed)
+    rate, end = rng.uniform(0.4, 1.2, n), rng.exponential(mean_end, n)
+    time = rng.exponential(1.0 / rate)
+    laws = ct.Gamma(np.ones(n), 1.0 / rate)
+    if grid is not None:
+        laws = ct.predictions.SurvivalCurve(grid, np.exp(-rate[:, None] * grid))
+    return laws, Censored(np.minimum(time, end), time <= end)
+
+
+@pytest.mark.parametrize("grid", [None, np.linspace(0.25, 12.0, 40), np.array([1.0])])
+def test_wrong_levels_are_uniform_at_the_predicted_rate_and_censored_as_those_seen(monkeypatch, grid):
+    laws, times = exponential(400, 1.5, grid)
+    residuals, _ = censored_pit_values(laws, times, rng=1)
+    monkeypatch.setattr("caltest.predictions.residuals.RATE", 1.0)
+    _, u = residuals.slightly_wrong(2, 50)
+    assert stats.kstest(u.ravel(), "uniform").pvalue > 0.01
+    monkeypatch.setattr("caltest.predictions.residuals.RATE", 0.5)
+    _, u = residuals.slightly_wrong(2, 50)
+    # All of them would be 1/3 on average, if none were censored.
+    assert 0.5 < u.mean() < 0.62
+    assert ct.pit_values(ct.Gamma(np.ones(9), 1.0), np.ones(9))[0].slightly_wrong(1, 2) is None
+
+
+def test_power_is_that_of_new_data():
+    """Of 60 data sets at 0.9 times the rate the test rejected 50 of 1500 rows, and 6 of 300 that were censored more."""
+    for n, mean_end, low, high in ((1500, 6.0, 0.75, 0.9), (300, 1.5, 0.05, 0.2)):
+        found = ct.calibration_test(*exponential(n, mean_end), n_resamples=199, rng=1).detectable
+        assert found.deviation == "events at 0.9 times the predicted rate"
+        assert low < found.power() < high
