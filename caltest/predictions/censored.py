@@ -178,6 +178,7 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
         laws, hypothesis = as_predictions(np.full(len(u), 0.5)), "F(Y) is uniform"
     residuals = Residuals(laws, law, hypothesis, (0.25, 0.5, 1.0))
     residuals.notes = (*laws.notes, *notes)
+    residuals.called = "levels F(time)" if hypothesis == "F(Y) is uniform" else ""
     residuals._indices = () if targets.index is None else (targets.index,)
     return residuals, u
 

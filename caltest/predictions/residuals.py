@@ -161,6 +161,8 @@ class Residuals(Predictions):
     """
 
     family = "Residuals"
+    called, depends = "", ""
+    """What they are called if their predictions are not known, and how they depend on each other, if they do."""
 
     def __init__(
         self, predictions: Predictions, law: Predictions, hypothesis: str, widths: tuple[float, ...] = (0.5, 1.0, 2.0)
@@ -187,7 +189,7 @@ class Residuals(Predictions):
 
     @property
     def assumption(self) -> str:
-        return self.predictions.assumption
+        return self.depends or self.predictions.assumption
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         return self.law.sample(rng, size)
@@ -261,6 +263,8 @@ class Residuals(Predictions):
         return self.law.faults_seen(targets, weights)
 
     def describe(self, n: int | None = None) -> str:
+        if self.called:
+            return f"{self.called}, n = {len(self) if n is None else n}"
         return f"Residuals of {self.predictions.describe(n)}"
 
 

@@ -299,13 +299,26 @@ def test_leave_one_out_transforms_make_a_pair():
             loo_pit(bad)
 
 
+NEARLY = (
+    "the law of Cauchy rejects 6 to 7 % of independent transforms at the 5 % level; "
+    'MonteCarloTest(PIT("POT")) is exact for these'
+)
+
+
+@pytest.mark.parametrize("test", [ct.PITTest("POT"), ct.MonteCarloTest(ct.estimators.PIT("KS"), 19), ct.PITTest("KS")])
+def test_results_say_that_leave_one_out_transforms_depend_on_each_other(test):
+    found = unfolded(test(*loo_pit(np.random.default_rng(8).random(30)), rng=1))
+    assert "leave-one-out transforms, n = 30" in found
+    assert "p-values of any kind are approximate, mostly too large" in found
+
+
 def test_transforms_of_0_and_1_are_noted():
     """One that is 0 among 30 others, as the share of draws below an outcome can be, is an outlier without end."""
     u = (np.arange(30) + 0.5) / 30
     found = ct.PITTest("POT")(*loo_pit(np.append(u, 0.0)))
     assert found.pvalue < 1e-9
     assert "Note: 1 of the transforms is 0 or 1, as a share of draws can be" in unfolded(found)
-    assert ct.PITTest("POT")(*loo_pit(u)).notes == ()
+    assert ct.PITTest("POT")(*loo_pit(u)).notes == (NEARLY,)
     rank = np.append(np.arange(1000) / 1000, 0.0)
     drawn = (1000 * rank + np.random.default_rng(1).random(1001)) / 1001
     assert ct.PITTest("POT")(*loo_pit(drawn)).pvalue > 0.05

@@ -31,9 +31,10 @@ def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
     If the model is right, each is uniform, but they depend on each other: what is left out for one is in the data of
     all others. The tests of Kolmogorov and Smirnov, Anderson and Darling and the default test are for independent ones;
     with many parameters they hardly find anything. ``ct.PITTest("POT")`` combines p-values of single order statistics
-    by the law of Cauchy, which the dependence changes little, and is the default of Tesso and Vehtari; ``"PIET"`` looks
-    at tails, ``"PRIT"`` at ranks. P-values are approximate: of right linear regressions with 2 to 25 coefficients for
-    20 to 50 observations POT rejected at most 0.5 % at the 5 % level, PIET 4 %.
+    by the law of Cauchy, and is the default of Tesso and Vehtari; ``"PIET"`` looks at tails, ``"PRIT"`` at ranks.
+    P-values are approximate, as how transforms depend on each other is a matter of the model: of right linear
+    regressions with 2 to 25 coefficients for 20 to 50 observations POT rejected at most 0.5 % at the 5 % level, PIET
+    4 %.
 
     Shares of draws can be 0 or 1, which a uniform number is not: tests of the tails reject for one of them. A note of
     the result says so.
@@ -54,6 +55,11 @@ def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
     # Predictions are not known, so there is nothing to compare transforms by.
     laws = as_predictions(np.full(len(u), 0.5))._labelled(index_of(values))
     residuals = Residuals(laws, StandardUniform((len(u),)), "F(Y) is uniform", (0.25, 0.5, 1.0))
+    residuals.called = "leave-one-out transforms"
+    residuals.depends = (
+        "transforms independent, which leave-one-out ones are not: p-values of any kind are approximate, mostly too "
+        "large"
+    )
     if count := int(np.count_nonzero((u == 0.0) | (u == 1.0))):
         residuals.notes = (
             f"{count} of the transforms {'are' if count > 1 else 'is'} 0 or 1, as a share of draws can be and a "

@@ -8,6 +8,7 @@ from scipy.special import digamma
 import caltest as ct
 from caltest._basics.numerics import generator_apart
 from caltest._laws import anderson_darling_tail, cramer_von_mises_tail
+from caltest.estimators.classical.pointwise import POINTWISE
 
 RNG = np.random.default_rng(1)
 NORMAL = ct.Normal(RNG.normal(size=40), RNG.uniform(0.5, 2.0, 40))
@@ -93,6 +94,18 @@ def test_combinations(statistic):
     assert ct.PITTest(statistic)(ct.Normal([0.0], 1.0), [0.3]).pvalue > 0.1
     far = 4.0 + 0.01 * np.arange(40)
     assert ct.PITTest(statistic)(NORMAL, NORMAL.mean + far * NORMAL.scale).pvalue < 1e-4
+
+
+def test_combinations_that_reject_a_little_too_often_say_so():
+    null = np.sort(np.random.default_rng(5).random((4000, 30)), axis=1)
+    for statistic in COMBINATIONS:
+        notes = ct.PITTest(statistic)(NORMAL, Y).notes
+        assert (
+            f'6 to 7 % of independent transforms at the 5 % level; MonteCarloTest(PIT("{statistic}"))' in "".join(notes)
+        ) is (statistic in ("POT", "PRIT"))
+        if statistic != "PITOS":
+            low, high = (0.055, 0.075) if notes else (0.04, 0.06)
+            assert low < np.mean(stats.cauchy.sf(POINTWISE[statistic](null)) <= 0.05) < high
 
 
 def test_combinations_are_nearly_uniform():
