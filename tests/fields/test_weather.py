@@ -231,6 +231,7 @@ def test_wrong_named_dimensions():
     predictions, targets = dataset()
     for one, other, error, words in (
         (predictions.rename(member="number"), targets, ValueError, r'predictions.rename\(number="member"\)'),
+        (predictions.rename(lead="step"), targets, ValueError, r'predictions.rename\(step="lead"\)'),
         (predictions, targets[0], ValueError, r"sel\(time=predictions.time \+ predictions.lead\)"),
         (predictions, targets.isel(time=slice(5)), ValueError, "other coordinates"),
         (predictions.isel(time=[0, 0, 1]), targets.isel(time=[0, 1]), ValueError, "other coordinates"),

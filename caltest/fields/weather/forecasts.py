@@ -17,6 +17,10 @@ from caltest.predictions.questions.units import in_another_unit
 DIMENSIONS = "lead", "time", "station", "member"
 """Names of dimensions, in the order of arrays."""
 
+ALSO = {"number": "member", "realization": "member", "ensemble": "member", "step": "lead", "lead_time": "lead"}
+ALSO |= {"prediction_timedelta": "lead", "init_time": "time", "forecast_reference_time": "time", "location": "station"}
+"""What centres call them."""
+
 
 @dataclass(frozen=True)
 class Forecasts:
@@ -150,9 +154,10 @@ def _named(predictions: Any, targets: Any) -> Read:
         raise TypeError(f"targets: got {type(targets).__name__}, wanted an xarray.DataArray as the predictions are")
     names = tuple(map(str, predictions.dims))
     if not {"member", "time"} <= set(names) <= set(DIMENSIONS):
+        such = ", ".join(f'{one}="{ALSO[one]}"' for one in names if one in ALSO) or 'number="member"'
         raise ValueError(
             f"predictions: got dimensions {', '.join(names)}, wanted member, time and perhaps lead and station; rename "
-            'them, such as predictions.rename(number="member")'
+            f"them, such as predictions.rename({such})"
         )
     wanted = set(names) - {"member"}
     if set(map(str, targets.dims)) != wanted:
