@@ -9,7 +9,7 @@ import scipy
 
 from caltest._basics.arrays import Table, column, in_one_order, order_of
 from caltest._basics.calls import OwnErrstate, own_errstate
-from caltest._basics.numerics import Array, ArrayLike, FloatArray, evenly_spaced
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, evenly_spaced
 from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.labels import said_to_occur
 from caltest._validation.probabilities import not_a_pair
@@ -18,7 +18,7 @@ from caltest.predictions.classes.survival_curve import SurvivalCurve
 from caltest.predictions.convert import as_predictions, brought_into_order
 from caltest.predictions.levels import Levels, between
 from caltest.predictions.questions.misread import ROUNDING, SOME
-from caltest.predictions.questions.units import OF_TIMES, converted
+from caltest.predictions.questions.units import IN_UNITS, OF_TIMES, converted
 from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
 from caltest.predictions.standard_scores import FARTHEST
 
@@ -27,8 +27,11 @@ MISPLACED, FITTING = 1.5, 0.5
 median and the middle half may be in another one, together, from those of uniform levels."""
 
 UNFIT, FIT, FEWEST = 1e-4, 0.05, 5.0
-"""P-values of times below which they do not fit, and above which they would if events were exchanged with censored
-times, where at least so many events are expected."""
+"""P-values of times below which they do not fit, and above which they do when read in another way, by which at least so
+many events are expected."""
+
+EXCHANGED = "times would fit the predictions if events were taken as censored: is event 1 where the event was seen?"
+"""What to ask where they would, with censored times as events."""
 
 UNSEEN = "no event was seen: if some were, event is coded in another way"
 """What to ask where all times are censored."""
@@ -185,7 +188,7 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
 
 def notes_on_times(laws: Predictions | None, targets: Censored, levels: Levels) -> tuple[str, ...]:
     """What to ask about times: their unit, whether they are rounded, and whether curves have too few."""
-    asked = _notes_on_events(laws, targets) or _notes_on_units(laws, targets, levels)
+    asked = _misread(laws, targets) or _notes_on_units(laws, targets, levels)
     return (*asked, *_coarse(laws, targets), *_fine(laws, targets))
 
 
@@ -206,7 +209,8 @@ def _fine(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
     if not isinstance(laws, SurvivalCurve):
         return ()
     times = np.asarray(targets.time)[np.asarray(targets.event)]
-    values = np.unique(times[times <= laws.longest])
+    times = times[times <= laws.longest]
+    values = np.unique(times)
     if times.size < MANY or not 1 < values.size <= SHARE * times.size:
         return ()
     step, (first, *_, last) = float(np.diff(values).min()), values.tolist()
@@ -238,22 +242,34 @@ def _placed(levels: Levels) -> FloatArray:
     return np.asarray(levels.low + places * (levels.high - levels.low))
 
 
-def _notes_on_events(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
-    """Whether times would fit if each event were a censored time and the other way round; tests are Kolmogorov's."""
+def _misread(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
+    """Whether times would fit if events were censored times and these events; or in another unit, if most are too late.
+
+    Of times after all those of curves only this is known: they do not look late.
+    """
     rows = evenly_spaced(len(targets), SOME)
-    if laws is None or not np.unique(targets.take(rows).event).size > 1:
+    if laws is None:
         return ()
-    some, subjects, pvalues = laws.take(rows), targets.take(rows), []
-    for event in (np.asarray(subjects.event), ~np.asarray(subjects.event)):
-        levels = levels_of(some, Censored(subjects.time, event))[1]
-        u = np.sort(_placed(levels))
-        steps = np.arange(u.size + 1.0) / u.size
-        distance = max(float((steps[1:] - u).max()), float((u - steps[:-1]).max()))
-        pvalues.append(float(scipy.special.kolmogorov(sqrt(u.size) * distance)))
+    some, subjects = laws.take(rows), targets.take(rows)
+    time, seen = np.asarray(subjects.time), np.asarray(subjects.event)
+    if _fit(some, time, seen)[0] >= UNFIT:
+        return ()
+    asked = {EXCHANGED: (time, ~seen)}
+    if np.median(time) > laws.longest:
+        asked |= {IN_UNITS.format("times", words): (factor * time, seen) for words, (factor, _) in OF_TIMES.items()}
+    found = {words: _fit(some, *one) for words, one in asked.items()}
+    fits = [(pvalue, words) for words, (pvalue, expected) in found.items() if pvalue > FIT and expected >= FEWEST]
+    return (max(fits)[1],) if fits else ()
+
+
+def _fit(laws: Predictions, time: FloatArray, seen: BoolArray) -> tuple[float, float]:
+    """P-value of Kolmogorov's test of times, and how many events were to be expected while rows were observed."""
+    levels = levels_of(laws, Censored(time, seen))[1]
+    u = np.sort(_placed(levels))
+    steps = np.arange(u.size + 1.0) / u.size
+    distance = max(float((steps[1:] - u).max()), float((u - steps[:-1]).max()))
     expected = float(-np.log1p(-np.minimum(levels.low, 1.0 - FARTHEST)).sum())
-    if not (pvalues[0] < UNFIT and pvalues[1] > FIT and expected >= FEWEST):
-        return ()
-    return ("times would fit the predictions if events were taken as censored: is event 1 where the event was seen?",)
+    return float(scipy.special.kolmogorov(sqrt(u.size) * distance)), expected
 
 
 def _scores(levels: FloatArray) -> FloatArray:

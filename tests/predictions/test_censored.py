@@ -112,6 +112,22 @@ def test_events_that_are_coded_the_other_way_round_are_asked_about(form, follow_
         assert (words in ct.fields.d_calibration(laws, times, n_resamples=19, rng=1).notes) is asked
 
 
+def test_times_after_curves_that_are_in_another_unit_are_asked_about():
+    """Curves over 50 weeks, at the end of which few had the event, and times in days: most are after the curves."""
+    rng = np.random.default_rng(4)
+    rate, grid = 0.005 * np.exp(0.5 * rng.normal(size=400)), np.arange(1.0, 51.0)
+    curves = ct.predictions.SurvivalCurve(grid, np.exp(-rate[:, None] * grid))
+    time = rng.exponential(1.0 / rate)
+    weeks, seen = np.ceil(np.minimum(time, 51.0)), time <= 51.0
+    words = "times divided by 7 or so would fit the predictions: are both in the same unit?"
+    days = ct.calibration_test(curves, Censored(7.0 * weeks, seen), n_resamples=19, rng=1).notes
+    assert words in days
+    assert not any("as if rounded" in one for one in days)
+    assert words not in ct.calibration_test(curves, Censored(weeks, seen), n_resamples=19, rng=1).notes
+    rarely = Censored(np.where(weeks > 50.0, 3e9, 1e9 + weeks), seen)
+    assert not any(one.endswith("?") for one in ct.calibration_test(curves, rarely, n_resamples=19, rng=1).notes)
+
+
 @pytest.mark.parametrize("form", ["distributions", "curves"])
 def test_units_of_times_are_asked_about(form):
     """Months for predictions in days; and not where three of four rows are, which no factor mends."""

@@ -31,6 +31,8 @@ OF_NUMBERS = {
 }
 OF_TIMES = by_factors([7.0, 12.0, 24.0, 30.44, 52.18, 60.0, 365.25, 1000.0, 3600.0, 86400.0])
 
+IN_UNITS = "{} {} or so would fit the predictions: are both in the same unit?"
+
 Curves = dict[str, Callable[[FloatArray], FloatArray]]
 """Functions of outcomes."""
 
@@ -100,7 +102,7 @@ def converted(
     # Where 0 fits, so does every outcome that is divided by enough.
     zero_fits = np.median(np.abs(of_zero)) < ZERO
     tried = {
-        f"{what} {words} or so would fit the predictions: are both in the same unit?": (factor * y + added, within)
+        IN_UNITS.format(what, words): (factor * y + added, within)
         for words, (factor, added) in conversions.items()
         if factor >= 1.0 or not zero_fits
     }
