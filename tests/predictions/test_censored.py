@@ -110,6 +110,8 @@ def test_events_that_are_coded_the_other_way_round_are_asked_about(form, follow_
         times = Censored(observed, flags)
         assert (words in ct.calibration_test(laws, times, n_resamples=19, rng=1).notes) is asked
         assert (words in ct.fields.d_calibration(laws, times, n_resamples=19, rng=1).notes) is asked
+        if follow_up < 1.0:
+            assert (words in ct.fields.one_calibration(laws, times, follow_up, n_groups=2, rng=1).notes) is asked
 
 
 def test_times_after_curves_that_are_in_another_unit_are_asked_about():

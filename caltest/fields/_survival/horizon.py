@@ -14,7 +14,8 @@ from caltest.estimators.combined.measures import clopper_pearson
 from caltest.fields._survival.bins import FEWEST, starts_of
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
 from caltest.named_tests import OmnibusTest
-from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, levels_of
+from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, levels_of, notes_on_times
+from caltest.predictions.levels import Levels
 
 
 @own_errstate
@@ -121,7 +122,9 @@ def one_calibration(
     low, high, share = (one / float(risk.mean()) for one in (*whole, 1.0 - survival))
     ratio = ConfidenceInterval(low, high, level, whole.method, share)
     tail, seed = float(scipy.special.chdtrc(len(rows), statistic)), seed_of(rng)
-    exact = _exact(predictions, targets, risk, redraws, seed)
+    known, levels = levels_of(laws, targets)
+    exact = None if known is None else _exact(levels, risk, redraws, seed)
+    asked = [one for one in notes_on_times(known, targets, levels) if one.endswith("?")]
     return SurvivalCalibration(
         method=f"One-calibration at {at:g}",
         rows=rows,
@@ -134,7 +137,7 @@ def one_calibration(
         n_censored=targets.n_censored,
         n_resamples=None if exact is None else redraws,
         seed=None if exact is None else seed,
-        notes=(SURVIVAL,) if exact is None and _fit_turned(rows) else (),
+        notes=(SURVIVAL,) if exact is None and _fit_turned(rows) else tuple(asked),
     )
 
 
@@ -153,11 +156,8 @@ def _fit_turned(rows: Sequence[SurvivalGroup]) -> bool:
     return off_turned < off / 2.0 and outside_turned < outside / 2.0
 
 
-def _exact(predictions: ArrayLike, targets: Censored, risk: FloatArray, n_resamples: int, seed: int) -> float | None:
-    """P-value of events up to the horizon, drawn for rows that were censored before; None without distributions."""
-    laws, levels = levels_of(predictions, targets)
-    if laws is None:
-        return None
+def _exact(levels: Levels, risk: FloatArray, n_resamples: int, seed: int) -> float:
+    """P-value of events up to the horizon, drawn for rows that were censored before."""
     low, high, *_ = levels
     drawn = low + (high - low) * np.random.default_rng(seed).spawn(1)[0].random(low.size)
     return float(OmnibusTest(n_resamples=n_resamples)(risk, (drawn <= risk).astype(np.intp), rng=seed).pvalue)
