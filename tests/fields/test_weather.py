@@ -277,6 +277,7 @@ def test_missing_values():
         (np.zeros((5, 4, 2)), np.zeros((5, 2)), {"prerank": "mean"}, "prerank: got 'mean'"),
         (np.zeros((5, 4, 2)), np.zeros((5, 2)), {"prerank": np.mean}, "wanted \\(5,\\) finite numbers"),
         (np.zeros((5, 4, 2)), np.zeros((5, 2)), {"prerank": lambda pool: np.arange(5)}, "other values for vectors in"),
+        (np.ones((5, 4, 2)) * [1, 2], np.ones((5, 2)) * [1, 3], {"prerank": "variogram"}, "a variogram of 2 stations"),
     ],
 )
 def test_bad_input(members, outcomes, settings, words):

@@ -217,6 +217,9 @@ def reduced(pools: FloatArray, prerank: Prerank) -> FloatArray:
         values[date, 0] = np.round(found / largest, 12) * largest
         if date == 0 and not np.allclose(_values(prerank, pool.T[::-1])[::-1], found, atol=1e-6 * largest):
             raise ValueError("prerank: got other values for vectors in another order, wanted the same for each vector")
+    if (values == values[..., :1]).all():
+        advice = "; a variogram of 2 stations is the same for all vectors" * (prerank is variogram and d == 2)
+        raise ValueError(f"prerank: got the same value for all vectors of each date, wanted others{advice}")
     return values
 
 
