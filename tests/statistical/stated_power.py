@@ -2,6 +2,7 @@
 
 ``python -m tests.statistical.stated_power`` prints the table of ``docs/validity.md``; about a quarter of an hour.
 ``python -m tests.statistical.stated_power noise`` prints how much statements vary with the redraws; about two minutes.
+``python -m tests.statistical.stated_power censored`` prints the table of censored times; about ten minutes.
 """
 
 import sys
@@ -55,6 +56,34 @@ def noise(n=1600, redraws=3000, statements=12):
         print(f"{number} redraws: {said}; whole tests {100 * rate:.1f}", flush=True)
 
 
+def times(n, mean_end, grid, ratio, seed):
+    """Exponential times at a ratio of the predicted rates, censored at others, and their predictions."""
+    rng = np.random.default_rng([7, n, seed])
+    rate, end = rng.uniform(0.4, 1.2, n), rng.exponential(mean_end, n)
+    time = rng.exponential(1.0 / (ratio * rate))
+    laws = ct.Gamma(np.ones(n), 1.0 / rate)
+    if grid is not None:
+        laws = ct.predictions.SurvivalCurve(grid, np.exp(-rate[:, None] * grid))
+    return laws, ct.Censored(np.minimum(time, end), time <= end)
+
+
+def censored(sets=100):
+    """Statements of results for calibrated times, and whole tests of new ones."""
+    forms = {"distributions": None, "curves at 40 times": np.linspace(0.25, 12.0, 40), "curves at one time": np.ones(1)}
+    for name, grid in forms.items():
+        for n in SIZES[1:]:
+            for share, mean_end in (("20 %", 6.0), ("70 %", 0.65)):
+                results = [ct.calibration_test(*times(n, mean_end, grid, 1.0, i), rng=i) for i in range(STATED + 3)]
+                some = [one.detectable.power(0.05) for one in results if one.detectable is not None][:STATED]
+                with pvalues_only():
+                    found = [
+                        ct.calibration_test(*times(n, mean_end, grid, 0.9, i), n_resamples=199, rng=i).pvalue <= 0.05
+                        for i in range(sets)
+                    ]
+                powers = ", ".join(f"{100 * one:.0f}" for one in some)
+                print(f"| {name} | {n} | {share} | {powers} | {100 * np.mean(found):.0f} |", flush=True)
+
+
 def main():
     """Print the table."""
     rng = np.random.default_rng(7)
@@ -66,4 +95,4 @@ def main():
 
 
 if __name__ == "__main__":
-    noise() if sys.argv[1:] == ["noise"] else main()
+    {"noise": noise, "censored": censored}.get("".join(sys.argv[1:]), main)()
