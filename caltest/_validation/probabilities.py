@@ -45,9 +45,10 @@ def _mended_matrix(array: Array, name: str) -> tuple[FloatArray, str]:
         _refuse_log_probabilities(array, name)
     lacking = np.isnan(array) if array.ndim == 2 and array.dtype.kind == "f" else np.zeros(1, dtype=np.bool_)
     if lacking.any() and np.allclose(np.nansum(array, axis=1), 1.0, atol=RENORMALISED_TOLERANCE):
+        row = int(lacking.any(axis=1).argmax())
         raise ValueError(
-            f"{name}: got {int(lacking.sum())} missing values in rows whose other probabilities sum to 1, wanted 0 for "
-            "classes that a row does not have; pass numpy.nan_to_num of them"
+            f"{name}: got nan at row {row} ({int(lacking.sum())} in all), where the other probabilities sum to 1, "
+            "wanted 0 for classes that a row does not have; pass numpy.nan_to_num of them"
         )
     matrix = real_array(array, name, ndim=2)
     if matrix.shape[1] == 1:

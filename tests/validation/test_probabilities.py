@@ -102,7 +102,7 @@ def test_means_and_standard_deviations_in_an_array_are_recognised():
 
 def test_missing_values_in_the_place_of_choices_that_a_row_does_not_have():
     ragged = np.array([[0.5, 0.5, np.nan], [0.2, 0.3, 0.5]])
-    with pytest.raises(ValueError, match=r"got 1 missing values in rows whose other .* pass numpy.nan_to_num"):
+    with pytest.raises(ValueError, match=r"got nan at row 0 \(1 in all\), where the other .* pass numpy.nan_to_num"):
         probability_matrix(ragged)
     with pytest.raises(ValueError, match=r"got nan at row 0, column 2 .* leave those rows out"):
         probability_matrix(np.array([[0.5, 0.4, np.nan], [0.2, 0.3, 0.5]]))
