@@ -165,7 +165,7 @@ class SlopeOfClaims(OfClaims, Slope):
         (more, came), (less, rarely) = (percents(*self.view.means(seen, some)[:2]) for some in (above, ~above))
         return (
             f"claims are {self._stretched(seen, sibling, fit)}; claims above that are {more} on average and come true "
-            f"{came} of the time, those below {less} and {rarely}"
+            f"{came} of the time, those below it are {less} and come true {rarely}"
         )
 
 
