@@ -27,7 +27,8 @@ from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_dista
 from caltest.predictions.claims import Checks, Claim, of_half, of_numbers, shifted
 from caltest.predictions.labelled import Labelled, indices_of
 from caltest.predictions.outcomes import Outcomes, Traces
-from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square, own_units
+from caltest.predictions.repairable import Repairable
+from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives, Odds
@@ -67,7 +68,7 @@ class Parameter(property):
         def __get__(self, instance: Any, owner: type | None = None) -> FloatArray: ...  # type: ignore[override]
 
 
-class Predictions(Labelled, OwnErrstate, ABC):
+class Predictions(Labelled, Repairable, OwnErrstate, ABC):
     """n predicted distributions of one family, stored as a structure of arrays.
 
     Arrays have the shape (..., n), or more dimensions behind these: leading dimensions make a stack of samples, so one
@@ -648,46 +649,6 @@ class Predictions(Labelled, OwnErrstate, ABC):
             f"predictions: got {self.family} predictions, whose quantiles are not known here, wanted a family of "
             "numbers with a quantile function, such as Normal or Gamma"
         )
-
-    def at_temperature(self, temperature: float) -> "Predictions":
-        """Predictions with densities proportional to ``p**(1/T)`` (Widmann et al. 2021, Definition F.1).
-
-        T above 1 makes them less certain, T below 1 more. ``TypeError`` for families that are not closed under it.
-        """
-        raise TypeError(
-            f"temperature: got {self.family} predictions, whose powers are no {self.family} distributions; "
-            "change their parameters instead"
-        )
-
-    loss_name: ClassVar[str] = "log loss"
-    """Of ``losses``."""
-
-    def losses(self, targets: Array) -> FloatArray:
-        """Values (n,) of a proper score, of which less is better, of targets (n,) or (n, d): ``-log p(y)``."""
-        return np.asarray(-self.log_density(targets))
-
-    def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> "Predictions":
-        """Predictions of ``m + s shift + factor (Z - m)``, for means m and standard deviations s of Z.
-
-        Where Z has an end families say what takes its place, with the same predictions for a shift of 0 and a factor
-        of 1. Vectors take numbers for each coordinate. ``TypeError`` for families of which it is not known.
-        """
-        units = self.normal or own_units(self)
-        if units is None:
-            raise TypeError(
-                f"predictions: got {self.family} predictions, with an end, jumps or several numbers, of which no shift "
-                "and factor are known here; change their parameters instead"
-            )
-        mean, deviation = units
-        return self.affine(mean + shift * deviation - factor * mean, factor)
-
-    def best_move(self, targets: Array) -> tuple[float, float] | None:
-        """The shift and the factor of these targets (n,); None for those of the smallest mean loss."""
-        return None
-
-    def affine(self, offset: FloatArray, factor: FloatArray | float) -> "Predictions":
-        """Predictions of ``offset + factor Z``, for offsets (..., n); ``TypeError`` where these are not known."""
-        raise TypeError(f"predictions: got {self.family} predictions, of which multiples are not known here")
 
     def _no_closed_form(self, kernel: TargetKernel, known: str) -> ClosedFormMissing:
         return ClosedFormMissing(

@@ -319,9 +319,8 @@ def test_where_no_power_is_known_the_interval_says_what_could_have_been_missed()
 
 
 def test_where_neither_power_nor_intervals_are_known_errors_could_have_been_missed():
-    rng = np.random.default_rng(1)
-    times = ct.Censored(np.exp(rng.normal(size=30)), rng.random(30) < 0.7)
-    result = ct.calibration_test(ct.LogNormal(np.zeros(30), 1.0), times, n_resamples=39, rng=1)
+    members = np.random.default_rng(1).normal(size=(30, 6, 2))
+    result = ct.calibration_test(ct.Ensemble(members[:, :5]), members[:, 5], n_resamples=39, rng=1)
     assert (result.detectable, result.measures) == (None, ())
     said = "calibration is not rejected at the 5 % level"
     assert result.verdict() == f"{said}, but errors that matter could have been missed"
