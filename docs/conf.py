@@ -14,7 +14,7 @@ sys.path.insert(0, str(HERE))
 from linking import lead_to_error_rates, link_names, signature_of, skip_members_of_sklearn  # noqa: E402
 from llms import write_llms  # noqa: E402
 from paper_items import write_items  # noqa: E402
-from reference import write_reference, write_source_files  # noqa: E402
+from reference import MOCKED, write_reference, write_source_files  # noqa: E402
 
 project = "caltest"
 author = "the authors of caltest"
@@ -47,6 +47,7 @@ html_sidebars = {path.stem: [] for path in HERE.glob("*.md") if path.stem not in
 
 autosummary_generate = True
 autodoc_typehints = "none"
+autodoc_mock_imports = MOCKED
 numpydoc_show_class_members = False
 
 # numpydoc makes an environment for each docstring, which compiles its template anew; here all have the first one.

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from reference import listed_names
+from reference import MOCKED, listed_names
+from sphinx.ext.autodoc.mock import mock
 
 import caltest
 
@@ -44,7 +45,8 @@ def write_llms(app: Any, error: Exception | None) -> None:
 def public_things() -> list[tuple[str, Any]]:
     """All names of the API reference, with what they stand for."""
     names = sorted(name for listed in listed_names().values() for name in listed)
-    return [(name, pydoc.locate(name)) for name in names]
+    with mock(MOCKED):
+        return [(name, pydoc.locate(name)) for name in names]
 
 
 def first_line(thing: Any) -> str:

@@ -23,11 +23,14 @@ GROUPS = {
     "Kernels and distances": (PredictionKernel, TargetKernel, PairKernel, Metric),
 }
 """The classes of the front door that are no tests."""
-OF_SKLEARN = {
-    "bridges": ["CalibrationTestDisplay", "calibration_pvalue", "cross_validated", "neg_calibration_error"],
+SKLEARN = ["CalibrationTestDisplay", "calibration_pvalue", "cross_validated", "neg_calibration_error"]
+OF_EXTRAS = {
+    "bridges": [*(f"sklearn.{name}" for name in SKLEARN), "torch.skce_loss", "torchmetrics.CalibrationTestMetric"],
     "recalibration": ["CalibratedModel"],
 }
-"""Names that are loaded only where scikit-learn is wanted."""
+"""Names that are loaded only where scikit-learn or PyTorch is wanted."""
+MOCKED = ["torch", "torchmetrics"]
+"""Libraries that are too large for the environment of the site."""
 
 
 def pages() -> dict[str, tuple[ModuleType, list[str]]]:
@@ -44,11 +47,8 @@ def pages() -> dict[str, tuple[ModuleType, list[str]]]:
 
 
 def listed_names() -> dict[str, list[str]]:
-    """The full names on each page, with those that need scikit-learn."""
-    more = {
-        part: [f"caltest.{part}.{'sklearn.' * (part == 'bridges')}{name}" for name in OF_SKLEARN[part]]
-        for part in OF_SKLEARN
-    }
+    """The full names on each page, with those of extras."""
+    more = {part: [f"caltest.{part}.{name}" for name in names] for part, names in OF_EXTRAS.items()}
     return {part: names + more.get(part, []) for part, (_, names) in pages().items()}
 
 

@@ -160,6 +160,12 @@ def test_the_reference_says_what_things_are_made_of():
         assert found == wanted, name
 
 
+def test_names_of_libraries_that_the_site_lacks_have_pages():
+    for name in ("torch.skce_loss", "torchmetrics.CalibrationTestMetric"):
+        text = (SITE / "api" / "names" / f"caltest.bridges.{name}.html").read_text()
+        assert f"<h1>{name.partition('.')[2]}" in text
+
+
 def test_pages_of_tests_lead_to_their_error_rates_and_say_how_to_call_them():
     tests = [name for name, thing in public_things() if inspect.isclass(thing) and name.endswith("Test")]
     assert len(tests) > 25
