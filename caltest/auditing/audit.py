@@ -274,16 +274,16 @@ def audit(
     The decision is "use as it is" if the error is too small to matter, or if calibration is not rejected and a
     deviation that matters would have been found with a probability of 0.8. It is "recalibrate" if calibration is
     rejected, a map is clearly better than none on rows that it is not fitted to, and it is enough: of five parts of the
-    rows, each mapped by what is fitted to the others, the log loss falls, and this or the Brier score by more than
-    1.645 standard errors; and of all rows, mapped in this way, calibration is not rejected at the 5 % level, or the
-    error that is left is too small to matter. It is "do not use as it is" if a map is clearly better but not enough, or
-    if it is not clearly better and the error matters, and else "not enough data to tell". It is "do not use as it is"
-    instead of the first and the last if the error matters in one of the given groups, of the slices or of the quarters
-    of the time, in which calibration is rejected. The reason says in which groups, if not in all, slices of features
-    and quarters of the time it is, and whether it is after recalibration too. Where the default test does not reject,
-    the reason names groups, slices and times in which calibration is rejected, each section with its own level. Assumes
-    what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``, and five fits
-    of a map.
+    rows, each mapped by what is fitted to the others, the log loss (CRPS, quantile loss) falls, and this or the Brier
+    score by more than 1.645 standard errors; and of all rows, mapped in this way, calibration is not rejected at the 5
+    % level, or the error that is left is too small to matter. It is "do not use as it is" if a map is clearly better
+    but not enough, or if it is not clearly better and the error matters, and else "not enough data to tell". It is "do
+    not use as it is" instead of the first and the last if the error matters in one of the given groups, of the slices
+    or of the quarters of the time, in which calibration is rejected. The reason says in which groups, if not in all,
+    slices of features and quarters of the time it is, and whether it is after recalibration too. Where the default test
+    does not reject, the reason names groups, slices and times in which calibration is rejected, each section with its
+    own level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
+    ``calibration_test``, and five fits of a map.
 
     Errors of maps that are fitted to the other rows nearly cancel in the sums over all rows, so that a map that is
     enough is rejected in fewer than 5 % of data sets, mostly.

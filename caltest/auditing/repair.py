@@ -33,15 +33,15 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     """What a map makes of rows that it is not fitted to."""
     from caltest import recalibration
 
-    law = data.sample.predictions.finite
-    if law is not None and law.levels is None and (data.sample.targets == data.sample.targets[0]).all():
+    law = data.sample.predictions.of_classes
+    if law is not None and (data.sample.targets == data.sample.targets[0]).all():
         only = law.outcome_in_words(int(data.sample.targets[0]))
         raise ValueError(f"all outcomes are {only}, which every map would make certain; wait for others")
     if data.survival is not None:
         raise ValueError("there is no map of predicted times that are censored; refit the model to newer data")
     other = "caltest.recalibration.fit_best compares them"
     methods: list[tuple[Calibrator, str]]
-    if law is None or law.levels is not None:
+    if law is None:
         methods = [(recalibration.ShiftAndScale(), "shifting and scaling the distributions")]
         # Of counts and vectors it is not.
         continuous = data.sample.predictions.is_continuous
@@ -149,10 +149,9 @@ def _gains(before: Sample, after: Sample) -> list[FloatArray]:
 
 def _scores(sample: Sample) -> list[FloatArray]:
     """Losses (n,), and Brier scores of classes."""
-    law = sample.predictions.law
-    scores = [sample.losses]
-    if law.finite is not None and law.levels is None:
-        scores.append(at_labels(outcome_scores(law.finite.probabilities, "brier"), sample.targets))
+    law, scores = sample.predictions.law.of_classes, [sample.losses]
+    if law is not None:
+        scores.append(at_labels(outcome_scores(law.probabilities, "brier"), sample.targets))
     return scores
 
 

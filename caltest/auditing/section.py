@@ -26,7 +26,7 @@ class Section:
     facts, rows
         Names with texts, and a table, the header first.
     gain
-        Of recalibration: by how much the log loss of rows falls that the map is not fitted to.
+        Of recalibration: by how much the loss of rows falls that the map is not fitted to.
     rejected
         Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
     is_grave, helps

@@ -78,7 +78,7 @@ def method_for(name: str | None, predictions: Predictions) -> "Calibrator":
     """The method of a name for predictions of a family; ``ValueError`` if there is none."""
     from caltest import recalibration as maps
 
-    of_numbers = predictions.finite is None or predictions.levels is not None
+    of_numbers = predictions.of_classes is None
     if of_numbers and name not in (None, "temperature", "shift"):
         raise ValueError(f"--method: got {name} for predictions of numbers, wanted shift or temperature")
     if not of_numbers and name == "shift":

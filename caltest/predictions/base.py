@@ -128,6 +128,11 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
         return None
 
     @property
+    def of_classes(self) -> "FinitePredictions | None":
+        """The same, unless the outcomes are intervals between quantiles."""
+        return self.finite if self.levels is None else None
+
+    @property
     def law(self) -> "Predictions":
         """The distributions that the targets have if the predictions are right: themselves, but for residuals."""
         return self

@@ -160,6 +160,12 @@ class QuantileForecast(FinitePredictions):
             mean, scale = normal.mean[:, None], normal.scale[:, None]
         return self._like(mean + scale * shift + factor * (self.values - mean))
 
+    def best_move(self, targets: Array) -> tuple[float, float]:
+        """As of others; of a single level the shift is the quantile of the errors."""
+        if self.levels.size > 1:
+            return super().best_move(targets)
+        return float(np.quantile(targets - self.values[:, 0], self.levels[0], method="inverted_cdf")), 1.0
+
     def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> Faults | None:
         from caltest.predictions.faults.classes.ordered import QuantileFaults
 

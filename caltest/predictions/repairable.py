@@ -1,5 +1,7 @@
 """What recalibration makes of predictions, and the score by which it is chosen."""
 
+from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
@@ -9,6 +11,25 @@ from caltest.predictions.standard_scores import own_units
 
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions
+
+FACTORS = 2e-9, 5e8
+"""The smallest and the largest factor of a spread."""
+
+STEP = 0.1
+"""First changes of shift and factor, as shares of the latter."""
+
+WORST = 1e200
+"""Mean loss of predictions that are none."""
+
+
+def mean_loss(changed: Callable[[], "Predictions"], targets: Array) -> float:
+    """Of predictions that can be none: powers of Student t densities without integral, parameters beyond doubles."""
+    try:
+        with np.errstate(all="ignore"):
+            value = float(changed().losses(targets).mean())
+    except ValueError:
+        return WORST
+    return value if np.isfinite(value) else WORST
 
 
 class Repairable:
@@ -22,6 +43,9 @@ class Repairable:
 
         def log_density(self, targets: Array) -> FloatArray: ...
 
+        @property
+        def nearest_normal(self) -> "Predictions | None": ...
+
     def at_temperature(self, temperature: float) -> "Predictions":
         """Predictions with densities proportional to ``p**(1/T)`` (Widmann et al. 2021, Definition F.1).
 
@@ -34,6 +58,8 @@ class Repairable:
 
     loss_name: ClassVar[str] = "log loss"
     """Of ``losses``."""
+    largest_shift: ClassVar[float] = inf
+    """Beyond which none is looked for, where it is a logarithm."""
 
     def losses(self, targets: Array) -> FloatArray:
         """Values (n,) of a proper score, of which less is better, of targets (n,) or (n, d): ``-log p(y)``."""
@@ -54,9 +80,24 @@ class Repairable:
         mean, deviation = units
         return self.affine(mean + shift * deviation - factor * mean, factor)
 
-    def best_move(self, targets: Array) -> tuple[float, float] | None:
-        """The shift and the factor of these targets (n,); None for those of the smallest mean loss."""
-        return None
+    def best_move(self, targets: Array) -> tuple[float, float]:
+        """The shift and the factor of the smallest mean loss of these targets (n,); a factor without effect is 1."""
+        from scipy.optimize import minimize
+
+        def loss(values: FloatArray) -> float:
+            shift, log_factor = np.clip(values, -limits, limits)
+            return mean_loss(lambda: self.moved(shift, np.exp(log_factor)), targets)
+
+        limits = np.array([self.largest_shift, np.log(FACTORS[1])])
+        z = (self.nearest_normal or cast("Predictions", self)).standard_scores(targets[None])[0]
+        with np.errstate(divide="ignore"):
+            starts = np.zeros(2), np.array([z.mean(), max(np.log(z.std()), -limits[1])])
+        start = min(starts, key=loss)
+        steps = start + STEP * np.array([[0.0, 0.0], [np.exp(start[1]), 0.0], [0.0, 1.0]])
+        options = {"initial_simplex": steps, "xatol": 1e-9, "fatol": 1e-13, "maxiter": 1000}
+        found = np.clip(minimize(loss, start, method="Nelder-Mead", options=options).x, -limits, limits)
+        shift = float(found[0])
+        return shift, 1.0 if loss(np.array([shift, 0.0])) <= loss(found) else float(np.exp(found[1]))
 
     def affine(self, offset: FloatArray, factor: FloatArray | float) -> "Predictions":
         """Predictions of ``offset + factor Z``, for offsets (..., n); ``TypeError`` where these are not known."""

@@ -1,6 +1,6 @@
 """Maps of predicted distributions of numbers and vectors: by temperature, and of quantiles."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from caltest._validation import at_least, increasing_levels
 from caltest.predictions import Predictions, QuantileForecast
 from caltest.predictions.convert import Sample, as_sample
 from caltest.predictions.questions.coordinates import coordinates_of
-from caltest.predictions.standard_scores import own_units
+from caltest.predictions.repairable import FACTORS, mean_loss
 from caltest.recalibration.base import Calibrator, FamilyMap
 from caltest.recalibration.classes.temperature import LARGEST, SMALLEST
 from caltest.recalibration.shared.seen import digest, rows_of
@@ -19,15 +19,6 @@ from caltest.recalibration.shared.storage import require, require_increasing
 
 ROUNDING = 1e-12
 """Of the exponentials of the ends of the range of temperatures."""
-
-WORST = 1e200
-"""Loss of predictions at which the family has no finite density."""
-
-FARTHEST = 20.0
-"""Logarithms of factors of the spread are at most this far from 0."""
-
-STEP = 0.1
-"""First changes of shift and factor, as shares of the latter."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,7 +79,7 @@ class ShiftAndScaleMap(FamilyMap):
     shift: FloatArray
     factor: FloatArray
 
-    ranges = {"factor": (np.exp(-FARTHEST) * (1.0 - ROUNDING), np.exp(FARTHEST) * (1.0 + ROUNDING))}
+    ranges = {"factor": FACTORS}
 
     def _check(self) -> None:
         same = self.shift.ndim == 1 and 0 < self.shift.size == self.factor.size
@@ -117,6 +108,8 @@ class ShiftAndScale(Calibrator):
     Beta                 the odds of the mean times ``exp(shift)``   a + b divided by ``factor**2``
     NegativeBinomial     the mean times ``exp(shift)``               dispersion times ``factor**2``
     Poisson              the mean times ``exp(shift)``               dispersion ``factor**2 - 1``, if positive
+    Continuous           the distance from a lower end times         none: it is 1
+                         ``exp(shift)``, where all have only this
     ==================== =========================================== =================================
 
     Members of ensembles are moved so about the mean of their case, in units of their standard deviation (divisor m -
@@ -129,7 +122,7 @@ class ShiftAndScale(Calibrator):
     ------
     TypeError
         When fitting, for predictions of classes (``VectorScaling`` is their map), and of ``Continuous`` laws with an
-        end.
+        upper end.
     ValueError
         When fitting, for bad data, predictions without spread, targets of density 0.
 
@@ -160,14 +153,15 @@ class ShiftAndScale(Calibrator):
         _check_losses(sample, "VectorScaling()")
         law.moved(0.0, 1.0)
         laws = [law] if y.ndim == 1 else coordinates_of(law, y.shape[1])
-        shift, factor = np.array([_best_move(one, y.T[t] if y.ndim > 1 else y) for t, one in enumerate(laws)]).T
-        return ShiftAndScaleMap(law.family, shift, factor, fitted_rows=digest(rows_of(law)))
+        found = [one.best_move(y.T[t] if y.ndim > 1 else y) for t, one in enumerate(laws)]
+        shift, factor = np.array(found).T
+        return ShiftAndScaleMap(law.family, shift, np.clip(factor, *FACTORS), fitted_rows=digest(rows_of(law)))
 
 
 def _check_losses(sample: Sample, others: str) -> None:
     """Raise an error for predictions of classes, and for targets of density 0 or infinity."""
     law = sample.predictions
-    if law.finite is not None and law.levels is None:
+    if law.of_classes is not None:
         raise TypeError(
             f"predictions: got {law.family} predictions, wanted distributions of numbers or vectors; for classes use "
             f"{others}"
@@ -178,54 +172,16 @@ def _check_losses(sample: Sample, others: str) -> None:
         raise ValueError(f"targets: got one of density 0 or infinity at row {row}, wanted positive finite densities")
 
 
-def _mean_loss(changed: Callable[[], Predictions], targets: Array) -> float:
-    """Of predictions that can be none: powers of Student t densities without integral, parameters beyond doubles."""
-    try:
-        with np.errstate(all="ignore"):
-            value = float(changed().losses(targets).mean())
-    except ValueError:
-        return WORST
-    return value if np.isfinite(value) else WORST
-
-
 def _best_temperature(predictions: Predictions, targets: Array) -> float:
     from scipy.optimize import minimize_scalar
 
     def loss(log_temperature: float) -> float:
-        return _mean_loss(lambda: predictions.at_temperature(float(np.exp(log_temperature))), targets)
+        return mean_loss(lambda: predictions.at_temperature(float(np.exp(log_temperature))), targets)
 
     ends = np.log(SMALLEST), np.log(LARGEST)
     found = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-9, "maxiter": 500})
     best = min((float(found.x), *ends), key=loss)
     return float(np.exp(best))
-
-
-def _best_move(law: Predictions, targets: Array) -> FloatArray:
-    """Shift and factor of the smallest mean loss, from the better of none and those of standard scores on."""
-    from scipy.optimize import minimize
-
-    # On other scales shifts are logarithms too.
-    is_affine = law.normal is not None or law.levels is not None or own_units(law) is not None
-    limits = np.array([np.inf if is_affine else FARTHEST, FARTHEST])
-
-    def moved(values: FloatArray) -> FloatArray:
-        shift, log_factor = np.clip(values, -limits, limits)
-        return np.array([shift, np.exp(log_factor)])
-
-    def loss(values: FloatArray) -> float:
-        return _mean_loss(lambda: law.moved(*moved(values)), targets)
-
-    if (known := law.best_move(targets)) is not None:
-        return np.array([known[0], np.clip(known[1], np.exp(-FARTHEST), np.exp(FARTHEST))])
-    starts = [np.zeros(2)]
-    if law.levels is None or law.nearest_normal is not None:
-        z = (law.nearest_normal or law).standard_scores(targets[None])[0]
-        with np.errstate(divide="ignore"):
-            starts.append(np.array([z.mean(), max(np.log(z.std()), -FARTHEST)]))
-    start = min(starts, key=loss)
-    steps = start + STEP * np.array([[0.0, 0.0], [np.exp(start[1]), 0.0], [0.0, 1.0]])
-    options = {"initial_simplex": steps, "xatol": 1e-9, "fatol": 1e-13, "maxiter": 1000}
-    return moved(minimize(loss, start, method="Nelder-Mead", options=options).x)
 
 
 NEAREST = 1e-15

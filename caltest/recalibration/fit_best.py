@@ -210,9 +210,8 @@ def _check_losses(samples: Mapping[str, Sample]) -> None:
 
 def _accuracies(samples: Mapping[str, Sample]) -> dict[str, float]:
     """Shares of observations whose most probable class occurred, where there are classes."""
-    of_classes = {name: one for name, one in samples.items() if one.predictions.levels is None}
-    hits = {name: one.predictions.law.hits(one.targets) for name, one in of_classes.items()}
-    return {name: float(right.mean()) for name, right in hits.items() if right is not None}
+    laws = {name: (one.predictions.law.of_classes, one.targets) for name, one in samples.items()}
+    return {name: float(law.hits(y).mean()) for name, (law, y) in laws.items() if law is not None}
 
 
 def _standard_error(losses: FloatArray) -> float:

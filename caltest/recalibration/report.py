@@ -236,16 +236,16 @@ def report(
     ValueError
         For bad data or settings, or predictions that are all identical before and after.
     TypeError
-        For a method that makes predictions of another family, such as ``QuantileRecalibration``.
+        For a method whose predictions have another score, such as ``QuantileRecalibration`` of distributions.
 
     Notes
     -----
     Log loss ``-log p(y)``, Brier score ``|e_y - p|^2`` (``(y - p)^2`` for probabilities of class 1) and accuracy of
     the most probable class; ECE of the top label (of class 1 for binary predictions) with 15 uniform bins, beside its
     mean over outcomes drawn from the predictions; unbiased SKCE with one kernel for both rows and its jackknife
-    interval; p-value of ``calibration_test``. For numbers and vectors there are only log loss, SKCE and p-value. The
-    p-value after recalibration is valid because the held-out data were not used to fit the map. Cost: two runs of
-    ``calibration_test``, and O(n^2 k).
+    interval; p-value of ``calibration_test``. For other predictions there are only a loss, SKCE and p-value: the log
+    loss, of ensembles the CRPS, and of quantile forecasts the mean quantile loss. The p-value after recalibration is
+    valid because the held-out data were not used to fit the map. Cost: two runs of ``calibration_test``, and O(n^2 k).
 
     Examples
     --------
@@ -356,12 +356,12 @@ def _row(
     law = sample.predictions.law
     brier = accuracy = ece = noise = None
     losses = {law.loss_name: float(sample.losses.mean())}
-    if law.finite is not None and law.levels is None:
-        squares = at_labels(outcome_scores(law.finite.probabilities, "brier"), sample.targets)
-        brier = law.finite.brier_factor * float(squares.mean())
-        accuracy = float(law.finite.hits(sample.targets).mean())
-    if law.finite is not None and law.finite.probabilities_differ:
-        confidence, chosen = reduce_to_binary(law.finite)
+    if (classes := law.of_classes) is not None:
+        squares = at_labels(outcome_scores(classes.probabilities, "brier"), sample.targets)
+        brier = classes.brier_factor * float(squares.mean())
+        accuracy = float(classes.hits(sample.targets).mean())
+    if classes is not None and classes.probabilities_differ:
+        confidence, chosen = reduce_to_binary(classes)
         ece = ECE().estimate(Sample(confidence, (chosen == sample.targets).astype(np.intp)))
         noise = noise_floor(confidence, ECE(), n_resamples=n_resamples, rng=floor).mean
     return RecalibrationRow(

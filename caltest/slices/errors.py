@@ -306,7 +306,7 @@ def errors_of(sample: Sample, seed: int) -> tuple[Errors, str]:
     Of several classes the event is that the most probable class is right; scores of ensembles are drawn.
     """
     law = sample.predictions.law
-    if law.finite is not None and law.levels is None:
+    if law.of_classes is not None:
         p = law.to_array()
         if p.ndim == 1:
             return BinaryErrors(p, (sample.targets == 1).astype(np.float64)), law.outcome_in_words(1)

@@ -201,8 +201,8 @@ class GroupSums:
     def of(cls, sample: Sample, seed: int) -> "GroupSums":
         """Those of a family; ``TypeError`` for vectors and quantiles."""
         law = sample.predictions.law
-        if law.finite is not None and law.levels is None:
-            parts, words = _of_classes(law.finite.probabilities)
+        if (classes := law.of_classes) is not None:
+            parts, words = _of_classes(classes.probabilities)
             return cls(parts, words, sample.targets, lambda generator, size: law.redraw(generator, size))
         if is_of_counts(law):
             return cls(*_of_counts(law), sample.targets, lambda generator, size: law.redraw(generator, size))

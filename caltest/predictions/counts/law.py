@@ -73,6 +73,7 @@ class CountPredictions(Predictions):
     has_jumps = True
     inverts_quickly = True
     discrete = True
+    largest_shift = 20.0
     _default_metric = Euclidean()
     _table: CountTable | None = None
 

@@ -42,6 +42,7 @@ class Beta(Univariate):
     family = "Beta"
     parameter_names = ("a", "b")
     support = (0.0, 1.0)
+    largest_shift = 20.0
     a = Parameter(0, "First parameters (..., n).")
     b = Parameter(1, "Second parameters (..., n).")
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
-from caltest.predictions.base import median_standard_deviation
+from caltest.predictions.base import Predictions, median_standard_deviation
 from caltest.predictions.foreign import parameters_of_frozen, single_ones_at
 from caltest.predictions.measures.law_sums import LEVEL_WEIGHTS, LawSums
 from caltest.predictions.numbers.univariate import Univariate
@@ -145,6 +145,13 @@ class Continuous(Univariate):
             location, scale = moved[kind.numargs], moved[kind.numargs + 1]
             location[at], scale[at] = (offset + factor * location)[at], (factor * scale)[at]
         return self._like(numbers, *moved)
+
+    def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> Predictions:
+        """As of others; where all have a lower end only the distance from it times ``exp(shift)``."""
+        low, high = (self._of_each("ppf", np.array(level)) for level in (0.0, 1.0))
+        if not (np.isfinite(low) & np.isinf(high)).all():
+            return super().moved(shift, factor)
+        return self.affine(low - np.exp(shift) * low, np.exp(shift))
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         values = super().check_targets(targets, name)

@@ -43,6 +43,7 @@ class Gamma(Univariate):
     family = "Gamma"
     parameter_names = ("shape", "scale")
     support = (0.0, np.inf)
+    largest_shift = 20.0
     shape_parameter = Parameter(0, "Shapes (..., n).")
     scale = Parameter(1, "Scales (..., n).")
 

@@ -297,6 +297,10 @@ class LocationScale(Univariate):
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.mean + self.scale * self._noise_quantile(level))
 
+    def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> Self:
+        """As of others, and points stay points."""
+        return self._like(self.mean + shift * (self.deviation * self.scale), factor * self.scale)
+
     def affine(self, offset: FloatArray, factor: FloatArray | float) -> Self:
         return self._like(offset + factor * self.mean, factor * self.scale)
 
