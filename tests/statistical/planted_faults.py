@@ -54,6 +54,11 @@ def times_odds(p, c, factor):
     return q / q.sum(axis=1, keepdims=True)
 
 
+def other_shares(k, *odds):
+    """Claims of models that learned from as many cases of each class, where these occur in proportion to the odds."""
+    return of_classes(lambda p: p * odds / (p @ odds)[:, None], k)
+
+
 def with_slope(p, c, factor):
     q = p.copy()
     x = np.log(p[:, c] / (1.0 - p[:, c]))
@@ -281,6 +286,24 @@ PLANTED = [
         "class 2",
         0.4,
         "less often",
+    ),
+    Planted(
+        "classes",
+        "learned from as many of each of 3 classes",
+        other_shares(3, 0.6, 0.3, 0.1),
+        "frequencies",
+        "",
+        6.0,
+        "odds of class 0 against 2",
+    ),
+    Planted(
+        "classes",
+        "learned from as many of each of 6 classes",
+        other_shares(6, 0.5, 0.2, 0.12, 0.08, 0.06, 0.04),
+        "frequencies",
+        "",
+        12.5,
+        "odds of class 0 against 5",
     ),
     Planted(
         "classes", "15 % are class 4", of_classes(lambda p: 0.85 * p + 0.15 * np.eye(5)[4]), "share", "class 4", 0.15

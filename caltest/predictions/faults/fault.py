@@ -179,6 +179,8 @@ class Fault(ABC, Generic[S]):
     """Whether t is the logarithm of what is printed."""
     is_law_at_ends: bool = False
     """Whether the smallest and the largest t stand for all beyond, which are nearly the same law."""
+    has_simpler: ClassVar[bool] = False
+    """Whether others say the same with fewer numbers, which are tried first where it alone explains the most."""
     says_what_happened: ClassVar[bool] = False
     """Whether the words have an interval of a rate that was observed, which no second fault changes."""
 

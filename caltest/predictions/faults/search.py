@@ -111,14 +111,25 @@ def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
 
 
 def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> Candidate:
-    """The most likely size of a grid, which has calibration in it."""
+    """The most likely size of a grid, or where a parabola through the best of it and its neighbours is highest."""
     ends = low, high = fault.bounds(seen, sibling)
-    grid = np.unique([*np.linspace(low, high, GRID), min(max(0.0, low), high)])
+    grid = _grid(low, high)
     log_ratio = _finite(lambda t: fault.log_ratio(seen, sibling, t))
     values = [log_ratio(float(t)) for t in grid]
     i = int(np.argmax(values))
-    neighbours = float(grid[max(0, i - 1)]), float(grid[min(i + 1, grid.size - 1)])
-    return Candidate(fault, sibling, float(grid[i]), values[i] - penalty, penalty, neighbours, ends)
+    t, value, near = float(grid[i]), values[i], slice(max(0, i - 1), i + 2)
+    bend, slope, _ = np.polyfit(grid[near] - t, values[near], 2) if 0 < i < grid.size - 1 else (0.0, 0.0, 0.0)
+    if bend < 0.0 and (moved := log_ratio(top := t - float(slope / (2.0 * bend)))) > value:
+        t, value = top, moved
+    return Candidate(fault, sibling, t, value - penalty, penalty, (float(grid[near][0]), float(grid[near][-1])), ends)
+
+
+def _grid(low: float, high: float) -> FloatArray:
+    """Sizes between the ends, denser near 0 if that is inside: small faults of many rows are clear, too."""
+    if not low < 0.0 < high:
+        return np.linspace(low, high, GRID)
+    steps = np.linspace(-1.0, 1.0, GRID)
+    return np.asarray(np.where(steps < 0.0, -low, high) * steps * np.abs(steps))
 
 
 def refined(one: Candidate, seen: Any) -> Candidate:
@@ -195,7 +206,8 @@ def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: 
     The first is one of the three likeliest kinds, or the second of the best of these: a shift that a spread hides.
     """
     best = _explanation(ordered[0], likely, faults, seen)
-    if best.second is None and (best.after is not None or not _is_inside(best.first)):
+    is_all = best.after is not None or not _is_inside(best.first)
+    if best.second is None and is_all and not ordered[0].fault.has_simpler:
         return best
     kinds = {one.kind: one for one in reversed(ordered) if one.gain > 0.0 and one is not ordered[0]}
     waiting, tried = sorted(kinds.values(), key=lambda one: -one.gain)[:2], {ordered[0].kind}

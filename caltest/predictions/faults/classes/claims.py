@@ -1,13 +1,14 @@
 """Faults of predicted probabilities of two classes: claims that are off, everywhere or in places."""
 
 from functools import cached_property
-from math import floor, log10, sqrt
+from math import floor, log, log10, sqrt
 from typing import Any
 
 import numpy as np
 import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray, IntArray
+from caltest.predictions.faults.classes.frequencies import OTHER_SHARES
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
 from caltest.predictions.faults.classes.several import Frequency, Random, Share, Slope, Temperature
 from caltest.predictions.faults.fault import Rows, cosines, half_periods, ranks
@@ -15,6 +16,9 @@ from caltest.predictions.faults.words import Fit, about, percents
 
 LEAST_IN_WINDOW = 10
 """Predictions in a window."""
+
+MUCH = log(2.0)
+"""Of the logarithm of a factor of odds that has a likely cause."""
 
 N_COSINES = 6
 """Cosines of the ranks of the claims."""
@@ -130,7 +134,9 @@ class Claims(OfClaims, Frequency):
         claimed, came, _ = self.view.means(seen, np.ones(self.view.n, dtype=np.bool_))
         side = "low" if came > claimed else "high"
         odds = f"odds times {self.sized(seen, sibling, fit)}"
-        return f"{self.counted(seen, 1)}: claims are too {side} by {about(abs(came - claimed))} on average ({odds})"
+        cause = f", {OTHER_SHARES}" if min(abs(fit.low), abs(fit.high)) > MUCH and fit.low * fit.high > 0.0 else ""
+        by = about(abs(came - claimed))
+        return f"{self.counted(seen, 1)}: claims are too {side} by {by} on average ({odds}){cause}"
 
 
 class TemperatureOfClaims(Temperature):

@@ -279,6 +279,11 @@ class Labels(Seen):
         return np.asarray(np.bincount(self.first, self.view.weights, minlength=self.view.k), dtype=np.float64)
 
     @cached_property
+    def excess(self) -> FloatArray:
+        """How much more often each class occurs than predicted, in standard errors, (k,)."""
+        return np.asarray((self.counts - self.view.expected) / np.sqrt(np.maximum(self.view.variances, FLOOR)))
+
+    @cached_property
     def probabilities(self) -> FloatArray:
         """Those of the labels, (n,)."""
         return np.asarray(np.maximum(self.view.at(self.first), FLOOR))

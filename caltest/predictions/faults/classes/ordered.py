@@ -109,6 +109,7 @@ class OrderedFaults(ClassFaults):
     """Those of classes, and shifts, scales and steps along their order."""
 
     are_sums = False
+    have_order = True
 
     def _fill(self) -> None:
         super()._fill()

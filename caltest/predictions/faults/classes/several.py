@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from math import exp, factorial
 from operator import attrgetter
+from typing import ClassVar
 
 import numpy as np
 import scipy
 
 from caltest._basics.numerics import FloatArray, IntArray, normalised
+from caltest.predictions.faults.classes.frequencies import Frequencies
 from caltest.predictions.faults.classes.labels import (
     FLOOR,
     MOST_CLASSES,
@@ -34,9 +36,12 @@ class ClassFaults(LabelFaults):
     """Confidence, frequencies of classes, and pairs of classes that are mistaken for each other."""
 
     are_sums = True
+    have_order: ClassVar[bool] = False
+    """Whether classes have one: a shift along it looks like other shares of all classes."""
 
     def _fill(self) -> None:
         view, size = self.view, self.view.chosen.size
+        of_all = [] if view.k > MOST_CLASSES else [Permutation] if self.have_order else [Permutation, Frequencies]
         self.kinds = (
             Temperature(view),
             TemperatureOfTop(view, view.k),
@@ -44,7 +49,7 @@ class ClassFaults(LabelFaults):
             *(kind(view, view.k) for kind in (Frequency, Share, Slope)),
             Leak(view),
             Swap(view),
-            *([Permutation(view)] if view.k <= MOST_CLASSES else []),
+            *(kind(view) for kind in of_all),
         )
         n_pairs = size * (size - 1)
         self.compared = (
@@ -195,10 +200,6 @@ class OfEachClass(ClassFault):
     def place(self, sibling: int) -> str:
         return self.view.named(sibling)
 
-    def _scores(self, seen: Labels) -> FloatArray:
-        """How much more often each class occurs than predicted, in standard errors."""
-        return np.asarray((seen.counts - self.view.expected) / np.sqrt(np.maximum(self.view.variances, FLOOR)))
-
 
 class Frequency(OddsFault, OfEachClass):
     """``Q_c ~ p_c exp(t)``: a class that occurs more often, or less, than predicted."""
@@ -209,11 +210,10 @@ class Frequency(OddsFault, OfEachClass):
 
     def apart(self, seen: Labels, sibling: int, other: int) -> bool:
         """Where both occur more often, or less: one alone makes all others err the other way."""
-        scores = self._scores(seen)
-        return bool(scores[sibling] * scores[other] > 0.0)
+        return bool(seen.excess[sibling] * seen.excess[other] > 0.0)
 
     def promising(self, seen: Labels) -> FloatArray:
-        return np.square(self._scores(seen))
+        return np.square(seen.excess)
 
     def along(self, sibling: int) -> float:
         return 1.0
@@ -236,7 +236,7 @@ class Share(OfEachClass):
     range = (0.0, 1.0)
 
     def promising(self, seen: Labels) -> FloatArray:
-        return self._scores(seen)
+        return seen.excess
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         own = seen.first == sibling
