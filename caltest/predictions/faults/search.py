@@ -184,6 +184,9 @@ NEWTON, SETTLED, DEPENDENT = 4, 0.1, 0.95
 """Steps to the common maximum of two faults, how small the last one is in standard errors, and the largest square of
 the correlation of their sizes."""
 
+FIRST = 3.0
+"""How much larger the gain of an explanation is that does not begin with the likeliest fault."""
+
 NEIGHBOURS = np.array([-1.0, 0.0, 1.0])
 
 
@@ -205,6 +208,11 @@ def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: 
 
     The first is one of the three likeliest kinds, or the second of the best of these: a shift that a spread hides.
     """
+
+    def told(one: Explanation) -> float:
+        """The gain, and more if the likeliest fault is named first."""
+        return one.gain + (FIRST if one.first is ordered[0] else 0.0)
+
     best = _explanation(ordered[0], likely, faults, seen)
     is_all = best.after is not None or not _is_inside(best.first)
     if best.second is None and is_all and not ordered[0].fault.has_simpler:
@@ -214,7 +222,7 @@ def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: 
     while waiting:
         found = [_explanation(one, likely, faults, seen) for one in waiting]
         tried |= {one.kind for one in waiting}
-        best = max([best, *(one for one in found if one.second or one.apart)], key=lambda one: one.gain)
+        best = max([best, *(one for one in found if one.second or one.apart)], key=told)
         waiting = [one for one in kinds.values() if best.second and one.kind == best.second.kind not in tried]
     return best
 
