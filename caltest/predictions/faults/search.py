@@ -185,7 +185,7 @@ NEWTON, SETTLED, DEPENDENT = 4, 0.1, 0.95
 the correlation of their sizes."""
 
 FIRST = 3.0
-"""How much larger the gain of an explanation is that does not begin with the likeliest fault."""
+"""How much larger the gain of an explanation is that names the likeliest fault second."""
 
 NEIGHBOURS = np.array([-1.0, 0.0, 1.0])
 
@@ -210,8 +210,8 @@ def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: 
     """
 
     def told(one: Explanation) -> float:
-        """The gain, and more if the likeliest fault is named first."""
-        return one.gain + (FIRST if one.first is ordered[0] else 0.0)
+        """The gain, and less if the likeliest fault is named second."""
+        return one.gain - (FIRST if one.second and one.second.kind == ordered[0].kind else 0.0)
 
     best = _explanation(ordered[0], likely, faults, seen)
     is_all = best.after is not None or not _is_inside(best.first)
