@@ -94,8 +94,13 @@ class ECE(Estimator):
 
     def estimate(self, sample: Sample) -> float:
         bins = self._bins(sample.predictions)
-        labels = read_only(sample.targets, np.intp)
-        total = binned.error(bins.sums, bins.weights, bins.numbers, labels, (bins.first, *self._norm(), self.order))
+        n_classes, (squared, root) = bins.first + bins.sums.shape[1], self._norm()
+        places = bins.numbers * n_classes + sample.targets
+        counts = np.bincount(places, minlength=len(bins.sums) * n_classes).reshape(-1, n_classes)
+        deviations = bins.sums - counts[:, bins.first :]
+        norms = (np.square(deviations) if squared else np.abs(deviations)).sum(axis=1)
+        errors = bins.weights * (np.sqrt(norms) if root else norms)
+        total = errors.max() if self.order == inf else (errors**self.order).sum()
         return float(self._mean(total, len(sample)))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:

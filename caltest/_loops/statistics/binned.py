@@ -56,27 +56,12 @@ def add_norms(deviations: FloatArray, norm: Norm, weight: float, norms: FloatArr
 
 
 @jit
-def error(sums: FloatArray, weights: FloatArray, bins: IntArray, labels: IntArray, norm: Norm) -> float:
-    """Sum over the bins of the powers of the weighted norm of the deviation, or their maximum, for labels (n,)."""
-    first = norm[0]
-    deviations = np.zeros((sums.shape[0], first + sums.shape[1], 1))
-    for m in range(sums.shape[0]):
-        for c in range(sums.shape[1]):
-            deviations[m, first + c, 0] = sums[m, c]
-    for i in range(bins.shape[0]):
-        deviations[bins[i], labels[i], 0] -= 1.0
-    norms, total = np.empty(1), np.zeros(1)
-    for m in range(sums.shape[0]):
-        add_norms(deviations[m], norm, weights[m], norms, total)
-    return float(total[0])
-
-
-@jit
 def errors(
     sums: FloatArray, weights: FloatArray, bounds: IntArray, order: IntArray, labels: Array, norm: Norm
 ) -> FloatArray:
-    """The same for labels (n, B), one column a redraw, where bin m has the rows ``order[bounds[m]:bounds[m + 1]]``.
+    """Sums over the bins of the powers of the weighted norm of the deviation, or their maximum, (B,).
 
+    For labels (n, B), one column a redraw, where bin m has the rows ``order[bounds[m]:bounds[m + 1]]``.
     The innermost loops run over the redraws: they write to different places, so none waits for another.
     """
     first = norm[0]
