@@ -12,7 +12,7 @@ from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.kernels import write_kernel
 from caltest._loops.pair_sums.tiles import CITYBLOCK, SQUARED_EUCLIDEAN, add_absolute, add_products, add_squares, padded
-from caltest._loops.stacks import sum_of_products
+from caltest._loops.stacks import frozen, sum_of_products
 
 CACHED = 2**15
 """Numbers in the columns of a tile, which stay in the cache."""
@@ -51,9 +51,7 @@ def finite_sums(parts: Parts, rows: Range, stop: int, settings: Settings) -> tup
     """Sums of h over the pairs i < j with i in a range of rows and j < stop, and over h_ii for these rows."""
     (points, left, right), sums = parts, np.zeros(2)
     lines = padded(points[slice(*rows)]), padded(left[slice(*rows)])
-    _add_sums(
-        settings, (_frozen(points), _frozen(right)), lines, *rows, stop, _work(points, right, stop - rows[0]), sums
-    )
+    _add_sums(settings, (frozen(points), frozen(right)), lines, *rows, stop, _work(points, right, stop - rows[0]), sums)
     return float(sums[0]), float(sums[1])
 
 
@@ -62,14 +60,7 @@ def finite_tile(parts: Parts, rows: Range, columns: Range, settings: Settings, o
     points, left, right = parts
     lines = padded(points[slice(*rows)]), padded(left[slice(*rows)])
     work = _work(points, right, columns[1] - columns[0])
-    _write_tile(settings, (_frozen(points), _frozen(right)), lines, *columns, work, out)
-
-
-def _frozen(vectors: FloatArray) -> FloatArray:
-    """A read-only view: loops are compiled for arrays that can be written to and for others."""
-    view = vectors.view()
-    view.flags.writeable = False
-    return view
+    _write_tile(settings, (frozen(points), frozen(right)), lines, *columns, work, out)
 
 
 Vectors = tuple[FloatArray, FloatArray]
@@ -158,7 +149,7 @@ def block_sums(parts: Parts, settings: Settings, block_size: int) -> FloatArray:
     together = max(1, min(PAIRS // max(1, n_pairs), sums.size))
     work = np.empty(together * n_pairs), np.empty(together * n_pairs)
     points, left, right = parts
-    _write_block_sums(settings, (_frozen(points), _frozen(left), _frozen(right)), block_size, together, work, sums)
+    _write_block_sums(settings, (frozen(points), frozen(left), frozen(right)), block_size, together, work, sums)
     return sums
 
 
