@@ -79,6 +79,8 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
     family: ClassVar[str]
     _parameters: tuple[Any, ...]
     """The arrays, and predictions that these are made of."""
+    _row_dimensions: int = 0
+    """Those of a row of the first array."""
     notes: tuple[str, ...] = ()
     redraws: ClassVar[str] = "targets redrawn from the predictions"
     """What the redraws of a test are, in words."""
@@ -109,7 +111,7 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
     def shape(self) -> tuple[int, ...]:
         """Shape (..., n) of the stack."""
         shape: tuple[int, ...] = self._parameters[0].shape
-        return shape
+        return shape[: len(shape) - self._row_dimensions]
 
     def _like(self, *parameters: Any) -> Self:
         """The same predictions with other parameters, and nothing that was computed from these."""

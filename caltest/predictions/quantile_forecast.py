@@ -78,6 +78,7 @@ class QuantileForecast(FinitePredictions):
     hypothesis = "P(outcome between two quantiles | all quantiles) = difference of their levels"
 
     values = Parameter(0, "Quantiles (..., n, K).")
+    _row_dimensions = 1
 
     def __init__(self, levels: ArrayLike, values: ArrayLike) -> None:
         self._levels = _checked_levels(levels)
@@ -88,10 +89,6 @@ class QuantileForecast(FinitePredictions):
     @property
     def levels(self) -> FloatArray:
         return self._levels
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.values.shape[:-1]
 
     @property
     def _edges(self) -> FloatArray:

@@ -177,6 +177,7 @@ class Categorical(ClassProbabilities):
     family = "Categorical"
     known_metrics = "TotalVariation(), Cityblock(), Euclidean(), because classes have no order"
     notion = "canonical"
+    _row_dimensions = 1
 
     @staticmethod
     def _checked(probabilities: ArrayLike, copy: bool) -> tuple[FloatArray, str]:
@@ -190,10 +191,6 @@ class Categorical(ClassProbabilities):
         new._parameters, new.notes = (rows,), (note,) if note else ()
         new.classes = class_names(classes, new.n_classes)
         return new
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._array.shape[:-1]
 
     @property
     def probabilities(self) -> FloatArray:

@@ -73,6 +73,7 @@ class MvNormal(Predictions):
     mean = Parameter(0, "Means (..., n, d).")
     covariance = Parameter(1, "Variances (..., n) or (..., n, d), or covariance matrices (..., n, d, d).")
     _root = Parameter(2, "Roots of the covariances.")
+    _row_dimensions = 1
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         means, covariances = in_one_order((mean, covariance), ("mean", "covariance"))
@@ -94,10 +95,6 @@ class MvNormal(Predictions):
     def dimension(self) -> int:
         """Dimension d of the targets."""
         return int(self.mean.shape[-1])
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.mean.shape[:-1]
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         shape = self.mean.shape if size is None else (size, *self.mean.shape)

@@ -86,7 +86,7 @@ class Unnormalised(Predictions):
             raise ValueError(f"parameters: got shape {given.shape}, wanted a row for each prediction")
         array = to_array(points, "points")
         self._points = real_array(array, "points", ndim=2 if array.ndim == 2 else 1)
-        n = len(given)
+        n, self._row_dimensions = len(given), given.ndim - 1
         self._parameters = given, np.empty((n, 0))
         # Scores at all points, side by side, so that the distance of two rows is that of the predictions.
         columns = [self.score(np.broadcast_to(z, (n, *z.shape))).reshape(n, -1) for z in self._points]
@@ -101,10 +101,6 @@ class Unnormalised(Predictions):
         if scores.shape != y.shape:
             raise ValueError(f"score: got scores of shape {scores.shape} for outcomes {y.shape}, wanted the same shape")
         return np.asarray(finite_array(scores, "score").reshape(np.shape(targets)))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._vectors.shape[:-1]
 
     @property
     def dimension(self) -> int:
