@@ -1,7 +1,7 @@
 """Outcomes of predictions as labels, where finitely many matter, and traces of their covariance operators."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -38,34 +38,27 @@ class Outcomes:
 Index = slice | IntArray
 
 
-class Traces(Protocol):
-    """``tr(C_i C_j) = E k(Z, Z')**2 - E m_i(Z')**2 - E m_j(Z)**2 + (E k(Z, Z'))**2`` with ``m_i(y) = E k(Z_i, y)``.
+Traces = Callable[[Index, Index], FloatArray]
+"""``tr(C_i C_j) = E k(Z, Z')**2 - E m_i(Z')**2 - E m_j(Z)**2 + (E k(Z, Z'))**2`` with ``m_i(y) = E k(Z_i, y)``.
 
-    They are not negative, which rounding could make of the differences.
-    """
-
-    def tile(self, rows: Index, columns: Index) -> FloatArray:
-        """Traces for all rows (..., r) and columns (..., c)."""
+For all rows (..., r) and columns (..., c). They are not negative, which rounding could make of the differences.
+"""
 
 
-class OutcomeTraces:
+def outcome_traces(probabilities: FloatArray, gram: FloatArray) -> Traces:
     """The traces for finitely many outcomes."""
+    means = probabilities @ gram
+    of_squares, squares = probabilities @ np.square(gram), np.square(means)
 
-    def __init__(self, probabilities: FloatArray, gram: FloatArray) -> None:
-        means = probabilities @ gram
-        squares = np.square(means)
-        self._left = [probabilities @ np.square(gram), squares, probabilities, means]
-        self._right = [probabilities, squares]
-
-    def tile(self, rows: Index, columns: Index) -> FloatArray:
-        """Traces for all rows (..., r) and columns (..., c)."""
-        of_squares, squares, probabilities, means = (values[rows] for values in self._left)
-        other_probabilities, other_squares = (values[columns].swapaxes(-1, -2) for values in self._right)
-        tile = np.square(means @ other_probabilities)
-        tile += of_squares @ other_probabilities
-        tile -= squares @ other_probabilities
-        tile -= probabilities @ other_squares
+    def traces(rows: Index, columns: Index) -> FloatArray:
+        others = probabilities[columns].swapaxes(-1, -2)
+        tile = np.square(means[rows] @ others)
+        tile += of_squares[rows] @ others
+        tile -= squares[rows] @ others
+        tile -= probabilities[rows] @ squares[columns].swapaxes(-1, -2)
         return np.asarray(np.maximum(tile, 0.0, out=tile))
+
+    return traces
 
 
 def looked_up(table: FloatArray, places: IntArray) -> FloatArray:

@@ -43,7 +43,7 @@ def known_squares(kernels: Sequence[ProductKernel], predictions: Predictions, pl
     def tile_sums(place: Place) -> FloatArray:
         weights = upper_kernel_tiles(of_predictions, predictions, place)
         np.square(weights, out=weights)
-        return np.asarray(np.einsum("lij,ij->l", weights, traces.tile(*place)))
+        return np.asarray(np.einsum("lij,ij->l", weights, traces(*place)))
 
     return total_of_tiles(tile_sums, places)
 

@@ -95,7 +95,7 @@ def _squares_of_blocks(kernel: ProductKernel, predictions: Predictions, part: sl
     assert traces is not None
     index = np.arange(len(rows)).reshape(-1, block_size)
     blocks = rows.take(index)
-    squares = np.square(kernel.prediction_kernel.tile(blocks, blocks)) * traces.tile(index, index)
+    squares = np.square(kernel.prediction_kernel.tile(blocks, blocks)) * traces(index, index)
     return float(np.triu(squares, k=1).sum())
 
 

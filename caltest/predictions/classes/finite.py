@@ -19,7 +19,7 @@ from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Drawer, Predictions, Uniforms, median_standard_deviation, weighted_sum
 from caltest.predictions.claims import Checks, Claim, of_classes as claims_of_classes, of_named_classes, overconfident
 from caltest.predictions.labelled import require_same_classes
-from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces, looked_up
+from caltest.predictions.outcomes import Outcomes, Traces, looked_up, outcome_traces
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives
@@ -153,7 +153,7 @@ class FinitePredictions(Predictions):
         return Outcomes(self.probabilities, self.gram(kernel), labels, self.bases)
 
     def traces(self, kernel: TargetKernel) -> Traces:
-        return OutcomeTraces(self.probabilities, self.gram(kernel))
+        return outcome_traces(self.probabilities, self.gram(kernel))
 
     def alternatives(self, weights: FloatArray | None = None) -> "Alternatives":
         from caltest.predictions.alternatives import ClassAlternatives

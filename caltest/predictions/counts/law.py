@@ -21,7 +21,7 @@ from caltest.predictions.alternatives import Alternatives, CountAlternatives
 from caltest.predictions.base import Drawer, Predictions, Uniforms
 from caltest.predictions.claims import Checks, of_numbers, shifted
 from caltest.predictions.counts.expectations import CountTable, means_of_counts, means_of_range, without_tiny
-from caltest.predictions.outcomes import Outcomes, OutcomeTraces, Traces, looked_up
+from caltest.predictions.outcomes import Outcomes, Traces, looked_up, outcome_traces
 
 if TYPE_CHECKING:
     from caltest.predictions.faults import Faults
@@ -374,7 +374,7 @@ class CountPredictions(Predictions):
 
     def traces(self, kernel: TargetKernel) -> Traces | None:
         outcomes = self.outcomes(kernel, np.full((1, len(self)), self.window[0]))
-        return None if outcomes is None else OutcomeTraces(outcomes.probabilities, outcomes.gram)
+        return None if outcomes is None else outcome_traces(outcomes.probabilities, outcomes.gram)
 
     def has_traces(self, kernel: TargetKernel) -> bool:
         first, stop = self.window

@@ -12,7 +12,7 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest._loops.formulas import normals
 from caltest._loops.formulas.normal_tails import exponential
 from caltest._validation import positive_number
-from caltest.kernels import GaussianKernel, TargetKernel
+from caltest.kernels import TargetKernel
 from caltest.predictions.numbers.univariate import ClosedForm, LocationScale
 from caltest.predictions.outcomes import Index, Traces
 from caltest.predictions.standard_scores import in_units
@@ -105,7 +105,19 @@ class Normal(LocationScale):
 
     def traces(self, kernel: TargetKernel) -> Traces | None:
         """For Gaussian kernels, whose squares are Gaussian functions again."""
-        return None if kernel.gaussian is None else _Traces(self, kernel.gaussian)
+        if (gaussian := kernel.gaussian) is None:
+            return None
+        width, half = gaussian.width, gaussian.with_bandwidth(gaussian.width / sqrt(2.0))
+
+        def traces(rows: Index, columns: Index) -> FloatArray:
+            one, two = self.take(rows), self.take(columns)
+            tile = np.square(one.expected_kernel2(gaussian, two))
+            tile += one.expected_kernel2(half, two)
+            tile -= _of_squared_means(one, two, width)
+            tile -= _of_squared_means(two, one, width).swapaxes(-1, -2)
+            return np.asarray(np.maximum(tile, 0.0, out=tile))
+
+        return traces
 
     def in_units_of(self, width: float) -> tuple[FloatArray, FloatArray]:
         """Means and variances in units of the bandwidth of a kernel."""
@@ -113,25 +125,9 @@ class Normal(LocationScale):
             return self.mean / width, np.square(self.scale / width)
 
 
-class _Traces:
-    """Traces for a Gaussian kernel, with closed forms for its square and the squares of its expectations."""
-
-    def __init__(self, law: Normal, kernel: GaussianKernel) -> None:
-        self._law, self._kernel = law, kernel
-        self._half = kernel.with_bandwidth(kernel.width / sqrt(2.0))
-
-    def tile(self, rows: Index, columns: Index) -> FloatArray:
-        """Traces for all rows (..., r) and columns (..., c)."""
-        one, two = self._law.take(rows), self._law.take(columns)
-        tile = np.square(one.expected_kernel2(self._kernel, two))
-        tile += one.expected_kernel2(self._half, two)
-        tile -= self._of_squared_means(one, two)
-        tile -= self._of_squared_means(two, one).swapaxes(-1, -2)
-        return np.asarray(np.maximum(tile, 0.0, out=tile))
-
-    def _of_squared_means(self, one: Normal, two: Normal) -> FloatArray:
-        """``E m_i(Z_j)**2``, where m_i**2 is b**2 / c exp(-(y - m)**2 / c) with c = b**2 + s**2."""
-        b2, c = self._kernel.width**2, self._kernel.width**2 + np.square(one.scale)[..., None]
-        spread = c / 2.0 + np.square(two.scale)[..., None, :]
-        squares = np.square(one.mean[..., None] - two.mean[..., None, :]) / (2.0 * spread)
-        return np.asarray(b2 / c * np.sqrt(c / (2.0 * spread)) * np.exp(-squares))
+def _of_squared_means(one: Normal, two: Normal, width: float) -> FloatArray:
+    """``E m_i(Z_j)**2``, where m_i**2 is b**2 / c exp(-(y - m)**2 / c) with c = b**2 + s**2, for the bandwidth b."""
+    b2, c = width**2, width**2 + np.square(one.scale)[..., None]
+    spread = c / 2.0 + np.square(two.scale)[..., None, :]
+    squares = np.square(one.mean[..., None] - two.mean[..., None, :]) / (2.0 * spread)
+    return np.asarray(b2 / c * np.sqrt(c / (2.0 * spread)) * np.exp(-squares))
