@@ -1,7 +1,6 @@
 """Gaussian kernels of many vectors in single precision, for sums over many observations."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,15 +26,15 @@ def squared_sums(
     Features psi (n, r), kernels ``k_l(y)`` of the points (t,), their means (n, t), or (t,) for all, and maps W (t, s).
     Only the kernels and products with them have single precision.
     """
-    n, size = vectors.shape[1], len(gaussians.points)
+    n, size = vectors.shape[1], gaussians.n_points
     columns, means = np.ascontiguousarray(psi.T, dtype=np.float32), [one.astype(np.float32) for one in means]
 
     def of_redraws(part: slice) -> FloatArray:
-        tiles_of, squares = GaussianTiles(*gaussians), np.empty((len(means), part.stop - part.start))
+        squares = np.empty((len(means), part.stop - part.start))
         for some in ranges(part.stop - part.start, max(1, TILE // (min(n, ROWS) * size))):
             matrices, here = np.zeros((len(means), some.stop - some.start, len(columns), size)), vectors[part][some]
             for rows in ranges(n, ROWS):
-                tiles = tiles_of.centred(here[:, rows], [one if one.ndim == 1 else one[rows] for one in means])
+                tiles = gaussians.centred(here[:, rows], [one if one.ndim == 1 else one[rows] for one in means])
                 for matrix, tile in zip(matrices, tiles, strict=True):
                     matrix += columns[:, rows] @ tile
             for place, (matrix, one) in enumerate(zip(matrices, maps, strict=True)):
@@ -46,23 +45,15 @@ def squared_sums(
     return np.concatenate(list(threaded(of_redraws, parts, len(parts), "redraws", products=True)), axis=1)
 
 
-class Gaussians(NamedTuple):
+class Gaussians:
     """``exp(-|y - p|**2 / (2 (f w)**2))`` for points p (t, d) and falling factors f <= 1 of a bandwidth w.
 
-    The bandwidth is a number, or one for each coordinate.
+    The bandwidth is a number, or one for each coordinate. Tiles are in memory that each thread has once.
     """
-
-    points: FloatArray
-    width: FloatArray | float
-    factors: Sequence[float] = (1.0,)
-
-
-class GaussianTiles:
-    """Tiles of ``Gaussians``, in memory that each thread has once."""
 
     def __init__(self, points: FloatArray, width: FloatArray | float, factors: Sequence[float] = (1.0,)) -> None:
         self._width, self._factors, self._centre = width, factors, points.mean(axis=0)
-        p = (points - self._centre) / width
+        self.n_points, p = len(points), (points - self._centre) / width
         halves = -0.5 * np.square(p).sum(axis=1)
         self._columns = np.column_stack([p, np.ones(len(p)), halves]).T.astype(np.float32)
 
@@ -83,7 +74,7 @@ class GaussianTiles:
 
     def _exponents(self, vectors: Array) -> Array:
         """``y p - |y|**2 / 2 - |p|**2 / 2`` around the mean of the points, which is one product of matrices."""
-        d, t = self._columns.shape[0] - 2, self._columns.shape[1]
+        d, t = self._columns.shape[0] - 2, self.n_points
         rows = scratch("rows", (*vectors.shape[:-1], d + 2), np.float32)
         y, rows[..., d + 1] = rows[..., :d], 1.0
         with np.errstate(over="ignore"):

@@ -5,14 +5,14 @@ import pytest
 
 import caltest as ct
 from caltest.hstatistics.sums.features import Features
-from caltest.hstatistics.sums.single_precision import LARGEST, Gaussians, GaussianTiles, squared_sums
+from caltest.hstatistics.sums.single_precision import LARGEST, Gaussians, squared_sums
 
 
 def test_tiles_are_kernels_less_their_means():
     rng = np.random.default_rng(0)
     points, means = rng.normal(size=(5, 3)) + 1e4, [rng.random((7, 5)) for _ in range(3)]
     widths, factors = np.array([1.0, 2.0, 0.5]), (1.0, 0.5, 0.3)
-    gaussians = GaussianTiles(points, widths, factors)
+    gaussians = Gaussians(points, widths, factors)
     # The second call is smaller, so that it uses a part of the memory of the first.
     for vectors in (rng.normal(size=(4, 7, 3)) + 1e4, rng.normal(size=(2, 7, 3)) + 1e4):
         distances = (np.square((vectors[:, :, None] - points) / widths)).sum(axis=3)
@@ -23,7 +23,7 @@ def test_tiles_are_kernels_less_their_means():
 
 
 def test_vectors_that_are_far_away_have_the_kernel_0():
-    gaussians = GaussianTiles(np.zeros((1, 2)), 1.0)
+    gaussians = Gaussians(np.zeros((1, 2)), 1.0)
     (tile,) = gaussians.centred(np.array([[[1e300, -1e300], [2.0 * LARGEST, 0.0], [0.0, 0.0]]]), [np.zeros(1)])
     assert tile[0, :, 0].tolist() == [0.0, 0.0, 1.0]
 
