@@ -230,34 +230,26 @@ def as_sample(
         raise TypeError("targets: got predictions; the arguments are swapped, pass the predictions first")
     if missing not in (None, *get_args(Missing)):
         raise ValueError(f'missing: got {missing!r}, wanted "refuse" or "drop"')
-    if _are_distributions(predictions):
-        predictions = as_predictions(predictions)
-    names, order = (f"{prefix}predictions", f"{prefix}targets"), order_of(targets, predictions)
-    remarks: tuple[str, ...] = ()
-    if _are_distributions(predictions):
-        observed = Table.of(targets, names[1])
-        predictions, remarks = brought_into_order(observed, predictions, names)
-        kept, outcomes = _complete(observed, names[1], missing)
-        classes = classes_of(_unused_names(predictions), outcomes, classes)
-    else:
-        table, observed = (Table.of(data, name) for data, name in zip((predictions, targets), names, strict=True))
-        table, remarks = table.in_order_of(observed, *names)
-        predictions = Table(table.array(names[0]), table.names)
-        kept, outcomes = _complete(observed, names[1], missing)
-        not_swapped(predictions.values, outcomes)
-        classes = classes_of(table.names, outcomes, classes)
+    names = f"{prefix}predictions", f"{prefix}targets"
+    observed, given, columns, remarks = _in_one_order(predictions, targets, names)
+    order = order_of(targets, given)
+    if isinstance(given, Table):
+        given = Table(given.array(names[0]), columns)
+    kept, outcomes = _complete(observed, names[1], missing)
+    if isinstance(given, Table):
+        not_swapped(given.values, outcomes)
+    classes = classes_of(columns, outcomes, classes)
     try:
-        converted = as_predictions(predictions, classes, copy=copy)
+        converted = as_predictions(given, classes, copy=copy)
         checked = converted.check_targets(outcomes, names[1])
         read = converted.as_read(outcomes, checked)
     except ValueError:
-        values = predictions.values if isinstance(predictions, Table) else predictions
+        values = given.values if isinstance(given, Table) else given
         if getattr(values, "ndim", 1) > 0:
             not_a_pair(outcomes, len(values), names[1])
         if classes is None:
-            if isinstance(predictions, Table):
-                not_numbers(predictions.values, outcomes, names[1])
-            columns = predictions.names if isinstance(predictions, Table) else _unused_names(predictions)
+            if isinstance(given, Table):
+                not_numbers(given.values, outcomes, names[1])
             not_named(columns, outcomes, names[1])
         raise
     if order.index is not None and converted.index is not order.index:
@@ -342,13 +334,20 @@ def in_order_of_targets(
     predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None
 ) -> tuple[ArrayLike, Sequence[Any] | None]:
     """Predictions with their rows as ``as_sample`` matches them, and names of their classes."""
-    observed = Table.of(targets, "targets")
+    observed, given, columns, _ = _in_one_order(predictions, targets, ("predictions", "targets"))
+    return given, classes_of(columns, observed.array("targets"), classes)
+
+
+def _in_one_order(
+    predictions: ArrayLike, targets: ArrayLike, names: tuple[str, str]
+) -> tuple[Table, Any, tuple[Any, ...] | None, tuple[str, ...]]:
+    """Targets, predictions of a family or a table of some in their order, names of columns, and notes on the order."""
+    observed = Table.of(targets, names[1])
     if _are_distributions(predictions):
-        predictions = as_predictions(predictions)
-        classes = classes_of(_unused_names(predictions), observed.array("targets"), classes)
-        return brought_into_order(observed, predictions)[0], classes
-    table, _ = Table.of(predictions, "predictions").in_order_of(observed, "predictions", "targets")
-    return table, classes_of(table.names, observed.array("targets"), classes)
+        law, notes = brought_into_order(observed, as_predictions(predictions), names)
+        return observed, law, _unused_names(law), notes
+    table, notes = Table.of(predictions, names[0]).in_order_of(observed, *names)
+    return observed, table, table.names, notes
 
 
 @own_errstate
