@@ -189,13 +189,11 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
 def notes_on_times(laws: Predictions | None, targets: Censored, levels: Levels) -> tuple[str, ...]:
     """What to ask about times: their unit, whether they are rounded, and whether curves have too few."""
     asked = _misread(laws, targets) or _notes_on_units(laws, targets, levels)
-    return (*asked, *_coarse(laws, targets), *_fine(laws, targets))
+    return (*asked, *_coarse(laws, targets), *_fine(laws, targets)) if isinstance(laws, SurvivalCurve) else asked
 
 
-def _coarse(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
+def _coarse(laws: SurvivalCurve, targets: Censored) -> tuple[str, ...]:
     """A note if curves have so few times that what is between them matters for so many censored rows."""
-    if not isinstance(laws, SurvivalCurve):
-        return ()
     if laws.bend(np.asarray(targets.time), np.asarray(targets.event)) * sqrt(len(targets)) <= BENT:
         return ()
     return (
@@ -204,10 +202,8 @@ def _coarse(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
     )
 
 
-def _fine(laws: Predictions | None, targets: Censored) -> tuple[str, ...]:
+def _fine(laws: SurvivalCurve, targets: Censored) -> tuple[str, ...]:
     """A note if times of events are whole steps, and curves have times between these, where no event can be."""
-    if not isinstance(laws, SurvivalCurve):
-        return ()
     times = np.asarray(targets.time)[np.asarray(targets.event)]
     times = times[times <= laws.longest]
     values = np.unique(times)

@@ -36,7 +36,7 @@ def is_of_torch(data: object) -> bool:
 def from_foreign(data: Any) -> Any:
     """The predictions of a distribution with array parameters, or of a list: of one family, or all continuous."""
     each = data if isinstance(data, (list, tuple)) else [data]
-    if any(map(is_continuous_of_no_family, each)) or are_of_several_kinds(each):
+    if are_of_no_family(each):
         predictions = _family("Continuous")(data)
     else:
         predictions = joined([_rows(one, i) for i, one in enumerate(each)]).predictions()
@@ -161,21 +161,12 @@ KNOWN_OF_SCIPY = (
 )
 
 
-def is_continuous_of_no_family(data: object) -> bool:
-    """Whether it is a frozen continuous distribution, but of no family here."""
+def are_of_no_family(items: Sequence[Any]) -> bool:
+    """Whether frozen continuous distributions are among them that no family here has, or all are such of several."""
     stats: Any = sys.modules.get("scipy.stats")
-    if stats is None or not isinstance(data, stats.distributions.rv_frozen):
-        return False
-    return isinstance(data.dist, stats.rv_continuous) and data.dist.name not in OF_SCIPY
-
-
-def are_of_several_kinds(items: Sequence[Any]) -> bool:
-    """Whether they are frozen continuous distributions, but not all of one name."""
-    stats: Any = sys.modules.get("scipy.stats")
-    if stats is None or not all(isinstance(one, stats.distributions.rv_frozen) for one in items):
-        return False
-    laws = [one.dist for one in items]
-    return len({law.name for law in laws}) > 1 and all(isinstance(law, stats.rv_continuous) for law in laws)
+    laws = [one.dist for one in items if stats is not None and isinstance(one, stats.distributions.rv_frozen)]
+    names = [law.name for law in laws if isinstance(law, stats.rv_continuous)]
+    return any(name not in OF_SCIPY for name in names) or (len(names) == len(items) and len(set(names)) > 1)
 
 
 def index_of_parameters(data: Any) -> Any:
