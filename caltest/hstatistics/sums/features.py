@@ -66,12 +66,6 @@ class FeatureSums(Sums):
     matrices: FloatArray
     diagonal: FloatArray
 
-    def means(self, gram: FloatArray | None, unbiased: bool) -> FloatArray:
-        """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""
-        transformed = self.matrices if gram is None else gram @ self.matrices
-        squares: FloatArray = np.einsum("bts,bts->b", self.matrices, transformed)
-        return (squares - self.diagonal) / (self.n * (self.n - 1)) if unbiased else squares / self.n**2
-
 
 @dataclass(frozen=True, eq=False)
 class Features:
@@ -107,7 +101,10 @@ class Features:
 
     def means(self, sums: FeatureSums, unbiased: bool) -> FloatArray:
         """Mean of h over the pairs i != j, or over all pairs, for each of the targets, (B,)."""
-        return sums.means(None if self.landmarks.finite is None else self.target_map, unbiased)
+        n, matrices = sums.n, sums.matrices
+        transformed = matrices if self.landmarks.finite is None else self.target_map @ matrices
+        squares: FloatArray = np.einsum("bts,bts->b", matrices, transformed)
+        return (squares - sums.diagonal) / (n * (n - 1)) if unbiased else squares / n**2
 
     def estimates(
         self,
