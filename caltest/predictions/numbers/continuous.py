@@ -191,8 +191,7 @@ class Continuous(Univariate):
         tables = [one._table(kinds, max(len(self._parameters), len(other._parameters))) for one in (self, other)]
         new = copy(self)
         new._kinds = kinds
-        new._start(*np.concatenate(tables, axis=1))
-        return new
+        return new._like(*np.concatenate(tables, axis=1))
 
     def _table(self, kinds: tuple[Any, ...], width: int) -> FloatArray:
         """Parameters (width, n), with the numbers of kinds among others."""

@@ -68,9 +68,9 @@ class Univariate(Predictions):
         """Raise ``ValueError`` unless the parameters are in their ranges."""
 
     def _like(self, *parameters: FloatArray) -> Self:
-        new = copy(self)
+        new = super()._like(*parameters)
         new._start(*parameters)
-        return new
+        return new._labelled(self.index)
 
     def _tempered(self, temperature: float, *parameters: FloatArray) -> Self:
         """The same with parameters at a temperature; ``ValueError`` if they are too large or too small for floats."""

@@ -304,3 +304,21 @@ def test_outcomes_of_beta_laws_that_scipy_has_no_tails_of_are_tested():
     predictions = ct.Beta([1e-16, 0.43, 3.24], [0.5, 1e300, 1e300])
     for seed in range(3):
         assert ct.calibration_test(predictions, predictions.sample(rng=seed), n_resamples=9, rng=1).pvalue > 0.0
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        ct.Normal([0.0, 1.0, 5.0], 1.0),
+        ct.StudentT(5.0, [0.0, 1.0, 5.0], 1.0),
+        ct.Continuous(stats.norm([0.0, 1.0, 5.0])),
+    ],
+    ids=lambda law: law.family,
+)
+def test_moved_predictions_have_medians_of_their_own(law):
+    """Also if the predictions that they are made of were asked for theirs before."""
+    metric = ct.Euclidean()
+    before = law.median_distance(metric)
+    assert law.affine(np.zeros(3), 10.0).median_distance(metric) == pytest.approx(10.0 * before, rel=1e-9)
+    joined = law.followed_by(law.affine(np.zeros(3), 10.0))
+    assert joined.median_distance(metric) > before
