@@ -54,7 +54,7 @@ DATA = re.compile(r"refuse_rows|require")
 """What names the boundaries that data have to keep."""
 NOTHING = re.compile(r"return ((np\.)?(zeros|empty)\(.*\)|inf|nan|0\.0|float\(\"inf\"\)|\de-(0?[6-9]|[1-9]\d) \* .*)$")
 """1.01 times as much is the same: of nothing, of the infinite and of a rounding error."""
-SIZES = re.compile(r"_?at_once|target_bytes")
+SIZES = re.compile(r"_?at_once")
 """Names of functions that say how much is done at once, as the lines of ``SPEED`` do."""
 REAL = {"float", "FloatArray", "Array"}
 MARK = re.compile(r"reshape|full\(.* -1\)|^\w+ = -1$")

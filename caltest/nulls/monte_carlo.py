@@ -26,6 +26,9 @@ SMALL = 0.01
 
 CHUNKS = "use LowRankSKCE or BlockSKCE on chunks of the data"
 
+FEW = 64
+"""Predictions of which a redraw says how many bytes one takes."""
+
 LARGEST = 2**30
 """Bytes of redrawn targets kept at a time; with more, the kernel is computed again for each part of them."""
 
@@ -139,7 +142,9 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
     def _values(self, estimator: Estimator, sample: Sample, some: list[Stream], observed: bool = True) -> FloatArray:
         """Numbers (J, B) of the estimator for the observed targets, if they are asked for, and for redraws of them."""
         predictions = sample.predictions
-        least = len(sample) * predictions.target_bytes * RESAMPLES_OF_A_STREAM
+        few = predictions.evenly_spaced(FEW)
+        least = few.with_redraws(None, streams(np.random.default_rng(0), 1)).nbytes * RESAMPLES_OF_A_STREAM
+        least = least * len(sample) // len(few)
         check_memory(least, "redrawn targets of a pass", (len(sample), "rows"), CHUNKS)
         parts = in_parts(some, max(1, LARGEST // least))
         targets = [sample.targets if observed and i == 0 else None for i in range(len(parts))]

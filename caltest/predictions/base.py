@@ -234,11 +234,6 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
         """Whether targets can be drawn from the predictions alone."""
         return True
 
-    @property
-    def target_bytes(self) -> int:
-        """Bytes of a redrawn target."""
-        return 8
-
     def with_redraws(self, targets: Array | None, streams: Sequence[Stream]) -> Array:
         """Observed targets (n,), if given, and those drawn by each of the streams: (B + 1, n) or (B, n)."""
         n, at = len(self), 0 if targets is None else 1

@@ -111,10 +111,6 @@ class Mixture(Predictions):
 
         return draw
 
-    @property
-    def target_bytes(self) -> int:
-        return self.components[0].target_bytes
-
     def width(self, kernel: TargetKernel) -> int:
         return sum(one.width(kernel) for one in self.components)
 

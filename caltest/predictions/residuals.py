@@ -197,10 +197,6 @@ class Residuals(Predictions):
     def drawer(self) -> Drawer:
         return self.law.drawer()
 
-    @property
-    def target_bytes(self) -> int:
-        return self.law.target_bytes
-
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         return self.law.check_targets(targets, name)
 

@@ -269,10 +269,6 @@ class FinitePredictions(Predictions):
                     pass
 
     @property
-    def target_bytes(self) -> int:
-        return np.dtype(self.label_type).itemsize
-
-    @property
     def label_type(self) -> type[np.integer[Any]]:
         """The smallest type that holds all labels."""
         return np.uint8 if self.n_classes <= 2**8 else np.uint16 if self.n_classes <= 2**16 else np.int32

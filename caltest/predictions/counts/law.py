@@ -151,10 +151,6 @@ class CountPredictions(Predictions):
 
         return draw
 
-    @property
-    def target_bytes(self) -> int:
-        return np.min_scalar_type(self.window[1] - 1).itemsize
-
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         counts = whole_counts(targets, name)
         same_length(len(self), counts.shape[0], name)

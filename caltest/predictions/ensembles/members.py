@@ -64,10 +64,6 @@ class Members(Predictions):
         rows = np.arange(len(self))
         return lambda uniforms: self.members[rows, (uniforms(0) * self.n_members).astype(np.intp)]
 
-    @property
-    def target_bytes(self) -> int:
-        return 8 * self.dimension
-
     def width(self, kernel: TargetKernel) -> int:
         return super().width(kernel) + self.n_members * self.dimension
 

@@ -116,10 +116,6 @@ class MvNormal(Predictions):
             return of_each(self._root, vectors)
         return vectors * (self._root[..., None] if self._kind == NUMBER else self._root)
 
-    @property
-    def target_bytes(self) -> int:
-        return 8 * self.dimension
-
     def width(self, kernel: TargetKernel) -> int:
         return super().width(kernel) + self.dimension * (1 + (self.dimension if self._kind == FULL else 1))
 

@@ -129,10 +129,6 @@ class Unnormalised(Predictions):
     def can_be_drawn(self) -> bool:
         return self._sampler is not None
 
-    @property
-    def target_bytes(self) -> int:
-        return 8 * self.dimension
-
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         return real_targets(targets, len(self), name, self.dimension if self._points.ndim == 2 else None)
 
