@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
+from caltest._basics.jobs import Stream, in_parts, run, streams
 from caltest._basics.numerics import Array, FloatArray, IntArray, at_least_as_large, check_memory
 from caltest._results.measures import matters
 from caltest._validation import optional, whole
@@ -26,8 +26,8 @@ SMALL = 0.01
 
 CHUNKS = "use LowRankSKCE or BlockSKCE on chunks of the data"
 
-FEW = 64
-"""Predictions of which a redraw says how many bytes one takes."""
+FEW = 8
+"""Predictions whose redraws say how many bytes those of all take."""
 
 LARGEST = 2**30
 """Bytes of redrawn targets kept at a time; with more, the kernel is computed again for each part of them."""
@@ -143,8 +143,8 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
         """Numbers (J, B) of the estimator for the observed targets, if they are asked for, and for redraws of them."""
         predictions = sample.predictions
         few = predictions.evenly_spaced(FEW)
-        least = few.with_redraws(None, streams(np.random.default_rng(0), 1)).nbytes * RESAMPLES_OF_A_STREAM
-        least = least * len(sample) // len(few)
+        drawn = few.with_redraws(None, [(np.random.default_rng(0), some[0][1])])
+        least = drawn.nbytes * len(sample) // len(few)
         check_memory(least, "redrawn targets of a pass", (len(sample), "rows"), CHUNKS)
         parts = in_parts(some, max(1, LARGEST // least))
         targets = [sample.targets if observed and i == 0 else None for i in range(len(parts))]
