@@ -236,9 +236,9 @@ class _Moved(Distortion):
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
         generator = generator_of(rng)
-        scale = predictions.first_deviations()
-        if scale is not None:
-            means = predictions.moments()[0]
+        first = predictions if predictions.normal is not None else predictions.coordinate(0)
+        if first is not None:
+            means, scale = predictions.moments()[0], np.sqrt(first.moments()[1])
             return np.asarray(means + self.moved(predictions.sample(generator) - means, scale))
         z = self.moved(generator.standard_normal(len(predictions)), 1.0)
         return predictions.quantile(np.clip(scipy.special.ndtr(z), *INSIDE))

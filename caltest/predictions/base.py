@@ -324,13 +324,6 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
         """Means (..., n), or (..., n, d) for vectors, and variances, summed over the dimensions, (..., n)."""
         raise TypeError(f"predictions: got {self.family} predictions, whose means and variances are not known here")
 
-    def first_deviations(self) -> FloatArray | None:
-        """Standard deviations (n,) of the first coordinate of targets that can lie anywhere around a known mean.
-
-        None for others, which are moved on the scale of their quantiles.
-        """
-        return None
-
     def target_scale(self) -> float:
         """Median standard deviation of the predicted distributions; of vectors the root of the sum of variances."""
         return median_standard_deviation(np.sqrt(self.moments()[1]))

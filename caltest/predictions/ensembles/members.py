@@ -126,10 +126,6 @@ class Members(Predictions):
         variances = self.members.var(axis=axis)
         return self.members.mean(axis=axis), variances.sum(axis=-1) if self._is_vector else variances
 
-    def first_deviations(self) -> FloatArray:
-        first = self.members[..., 0] if self._is_vector else self.members
-        return np.asarray(first.std(axis=1))
-
     def cdf(self, targets: Array) -> FloatArray:
         if self._is_vector:
             return super().cdf(targets)

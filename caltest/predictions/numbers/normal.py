@@ -96,9 +96,6 @@ class Normal(LocationScale):
     def of_standard_scores(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.mean + self.scale * scores)
 
-    def first_deviations(self) -> FloatArray:
-        return self.scale
-
     @property
     def normal(self) -> tuple[FloatArray, FloatArray]:
         return self.mean, self.scale

@@ -269,9 +269,6 @@ class MvNormal(Predictions):
             return self.mean, np.trace(self.covariance, axis1=-2, axis2=-1)
         return self.mean, self.covariance.sum(axis=-1) if self._kind else self.dimension * self.covariance
 
-    def first_deviations(self) -> FloatArray:
-        return np.sqrt(self.covariance.reshape(len(self), -1)[:, 0])
-
     def coordinate(self, t: int) -> Normal:
         place = {FULL: (..., t, t), DIAGONAL: (..., t)}.get(self._kind, ...)
         return Normal(self.mean[:, t], np.sqrt(self.covariance[place]))
