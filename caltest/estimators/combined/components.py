@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
-from caltest._basics.threads import threaded
 from caltest.estimators.combined.cells import KERNEL_CLASSES, MOST_CLASSES, KernelErrorsOfCells, few_classes
 from caltest.estimators.combined.joint import ROWS, standardised
 from caltest.estimators.combined.many_classes import many_classes
@@ -26,14 +25,11 @@ from caltest.estimators.combined.number_sums import (
 from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import FACTORS
-from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore, ResidualMean, log_ratios_of
+from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore
 from caltest.hstatistics.redraws.of_all_families import redrawn_means
 from caltest.hstatistics.sums.binary_line import on_a_line
-from caltest.hstatistics.sums.residuals import prediction_features, residual_means
-from caltest.kernels import PredictionKernel, ProductKernel
+from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions
-from caltest.predictions.alternatives import Alternatives
-from caltest.predictions.faults import Faults
 from caltest.predictions.faults.classes.labels import LabelFaults
 from caltest.predictions.standard_scores import mean_square, scores_of
 
@@ -74,12 +70,8 @@ class Component:
     """Beside the other components that are no faults."""
     shares_kernel: bool = False
     """Whether redraws should be taken together, because they share a kernel of all pairs."""
-    low_rank: LowRankSKCE | None = None
-    """With the kernel, if the kernels of redraws have a low rank."""
     approximation: str = ""
     """What the kernels of redraws are, in words, if not those of the predictions themselves."""
-    summand: Summand | None = None
-    """Sums over rows of which the numbers are a function, if they are that."""
 
     def values(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """The numbers (J, B)."""
@@ -91,71 +83,16 @@ class Component:
         return [Column(self.name, self.weight, np.asarray((np.abs(ratios) if self.two_sided else ratios).max(axis=0)))]
 
 
-@dataclass(frozen=True)
-class ResidualErrors:
-    """The SKCE of the scores of targets, which are standard normal given the predictions, for several bandwidths."""
-
-    kernel: PredictionKernel
-    predictions: Predictions
-    features: FloatArray
-
-    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        """Those of all predictions or of a group of them, which has other features."""
-        features = self.features if predictions is self.predictions else None
-        scores = scores_of(predictions.law, targets)
-        return residual_means(self.kernel, RESIDUAL_WIDTHS, predictions, scores, weights, features)
-
-
 def _spread(predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
     """The mean square of residuals, which of ensembles are those of the pools, less its mean if calibrated."""
     return mean_square(scores_of(predictions.law, targets), weights) - 1.0
 
 
 @dataclass(frozen=True)
-class LikelihoodRatio:
-    """The log likelihood ratio of a mixture of alternatives, in which each observation has the power of its weight."""
-
-    predictions: Predictions
-    weights: FloatArray | None
-    alternatives: Alternatives
-
-    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        """``log E``, of all predictions or of a group of them."""
-        if predictions is self.predictions and weights is self.weights:
-            return log_ratios_of(self.alternatives, targets)
-        alternatives = predictions.law.alternatives(weights)
-        assert alternatives is not None
-        return log_ratios_of(alternatives, targets)
-
-
-@dataclass(frozen=True)
-class RowsOfFaults:
-    """The rows of all faults of the family."""
-
-    predictions: Predictions
-    weights: FloatArray | None
-    faults: Faults
-
-    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        """The rows of some of the faults after those of others, for a few of the redraws at a time."""
-        faults = self.faults
-        if predictions is not self.predictions or weights is not self.weights:
-            some = predictions.faults(weights)
-            assert some is not None
-            faults = some
-
-        parts = list(ranges(len(targets), max(1, faults.at_once // targets[0].size)))
-        if len(parts) == 1:
-            return faults.rows(targets)
-        rows = threaded(lambda part: faults.rows(targets[part]), parts, len(parts), "faults", work=20.0 * targets.size)
-        return np.concatenate(list(rows), axis=1)
-
-
-@dataclass(frozen=True)
 class FaultsComponent(Component):
     """Of each fault the largest row and the sum of squares of all."""
 
-    numbers: RowsOfFaults
+    numbers: FaultSums
 
     def columns(self, values: FloatArray, null: FloatArray | None = None) -> list[Column]:
         """Two for each fault with several rows, which share its weight."""
@@ -192,13 +129,11 @@ def components_for(
     alternatives = predictions.law.alternatives(weights)
     others: list[Component] = []
     if alternatives is not None:
-        ratio = LikelihoodRatio(predictions, weights, alternatives)
-        others.append(Component("likelihood ratio", ratio, summand=LikelihoodSums(alternatives.weights)))
+        others.append(Component("likelihood ratio", LikelihoodSums(predictions, weights, alternatives)))
     faults = predictions.faults(weights)
     if faults is not None:
         n_rows = sum(one.n_rows for one in faults.compared)
-        rows = RowsOfFaults(predictions, weights, faults)
-        others.append(FaultsComponent("faults", rows, n_rows, summand=FaultSums(predictions)))
+        others.append(FaultsComponent("faults", FaultSums(predictions, weights, faults), n_rows))
     if predictions.law.finite is not None:
         many = None if in_memory else many_classes(kernel, predictions, faults, weights)
         kernels = _kernels(kernel, predictions, rng, many is None, are_many)
@@ -207,14 +142,11 @@ def components_for(
         return (kernels, *SCORES, *others), many or few
     components = [_kernels(kernel, predictions, rng, True, are_many)]
     if predictions.law.has_normal_scores:
-        one = kernel.prediction_kernel
-        numbers = ResidualErrors(one, predictions, prediction_features(one, predictions))
-        sums = ResidualKernelSums(one, RESIDUAL_WIDTHS, predictions)
-        components.append(Component("kernel error of residuals", numbers, len(RESIDUAL_WIDTHS), summand=sums))
-    components.append(Component("mean residual", ResidualMean().estimates, weight=2.0, summand=ResidualMeanSums()))
+        sums = ResidualKernelSums(kernel.prediction_kernel, RESIDUAL_WIDTHS, predictions)
+        components.append(Component("kernel error of residuals", sums, len(RESIDUAL_WIDTHS)))
+    components.append(Component("mean residual", ResidualMeanSums(), weight=2.0))
     if predictions.law.has_spread:
-        spread = Component("spread of residuals", _spread, two_sided=True, weight=2.0, summand=MeanSums(_spread))
-        components.append(spread)
+        components.append(Component("spread of residuals", MeanSums(_spread), two_sided=True, weight=2.0))
     return (*components, *others), None
 
 
@@ -256,7 +188,7 @@ def components_in_chunks(
     if _are_in_cells(predictions):
         return components_for(kernel, predictions, None, None)[0], in_chunks(kernel, predictions)
     components, _ = components_for(kernel, predictions, None, rng, are_many=True)
-    return components, NumberSums([one.summand for one in components if one.summand is not None], predictions)
+    return components, NumberSums([one.numbers for one in components if isinstance(one.numbers, Summand)], predictions)
 
 
 def in_chunks(kernel: ProductKernel, predictions: Predictions) -> OfRows[Any]:
@@ -270,7 +202,7 @@ def in_chunks(kernel: ProductKernel, predictions: Predictions) -> OfRows[Any]:
 
 
 SCORES = tuple(
-    Component(name, score.estimates, two_sided=True, summand=MeanSums(score.estimates))
+    Component(name, MeanSums(score.estimates), two_sided=True)
     for name, score in (("log loss", ExcessLogScore()), ("Brier score", ExcessBrierScore()))
 )
 
@@ -291,10 +223,8 @@ def _kernels(kernel: ProductKernel, predictions: Predictions, rng: Any, may_be_l
         return replace(component, numbers=of_cells, approximation=words)
     # Pairs i = j of many numbers or vectors hardly add to the variance, and take as long as the others.
     low_rank = tuple(LowRankSKCE(one, unbiased=of_classes).resolve(predictions, rng) for one in kernels)
-    summand = (KernelSumsOfClasses if of_classes else KernelSums)(tuple(one.features for one in low_rank))
-    words = f"kernels have rank {low_rank[0].rank}"
-    numbers = partial(_low_rank_errors, low_rank)
-    return replace(component, numbers=numbers, low_rank=low_rank[0], approximation=words, summand=summand)
+    sums = (KernelSumsOfClasses if of_classes else KernelSums)(tuple(one.features for one in low_rank))
+    return replace(component, numbers=sums, approximation=f"kernels have rank {low_rank[0].rank}")
 
 
 def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> tuple[ProductKernel, ...]:
@@ -302,12 +232,3 @@ def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> tuple
     radial = kernel.prediction_kernel
     others = [radial.scaled(factor) for factor in factors if factor != 1.0] if radial.has_bandwidth else []
     return (kernel, *(ProductKernel(other, kernel.target_kernel) for other in others))
-
-
-def _low_rank_errors(
-    low_rank: tuple[LowRankSKCE, ...], predictions: Predictions, targets: Array, weights: FloatArray | None
-) -> FloatArray:
-    """In single precision for numbers and vectors, whose pairs i = j stay in: rounding is a part of the statistic."""
-    return np.stack(
-        [one.features.estimates(predictions, targets, one.unbiased, weights, np.float32) for one in low_rank]
-    )

@@ -17,12 +17,14 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, 
 from caltest._basics.threads import threaded
 from caltest._loops.uniforms import fill_uniforms, row_states
 from caltest.estimators.combined.parts import OfRows
-from caltest.estimators.scores import log_mixture
+from caltest.estimators.scores import ResidualMean, log_mixture, log_ratios_of
 from caltest.hstatistics.sums.features import Features, FeatureSums, Sums
-from caltest.hstatistics.sums.residuals import ResidualSums
+from caltest.hstatistics.sums.residuals import ResidualSums, prediction_features, residual_means
 from caltest.kernels import PredictionKernel
 from caltest.predictions import Predictions
+from caltest.predictions.alternatives import Alternatives
 from caltest.predictions.base import Drawer
+from caltest.predictions.faults import Faults
 from caltest.predictions.standard_scores import scores_of
 
 ROWS = {1: 2**16, 2: 2**13}
@@ -45,7 +47,11 @@ Numbers = Callable[[Predictions, Array, FloatArray | None], FloatArray]
 
 
 class Summand(ABC):
-    """Sums over the observations of which the numbers of a component are a function."""
+    """Numbers of a component for targets in memory, or as a function of sums over the observations."""
+
+    @abstractmethod
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        """The numbers (J, B), or (B,), of the predictions or of a group of them."""
 
     @abstractmethod
     def adder(self, predictions: Predictions) -> Adder:
@@ -62,6 +68,12 @@ class KernelSums(Summand):
 
     features: tuple[Features, ...]
     unbiased = False
+
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        """In single precision for numbers and vectors, whose pairs i = j stay in: rounding is part of the statistic."""
+        return np.stack(
+            [one.estimates(predictions, targets, self.unbiased, weights, np.float32) for one in self.features]
+        )
 
     def adder(self, predictions: Predictions) -> Adder:
         add = self.features[0].adder(predictions)
@@ -102,6 +114,9 @@ class MeanSums(Summand):
 
     numbers: Numbers
 
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        return self.numbers(predictions, targets, weights)
+
     def adder(self, predictions: Predictions) -> Adder:
         return lambda targets: self.numbers(predictions, targets, None)[:, None] * len(predictions)
 
@@ -110,12 +125,19 @@ class MeanSums(Summand):
 
 
 class ResidualKernelSums(Summand):
-    """The SKCE of scores for several bandwidths."""
+    """The SKCE of the scores of targets, which are standard normal given the predictions, for several bandwidths."""
 
     def __init__(self, kernel: PredictionKernel, widths: Sequence[float], among: Predictions) -> None:
+        self._kernel, self._widths, self._among = kernel, widths, among
+        self._features = prediction_features(kernel, among)
         few = among.take(slice(0, 1))
         scores = _flat(scores_of(few.law, few.redraw(0, 1)))
         self._sums = ResidualSums(kernel, widths, among, 1 if scores.ndim == 2 else scores.shape[2])
+
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        features = self._features if predictions is self._among else None
+        scores = scores_of(predictions.law, targets)
+        return residual_means(self._kernel, self._widths, predictions, scores, weights, features)
 
     def adder(self, predictions: Predictions) -> Adder:
         add, law = self._sums.adder(predictions), predictions.law
@@ -133,6 +155,9 @@ def _flat(scores: FloatArray) -> FloatArray:
 class ResidualMeanSums(Summand):
     """``n |mean z|**2 - d`` of scores."""
 
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        return ResidualMean().estimates(predictions, targets, weights)
+
     def adder(self, predictions: Predictions) -> Adder:
         law = predictions.law
         return lambda targets: scores_of(law, targets).sum(axis=1).reshape(len(targets), -1)
@@ -143,9 +168,18 @@ class ResidualMeanSums(Summand):
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodSums(Summand):
-    """``log E`` of alternatives with some weights."""
+    """``log E`` of a mixture of alternatives, in which each observation has the power of its weight."""
 
-    weights: FloatArray
+    predictions: Predictions
+    weights: FloatArray | None
+    alternatives: Alternatives
+
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        if predictions is self.predictions and weights is self.weights:
+            return log_ratios_of(self.alternatives, targets)
+        alternatives = predictions.law.alternatives(weights)
+        assert alternatives is not None
+        return log_ratios_of(alternatives, targets)
 
     def adder(self, predictions: Predictions) -> Adder:
         alternatives = predictions.law.alternatives()
@@ -153,25 +187,37 @@ class LikelihoodSums(Summand):
         return lambda targets: alternatives.log_ratios(targets).T
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
-        return log_mixture(sums.T, self.weights)[None]
+        return log_mixture(sums.T, self.alternatives.weights)[None]
 
 
 @dataclass(frozen=True, eq=False)
 class FaultSums(Summand):
-    """The rows of all faults, with ranks of features among some of the predictions."""
+    """The rows of all faults of the family; in sums with ranks of features among the predictions that are known."""
 
-    among: Predictions
+    predictions: Predictions
+    weights: FloatArray | None
+    faults: Faults
+
+    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
+        """The rows of some of the faults after those of others, for a few of the redraws at a time."""
+        is_known = predictions is self.predictions and weights is self.weights
+        faults = self.faults if is_known else predictions.faults(weights)
+        assert faults is not None
+        parts = list(ranges(len(targets), max(1, faults.at_once // targets[0].size)))
+        if len(parts) == 1:
+            return faults.rows(targets)
+        rows = threaded(lambda part: faults.rows(targets[part]), parts, len(parts), "faults", work=20.0 * targets.size)
+        return np.concatenate(list(rows), axis=1)
 
     def adder(self, predictions: Predictions) -> Adder:
-        faults = predictions.faults(among=self.among)
+        faults = predictions.faults(among=self.predictions)
         assert faults is not None
         return lambda targets: faults.sums(targets).T
 
     def values(self, sums: FloatArray, n: int) -> FloatArray:
-        faults = self.among.faults(among=self.among)
-        assert faults is not None
-        ends = np.cumsum([one.n_sums for one in faults.compared])
-        parts = zip(faults.compared, np.split(sums.T, ends[:-1]), strict=True)
+        compared = self.faults.compared
+        ends = np.cumsum([one.n_sums for one in compared])
+        parts = zip(compared, np.split(sums.T, ends[:-1]), strict=True)
         return np.concatenate([one.rows_of_sums(part) for one, part in parts])
 
 

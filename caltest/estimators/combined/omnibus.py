@@ -41,6 +41,7 @@ from caltest.estimators.combined.features import (
 from caltest.estimators.combined.in_clusters import numbers_in_clusters, numbers_together
 from caltest.estimators.combined.joint import JointEstimator, tail_exponents
 from caltest.estimators.combined.many_classes import ManyClasses
+from caltest.estimators.combined.number_sums import KernelSums
 from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, law_of
 from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, ClusterSKCE, as_clusters, check_clusters
@@ -303,13 +304,13 @@ class Omnibus(JointEstimator):
         is_fast = on_a_line(self.kernel, sample.predictions) is not None or (
             len(sample) < ALL_PAIRS and sample.predictions.law.has_formulas(self.kernel.target_kernel)
         )
-        low_rank = self._components[0].low_rank
-        if not (in_cells or self._approximation) or (not is_fast and low_rank is None):
+        numbers = self._components[0].numbers
+        features = numbers.features[0] if isinstance(numbers, KernelSums) else None
+        if not (in_cells or self._approximation) or (not is_fast and features is None):
             return super().reported(sample, values)
-        if not is_fast:
-            assert low_rank is not None
+        if not is_fast and features is not None:
             targets = np.asarray(sample.targets)[None]
-            return float(low_rank.features.estimates(sample.predictions, targets, True, self.weights)[0])
+            return float(features.estimates(sample.predictions, targets, True, self.weights)[0])
         skce = SKCE(self.kernel) if self.weights is None else WeightedSKCE(self.kernel, self.weights)
         return skce.estimate(sample)
 

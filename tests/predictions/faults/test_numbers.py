@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.estimators.combined.components import RowsOfFaults
 from caltest.estimators.combined.findings import findings_of
+from caltest.estimators.combined.number_sums import FaultSums
 from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.errors import location_and_variance
 
@@ -37,9 +37,9 @@ def test_shares_are_those_of_the_weights():
 def test_rows_of_faults_do_not_depend_on_how_many_are_computed_together(monkeypatch):
     predictions = ct.Normal(MEAN, SD)
     faults, weights = predictions.faults(), np.arange(1.0, N + 1.0)
-    rows = RowsOfFaults(predictions, None, faults)
+    rows = FaultSums(predictions, None, faults)
     expected = rows(predictions, TARGETS, None)
-    of_others = RowsOfFaults(predictions, weights, predictions.faults(weights))(predictions, TARGETS, weights)
+    of_others = FaultSums(predictions, weights, predictions.faults(weights))(predictions, TARGETS, weights)
     monkeypatch.setattr(type(faults), "at_once", 3 * N)
     assert rows(predictions, TARGETS, None) == pytest.approx(expected, rel=1e-12, abs=1e-12)
     assert rows(predictions, TARGETS, weights) == pytest.approx(of_others, rel=1e-12, abs=1e-12)
