@@ -125,17 +125,13 @@ class CalibrationTestAccumulator(OwnErrstate):
         for bad data. ``classes`` are the names of the classes in the order of the columns, if the targets are names.
         Whatever is raised, an interruption too, the chunk is taken wholly or not at all: ``n`` says which.
         """
-        sample, state = as_sample(predictions, targets, classes, copy=True), self._state
-        if state.kind is not None:
-            state.kind.check_compatible(sample.predictions, "predictions")
-        rows, notes = sample.impossible, sample.predictions.notes
+        sample = as_sample(predictions, targets, classes, copy=True)
+        state = self._state.noticed(Seen.of(sample), "predictions")
         if start is not None and not self.is_by_row:
             raise TypeError(f"start: got {start}, wanted None, because only redraws of OmnibusTest depend on it")
-        first = self._part * ROWS_OF_A_PART + state.n if start is None else whole_number("start", start, 0)
+        first = self._part * ROWS_OF_A_PART + self.n if start is None else whole_number("start", start, 0)
         if self.is_by_row:
             state = state.with_rows(((first, first + len(sample)),), "start")
-        asked = None if len(sample) < SOME else frozenset(one for one in sample.remarks if one.endswith("?"))
-        state = state.noticed(sample.predictions, notes, tuple(rows[:NAMED].tolist()), rows.size, len(sample), asked)
         self._state = self._taken(state, sample, first + np.arange(len(sample)))
         return self
 
@@ -171,12 +167,8 @@ class CalibrationTestAccumulator(OwnErrstate):
                 "wanted other ones: test.accumulator(rng=rng, part=1), part=2, ..."
             )
         stream = seed_from((self._start, state.stream, more.stream))
-        if more.kind is not None:
-            if state.kind is not None:
-                state.kind.check_compatible(more.kind, "other")
-            state = state.noticed(more.kind, more.notes, more.impossible, more.n_impossible, more.n, more.asked)
         state = replace(
-            state.plus(more.sums),
+            state.noticed(more, "other").plus(more.sums),
             estimator=state.estimator or more.estimator,
             members=state.members | more.members,
             seeds=state.seeds | more.seeds,
@@ -263,8 +255,8 @@ class Seen:
     ``streams`` the first that each of them used, and ``stream`` is the last.
     """
 
-    members: frozenset[str]
-    seeds: frozenset[int]
+    members: frozenset[str] = frozenset()
+    seeds: frozenset[int] = frozenset()
     n: int = 0
     sums: Any = None
     rest: Sample | None = None
@@ -283,6 +275,16 @@ class Seen:
     asked: frozenset[str] | None = None
     """Questions about the data that all chunks raise which have enough rows; None if none has."""
 
+    @classmethod
+    def of(cls, sample: Sample) -> Self:
+        """What the report says of a sample."""
+        predictions, rows, n = sample.predictions, sample.impossible, len(sample)
+        asked = None if n < SOME else frozenset(one for one in sample.remarks if one.endswith("?"))
+        named = tuple(rows[:NAMED].tolist())
+        return cls(
+            n=n, kind=predictions, notes=predictions.notes, impossible=named, n_impossible=rows.size, asked=asked
+        )
+
     def with_rows(self, more: tuple[tuple[int, int], ...], name: str) -> Self:
         """With the numbers of more rows, which must be others."""
         rows = [one for one in sorted((*self.rows, *more)) if one[0] < one[1]]
@@ -299,24 +301,20 @@ class Seen:
                 joined.append((begin, end))
         return replace(self, rows=tuple(joined))
 
-    def noticed(
-        self,
-        predictions: Predictions,
-        notes: tuple[str, ...],
-        rows: tuple[int, ...],
-        count: int,
-        n: int,
-        asked: frozenset[str] | None,
-    ) -> Self:
-        """With n more predictions, of the kind of these, and what the report says of them; rows count from 0."""
+    def noticed(self, more: "Seen", name: str) -> Self:
+        """With the number of more observations, of the same kind, and what the report says of them."""
+        if more.kind is None:
+            return self
+        if self.kind is not None:
+            self.kind.check_compatible(more.kind, name)
         return replace(
             self,
-            n=self.n + n,
-            kind=named_one(self.kind, predictions),
-            notes=tuple(dict.fromkeys((*self.notes, *notes))),
-            impossible=(*self.impossible, *(self.n + row for row in rows))[:NAMED],
-            n_impossible=self.n_impossible + count,
-            asked=asked if self.asked is None else self.asked if asked is None else self.asked & asked,
+            n=self.n + more.n,
+            kind=named_one(self.kind, more.kind),
+            notes=tuple(dict.fromkeys((*self.notes, *more.notes))),
+            impossible=(*self.impossible, *(self.n + row for row in more.impossible))[:NAMED],
+            n_impossible=self.n_impossible + more.n_impossible,
+            asked=more.asked if self.asked is None else self.asked if more.asked is None else self.asked & more.asked,
         )
 
     def plus(self, sums: Any) -> Self:
