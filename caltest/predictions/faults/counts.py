@@ -12,7 +12,7 @@ from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.heaped import Heaped
 from caltest.predictions.faults.scores import CLIPPED
-from caltest.predictions.faults.values import CutOff, Others, SameValue, Value, repeated_values
+from caltest.predictions.faults.values import CutOff, Others, SameValue, SeesValues
 from caltest.predictions.faults.words import Fit, about, instead, percent, sized_shift
 from caltest.predictions.standard_scores import in_units
 
@@ -59,11 +59,14 @@ def _log(means: FloatArray) -> FloatArray:
 
 
 @dataclass
-class Counts:
+class Counts(SeesValues):
     """Counts (B, n)."""
 
     view: CountView
     targets: Array
+
+    def __post_init__(self) -> None:
+        self.law, self.weights = self.view.law, self.view.weights
 
     @cached_property
     def differences(self) -> FloatArray:
@@ -100,20 +103,6 @@ class Counts:
         """``log Q(y) / P(y)`` of the first targets, (n,)."""
         assert law is not None
         return law.log_density(self.first) - self.log_probabilities
-
-    @property
-    def outcomes(self) -> FloatArray:
-        """Counts (n,) of the first targets."""
-        return np.asarray(self.targets[0], dtype=np.float64)
-
-    @cached_property
-    def values(self) -> list[Value]:
-        """Those that many counts have, other than 0."""
-        return repeated_values(self.view.law, self.outcomes, self.view.weights)
-
-    def total(self, logs: FloatArray) -> float:
-        """The log likelihood ratio of all observations from those (n,) of each."""
-        return float(self.view.weights @ logs)
 
 
 class CountFaults(Faults):

@@ -11,7 +11,7 @@ from caltest._basics.numerics import Array, BoolArray, FloatArray, evenly_spaced
 from caltest._basics.scratch import scratch
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import kept
-from caltest.predictions.faults.values import Value, repeated_values
+from caltest.predictions.faults.values import SeesValues, Value
 from caltest.predictions.standard_scores import in_units, own_units, scores_of
 
 HALVINGS = 30
@@ -97,7 +97,7 @@ def most_likely(values: FloatArray, df: float) -> tuple[FloatArray, FloatArray]:
 
 
 @dataclass
-class Scores:
+class Scores(SeesValues):
     """Targets (B, n) or (B, n, d) on the scale of their standard scores, and residuals of the first of them.
 
     Residuals are the scores, which are standard normal if the predictions are calibrated. Those of ensembles of m
@@ -115,7 +115,7 @@ class Scores:
     """Residuals of the first targets after a correction of the predictions."""
 
     @cached_property
-    def weights(self) -> FloatArray:
+    def weights(self) -> FloatArray:  # type: ignore[override]
         """Those of the observations, 0 for those that are certain and right, which have no residuals."""
         if self.spread is None:
             return self.given_weights
@@ -180,19 +180,10 @@ class Scores:
             centre, spread = most_likely(found, df)
         return found.reshape(-1, *shape), centre.reshape(shape), spread.reshape(shape)
 
-    @property
-    def outcomes(self) -> FloatArray:
-        """The first targets, (n,)."""
-        return np.asarray(self.targets[0].reshape(-1))
-
     @cached_property
     def values(self) -> list[Value]:
         """Those that many outcomes have; none of corrected residuals."""
-        return [] if self.corrected is not None else repeated_values(self.law, self.outcomes, self.weights)
-
-    def total(self, logs: FloatArray) -> float:
-        """The log likelihood ratio of all observations from those (n,) of each."""
-        return float(self.weights @ logs)
+        return [] if self.corrected is not None else super().values
 
     @property
     def known_share(self) -> float:

@@ -1,8 +1,9 @@
 """Single values that too many outcomes have: codes of missing ones, and ends at which outcomes are cut off."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import log
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -106,19 +107,26 @@ class Others:
     rows: IntArray
 
 
-class SeesValues(Protocol):
+class SeesValues:
     """What these faults see of outcomes."""
 
-    @property
-    def values(self) -> list[Value]:
-        """Those that many have, of which each is a sibling."""
+    law: Predictions
+    targets: Array
+    weights: FloatArray
 
-    @property
+    @cached_property
     def outcomes(self) -> FloatArray:
         """The first targets, (n,)."""
+        return np.asarray(self.targets[0].reshape(-1), dtype=np.float64)
+
+    @cached_property
+    def values(self) -> list[Value]:
+        """Those that many outcomes have, of which each is a sibling; of counts none of 0."""
+        return repeated_values(self.law, self.outcomes, self.weights)
 
     def total(self, logs: FloatArray) -> float:
         """The log likelihood ratio of all observations from those (n,) of each."""
+        return float(self.weights @ logs)
 
 
 class TooOften(Fault[Any]):
