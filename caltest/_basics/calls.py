@@ -32,6 +32,20 @@ def own_errstate(function: Call) -> Call:
     return cast("Call", call)
 
 
+def kept(method: Call) -> Call:
+    """Decorate a method: an object keeps its values by the arguments, as ``cached_property`` does without any."""
+    name = f"_{method.__name__}_kept"
+
+    @wraps(method)
+    def call(self: Any, *arguments: Any) -> Any:
+        known = vars(self).setdefault(name, {})
+        if arguments not in known:
+            known[arguments] = method(self, *arguments)
+        return known[arguments]
+
+    return cast("Call", call)
+
+
 def _name_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
     """Of a function or method; of what is made or called, that of its class."""
     name: str = getattr(function, "__name__", "")

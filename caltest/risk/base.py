@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy
 
-from caltest._basics.calls import OwnErrstate
+from caltest._basics.calls import OwnErrstate, kept
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, ranges
 from caltest._validation import Settings, at_least, positive_number
 from caltest._validation.settings import Check
@@ -98,9 +98,6 @@ class CalibrationData:
     points: FloatArray
     outcomes: IntArray
     deviations: FloatArray
-    _projected: dict[tuple[float, int], tuple[KernelSpectrum, FloatArray]] = field(
-        default_factory=dict, init=False, repr=False
-    )
 
     @classmethod
     def of(cls, sample: Sample) -> Self:
@@ -126,12 +123,11 @@ class CalibrationData:
         """The observations at an index."""
         return type(self)(self.points[index], self.outcomes[index], self.deviations[index])
 
+    @kept
     def projected(self, gamma: float, max_rank: int) -> tuple[KernelSpectrum, FloatArray]:
         """Spectrum of the Gaussian kernel of the points, and ``U'D`` (r, d), computed once for all that need them."""
-        if (gamma, max_rank) not in self._projected:
-            spectrum, left = KernelSpectrum.of(self.points, gamma, max_rank)
-            self._projected[gamma, max_rank] = spectrum, left.T @ self.deviations
-        return self._projected[gamma, max_rank]
+        spectrum, left = KernelSpectrum.of(self.points, gamma, max_rank)
+        return spectrum, left.T @ self.deviations
 
 
 def points_of(predictions: Predictions) -> FloatArray:

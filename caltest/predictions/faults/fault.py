@@ -3,9 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from math import exp, pi, sqrt
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -127,21 +126,6 @@ def _from_to(feature: FloatArray) -> str:
 
 
 S = TypeVar("S")
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def kept(method: Method) -> Method:
-    """Decorate a method: an object keeps its values by the arguments, as ``cached_property`` does without any."""
-    name = f"_{method.__name__}_kept"
-
-    @wraps(method)
-    def call(self: Any, *arguments: Any) -> Any:
-        known = vars(self).setdefault(name, {})
-        if arguments not in known:
-            known[arguments] = method(self, *arguments)
-        return known[arguments]
-
-    return cast("Method", call)
 
 
 class Rows(Generic[S]):

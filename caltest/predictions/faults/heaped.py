@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from caltest._basics.calls import kept
 from caltest._basics.numerics import BoolArray, FloatArray, IntArray
-from caltest.predictions.faults.fault import Fault, kept
+from caltest.predictions.faults.fault import Fault
 from caltest.predictions.faults.words import Fit, percent
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from math import exp, log, sqrt
 import numpy as np
 import scipy
 
+from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, BoolArray, FloatArray, evenly_spaced
 from caltest._basics.scratch import scratch
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import kept
 from caltest.predictions.faults.values import SeesValues, Value
 from caltest.predictions.standard_scores import in_units, own_units, scores_of
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import FloatArray, normalised
+from caltest._basics.calls import kept
+from caltest._basics.numerics import FloatArray
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.errors import scale_in_words
-from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern, Rows, cosines, halves, kept, varies
+from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.words import Fit, percent, sized_shift
 from caltest.predictions.quantile_forecast import QuantileForecast
 
@@ -126,12 +127,12 @@ def _moments(view: ClassView) -> Named:
     return {"expected classes": mean, "predicted standard deviations": deviation}
 
 
-class OfScores(OfPatterns[Labels]):
+class OfScores(OfPatterns[Labels], ClassFault):
     """A fault of the scores behind ordered outcomes."""
 
     def __init__(self, latent: Latent, patterns: Sequence[Pattern], kind: str = "") -> None:
         super().__init__(patterns, kind)
-        self._latent = latent
+        self.view, self._latent = latent.view, latent
 
     @abstractmethod
     def moved(self, scores: FloatArray, sibling: int, t: float) -> FloatArray:
@@ -143,11 +144,9 @@ class OfScores(OfPatterns[Labels]):
         probabilities = np.maximum(normal_between(low, high), 1e-300)
         return float(seen.view.weights @ (np.log(probabilities) - np.log(seen.probabilities)))
 
-    def corrected(self, seen: Labels, sibling: int, t: float) -> FloatArray | None:
-        if not seen.view.can_be_corrected:
-            return None
+    def law(self, sibling: int, t: float) -> FloatArray:
         edges = np.stack([self.moved(edge, sibling, t) for edge in self._latent.edges.T], axis=1)
-        return normalised(normal_between(edges[:, :-1], edges[:, 1:]))
+        return normal_between(edges[:, :-1], edges[:, 1:])
 
 
 class LatentShift(OfScores):

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
+from caltest._basics.calls import kept
 from caltest._basics.numerics import FloatArray, IntArray, normalised
 from caltest.predictions.faults.classes.frequencies import Frequencies
 from caltest.predictions.faults.classes.labels import (
@@ -22,7 +23,7 @@ from caltest.predictions.faults.classes.labels import (
     remaining,
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
-from caltest.predictions.faults.fault import Rows, kept
+from caltest.predictions.faults.fault import Rows
 from caltest.predictions.faults.words import Fit, instead, percent, percents
 
 LEAST_ROWS = 20
