@@ -96,14 +96,11 @@ class Feature:
         return functions[:, : number + int(missing.any())]
 
 
-def as_features(features: Any, targets: Any = None) -> tuple[Feature, ...]:
-    """The columns of a data frame, a mapping or an (n, d) array that vary; ``ValueError`` if none does.
-
-    Rows are in the order of targets where both have the same index of pandas.
-    """
+def as_features(features: Any) -> tuple[Feature, ...]:
+    """The columns of a data frame, a mapping or an (n, d) array that vary; ``ValueError`` if none does."""
     if features is None or (isinstance(features, tuple) and all(isinstance(one, Feature) for one in features)):
         return features or ()
-    columns = [Feature(str(name), values) for name, values in named_columns(features, targets)]
+    columns = [Feature(str(name), values) for name, values in named_columns(features, None)]
     kept = tuple(one for one in columns if one.varies)
     if not kept:
         raise ValueError(NONE_VARIES)
