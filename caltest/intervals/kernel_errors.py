@@ -12,7 +12,7 @@ from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, Side, checked_side, within
 from caltest._validation import fraction
 from caltest.estimators import SKCE, BlockSKCE
-from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
+from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import jackknife_of
 from caltest.kernels import PairKernel
@@ -104,9 +104,7 @@ def skce_interval(
     """
     level, side = fraction("confidence_level", confidence_level), checked_side(side)
     sample = as_sample(predictions, targets, classes)
-    if kernel is None:
-        kernel = default_kernel(sample.predictions)[0]
-    a_pair_kernel("kernel", kernel)
+    kernel = a_pair_kernel("kernel", FAMILY_KERNEL if kernel is None else kernel)
     found = jackknife_interval(kernel.resolve(sample.predictions), sample, level, side, rng)
     if found is None:
         raise ValueError(

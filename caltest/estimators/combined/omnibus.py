@@ -46,7 +46,7 @@ from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, law_of
 from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, ClusterSKCE, as_clusters, check_clusters
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, check_weights, given
-from caltest.estimators.kernel_errors.kernel_estimator import default_kernel, kernel_notes, share_of_bound
+from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL, kernel_notes, share_of_bound
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.kernels import ProductKernel
@@ -237,7 +237,7 @@ class Omnibus(JointEstimator):
             return self
         if self.clusters is not None:
             return self.resolve_for_chunks(predictions.evenly_spaced(MEDIAN_OF), rng)
-        kernel = default_kernel(predictions)[0] if self.kernel is None else self.kernel.resolve(predictions)
+        kernel = (self.kernel or FAMILY_KERNEL).resolve(predictions)
         if self.features:
             components, _ = components_for(kernel, predictions, self.weights, rng, in_memory=True)
             return self._resolved(kernel, (*components, features_component(self.features, predictions)), None)
@@ -254,7 +254,7 @@ class Omnibus(JointEstimator):
             return self
         self.check_chunks(predictions)
         some = predictions.redrawable
-        kernel = default_kernel(some)[0] if self.kernel is None else self.kernel.resolve(some)
+        kernel = (self.kernel or FAMILY_KERNEL).resolve(some)
         return self._resolved(kernel, *components_in_chunks(kernel, some, rng))
 
     def _resolved(self, kernel: ProductKernel, components: tuple[Component, ...], many: OfRows[Any] | None) -> Self:

@@ -179,7 +179,5 @@ def shared_kernel(kernel: PairKernel | None, predictions: Sequence[Predictions])
     Ensembles enter these with as many members as the smallest of them has.
     """
     pooled = reduce(lambda one, other: one.followed_by(other), of_equal_size(predictions))
-    if kernel is None:
-        return default_kernel(pooled)[0]
-    a_pair_kernel("kernel", kernel)
-    return kernel.resolve(pooled)
+    checked: PairKernel = a_pair_kernel("kernel", FAMILY_KERNEL if kernel is None else kernel)
+    return checked.resolve(pooled)
