@@ -45,20 +45,16 @@ def is_smallest(pvalue: float, n_resamples: int | None, smallest: float | None =
     return n_resamples is not None and isclose(pvalue, 1 / (1 + n_resamples) if smallest is None else smallest)
 
 
-def redraws(number: int | None) -> str:
-    """Such as ``999 redraws``."""
-    return f"{number} redraw{'s' if number != 1 else ''}"
-
-
-def observations(number: int) -> str:
-    """A number of observations in words."""
-    return f"{number} observation{'s' if number != 1 else ''}"
+def counted(number: int, word: str) -> str:
+    """Such as ``999 redraws``, and ``1 redraw``."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def in_brackets(pvalue: float, n_resamples: int | None, *more: str, smallest: float | None = None) -> str:
     """What to say after a p-value: whether it is the smallest one possible, and what else there is."""
-    few = is_smallest(pvalue, n_resamples, smallest)
-    said = "; ".join(((f"the smallest possible with {redraws(n_resamples)}",) if few else ()) + more)
+    if n_resamples is not None and is_smallest(pvalue, n_resamples, smallest):
+        more = f"the smallest possible with {counted(n_resamples, 'redraw')}", *more
+    said = "; ".join(more)
     return f" ({said})" if said else ""
 
 
@@ -71,7 +67,7 @@ def undecided(
     if not (is_smallest(pvalue, n_resamples) if smallest is None else smallest > alpha):
         return None
     least = smallest or 1 / (1 + n_resamples)
-    enough, many = ceil((1 + n_resamples) * least / alpha - 1 - 1e-9), redraws(n_resamples)
+    enough, many = ceil((1 + n_resamples) * least / alpha - 1 - 1e-9), counted(n_resamples, "redraw")
     if has_few_rows:
         many, advice = "so few rows", "take more rows, or a smaller lag"
     else:
@@ -290,7 +286,7 @@ LISTED = 10
 def first_of(parts: Sequence[str], most: int, separator: str) -> str:
     """The first of some words, and how many others there are."""
     rest = len(parts) - most
-    return separator.join(parts[:most]) + (f"{separator}and {rest} other{'s' if rest > 1 else ''}" if rest > 0 else "")
+    return separator.join(parts[:most]) + (f"{separator}and {counted(rest, 'other')}" if rest > 0 else "")
 
 
 def pvalues_of(result: Any, kind: str) -> dict[str, str]:
@@ -321,4 +317,4 @@ def _table_of(components: Sequence[Any], of_all: bool) -> list[Part]:
 def others_of(rows: Sequence[Any], shown: int) -> list[str]:
     """The line below a table of the first rows that says how many others there are."""
     rest = len(rows) - shown
-    return [f"  and {rest} other{'s' if rest > 1 else ''} with larger p-values"] if rest > 0 else []
+    return [f"  and {counted(rest, 'other')} with larger p-values"] if rest > 0 else []

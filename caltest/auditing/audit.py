@@ -16,7 +16,7 @@ from caltest._basics.numerics import Array, ArrayLike, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
-from caltest._results.report import format_pvalue, power_phrase
+from caltest._results.report import counted, format_pvalue, power_phrase
 from caltest._results.tables import Grid, Page, Part, printable
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
@@ -96,8 +96,7 @@ class Audit(Stored):
     title: str = "Calibration audit"
 
     def __repr__(self) -> str:
-        number = f"{len(self.models)} model{'' if len(self.models) == 1 else 's'}"
-        return f"<audit of {number}: {', '.join(one.decision for one in self.models)}>"
+        return f"<audit of {counted(len(self.models), 'model')}: {', '.join(one.decision for one in self.models)}>"
 
     def __getitem__(self, name: str) -> ModelAudit:
         """The audit of a model; ``KeyError`` if there is none of this name."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.report import format_pvalue
+from caltest._results.report import counted, format_pvalue
 from caltest.auditing.pictures import drawn
 from caltest.auditing.section import LEVEL, Data, Section
 from caltest.auditing.sections import Make
@@ -22,9 +22,7 @@ def of_clinic(data: Data, result: CalibrationTestResult) -> Section:
 
     def measures() -> Section:
         found = clinical.validate(*data.pair, **data.settings)
-        answer = (
-            f"{found.events} event{'' if found.events == 1 else 's'} occurred and {found.expected:.4g} were expected"
-        )
+        answer = f"{counted(found.events, 'event')} occurred and {found.expected:.4g} were expected"
         ratio = next((one for one in found.rows if one.name == "O:E ratio"), None)
         if ratio is not None and ratio.interval is not None:
             answer += f", O:E {ratio.value:.3g} ({ratio.interval.low:.3g} to {ratio.interval.high:.3g})"

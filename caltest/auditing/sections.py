@@ -14,7 +14,7 @@ from caltest._basics.numerics import IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.citations import reference
 from caltest._results.measures import ends_of, judged, matters, percent, points
-from caltest._results.report import format_pvalue, listed, observations, power_phrase, pvalue_phrase
+from caltest._results.report import counted, format_pvalue, listed, power_phrase, pvalue_phrase
 from caltest._results.tables import sharper
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import classes_of, drawn, pictures_of
@@ -233,7 +233,7 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
         raise ValueError("there are no features; give features=a table")
     found = find_slices(*data.pair, data.features, alpha=LEVEL, **data.settings)
     said = found.verdict()
-    number = "1 slice was" if found.n_slices == 1 else f"{found.n_slices} slices were"
+    number = counted(found.n_slices, "slice") + (" was" if found.n_slices == 1 else " were")
     answer = f"{said[0].upper()}{said[1:]}; {number} searched; the level holds for all together."
     facts = {
         "Difference": "observed less claimed, in percentage points; all intervals hold together with 95 %",
@@ -275,14 +275,14 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         "Evidence against calibration never reached the threshold of 20, which calibrated predictions reach at some "
         "time with a probability of at most 5 %."
         if first is None
-        else f"The alarm at the 5 % level was after {first} of {observations(found.n)}, in the order of time."
+        else f"The alarm at the 5 % level was after {first} of {counted(found.n, 'observation')}, in the order of time."
     )
     serial = serial_correlation(ordered, 1)
     if serial is not None:
         answer += f" Apart from that, {serial.words}."
     rows: tuple[tuple[str, ...], ...] = ()
     grave: list[str] = []
-    alarm = f"in the order of time, after {first} of {observations(found.n)}"
+    alarm = f"in the order of time, after {first} of {counted(found.n, 'observation')}"
     is_new = result.pvalue > LEVEL
     where = "" if first is None or not is_new else alarm
     if (where or not is_new) and len(ordered) >= len(QUARTERS) * FEWEST:

@@ -20,6 +20,7 @@ from caltest._results.report import (
     LISTED,
     at_level,
     benjamini_hochberg,
+    counted,
     first_of,
     format_pvalue,
     holm,
@@ -385,7 +386,7 @@ class PairComparison(AdjustedRows, Stored):
 
     @property
     def _counted(self) -> str:
-        return f"{len(self.rows)} pair{'' if len(self.rows) == 1 else 's'}"
+        return counted(len(self.rows), "pair")
 
     def __repr__(self) -> str:
         return f"<comparison of {self._counted} of models, n = {self.n}>"

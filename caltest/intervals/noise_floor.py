@@ -9,7 +9,7 @@ from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._results.report import redraws
+from caltest._results.report import counted
 from caltest._results.tables import Table
 from caltest._results.values import Stored
 from caltest._validation import switch
@@ -61,9 +61,10 @@ class NoiseFloor(Stored):
         return [{"name": self.estimator} | {name: getattr(self, name) for name in names}]
 
     def sentence(self) -> str:
+        made = counted(self.n_resamples, "redraw")
         return (
             f"Calibrated predictions like these {self.n} have estimates of {self.mean:.3g} on average and of "
-            f"{self.quantile:.3g} or less in 95 % of the data sets ({self.estimator}; {redraws(self.n_resamples)})."
+            f"{self.quantile:.3g} or less in 95 % of the data sets ({self.estimator}; {made})."
         )
 
     def summary(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from caltest._basics.arrays import order_of
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._results.report import counted
 from caltest._validation import positive_number, whole
 from caltest._validation.columns import Coding, Column, columns_for
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
@@ -56,8 +57,7 @@ class MulticalibrationMap(ProbabilityMap):
             require(is_place or j == code == -1, "steps", self.steps, "columns and bins that there are")
 
     def __repr__(self) -> str:
-        number = f"{len(self.steps)} step{'' if len(self.steps) == 1 else 's'}"
-        return f"<{type(self).__name__} of {number}: {'; '.join(self.slices) or 'none'}>"
+        return f"<{type(self).__name__} of {counted(len(self.steps), 'step')}: {'; '.join(self.slices) or 'none'}>"
 
     @property
     def codings(self) -> list[Coding]:

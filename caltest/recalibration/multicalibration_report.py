@@ -11,7 +11,7 @@ from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, seed_of
 from caltest._basics.threads import progress_bars
-from caltest._results.report import format_pvalue
+from caltest._results.report import counted, format_pvalue
 from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, switch, whole_number
@@ -165,7 +165,6 @@ class MulticalibrationReport(Stored):
         ]
 
     def summary(self) -> Page:
-        steps = f"{self.n_steps} step{'' if self.n_steps == 1 else 's'}"
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others"
         falls = f"{_estimate(self.gain):.4f} ({self.gain.low:.4f} to {self.gain.high:.4f})"
         found = {
@@ -178,7 +177,7 @@ class MulticalibrationReport(Stored):
             "of all slices together",
         }
         what = {
-            "Repair": f"{steps}; {self.n} rows held out{fit}; event: {self.event}",
+            "Repair": f"{counted(self.n_steps, 'step')}; {self.n} rows held out{fit}; event: {self.event}",
             "Null": f"outcomes redrawn from the predictions, {self.n_resamples} draws; step-down maximum",
             "Assumes": "outcomes independent given predictions and features, which are not made from outcomes",
             "Reproduce": f"rng={self.seed}",

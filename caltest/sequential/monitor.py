@@ -1,6 +1,6 @@
 """Watching predictions for as long as they are made, with alarms after which watching begins anew."""
 
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from math import log
 from typing import Any, Self
@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
-from caltest._results.report import observations
+from caltest._results.report import counted
 from caltest._results.tables import Grid, Page, Part, Table
 from caltest._results.values import Finding, Stored, impossible
 from caltest._validation import whole_number
@@ -48,8 +48,8 @@ class Alarm:
 
     def __str__(self) -> str:
         if self.change is None:
-            return f"after {observations(self.after)}" + ("" if self.finding is None else f": {self.finding}")
-        return f"after {observations(self.after)}, wrong since {self.change.words}"
+            return f"after {counted(self.after, 'observation')}" + ("" if self.finding is None else f": {self.finding}")
+        return f"after {counted(self.after, 'observation')}, wrong since {self.change.words}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,10 +97,10 @@ class MonitorResult(Stored):
 
     def verdict(self) -> str:
         """How many alarms there were, beside what calibrated predictions have."""
-        found = _counted(self.alarms) if self.alarms else "no alarm"
+        found = counted(len(self.alarms), "alarm") if self.alarms else "no alarm"
         most = self.n / self.average_run_length
         usual = f"{most:.0f}" if most >= 9.5 else f"{most:.2g}"
-        return f"{found} in {observations(self.n)}; calibrated predictions raise at most {usual} on average"
+        return f"{found} in {counted(self.n, 'observation')}; calibrated predictions raise at most {usual} on average"
 
     def row_entries(self) -> list[dict[str, Any]]:
         """For each alarm after how many observations it was raised, and since when predictions were wrong."""
@@ -148,7 +148,7 @@ class MonitorResult(Stored):
         return Page("CalibrationMonitor", found, *table, [""], what, notes=self.notes)
 
     def __repr__(self) -> str:
-        return f"<CalibrationMonitor: {_counted(self.alarms)} in {observations(self.n)}>"
+        return f"<CalibrationMonitor: {counted(len(self.alarms), 'alarm')} in {counted(self.n, 'observation')}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +282,7 @@ class CalibrationMonitor(Betting[MonitorResult]):
             lag = "" if self.lag == 1 else f", lag={self.lag}"
             of = f"{self.average_run_length}, strategy={self.strategy!r}, kernel={self.kernel!r}{classes}{lag}"
             return f"CalibrationMonitor({of})"
-        return f"<CalibrationMonitor: {_counted(self.alarms)} in {observations(self.n)}>"
+        return f"<CalibrationMonitor: {counted(len(self.alarms), 'alarm')} in {counted(self.n, 'observation')}>"
 
     @property
     def history(self) -> FloatArray:
@@ -310,10 +310,6 @@ class CalibrationMonitor(Betting[MonitorResult]):
             ),
             notes=(*sample.questions, *self._notes) if self.n else self._notes,
         )
-
-
-def _counted(alarms: Sized) -> str:
-    return f"{len(alarms)} alarm{'' if len(alarms) == 1 else 's'}"
 
 
 def _alarm(sample: Sample, start: int, after: int, lag: int) -> Alarm:

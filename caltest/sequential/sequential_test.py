@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.report import EXCLUDED, KINDS, at_level, format_pvalue, observations, pvalue_phrase
+from caltest._results.report import EXCLUDED, KINDS, at_level, counted, format_pvalue, pvalue_phrase
 from caltest._results.tables import Grid, Page, Part, Table
 from caltest._results.values import Finding, Stored, impossible
 from caltest._validation import fraction, whole_number
@@ -111,7 +111,7 @@ class SequentialTestResult(Stored):
         if first is None:
             return f"calibration is not rejected {level} so far"
         what = f"E was {1 / alpha:g} or more" if self.lag == 1 else f"p was {alpha:g} or less"
-        return f"reject calibration {level}: {what} after {observations(first)}"
+        return f"reject calibration {level}: {what} after {counted(first, 'observation')}"
 
     citations = ("cover1991", "shafer2021")
 
@@ -129,10 +129,14 @@ class SequentialTestResult(Stored):
         p = pvalue_phrase(self.pvalue, is_bound=True)
         if self.pvalue_otherwise is not None:
             p = f"p = 0, because {EXCLUDED}, and {pvalue_phrase(self.pvalue_otherwise, is_bound=True)} before"
-        when = "and never reached" if first is None else f"and first reached {1 / alpha:g} after {observations(first)};"
+        when = (
+            "and never reached"
+            if first is None
+            else f"and first reached {1 / alpha:g} after {counted(first, 'observation')};"
+        )
         end = f" {1 / alpha:g};" if first is None else ""
         if self.lag > 1:
-            when, end = f"(outcomes known after {observations(self.lag)}, {self.lag} interleaved tests);", ""
+            when, end = f"(outcomes known after {counted(self.lag, 'observation')}, {self.lag} interleaved tests);", ""
         return (
             f"The hypothesis that the predictions are calibrated ({self.hypothesis}) was tested sequentially with "
             f"{self.test} on n = {self.n} observations ({self.bets}): the evidence was E = "
@@ -177,7 +181,7 @@ class SequentialTestResult(Stored):
         }
         parts = {
             "Evidence": f"E = {format_evalue(self.log_evalue)} (at most 1 on average if calibrated)",
-            "Largest": f"E = {format_evalue(float(self.history[largest]))} after {observations(largest + 1)}",
+            "Largest": f"E = {format_evalue(float(self.history[largest]))} after {counted(largest + 1, 'observation')}",
             "p-value": f"{format_pvalue(self.pvalue)} = 1 / largest E ({kind})",
         }
         if self.lag > 1:

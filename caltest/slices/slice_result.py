@@ -6,7 +6,7 @@ from typing import Self
 
 from caltest._basics.numerics import BoolArray
 from caltest._results.measures import percent
-from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase, undecided
+from caltest._results.report import at_level, counted, format_pvalue, is_smallest, listed, pvalue_phrase, undecided
 from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, whole_number
@@ -157,8 +157,8 @@ class SliceSearchResult(Stored):
         if not some:
             return undecided(self.pvalue, self.n_resamples, level) or f"no slice is rejected {said}"
         rest = sum(one.explains for one in some) if self.others else 0
-        more = f", which explain{'s' if len(some) == 1 else ''} {rest} other{'s' if rest > 1 else ''}" if rest else ""
-        return f"predictions are wrong in {len(some)} slice{'s' if len(some) > 1 else ''} {said}{more}"
+        more = f", which explain{'s' if len(some) == 1 else ''} {counted(rest, 'other')}" if rest else ""
+        return f"predictions are wrong in {counted(len(some), 'slice')} {said}{more}"
 
     def sentence(self, alpha: float | None = None) -> str:
         """One sentence for a paper: slices, observations, p-value, and the slices that are reported."""

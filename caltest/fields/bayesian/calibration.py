@@ -10,7 +10,7 @@ import scipy
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, resampling_pvalue, seed_of, step_down
-from caltest._results.report import at_level, format_pvalue, is_smallest, listed, pvalue_phrase
+from caltest._results.report import at_level, counted, format_pvalue, is_smallest, listed, pvalue_phrase
 from caltest._results.tables import Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, whole_number
@@ -179,7 +179,7 @@ class SimulationBasedCalibrationResult(Stored):
     citations = ("talts2018", "modrak2022", "sailynoja2022", "westfall1993", "widmann2021")
 
     def __repr__(self) -> str:
-        what = f"{len(self.rows)} parameter{'s' if len(self.rows) > 1 else ''}"
+        what = counted(len(self.rows), "parameter")
         return f"<simulation-based calibration of {what}: {pvalue_phrase(self.pvalue)}, n = {self.n}>"
 
     def rejected(self, alpha: float = 0.05) -> tuple[ParameterRanks, ...]:

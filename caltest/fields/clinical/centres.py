@@ -10,7 +10,7 @@ from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, never_falling
 from caltest._laws import law_of_count
-from caltest._results.report import at_level, format_pvalue, in_cell, listed, pvalue_phrase
+from caltest._results.report import at_level, counted, format_pvalue, in_cell, listed, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, named_row, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, same_length
@@ -92,7 +92,7 @@ class ValidationByGroup(Stored):
     citations = ("blaker2000", "calster2019", "hoeffding1956", "westfall1997")
 
     def __repr__(self) -> str:
-        groups = f"{len(self.rows)} group{'' if len(self.rows) == 1 else 's'}"
+        groups = counted(len(self.rows), "group")
         return f"<clinical validation of {groups}: {pvalue_phrase(self.pvalue)}, {self.events} events in n = {self.n}>"
 
     @property
@@ -248,7 +248,7 @@ def _row(
     """One of some groups, and why there is no slope, if there is none."""
     each, events, expected = 1.0 - (1.0 - level) / number, int(y.sum()), float(p.sum())
     ends, least, most = clopper_pearson(events, y.size, each), float(usual[0] / expected), float(usual[1] / expected)
-    method = f"Clopper and Pearson, {number} group{'' if number == 1 else 's'} together"
+    method = f"Clopper and Pearson, {counted(number, 'group')} together"
     low, high = (end * y.size / expected for end in ends)
     ratio, in_the_large = ConfidenceInterval(low, high, level, method, events / expected), None
     if ((p > 0.0) & (p < 1.0)).any():

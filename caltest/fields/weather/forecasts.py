@@ -8,6 +8,7 @@ import numpy as np
 
 from caltest._basics.arrays import Table, are_times, index_of, order_of, to_array
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
+from caltest._results.report import counted
 from caltest._validation import one_of, whole_number
 from caltest.predictions import Ensemble
 from caltest.predictions.questions.order import misplaced
@@ -46,8 +47,7 @@ class Forecasts:
         """Sizes in words."""
         n_leads, n_dates, n_stations, _ = self.pools.shape
         sizes = [(n_leads, "lead time"), (n_dates, "date"), (n_stations, "station"), (self.n_members, "member")]
-        said = [(n, word) for n, word in sizes if n > 1 or word in ("date", "member")]
-        return ", ".join(f"{n} {word}{'s' if n > 1 else ''}" for n, word in said)
+        return ", ".join(counted(n, word) for n, word in sizes if n > 1 or word in ("date", "member"))
 
 
 def forecasts_of(predictions: Any, targets: Any, horizon: Any, missing: str) -> Forecasts:

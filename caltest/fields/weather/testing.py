@@ -20,7 +20,7 @@ from caltest._basics.numerics import (
     seed_of,
     step_down,
 )
-from caltest._results.report import holm
+from caltest._results.report import counted, holm
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import whole_number
 from caltest.fields.weather.forecasts import Forecasts
@@ -313,8 +313,8 @@ def verified(
     n_dates, horizon = forecasts.pools.shape[1], max(forecasts.horizons)
     n_leads = len(forecasts.names) * max(1, len(levels))
     if n_dates < 2 * horizon:
-        plural, why = "s" * (n_dates > 1), f" for a horizon of {horizon}" * (horizon > 1)
-        raise ValueError(f"predictions: got {n_dates} date{plural}, wanted at least {2 * horizon}{why}")
+        why = f" for a horizon of {horizon}" * (horizon > 1)
+        raise ValueError(f"predictions: got {counted(n_dates, 'date')}, wanted at least {2 * horizon}{why}")
     number = min(MOST, -(-n_leads * horizon // ENOUGH)) * (number + 1) - 1
     drawing, breaking = np.random.default_rng(seed).spawn(2)
     kind = np.min_scalar_type(forecasts.n_members)
