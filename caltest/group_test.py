@@ -22,9 +22,9 @@ from caltest._results.report import (
     pvalue_phrase,
     undecided,
 )
-from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of, named_row
+from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import Finding, Stored, impossible
-from caltest._validation import CalledWithData, fraction, same_length, switch
+from caltest._validation import CalledWithData, same_length, switch
 from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import Groups, as_groups, large_enough, rows_of
 from caltest.default_test import weighted
@@ -81,7 +81,7 @@ class GroupResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupCalibrationTestResult(Stored):
+class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
     """What a test of several groups found. Printing it gives a table; ``to_dict()`` is ready for JSON.
 
     Attributes that are not explained here are those of ``CalibrationTestResult``.
@@ -122,10 +122,7 @@ class GroupCalibrationTestResult(Stored):
     assumes: str = ASSUMPTIONS
 
     picture = "forest"
-
-    def __getitem__(self, name: str) -> GroupResult:
-        """The group of a name; ``KeyError`` if there is none."""
-        return named_row(self.groups, name)
+    _rows = "groups"
 
     def bars(self) -> list[Bar]:
         unit = "error in standard deviations if calibrated"
@@ -133,11 +130,6 @@ class GroupCalibrationTestResult(Stored):
             Bar(one.name, one.z, None, 0.0, "mean if calibrated", unit, one.adjusted <= STANDS_OUT)
             for one in self.groups
         ]
-
-    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
-        """Names of the groups with an adjusted p-value of at most alpha."""
-        level = fraction("alpha", alpha)
-        return tuple(group.name for group in self.groups if group.adjusted <= level)
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-values say at a level, in words."""

@@ -6,7 +6,7 @@ from typing import Any
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent, shares_of
 from caltest._results.report import KINDS, LISTED, at_level, first_of, format_pvalue, others_of, pvalues_of, undecided
-from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of, named_row, sharper
+from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, entries_of, sharper
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest._validation import fraction
 
@@ -56,7 +56,7 @@ class LabelResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class MultiLabelTestResult(CalibrationTestResult):
+class MultiLabelTestResult(AdjustedRows[LabelResult], CalibrationTestResult):
     """What ``calibration_test`` found for several labels: the result of all, and one for each.
 
     It has the attributes of ``CalibrationTestResult``, those of one number being of the worst label.
@@ -84,14 +84,7 @@ class MultiLabelTestResult(CalibrationTestResult):
 
     labels: tuple[LabelResult, ...]
 
-    def __getitem__(self, name: str) -> LabelResult:
-        """The label of a name; ``KeyError`` if there is none."""
-        return named_row(self.labels, name)
-
-    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
-        """Names of the labels with an adjusted p-value of at most alpha."""
-        level = fraction("alpha", alpha)
-        return tuple(label.name for label in self.labels if label.adjusted <= level)
+    _rows = "labels"
 
     def verdict(self, alpha: float = 0.05) -> str:
         rejected, level = self.rejected(alpha), at_level(alpha)

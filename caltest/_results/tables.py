@@ -6,8 +6,10 @@ from html import escape
 from importlib import import_module
 from itertools import zip_longest
 from textwrap import wrap
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from unicodedata import category
+
+from caltest._validation import fraction
 
 Table = Sequence[Sequence[str]]
 """Rows of cells, the header first; the first column is text, the others are numbers."""
@@ -263,12 +265,30 @@ def html_table(table: Table) -> str:
 R = TypeVar("R")
 
 
-def named_row(rows: Sequence[R], name: str) -> R:
-    """The row of a name; ``KeyError`` says which there are."""
-    known: dict[str, R] = {row.name: row for row in cast("Sequence[Any]", rows)}
-    if name not in known:
-        raise KeyError(f"got {name!r}, wanted one of {', '.join(map(repr, known))}")
-    return known[name]
+class NamedRows(Generic[R]):
+    """A result whose rows can be asked for by their names."""
+
+    _rows: ClassVar[str] = "rows"
+    """The field that has them."""
+
+    def __getitem__(self, name: str) -> R:
+        """The row of a name; ``KeyError`` says which there are."""
+        known: dict[str, R] = {row.name: row for row in getattr(self, self._rows)}
+        if name not in known:
+            raise KeyError(f"got {name!r}, wanted one of {', '.join(map(repr, known))}")
+        return known[name]
+
+
+class AdjustedRows(NamedRows[R]):
+    """A result whose rows have p-values that are adjusted for all of them."""
+
+    _adjusted: ClassVar[str] = "adjusted"
+    """The field of a row that has its one."""
+
+    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
+        """Names of the rows with an adjusted p-value of at most alpha."""
+        level = fraction("alpha", alpha)
+        return tuple(one.name for one in getattr(self, self._rows) if getattr(one, self._adjusted) <= level)
 
 
 class TabularResult:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from caltest._results.report import (
     remarks,
     undecided,
 )
-from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, named_row, sharper
+from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction, same_length, whole_number
 from caltest._validation.groups import as_texts
@@ -38,6 +38,8 @@ from caltest.predictions.convert import as_sample
 from caltest.predictions.labelled import named_one
 from caltest.predictions.questions.misread import misread
 from caltest.predictions.reductions import categorical_sample, one_against_rest
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -94,27 +96,23 @@ class ComparedModel:
         return self.noise_floor if self.interval is None else max(0.0, self.noise_floor)
 
 
-class AdjustedRows:
-    """A comparison whose rows have names and p-values that are adjusted by Holm's method."""
+class Comparison(AdjustedRows[R]):
+    """A comparison whose rows have p-values that are adjusted by Holm's method."""
 
     rows: tuple[Any, ...]
+    _adjusted = "pvalue_holm"
 
     @property
     def pvalue(self) -> float:
         """Of the hypothesis that those of all rows hold: the smallest one adjusted by Holm's method."""
         return float(min(row.pvalue_holm for row in self.rows))
 
-    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
-        """Names of the rows whose p-value adjusted by Holm's method is at most alpha."""
-        level = fraction("alpha", alpha)
-        return tuple(row.name for row in self.rows if row.pvalue_holm <= level)
-
     def __len__(self) -> int:
         return len(self.rows)
 
 
 @dataclass(frozen=True, repr=False)
-class ModelComparison(AdjustedRows, Stored):
+class ModelComparison(Comparison[ComparedModel], Stored):
     """Several models, or the classes of one, side by side. Printing it gives a table.
 
     Attributes
@@ -152,10 +150,6 @@ class ModelComparison(AdjustedRows, Stored):
 
     derived = ("pvalue",)
     picture = "forest"
-
-    def __getitem__(self, name: str) -> ComparedModel:
-        """The row of a name; ``KeyError`` if there is none."""
-        return named_row(self.rows, name)
 
     def bars(self) -> list[Bar]:
         """Estimated errors with their intervals, beside what calibrated predictions give, for ``plots.forest``."""

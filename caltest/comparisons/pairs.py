@@ -30,7 +30,7 @@ from caltest._results.report import (
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
 from caltest._validation import CalledWithData, fraction, optional, switch
-from caltest.comparisons.models import AdjustedRows, check_same_kind, notes_of, samples_of
+from caltest.comparisons.models import Comparison, check_same_kind, notes_of, samples_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import error_if_calibrated, jackknife, row_sums
@@ -310,7 +310,7 @@ class ComparedPair:
 
 
 @dataclass(frozen=True, repr=False)
-class PairComparison(AdjustedRows, Stored):
+class PairComparison(Comparison[ComparedPair], Stored):
     """All pairs of several models side by side. Printing it gives a table.
 
     Attributes

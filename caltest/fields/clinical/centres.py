@@ -11,7 +11,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, never_falling
 from caltest._laws import law_of_count
 from caltest._results.report import at_level, counted, format_pvalue, in_cell, listed, pvalue_phrase
-from caltest._results.tables import Bar, Page, Table, named_row, sharper
+from caltest._results.tables import AdjustedRows, Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, same_length
 from caltest._validation.columns import refuse_outcomes
@@ -62,7 +62,7 @@ class GroupValidation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ValidationByGroup(Stored):
+class ValidationByGroup(AdjustedRows[GroupValidation], Stored):
     """What ``clinical.validate_by_group`` found. Printing it gives a table; ``plot()`` a forest plot of O:E.
 
     Attributes
@@ -99,9 +99,6 @@ class ValidationByGroup(Stored):
     def pvalue(self) -> float:
         """Of the hypothesis that the number of events is as predicted in all groups: the smallest adjusted one."""
         return min(one.adjusted for one in self.rows)
-
-    def __getitem__(self, name: str) -> GroupValidation:
-        return named_row(self.rows, name)
 
     def verdict(self, alpha: float = 0.05) -> str:
         """In which groups there are more or fewer events than predicted."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent
 from caltest._results.report import decision, format_pvalue, in_cell, is_smallest, pvalue_phrase, with_interval
-from caltest._results.tables import Bar, Page, Table, named_row, sharper
+from caltest._results.tables import Bar, NamedRows, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 
 
@@ -71,7 +71,7 @@ class CalibrationCurve:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClinicalValidation(Stored):
+class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
     """What ``clinical.validate`` found. Printing it gives the verdict and a table.
 
     Attributes
@@ -129,9 +129,6 @@ class ClinicalValidation(Stored):
     def pvalue(self) -> float:
         """Of the default test."""
         return self.default_test.pvalue
-
-    def __getitem__(self, name: str) -> ClinicalMeasure:
-        return named_row(self.rows, name)
 
     def verdict(self, alpha: float = 0.05) -> str:
         """That of the default test."""

@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 from caltest._results.report import at_level, format_pvalue, listed
-from caltest._results.tables import Bar, Grid, Page, Part, Table, named_row
+from caltest._results.tables import AdjustedRows, Bar, Grid, Page, Part, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 
@@ -95,7 +95,7 @@ class LeadResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VerificationResult(Stored):
+class VerificationResult(AdjustedRows[LeadResult], Stored):
     """Result of a test of forecasts. Printing it gives the verdict and a line for each part of each lead time.
 
     Attributes
@@ -142,14 +142,6 @@ class VerificationResult(Stored):
 
     def __repr__(self) -> str:
         return f"<{self.test}: p = {format_pvalue(self.pvalue)}, {self.predictions}>"
-
-    def __getitem__(self, name: str) -> LeadResult:
-        return named_row(self.rows, name)
-
-    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
-        """Names of the lead times with an adjusted p-value of at most alpha."""
-        level = fraction("alpha", alpha)
-        return tuple(row.name for row in self.rows if row.adjusted <= level)
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-values say at a level, in words."""
