@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.numerics import never_falling
 from caltest._results.measures import table_of, widest
 from caltest._results.tables import Grid, Page, Part
 from caltest._validation import fraction
@@ -92,9 +93,8 @@ def holm(pvalues: Sequence[float]) -> list[float]:
     """``max_{j <= i} min(1, (m - j + 1) p_(j))`` for the i-th smallest of m p-values (Holm 1979)."""
     p = np.asarray(pvalues)
     order = np.argsort(p, kind="stable")
-    adjusted = np.empty(p.size)
-    adjusted[order] = np.minimum(np.maximum.accumulate(np.arange(p.size, 0, -1) * p[order]), 1.0)
-    return [float(one) for one in adjusted]
+    adjusted = never_falling(np.arange(p.size, 0, -1) * p[order], order)
+    return [min(float(one), 1.0) for one in adjusted]
 
 
 def benjamini_hochberg(pvalues: Sequence[float]) -> list[float]:

@@ -73,7 +73,7 @@ def choice(choices: Any) -> Check:
     return partial(one_of, choices=get_args(choices) or choices)
 
 
-def instance_of(kind: type, wanted: str) -> Check:
+def instance_of(kind: type | tuple[type, ...], wanted: str) -> Check:
     """A check that raises ``TypeError`` for anything else."""
 
     def check(name: str, value: Any) -> Any:

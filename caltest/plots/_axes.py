@@ -18,7 +18,7 @@ from caltest._basics.threads import threaded
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
 from caltest._results.tables import printable
-from caltest._validation import fraction, whole_number
+from caltest._validation import fraction, instance_of, whole_number
 from caltest.predictions import Bernoulli, Predictions, Sample
 from caltest.predictions.reductions import classwise, reduce_to_binary
 
@@ -265,8 +265,7 @@ def title_of(result: CalibrationTestResult | None, n: int) -> str:
     """The p-value of a test of the n observations that are drawn, if there is one, and what it found."""
     if result is None:
         return ""
-    if not isinstance(result, CalibrationTestResult):
-        raise TypeError(f"result: got {result!r}, wanted the result of a calibration test")
+    instance_of(CalibrationTestResult, "the result of a calibration test")("result", result)
     if result.n != n:
         raise ValueError(f"result: got a test of {result.n} observations, wanted one of the {n} that are drawn")
     p = pvalue_phrase(result.pvalue, result.pvalue_kind == "bound", result.pvalue_otherwise)

@@ -7,11 +7,12 @@ import numpy as np
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import FloatArray
-from caltest._validation import fraction, whole_number
+from caltest._validation import fraction, instance_of, whole_number
 from caltest.plots._axes import COLOURS, DARK, LINES, MARKERS, OUTSIDE, PALE, Axes, ended, panels_of, plain, started
 from caltest.recalibration.base import ProbabilityMap
 from caltest.recalibration.gaussian_process.map import GPMap
 from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
+from caltest.sequential.betting import Betting
 from caltest.sequential.monitor import CalibrationMonitor, MonitorResult
 from caltest.sequential.sequential_test import SequentialCalibrationTest, SequentialTestResult
 from caltest.studies.power_curve import PowerCurve
@@ -50,9 +51,9 @@ def evidence(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('observations', 'log10 E')
     """
-    if not isinstance(test, (SequentialCalibrationTest, CalibrationMonitor, SequentialTestResult, MonitorResult)):
-        raise TypeError(f"test: got {test!r}, wanted a SequentialCalibrationTest, a CalibrationMonitor or its result")
-    result = test.result() if isinstance(test, (SequentialCalibrationTest, CalibrationMonitor)) else test
+    found: Any = test.result() if isinstance(test, Betting) else test
+    wanted = "a SequentialCalibrationTest, a CalibrationMonitor or its result"
+    result = instance_of((SequentialTestResult, MonitorResult), wanted)("test", found)
     curve, threshold, words, alarms = result.curve(fraction("alpha", alpha))
     finite = np.isfinite(curve)
     seen = np.arange(1, result.n + 1)
@@ -204,8 +205,7 @@ def power_curve(result: PowerCurve, *, alpha: float | None = None, ax: "Axes | N
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('observations n', 'power')
     """
-    if not isinstance(result, PowerCurve):
-        raise TypeError(f"result: got {result!r}, wanted what ct.power_curve returns")
+    instance_of(PowerCurve, "what ct.power_curve returns")("result", result)
     level = result.alphas[0] if alpha is None else fraction("alpha", alpha)
     over_n = len(result.sizes) > 1 or len(result.generators) == 1
     ax, _ = started(ax, "power_curve", (6.0, 4.0))
@@ -277,8 +277,7 @@ def risk_curves(
     >>> [ax.get_xlabel() for ax in panels]
     ['bins', 'bandwidth', 'regularisation']
     """
-    if not isinstance(result, CalibrationErrorEstimate):
-        raise TypeError(f"result: got {result!r}, wanted what ct.estimate_calibration_error returns")
+    instance_of(CalibrationErrorEstimate, "what ct.estimate_calibration_error returns")("result", result)
     if not 0 <= whole_number("problem", problem, 0) < len(result.selections):
         raise ValueError(f"problem: got {problem}, wanted less than {len(result.selections)}, the number of problems")
     selection = result.selections[problem]

@@ -11,7 +11,7 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, In
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
-from caltest._validation import fraction, switch, whole_number
+from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest.binning import Binning, UniformBinning, a_binning
 from caltest.decompositions.score_decomposition import score_decomposition
 from caltest.estimators import CalibrationBelt
@@ -384,12 +384,10 @@ def recalibration_report(
     >>> axes[0].get_title()
     'before: log loss 0.38, p = 0.01'
     """
-    if not isinstance(report, RecalibrationReport):
-        raise TypeError(f"report: got {report!r}, wanted what ct.recalibration.report returns")
+    wanted = "what ct.recalibration.report returns"
+    instance_of(RecalibrationReport, wanted)("report", report)
     if report.samples is None:
-        raise ValueError(
-            "report: got one that was read back, without data, wanted what ct.recalibration.report returns"
-        )
+        raise ValueError(f"report: got one that was read back, without data, wanted {wanted}")
     panels = panels_of(axes, "recalibration_report", 2, (9.0, 4.5))
     streams = np.random.default_rng(seed_of(rng)).spawn(2)
     for ax, row, sample, stream in zip(panels, report.rows, report.samples, streams, strict=True):

@@ -8,6 +8,7 @@ import numpy as np
 from caltest._basics.calls import own_errstate
 from caltest._results.report import pvalue_phrase
 from caltest._results.tables import Bar, sharper
+from caltest._validation import instance_of
 from caltest.fields.clinical.decisions import DecisionCurve
 from caltest.fields.clinical.validation_result import ClinicalValidation
 from caltest.fields.weather.result import LeadResult, VerificationResult
@@ -191,8 +192,7 @@ def decision_curve(
     >>> ct.plots.decision_curve(result).get_ylabel()
     'net benefit per 1000 cases'
     """
-    if not isinstance(result, DecisionCurve):
-        raise TypeError(f"result: got {result!r}, wanted what clinical.decision_curve returns")
+    instance_of(DecisionCurve, "what clinical.decision_curve returns")("result", result)
     ax, style = started(ax, "decision_curve", (5.5, 4.0), color, label)
     x = [one.threshold for one in result.rows]
     if style.first:

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
+from caltest._validation import instance_of
 from caltest.predictions import Categorical
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.classes.one_vs_rest import OneVsRest
@@ -80,8 +81,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     def fit(self, X: ArrayLike, y: ArrayLike) -> "CalibratedModel":
         """Fit the map to predictions of cross-validation, and the classifier to all data."""
         method = TemperatureScaling() if self.method is None else self.method
-        if not isinstance(method, ProbabilityCalibrator):
-            raise TypeError(f"method: got {method!r}, wanted a method such as ct.recalibration.TemperatureScaling()")
+        instance_of(ProbabilityCalibrator, "a method such as ct.recalibration.TemperatureScaling()")("method", method)
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)

@@ -10,7 +10,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, seed_of
 from caltest._results.tables import Bar, Table
 from caltest._results.values import Stored
-from caltest._validation import at_least, whole_number
+from caltest._validation import at_least, instance_of, whole_number
 from caltest.predictions import Sample
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.classes.one_vs_rest import OneVsRest
@@ -163,8 +163,7 @@ def _named(calibrators: Sequence[Calibrator] | Mapping[str, Calibrator]) -> dict
     """Methods by name: that of the class, or their settings where several have one class."""
     if isinstance(calibrators, Calibrator):
         raise TypeError(f"calibrators: got one method, {calibrators!r}, wanted a list of several or a dictionary")
-    if not isinstance(calibrators, Iterable):
-        raise TypeError(f"calibrators: got {calibrators!r}, wanted a list of several or a dictionary")
+    instance_of(Iterable, "a list of several or a dictionary")("calibrators", calibrators)
     if isinstance(calibrators, Mapping):
         methods = dict(calibrators)
     else:
@@ -175,10 +174,7 @@ def _named(calibrators: Sequence[Calibrator] | Mapping[str, Calibrator]) -> dict
     if not methods:
         raise ValueError("calibrators: got none, wanted at least one such as ct.recalibration.TemperatureScaling()")
     for method in methods.values():
-        if not isinstance(method, Calibrator):
-            raise TypeError(
-                f"calibrators: got {method!r}, wanted methods such as ct.recalibration.TemperatureScaling()"
-            )
+        instance_of(Calibrator, "methods such as ct.recalibration.TemperatureScaling()")("calibrators", method)
     if len({scale_of(method) for method in methods.values()}) > 1:
         raise ValueError("calibrators: got some for probabilities and some for logits, wanted one kind of input")
     return methods

@@ -14,7 +14,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.report import counted, format_pvalue
 from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
-from caltest._validation import fraction, switch, whole_number
+from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest._validation.columns import columns_for, notes_on
 from caltest.estimators.combined.measures import clopper_pearson
 from caltest.predictions.convert import as_predictions
@@ -269,8 +269,8 @@ def multicalibration_report(
     ('site = b', True, 0)
     """
     method = Multicalibration() if method is None else method
-    if not isinstance(method, (Multicalibration, MulticalibrationMap)):
-        raise TypeError(f"method: got {method!r}, wanted Multicalibration() or a map that it fitted")
+    wanted = "Multicalibration() or a map that it fitted"
+    instance_of((Multicalibration, MulticalibrationMap), wanted)("method", method)
     level, number = fraction("alpha", alpha), whole_number("n_resamples", n_resamples, 1)
     share, with_bar = fraction("held_out", held_out), switch("progress", progress)
     observed = Observed.of(predictions, targets, method.input, classes)

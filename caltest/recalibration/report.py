@@ -13,7 +13,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import decision, format_pvalue, pvalue_phrase, remarks
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Finding, Stored
-from caltest._validation import fraction, switch, whole_number
+from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
@@ -255,10 +255,8 @@ def report(
     >>> report.before.log_loss > report.after.log_loss
     True
     """
-    if not isinstance(method, (Calibrator, CalibrationMap)):
-        raise TypeError(
-            f"method: got {method!r}, wanted a method such as ct.recalibration.TemperatureScaling() or a fitted map"
-        )
+    wanted = "a method such as ct.recalibration.TemperatureScaling() or a fitted map"
+    instance_of((Calibrator, CalibrationMap), wanted)("method", method)
     level, number = fraction("confidence_level", confidence_level), whole_number("n_resamples", n_resamples, 1)
     share = fraction("held_out", held_out)
     observed = Observed.of(predictions, targets, scale_of(method), classes)

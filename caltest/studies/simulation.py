@@ -14,7 +14,7 @@ import numpy as np
 from caltest._basics.jobs import n_jobs, results
 from caltest._basics.numerics import FloatArray, seed_of
 from caltest._basics.threads import one_thread
-from caltest._validation import fraction
+from caltest._validation import fraction, instance_of
 from caltest.default_test import calibration_test
 from caltest.estimators.combined.findings import pvalues_only
 from caltest.generators import Distortion
@@ -170,8 +170,7 @@ def checked_alphas(alpha: Any) -> tuple[float, ...]:
 
 def check_resumed(resume: Any, kind: type, **asked: Any) -> None:
     """Raise unless an earlier result is that of a study of what is asked."""
-    if not isinstance(resume, kind):
-        raise TypeError(f"resume: got {resume!r}, wanted the result of an earlier call")
+    instance_of(kind, "the result of an earlier call")("resume", resume)
     for name, value in asked.items():
         if getattr(resume, name) != value:
             raise ValueError(f"resume: got a study with {name} = {getattr(resume, name)}, wanted {value}")
