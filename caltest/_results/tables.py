@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
-from importlib import import_module
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -118,6 +117,17 @@ class Bar(NamedTuple):
     unit: str
     stands_out: bool
     usual: tuple[float, float] | None = None
+
+    def cells(self) -> list[str]:
+        """A row of a table."""
+        interval = "" if self.interval is None else " to ".join(f"{end:.3g}" for end in self.interval)
+        return [self.name, f"{self.estimate:.3g}", interval, "" if self.reference is None else f"{self.reference:.3g}"]
+
+    def entries(self) -> dict[str, Any]:
+        """Its numbers by their names."""
+        low, high = self.interval or (None, None)
+        numbers = {"estimate": self.estimate, "low": low, "high": high, self.of_reference: self.reference}
+        return {"name": self.name, **numbers}
 
 
 def sharper(bars: Sequence[Bar]) -> list[str]:
@@ -289,68 +299,6 @@ class AdjustedRows(NamedRows[R]):
         """Names of the rows with an adjusted p-value of at most alpha."""
         level = fraction("alpha", alpha)
         return tuple(one.name for one in getattr(self, self._rows) if getattr(one, self._adjusted) <= level)
-
-
-class TabularResult:
-    """A result with rows that can be exported."""
-
-    def bars(self) -> list[Bar]:
-        """Estimates with their intervals, for ``plots.forest``."""
-        return []
-
-    def table(self) -> Table:
-        """Header and rows as text, by default the bars."""
-        bars = self.bars()
-        rows = ([one.name, f"{one.estimate:.3g}", *_ends_of(one)] for one in bars)
-        return [["", bars[0].unit, "interval", bars[0].of_reference], *rows]
-
-    def remarks(self) -> list[str]:
-        """What to say below the table, wherever it is printed."""
-        return []
-
-    def row_entries(self) -> list[dict[str, Any]]:
-        """Plain numbers and strings of each of the ``rows``, or else of the bars, by their names; of intervals ends."""
-        rows: Any = getattr(self, "rows", None)
-        return list(map(_entries_of_bar, self.bars())) if rows is None else list(map(entries_of, rows))
-
-    def _page(
-        self,
-        title: str,
-        found: Mapping[str, str | None],
-        what: Mapping[str, str | None],
-        *more: Part,
-        notes: Sequence[str] = (),
-    ) -> Page:
-        """A report: what was found, the table with its remarks and more tables, what was done, and notes."""
-        remarks = [f"  {one}" for one in self.remarks()]
-        return Page(title, found, [""], Grid(self.table()), remarks, *more, [""], what, notes=notes)
-
-    def to_markdown(self) -> str:
-        """The table in markdown, with remarks below it."""
-        return markdown(self.table(), self.remarks())
-
-    def to_latex(self) -> str:
-        """The table in LaTeX, for the package booktabs; names are escaped."""
-        return latex(self.table(), self.remarks())
-
-    def to_pandas(self) -> Any:
-        """A ``pandas.DataFrame`` with the same rows; ``ImportError`` if pandas is missing."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
-        entries = self.row_entries()
-        return pandas.DataFrame(entries, columns=None if entries else ["name"]).set_index("name")
-
-
-def _ends_of(bar: Bar) -> list[str]:
-    interval = "" if bar.interval is None else " to ".join(f"{end:.3g}" for end in bar.interval)
-    return [interval, "" if bar.reference is None else f"{bar.reference:.3g}"]
-
-
-def _entries_of_bar(bar: Bar) -> dict[str, Any]:
-    low, high = bar.interval or (None, None)
-    return {"name": bar.name, "estimate": bar.estimate, "low": low, "high": high, bar.of_reference: bar.reference}
 
 
 def entries_of(row: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What results are made of, intervals, effect sizes and findings, and how they become dictionaries and back."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from html import escape
 from importlib import import_module
@@ -13,7 +13,7 @@ import numpy as np
 
 from caltest._basics.calls import OwnErrstate
 from caltest._results.citations import entries
-from caltest._results.tables import Page, TabularResult
+from caltest._results.tables import Bar, Grid, Page, Part, Table, entries_of, latex, markdown
 from caltest._validation import one_of
 
 JACKKNIFE = "jackknife, normal limit"
@@ -190,8 +190,8 @@ SCHEMA = 1
 """Version of the form of the dictionaries; another one cannot be read."""
 
 
-class Stored(TabularResult, OwnErrstate, ABC):
-    """A result that becomes a dictionary of plain numbers, strings and lists, and is read back from it."""
+class Stored(OwnErrstate, ABC):
+    """A result with rows that can be exported; it becomes a dictionary of plain numbers, and is read back from it."""
 
     not_stored: ClassVar[tuple[str, ...]] = ()
     """Fields that are None in results that are read back."""
@@ -229,6 +229,53 @@ class Stored(TabularResult, OwnErrstate, ABC):
         """The summary for notebooks."""
         text = self.summary()
         return text.html() if isinstance(text, Page) else f"<pre>{escape(text)}</pre>"
+
+    def bars(self) -> list[Bar]:
+        """Estimates with their intervals, for ``plots.forest``."""
+        return []
+
+    def table(self) -> Table:
+        """Header and rows as text, by default the bars."""
+        bars = self.bars()
+        return [["", bars[0].unit, "interval", bars[0].of_reference], *(one.cells() for one in bars)]
+
+    def remarks(self) -> list[str]:
+        """What to say below the table, wherever it is printed."""
+        return []
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        """Plain numbers and strings of each of the ``rows``, or else of the bars, by their names; of intervals ends."""
+        rows: Any = getattr(self, "rows", None)
+        return [one.entries() for one in self.bars()] if rows is None else list(map(entries_of, rows))
+
+    def _page(
+        self,
+        title: str,
+        found: Mapping[str, str | None],
+        what: Mapping[str, str | None],
+        *more: Part,
+        notes: Sequence[str] = (),
+    ) -> Page:
+        """A report: what was found, the table with its remarks and more tables, what was done, and notes."""
+        remarks = [f"  {one}" for one in self.remarks()]
+        return Page(title, found, [""], Grid(self.table()), remarks, *more, [""], what, notes=notes)
+
+    def to_markdown(self) -> str:
+        """The table in markdown, with remarks below it."""
+        return markdown(self.table(), self.remarks())
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, for the package booktabs; names are escaped."""
+        return latex(self.table(), self.remarks())
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame`` with the same rows; ``ImportError`` if pandas is missing."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise ImportError("to_pandas: pandas is missing; pip install pandas, or use to_dict()") from None
+        entries = self.row_entries()
+        return pandas.DataFrame(entries, columns=None if entries else ["name"]).set_index("name")
 
     def bibtex(self) -> str:
         """BibTeX entries of the methods."""

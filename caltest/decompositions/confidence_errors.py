@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, ranges, seed_of
 from caltest._results.measures import percent
-from caltest._results.values import ConfidenceInterval, Stored
+from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.parts import AT_ONCE, WithIntervals
 from caltest.estimators.binned_errors import binned_predictions
@@ -22,7 +22,7 @@ ERRORS = ("overconfidence", "underconfidence", "accuracy")
 
 
 @dataclass(frozen=True)
-class ConfidenceErrors(WithIntervals, Stored):
+class ConfidenceErrors(WithIntervals):
     """How much confidence there is in wrong predictions, and how much is missing in right ones.
 
     Attributes

@@ -1,5 +1,6 @@
 """Parts of scores of predictions, and their intervals."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, sqrt
@@ -11,8 +12,8 @@ import scipy
 from caltest._basics.numerics import Array, FloatArray, IntArray, generator_apart, normalised, ranges
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
-from caltest._results.tables import Bar, Grid, Page, Table, TabularResult
-from caltest._results.values import ConfidenceInterval
+from caltest._results.tables import Bar, Grid, Page, Table
+from caltest._results.values import ConfidenceInterval, Stored
 from caltest.binning import Binning
 from caltest.estimators.binned_errors import bins_of
 from caltest.estimators.classical.corp import IsotonicGroups
@@ -128,7 +129,7 @@ class Parts:
         return self.scale * np.stack([own, own - best, climate - best, climate])
 
 
-class WithIntervals(TabularResult):
+class WithIntervals(Stored):
     """Some numbers; and, if they were asked for, an interval for each, and its mean if predictions are calibrated."""
 
     _names: ClassVar[tuple[str, ...]]
@@ -139,9 +140,9 @@ class WithIntervals(TabularResult):
     picture = "forest"
 
     @property
+    @abstractmethod
     def _words(self) -> tuple[str, str]:
         """The title of the report, and what is on the axis of a picture."""
-        raise NotImplementedError
 
     def bars(self) -> list[Bar]:
         intervals, means, words = self.intervals or {}, self.calibrated or {}, ("mean if calibrated", self._words[1])
@@ -162,7 +163,6 @@ class WithIntervals(TabularResult):
         return [["", "observed", "estimate", level, "if calibrated"], *rows]
 
     def summary(self) -> str:
-        """The report that ``print`` shows."""
         return Page(self._words[0], Grid(self.table()))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._results.report import with_interval
-from caltest._results.values import ConfidenceInterval, Stored
+from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning, a_binning
 from caltest.decompositions.parts import PARTS, Parts, WithIntervals, calibrated_means, intervals_of
@@ -19,7 +19,7 @@ from caltest.predictions.convert import as_sample
 
 
 @dataclass(frozen=True)
-class ScoreDecomposition(WithIntervals, Stored):
+class ScoreDecomposition(WithIntervals):
     """``score = miscalibration - discrimination + uncertainty``.
 
     Attributes
