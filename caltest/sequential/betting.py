@@ -117,6 +117,7 @@ class Betting(CalledWithData, ABC, Generic[Result]):
     strategy: Strategy
     kernel: ProductKernel | None
     classes: Sequence[Any] | None
+    lag: int
 
     def __post_init__(self) -> None:
         one_of("strategy", self.strategy, get_args(Strategy))
@@ -128,6 +129,12 @@ class Betting(CalledWithData, ABC, Generic[Result]):
     @abstractmethod
     def _empty(self) -> State:
         """The state before the first observation."""
+
+    def _made_of(self) -> str:
+        """Settings as the call that makes it has them."""
+        classes = "" if self.classes is None else f", classes={self.classes!r}"
+        lag = "" if self.lag == 1 else f", lag={self.lag}"
+        return f"strategy={self.strategy!r}, kernel={self.kernel!r}{classes}{lag}"
 
     @abstractmethod
     def result(self) -> Result:

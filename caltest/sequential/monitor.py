@@ -278,10 +278,7 @@ class CalibrationMonitor(Betting[MonitorResult]):
 
     def __repr__(self) -> str:
         if not self.n:
-            classes = "" if self.classes is None else f", classes={self.classes!r}"
-            lag = "" if self.lag == 1 else f", lag={self.lag}"
-            of = f"{self.average_run_length}, strategy={self.strategy!r}, kernel={self.kernel!r}{classes}{lag}"
-            return f"CalibrationMonitor({of})"
+            return f"CalibrationMonitor({self.average_run_length}, {self._made_of()})"
         return f"<CalibrationMonitor: {counted(len(self.alarms), 'alarm')} in {counted(self.n, 'observation')}>"
 
     @property

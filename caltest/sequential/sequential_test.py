@@ -301,9 +301,7 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
 
     def __repr__(self) -> str:
         if not self.n:
-            classes = "" if self.classes is None else f", classes={self.classes!r}"
-            lag = "" if self.lag == 1 else f", lag={self.lag}"
-            return f"{type(self).__name__}(strategy={self.strategy!r}, kernel={self.kernel!r}{classes}{lag})"
+            return f"{type(self).__name__}({self._made_of()})"
         return f"<{type(self).__name__}: E = {format_evalue(self.log_evalue)}, n = {self.n}>"
 
     @property

@@ -275,10 +275,10 @@ class Search:
         self.slices = _different(tables, np.flatnonzero(parts.any(axis=0)))
         self.parts, self.fixed = parts[:, self.slices], fixed[:, self.slices]
 
-    def statistics(self, errors: Errors, numbers: FloatArray, fixed: FloatArray) -> FloatArray:
-        """Statistics (C, S, W) of numbers (T, n, W) and fixed sums (F, S), 0 where a statistic takes no part."""
+    def statistics(self, numbers: FloatArray) -> FloatArray:
+        """Statistics (C, S, W) of numbers (T, n, W), 0 where a statistic takes no part."""
         sums = np.stack([self.tables.sums(one)[self.slices] for one in numbers])
-        return np.where(self.parts[..., None], WEIGHTS * errors.statistics(sums, fixed), 0.0)
+        return np.where(self.parts[..., None], WEIGHTS * self.errors.statistics(sums, self.fixed), 0.0)
 
     def with_errors(self, errors: Errors) -> "Search":
         """The same slices and statistics of other errors of the same rows."""
@@ -288,7 +288,7 @@ class Search:
 
     def observed(self) -> FloatArray:
         """Statistics (C, S) of the outcomes."""
-        return np.asarray(self.statistics(self.errors, self.errors.observed(), self.fixed)[..., 0])
+        return np.asarray(self.statistics(self.errors.observed())[..., 0])
 
     def tested(self, n_resamples: int, alpha: float, seed: int) -> Judged:
         """What is found by the step-down maximum over redraws."""
@@ -296,8 +296,7 @@ class Search:
         sizes = np.abs(z).ravel()
 
         def redrawn(generator: np.random.Generator, size: int) -> FloatArray:
-            numbers = self.errors.redrawn(generator, size)
-            return np.abs(self.statistics(self.errors, numbers, self.fixed)).reshape(sizes.size, -1)
+            return np.abs(self.statistics(self.errors.redrawn(generator, size))).reshape(sizes.size, -1)
 
         work = 50.0 * self.tables.layouts.size * AT_ONCE
         found = adjusted_by_redraws(sizes, redrawn, n_resamples, seed, "slices", work)

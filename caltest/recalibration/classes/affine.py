@@ -55,9 +55,7 @@ class VectorScaling(ProbabilityCalibrator):
     """
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> AffineMap:
-        k = scores.shape[1]
-        found = minimise(_logits(scores, self.input), labels, np.concatenate([np.ones(k), np.zeros(k)]), (0.0, 0.0))
-        return AffineMap(self.input, k, weights=found[:k], intercept=found[k:])
+        return fitted(scores, self.input, labels, np.ones(scores.shape[1]), (0.0, 0.0))
 
 
 def _strength(name: str, value: Any) -> float:
@@ -101,10 +99,7 @@ class MatrixScaling(ProbabilityCalibrator):
     _checks = {"off_diagonal": _strength, "intercept": _strength}
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> AffineMap:
-        k = scores.shape[1]
-        start = np.concatenate([np.eye(k).ravel(), np.zeros(k)])
-        found = minimise(_logits(scores, self.input), labels, start, (self.off_diagonal, self.intercept))
-        return AffineMap(self.input, k, weights=found[: k * k].reshape(k, k), intercept=found[k * k :])
+        return fitted(scores, self.input, labels, np.eye(scores.shape[1]), (self.off_diagonal, self.intercept))
 
 
 @dataclass(frozen=True)
@@ -140,14 +135,18 @@ class DirichletCalibration(MatrixScaling):
     input: str = field(default="probabilities", init=False)
 
 
-def minimise(logits: FloatArray, labels: IntArray, start: FloatArray, strengths: tuple[float, float]) -> FloatArray:
-    """Weights, k or k*k of them, and intercepts (k,) of the smallest objective, in one vector."""
+def fitted(
+    scores: FloatArray, scale: str, labels: IntArray, weights: FloatArray, strengths: tuple[float, float]
+) -> AffineMap:
+    """The map of the smallest objective, from weights, (k,) or (k, k), without intercepts on."""
     from scipy.optimize import minimize
 
+    k, start = scores.shape[1], np.append(weights, np.zeros(scores.shape[1]))
     # It stops where no derivative of the objective, a mean over the observations, is larger than 1e-8.
     options = {"maxiter": 5000, "maxfun": 10_000, "maxcor": 30, "ftol": 0.0, "gtol": 1e-8}
-    fitted = minimize(objective, start, (logits, labels, *strengths), "L-BFGS-B", jac=True, options=options)
-    return np.asarray(fitted.x, dtype=np.float64)
+    given = _logits(scores, scale), labels, *strengths
+    found = minimize(objective, start, given, "L-BFGS-B", jac=True, options=options).x
+    return AffineMap(scale, k, weights=found[:-k].reshape(weights.shape), intercept=found[-k:])
 
 
 def objective(
