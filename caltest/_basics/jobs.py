@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from caltest._basics.threads import tracked
+from caltest._basics.numerics import Array
+from caltest._basics.threads import threaded, tracked
 
 R = TypeVar("R")
 
@@ -21,6 +22,13 @@ def streams(rng: np.random.Generator, n_resamples: int) -> list[Stream]:
     """Independent generators, each for a few of the resamples, so that results do not depend on who makes which."""
     sizes = [min(RESAMPLES_OF_A_STREAM, n_resamples - i) for i in range(0, n_resamples, RESAMPLES_OF_A_STREAM)]
     return list(zip(rng.spawn(len(sizes)), sizes, strict=True))
+
+
+def redrawn(law: Any, function: Callable[[Array], Array], n_resamples: int, rng: np.random.Generator) -> Array:
+    """Values (B, m) of a function of outcomes (B, n) that are redrawn from predictions."""
+    parts = streams(rng, n_resamples)
+    values = threaded(lambda part: function(law.with_redraws(None, [part])), parts, len(parts), "redraws")
+    return np.concatenate(list(values))
 
 
 def n_jobs() -> int:

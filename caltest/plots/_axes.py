@@ -12,14 +12,13 @@ from zlib import crc32
 import numpy as np
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.jobs import streams
-from caltest._basics.numerics import Array, FloatArray, band_of_redraws, seed_of
-from caltest._basics.threads import threaded
+from caltest._basics.jobs import redrawn
+from caltest._basics.numerics import Array, FloatArray, band_of_redraws, generator_of, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
 from caltest._results.tables import printable
 from caltest._validation import fraction, instance_of, whole_number
-from caltest.predictions import Bernoulli, Predictions, Sample
+from caltest.predictions import Bernoulli, Sample
 from caltest.predictions.reductions import classwise, reduce_to_binary
 
 if TYPE_CHECKING:
@@ -314,20 +313,14 @@ def binary_of(sample: Sample, result: CalibrationTestResult | None = None) -> tu
     return confidence, (chosen == sample.targets).astype(np.intp)
 
 
-def redrawn(law: Predictions, function: Callable[[Array], Array], n_resamples: int, rng: Any) -> Array:
-    """Values (B, m) of a function of redrawn outcomes (B, n)."""
-    parts = streams(np.random.default_rng(seed_of(rng)), n_resamples)
-    values = threaded(lambda part: function(law.with_redraws(None, [part])), parts, len(parts), "redraws")
-    return np.concatenate(list(values))
-
-
 def observed_and_band(
     sample: Sample, function: Callable[[Array], FloatArray], n_resamples: int, level: Any, rng: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Values (m,) of a function of outcomes, and ends that hold all of them together with the level if calibrated."""
     number, share = whole_number("n_resamples", n_resamples, 19), fraction("confidence_level", level)
     observed = function(np.asarray(sample.targets)[None])
-    low, high, _ = band_of_redraws(np.vstack([observed, redrawn(sample.predictions, function, number, rng)]), share)
+    drawn = redrawn(sample.predictions, function, number, generator_of(seed_of(rng)))
+    low, high, _ = band_of_redraws(np.vstack([observed, drawn]), share)
     return observed[0], low, high
 
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, seed_of
+from caltest._basics.jobs import redrawn
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, generator_of, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
@@ -32,7 +33,6 @@ from caltest.plots._axes import (
     panels_of,
     plain,
     rank_of_ends,
-    redrawn,
     set_title,
     started,
     title_of,
@@ -173,7 +173,7 @@ def _redrawn_ends(
     law: Bernoulli, function: Callable[[Array], FloatArray], n_resamples: int, rank: int, rng: Any
 ) -> tuple[FloatArray, FloatArray]:
     """The rank-th smallest and largest of the values (B, m) of a function of redrawn outcomes (B, n)."""
-    values = np.sort(redrawn(law, function, n_resamples, rng), axis=0)
+    values = np.sort(redrawn(law, function, n_resamples, generator_of(seed_of(rng))), axis=0)
     return values[rank - 1], values[-rank]
 
 

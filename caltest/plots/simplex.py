@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
+from caltest._basics.jobs import redrawn
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, generator_of, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning, a_binning
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, legend, plain, redrawn, set_title, title_of
+from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, legend, plain, set_title, title_of
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 
@@ -142,7 +143,8 @@ def _arrows(
         return np.asarray(redrawn >= lengths * (1.0 - 1e-10))
 
     shown = sizes >= min_size
-    long = (1 + redrawn(sample.predictions, as_long, n_resamples, rng).sum(axis=0)) / (1 + n_resamples) <= alpha
+    are_long = redrawn(sample.predictions, as_long, n_resamples, generator_of(seed_of(rng)))
+    long = (1 + are_long.sum(axis=0)) / (1 + n_resamples) <= alpha
     return _Arrows(starts[shown], ends[shown], sizes[shown], long[shown])
 
 

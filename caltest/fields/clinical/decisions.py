@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import own_errstate
+from caltest._basics.jobs import redrawn
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, resampling_pvalue, seed_of
 from caltest._results.report import at_level, decision, format_pvalue, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, sharper
@@ -15,7 +16,7 @@ from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, increasing_numbers, whole_number
 from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.fields.clinical.curves import SplineCurve
-from caltest.fields.clinical.validation import redrawn, score_limits, too_few
+from caltest.fields.clinical.validation import score_limits, too_few
 from caltest.predictions import Bernoulli
 from caltest.predictions.convert import as_sample
 
@@ -223,13 +224,13 @@ def decision_curve(
     p, y = probability_of_event(sample.predictions, "clinical.decision_curve"), np.asarray(sample.targets)
     seed, curve = seed_of(rng), SplineCurve.of(p, places)
 
-    def losses(outcomes: Array) -> tuple[FloatArray, FloatArray]:
+    def losses(outcomes: Array) -> FloatArray:
         values = np.asarray(outcomes, dtype=np.float64)
         recalibrated = _benefits(curve(p, values)[0], values, places)
-        return recalibrated - _benefits(p[None], values, places), recalibrated
+        return np.hstack([recalibrated - _benefits(p[None], values, places), recalibrated])
 
-    observed, recalibrated = (one[0] for one in losses(y[None]))
-    null, _ = redrawn(Bernoulli(p), losses, number, np.random.default_rng(seed))
+    observed, recalibrated = np.split(losses(y[None])[0], 2)
+    null = redrawn(Bernoulli(p), losses, number, np.random.default_rng(seed))[:, : places.size]
     together = np.vstack([observed, null])
     spread = np.maximum(together.std(axis=0), 1e-12)
     largest = ((together - together.mean(axis=0)) / spread).max(axis=1)
@@ -237,7 +238,8 @@ def decision_curve(
     reason = too_few(p, y)
     of_losses: list[ConfidenceInterval | None] = [None] * places.size
     if not reason:
-        of_losses = [*_loss_intervals(p, y, places, observed, number, level, np.random.default_rng(seed).spawn(1)[0])]
+        own = np.random.default_rng(seed).spawn(1)[0]
+        of_losses = [*_loss_intervals(curve, p, y, places, observed, number, level, own)]
     everyone = _benefits(np.ones((1, y.size)), y[None], places)[0]
     rows = tuple(
         NetBenefit(
@@ -305,6 +307,7 @@ def _variance(b: float, right: float, wrong: float, rest: float, odds: float) ->
 
 
 def _loss_intervals(
+    curve: SplineCurve,
     p: FloatArray,
     y: Array,
     places: FloatArray,
@@ -314,7 +317,6 @@ def _loss_intervals(
     rng: np.random.Generator,
 ) -> list[ConfidenceInterval]:
     """From the smallest to the largest loss by curves that the likelihood does not reject; estimates are inside."""
-    curve = SplineCurve.of(p, places)
     fitted, _ = curve(p, y[None].astype(np.float64))
 
     def of(risks: FloatArray) -> FloatArray:
@@ -323,11 +325,11 @@ def _loss_intervals(
         gaps = [np.abs(risks - t) * (_treated(risks, t) != _treated(p, t)) / (1.0 - t) for t in places]
         return np.column_stack([np.log(given).sum(axis=1), *(gap.mean(axis=1) for gap in gaps)])
 
-    def of_outcomes(outcomes: Array) -> tuple[FloatArray, FloatArray]:
+    def of_outcomes(outcomes: Array) -> FloatArray:
         risks, line = curve(p, np.asarray(outcomes, dtype=np.float64))
-        return of(risks), line
+        return np.hstack([of(risks), line])
 
-    values, lines = redrawn(Bernoulli(fitted[0]), of_outcomes, number, rng)
+    values, lines = np.hsplit(redrawn(Bernoulli(fitted[0]), of_outcomes, number, rng), [1 + places.size])
     own, calibrated = of(fitted)[0], of(p[None])[0]
     least = own[0] - float(scipy.special.chdtri(curve.design.shape[1], 1.0 - level)) / 2.0
     kept = values[:, 0] >= least

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.jobs import Stream, streams
+from caltest._basics.jobs import redrawn
 from caltest._basics.numerics import (
     Array,
     ArrayLike,
@@ -18,7 +18,7 @@ from caltest._basics.numerics import (
     resampling_pvalue,
     seed_of,
 )
-from caltest._basics.threads import progress_bars, threaded
+from caltest._basics.threads import progress_bars
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, one_of, switch, whole_number
 from caltest.estimators.classical.base import name_of_event, probability_of_event
@@ -98,9 +98,6 @@ STEPS, COARSE = (0.1, 0.01, 0.001), 0.02
 
 FEWEST_EVENTS = 5
 """Events, and cases without, seen and expected, from which on errors of curves have intervals."""
-
-Statistics = Callable[[Array], tuple[FloatArray, FloatArray]]
-"""Of outcomes (B, n): numbers (B, 8), and curves (B, m)."""
 
 
 @own_errstate
@@ -185,11 +182,11 @@ def validate(
         grid = _grid(p)
         fitted = CURVES[curve](p, grid)
         statistics = _statistics(p, fitted)
-        observed, line = (one[0] for one in statistics(y[None]))
-        null, lines = redrawn(Bernoulli(p), statistics, number, np.random.default_rng(seed))
+        observed, line = np.split(statistics(y[None])[0], [len(NAMES)])
+        found = redrawn(Bernoulli(p), statistics, number, np.random.default_rng(seed))
+        null, lines = np.hsplit(found, [len(NAMES)])
         wrong, own = Bernoulli(fitted(p, y[None].astype(np.float64))[0][0]), np.random.default_rng(seed).spawn(1)[0]
-        # Of these only the curves are needed.
-        _, others = redrawn(wrong, lambda some: (p[:0], fitted(p, some.astype(np.float64))[1]), number, own)
+        others = redrawn(wrong, lambda some: fitted(p, some.astype(np.float64))[1], number, own)
     intervals, notes = _intervals(p, y, observed, level)
     reason = too_few(p, y)
     if reason:
@@ -217,19 +214,6 @@ def validate(
     )
 
 
-def redrawn(
-    law: Bernoulli, statistics: Statistics, n_resamples: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """Numbers and curves of redrawn outcomes."""
-    parts = streams(rng, n_resamples)
-
-    def of(part: Stream) -> tuple[FloatArray, FloatArray]:
-        return statistics(law.with_redraws(None, [part]))
-
-    found = list(threaded(of, parts, len(parts), "redraws"))
-    return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
-
-
 def _grid(p: FloatArray) -> FloatArray:
     """Risks between the 1 % and 99 % quantiles of those that are not 0 or 1."""
     inner = p[(p > 0.0) & (p < 1.0)]
@@ -237,7 +221,8 @@ def _grid(p: FloatArray) -> FloatArray:
     return np.unique(np.linspace(low, high, GRID))
 
 
-def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
+def _statistics(p: FloatArray, curve: CurveOf) -> Callable[[Array], FloatArray]:
+    """The function of outcomes (B, n) with numbers and curves (B, 8 + m)."""
     kept = (p > 0.0) & (p < 1.0)
     x = scipy.special.logit(p[kept])
     _, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
@@ -245,7 +230,7 @@ def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
     design, nothing = np.column_stack([np.ones(x.size), x]), np.zeros(x.size)
     has_slope = np.unique(x).size > 1
 
-    def function(outcomes: Array) -> tuple[FloatArray, FloatArray]:
+    def function(outcomes: Array) -> FloatArray:
         y = np.asarray(outcomes, dtype=np.float64)
         inner, found = y[:, kept], np.full((len(y), FIRST_ERROR), np.nan)
         if p.any():
@@ -258,7 +243,7 @@ def _statistics(p: FloatArray, curve: CurveOf) -> Statistics:
         found[(inner == inner[:, :1]).all(axis=1), 1:3] = np.nan
         found[(y == y[:, :1]).all(axis=1), 3] = np.nan
         values, line = curve(p, y)
-        return np.column_stack([found, _sizes(np.abs(values - p))]), line
+        return np.hstack([found, _sizes(np.abs(values - p)), line])
 
     return function
 
