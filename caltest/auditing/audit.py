@@ -17,7 +17,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
 from caltest._results.report import counted, format_pvalue, power_phrase
-from caltest._results.tables import Grid, Page, Part, printable
+from caltest._results.tables import Grid, NamedRows, Page, Part, printable
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, missing_in, plain
@@ -77,7 +77,7 @@ def end_of(text: str) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit(Stored):
+class Audit(NamedRows[ModelAudit], Stored):
     """The audit of one or several models. Printing it gives a report; ``save`` writes one file for others.
 
     ``seed`` is an integer that reproduces it as ``rng=seed``.
@@ -95,12 +95,10 @@ class Audit(Stored):
     seed: int
     title: str = "Calibration audit"
 
+    _rows = "models"
+
     def __repr__(self) -> str:
         return f"<audit of {counted(len(self.models), 'model')}: {', '.join(one.decision for one in self.models)}>"
-
-    def __getitem__(self, name: str) -> ModelAudit:
-        """The audit of a model; ``KeyError`` if there is none of this name."""
-        return {one.name: one for one in self.models}[name]
 
     def table(self) -> tuple[tuple[str, ...], ...]:
         """Decisions and what they rest on, a column for each model."""

@@ -165,6 +165,8 @@ def test_several_models_are_columns():
     assert [row[0] for row in table[1:4]] == ["decision", "p-value", "class 1"]
     assert [cell == "0.05" for cell in table[2][1:]] == [False, True, True]
     assert audit["sure"].name == "sure"
+    with pytest.raises(KeyError, match="got 'best', wanted one of 'right', 'sure', 'swapped'"):
+        audit["best"]
     assert repr(audit).startswith("<audit of 3 models: ")
 
 

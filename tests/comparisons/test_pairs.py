@@ -24,6 +24,7 @@ def comparison():
 def test_rows_are_paired_tests(comparison):
     pairs = [("good", "other"), ("good", "wrong & bad"), ("other", "wrong & bad")]
     assert [(row.first, row.second) for row in comparison.rows] == pairs
+    assert comparison["good - other"] is comparison.rows[0]
     results = [ct.PairedSKCETest(TV)(MODELS[a], MODELS[b], S.y) for a, b in pairs]
     for row, result in zip(comparison.rows, results, strict=True):
         assert (row.estimate, row.pvalue) == pytest.approx((result.estimate, result.pvalue), rel=1e-12)
