@@ -318,22 +318,17 @@ def of_power(data: Data, result: CalibrationTestResult) -> Section:
 
 
 def more_rows_in_words(result: CalibrationTestResult, about: str, unit: str) -> str | None:
-    """How many rows find a deviation that matters."""
-    if result.detectable is not None and 0.0 < result.detectable.power(LEVEL) < LEAST_POWER:
-        return f"many times as many {unit}" if about == "about" else None
-    n = more_rows(result)
-    return None if n is None else f"{about} {n} {unit}"
-
-
-def more_rows(result: CalibrationTestResult) -> int | None:
     """How many rows, of two digits, find a deviation that matters; None if these are enough or that is not known."""
     if result.detectable is None:
         return None
-    n = rows_needed(result.n, result.detectable.power(LEVEL), LEVEL, NEEDED_POWER)
+    power = result.detectable.power(LEVEL)
+    if 0.0 < power < LEAST_POWER:
+        return f"many times as many {unit}" if about == "about" else None
+    n = rows_needed(result.n, power, LEVEL, NEEDED_POWER)
     if n is None or n <= result.n:
         return None
-    unit: int = 10 ** max(0, len(str(n)) - 2)
-    return -(-n // unit) * unit
+    step: int = 10 ** max(0, len(str(n)) - 2)
+    return f"{about} {-(-n // step) * step} {unit}"
 
 
 def of_methods(data: Data, result: CalibrationTestResult) -> Section:

@@ -16,7 +16,7 @@ from caltest.auditing.fields import _members, of_survival
 from caltest.auditing.pictures import classes_of, pictures_of
 from caltest.auditing.repair import _changed
 from caltest.auditing.section import Section
-from caltest.auditing.sections import SECTIONS, more_rows, more_rows_in_words, rows_needed
+from caltest.auditing.sections import SECTIONS, more_rows_in_words, rows_needed
 from caltest.predictions.convert import as_sample
 
 DIGITS = ct.datasets.load_digits_predictions()
@@ -896,8 +896,8 @@ def test_what_is_kept_of_clusters_are_rows_of_the_data(p, y):
 def test_numbers_of_rows_have_two_digits(n, said, monkeypatch):
     monkeypatch.setattr("caltest.auditing.sections.rows_needed", lambda *_: n)
     result = SimpleNamespace(n=50, detectable=SimpleNamespace(power=lambda _: 0.5))
-    assert more_rows(result) == said
-    assert more_rows(SimpleNamespace(n=n, detectable=result.detectable)) is None
+    assert more_rows_in_words(result, "about", "rows") == f"about {said} rows"
+    assert more_rows_in_words(SimpleNamespace(n=n, detectable=result.detectable), "about", "rows") is None
 
 
 def test_maps_of_clusters_are_fitted_to_other_clusters():
