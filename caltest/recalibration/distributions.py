@@ -82,7 +82,7 @@ class ShiftAndScaleMap(FamilyMap):
     ranges = {"factor": FACTORS}
 
     def _check(self) -> None:
-        same = self.shift.ndim == 1 and 0 < self.shift.size == self.factor.size
+        same = self.shift.ndim == 1 and self.shift.size > 0 and self.shift.shape == self.factor.shape
         require(same, "shift", self.shift.shape, f"one for each of at least one of factor, {self.factor.shape}")
 
     def _apply(self, predictions: Predictions) -> Predictions:

@@ -225,3 +225,11 @@ def test_entries_are_checked(change, message):
     entries = fitted_map("temperature")[0].to_dict()
     with pytest.raises(ValueError, match=message):
         CalibrationMap.from_dict({**entries, **change})
+
+
+@pytest.mark.parametrize("name", ["shift", "factor"])
+def test_shifts_and_factors_have_one_shape(name):
+    """With a column of factors no prediction of vectors can be moved."""
+    entries = fitted_map("shift")[0].to_dict()
+    with pytest.raises(ValueError, match=r"shift: got .*, wanted one for each of at least one of factor"):
+        CalibrationMap.from_dict({**entries, name: [[value] for value in entries[name]]})
