@@ -445,7 +445,7 @@ def calibration_by_group(
     clusters
         As in ``calibration_test``: each group is tested as there, with draws of its own, and p-values, which are not
         exact then, are adjusted for all groups in the same way. Groups of fewer than five clusters are tested by one
-        row of each. Not beside weights.
+        row of each, and those of one are left out. Not beside weights.
     kernel
         Test each group with the unbiased squared kernel calibration error of this kernel alone; by default as
         ``GroupCalibrationTest`` does.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import seed_of, step_down
+from caltest._basics.numerics import IntArray, seed_of, step_down
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import same_length, switch, whole_number
@@ -38,8 +38,9 @@ def groups_in_clusters(
     """
     same_length(len(sample), groups.n, "groups")
     same_length(len(sample), len(clusters), "clusters")
-    groups, left_out = large_enough(groups)
+    groups, alone = large_enough(groups)
     check_clusters(clusters, sample.targets)
+    groups, of_one = large_enough(groups, _numbers(groups, clusters), "cluster")
     refuse_outcomes([("groups", groups.codes)], sample.targets, "{}")
     seed, number = seed_of(rng), whole_number("n_resamples", n_resamples, 1) * ceil(len(groups) / FEW)
     with progress_bars(switch("progress", progress)):
@@ -59,7 +60,7 @@ def groups_in_clusters(
         [one.finding for one in found],
         given(sample.predictions.hypothesis, "G"),
         f"{' or '.join(dict.fromkeys(one.test for one in found))} in each of {len(groups)} groups",
-        (*_few(groups, clusters), *left_out),
+        (*_few(groups, clusters), *alone, *of_one),
         ASSUMPTIONS,
     )
     null = " or ".join(dict.fromkeys(one.null for one in found))
@@ -75,16 +76,19 @@ def _of_group(
     if own.n_clusters >= LEAST:
         return cluster_test_for(own, part, kernel, number).on(part, rng=rng)
     kept = own.independent_rows(rng.permutation(rows.size))
-    if kept.size < 2:
-        raise ValueError(
-            f"clusters: got a single one in the group {groups.names[g]!r}, wanted at least 2; leave the group out"
-        )
+    while kept.size < 2:  # Of crossed clusters a row can share one with each of the others; not all do.
+        kept = own.independent_rows(rng.permutation(rows.size))
     alone = part.take(kept)
     return calibration_test(alone.predictions, alone.as_given, kernel=kernel, n_resamples=number, rng=seed_of(rng))
 
 
+def _numbers(groups: Groups, clusters: Clusters) -> IntArray:
+    """Clusters of each group, (G,)."""
+    return np.array([clusters.take(rows).n_clusters for rows in groups.rows])
+
+
 def _few(groups: Groups, clusters: Clusters) -> tuple[str, ...]:
-    few = [name for name, rows in zip(groups.names, groups.rows, strict=True) if clusters.take(rows).n_clusters < LEAST]
+    few = [groups.names[g] for g in np.flatnonzero(_numbers(groups, clusters) < LEAST)]
     if not few:
         return ()
     return (f"groups of fewer than {LEAST} clusters are tested by one row of each: {', '.join(few)}",)

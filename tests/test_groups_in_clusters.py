@@ -68,6 +68,22 @@ def test_few_clusters_of_a_group_are_one_row_each():
     assert f"groups of fewer than {LEAST} clusters are tested by one row of each: small" in found.notes
 
 
+def test_groups_of_one_cluster_are_left_out():
+    found = ct.calibration_by_group(P, Y, np.where(C < 1, "alone", GROUP), clusters=C, n_resamples=199, rng=3)
+    assert "left out: 1 group of one cluster, alone" in found.notes
+    assert found.rejected() == ("second",)
+    assert len(found.groups) == 3
+
+
+def test_a_row_that_shares_clusters_with_all_others_is_not_the_one_that_is_kept():
+    group = np.append(np.repeat("rest", C.size), ["three"] * 3)
+    clusters = np.append(C, [900, 900, 901]), np.append(C, [900, 901, 900])
+    p, y = np.append(P, [0.5] * 3), np.append(Y, [0, 1, 0])
+    for seed in range(9):
+        found = ct.calibration_by_group(p, y, group, clusters=clusters, n_resamples=19, rng=seed)
+        assert len(found.groups) == 2
+
+
 def test_more_groups_have_more_draws():
     group = np.char.add("g", (np.arange(1200) // 30).astype(str))
     found = ct.calibration_by_group(P, Y, group, clusters=C // 1, n_resamples=19, rng=1)
@@ -87,7 +103,7 @@ def test_excluded_outcomes_reject_their_group():
 @pytest.mark.parametrize(
     ("group", "more", "error", "message"),
     [
-        (np.where(C < 1, "alone", "rest"), {}, ValueError, "got a single one in the group 'alone', wanted at least 2"),
+        (C, {}, ValueError, "groups: got 300 with fewer than two clusters"),
         (GROUP, {"weights": np.ones(C.size)}, TypeError, "got some with weights, wanted one of the two"),
         (GROUP[:9], {}, ValueError, "groups"),
         (GROUP, {"clusters": C[:9]}, ValueError, "clusters: got 9"),

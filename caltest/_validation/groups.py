@@ -105,21 +105,21 @@ def as_groups(groups: ArrayLike, targets: ArrayLike = None, *, fewest: int = 2) 
         _from_masks(groups, targets) if isinstance(groups, Mapping) else _from_table(rows_of(groups, "groups", targets))
     )
     if fewest > 0:
-        _check_sizes(found)
+        _check_sizes(found, found.sizes)
     return found
 
 
-def large_enough(groups: Groups) -> tuple[Groups, tuple[str, ...]]:
-    """Groups of two members or more, and a note on the others; ``ValueError`` if there are none."""
-    sizes = groups.sizes
+def large_enough(groups: Groups, sizes: IntArray | None = None, unit: str = "row") -> tuple[Groups, tuple[str, ...]]:
+    """Groups of two rows or more, or of sizes (G,) in a unit, and a note on the others; an error if there are none."""
+    sizes = groups.sizes if sizes is None else sizes
     large, small = np.flatnonzero(sizes >= 2), np.flatnonzero(sizes < 2)
     if not large.size:
-        _check_sizes(groups)
+        _check_sizes(groups, sizes, unit)
     if not small.size:
         return groups, ()
     names = ", ".join(groups.names[g] for g in small[:SHOWN]) + ", ..." * (small.size > SHOWN)
     count = f"{small.size} group{'s' if small.size > 1 else ''}"
-    few = "one row" if sizes[small].all() else "fewer than two rows"
+    few = f"one {unit}" if sizes[small].all() else f"fewer than two {unit}s"
     return groups.at(large), (f"left out: {count} of {few}, {names}",)
 
 
@@ -250,12 +250,13 @@ def _mask(array: Array, name: str) -> BoolArray:
     return np.asarray(array)
 
 
-def _check_sizes(groups: Groups) -> None:
-    small = np.flatnonzero(groups.sizes < 2)
+def _check_sizes(groups: Groups, sizes: IntArray, unit: str = "row") -> None:
+    small = np.flatnonzero(sizes < 2)
     if small.size:
-        shown = ", ".join(f"{groups.names[g]!r} ({groups.sizes[g]})" for g in small[:SHOWN])
+        shown = ", ".join(f"{groups.names[g]!r} ({sizes[g]})" for g in small[:SHOWN])
         more = ", ..." if small.size > SHOWN else ""
+        members = "members" if unit == "row" else f"{unit}s"
         raise ValueError(
-            f"groups: got {small.size} with fewer than two members: {shown}{more}; leave these groups out, or merge "
+            f"groups: got {small.size} with fewer than two {members}: {shown}{more}; leave these groups out, or merge "
             "them with others"
         )
