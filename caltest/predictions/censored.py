@@ -26,7 +26,7 @@ MISPLACED, FITTING = 1.5, 0.5
 """Normal quantile of the median level of events, 7 or 93 %, from which on their unit is asked for, and how far the
 median and the middle half may be in another one, together, from those of uniform levels."""
 
-UNFIT, FIT, FEWEST = 1e-4, 0.05, 5.0
+UNFIT, FIT, FEWEST = 1e-3, 0.05, 5.0
 """P-values of times below which they do not fit, and above which they do when read in another way, by which at least so
 many events are expected."""
 

@@ -114,6 +114,21 @@ def test_events_that_are_coded_the_other_way_round_are_asked_about(form, follow_
             assert (words in ct.fields.one_calibration(laws, times, follow_up, n_groups=2, rng=1).notes) is asked
 
 
+def test_event_flags_are_asked_about_where_half_is_censored():
+    """Where the times of events and of censoring are nearly alike, too."""
+    asked = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        laws = ct.LogNormal(rng.normal(0.0, 0.7, 400), 0.8)
+        times, ends = laws.sample(rng), rng.uniform(0.0, 2.2, 400)
+        seen = times <= ends
+        for event in (seen, ~seen):
+            notes = censored_pit_values(laws, ct.Censored(np.minimum(times, ends), event), rng=1)[0].notes
+            asked.append(any("is event 1 where the event was seen?" in one for one in notes))
+    assert sum(asked[::2]) == 0
+    assert sum(asked[1::2]) >= 8
+
+
 def test_times_after_curves_that_are_in_another_unit_are_asked_about():
     """Curves over 50 weeks, at the end of which few had the event, and times in days: most are after the curves."""
     rng = np.random.default_rng(4)
