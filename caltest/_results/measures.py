@@ -26,7 +26,8 @@ class Measure:
         Its value for the outcomes, or None for a property of the predictions alone.
     interval
         Of frequencies: the 95 % interval of Clopper and Pearson for the mean true probability, which has its level for
-        probabilities that differ, too (Hoeffding 1956); in clusters that of Korn and Graubard.
+        probabilities that differ, too (Hoeffding 1956); in clusters that of Korn and Graubard. Of events that are seen
+        of times of which some are censored, that of Garwood, with predicted cumulative hazards as claimed numbers.
     gap
         Of frequencies: an interval for the mean absolute difference of claimed and true probabilities over tenths of
         similar predictions. Those of all claims of a result hold together with 95 %, and so do those of all classes.

@@ -126,8 +126,9 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
     if result.effect_size is not None:
         facts["Effect size"] = str(result.effect_size)
     if not known:
-        perhaps = "" if result.pvalue <= LEVEL else ", if there is one"
-        facts = {} if result.finding is None else {"Fault": f"{result.finding}{perhaps}"}
+        facts = {}
+    if result.finding is not None and (not known or data.survival is not None):
+        facts["Fault"] = f"{result.finding}{'' if result.pvalue <= LEVEL else ', if there is one'}"
     return Section(answer, facts, tuple(rows) if result.measures else ())
 
 

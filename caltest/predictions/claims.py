@@ -33,6 +33,9 @@ POINTS = 0.02
 SHIFT = 0.04
 """The same for outcomes above the median: 0.0398 is what a shift by 0.1 standard deviations makes of normal ones."""
 
+FEWER = 0.1
+"""The same for numbers of events, as a share of the expected one."""
+
 SMALLEST = 1e-150
 """The least error or standard deviation whose square is a number; one of smaller ones has no root mean square."""
 
@@ -60,6 +63,8 @@ class Claim:
     """What the probabilities are of, if the name does not say it."""
     binned_error: str = ""
     """What the ECE of the probabilities is called, if they have one."""
+    is_hazard: bool = False
+    """Whether the probabilities are cumulative hazards, of which the number of events has the variance of Poisson."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +170,41 @@ def of_moments(law: "Predictions", targets: Array) -> list[Score]:
         Score("root mean squared error", float(np.sqrt(variance.mean())), float(np.sqrt(squares.mean()))),
         Score("predicted standard deviation", deviation, None),
     ]
+
+
+def of_events(laws: "Predictions", u: FloatArray, ends: tuple[FloatArray, FloatArray]) -> Checks:
+    """Whether as many events are seen as predicted while rows are observed, in all and in both halves of that time.
+
+    Of levels u (n,) of times, between ends, the upper one 1 where censored. Events less cumulative predicted hazards up
+    to the last time are a martingale: a row is expected to have ``-log(1 - u)`` of them.
+    """
+    low, high = ends
+    seen = high < 1.0
+    hazard = -np.log1p(-np.minimum(np.where(seen, u, low), 1.0 - TINY))
+    middle, margin = float(np.median(hazard)), FEWER * max(float(hazard.mean()), TINY)
+    early, is_late = np.minimum(hazard, middle), hazard > middle
+    level = f"{-100.0 * np.expm1(-middle):.3g} % quantile"
+
+    def claim(name: str, expected: FloatArray, occurred: BoolArray) -> Claim:
+        event = f"an event {name.removeprefix('events ')}"
+        return Claim(name, expected, occurred, _places(laws), margin, event, is_hazard=True)
+
+    return [
+        claim("events while observed", hazard, seen),
+        claim(f"events up to the {level}", early, seen & ~is_late),
+        claim(f"events beyond the {level}", hazard - early, seen & is_late),
+    ], []
+
+
+def _places(laws: "Predictions") -> FloatArray:
+    """Medians (n,) of predicted times, or their means where quantiles are not known, or mean intervals of curves."""
+    if laws.finite is not None:
+        p = laws.finite.probabilities
+        return np.asarray(p @ np.arange(float(p.shape[1])))
+    try:
+        return laws.quantile(0.5)
+    except TypeError:
+        return laws.moments()[0]
 
 
 def of_pools(members: FloatArray, targets: Array) -> Checks:

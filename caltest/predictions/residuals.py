@@ -12,6 +12,7 @@ from caltest._validation import real_targets, refuse_rows
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
 from caltest.predictions.base import Drawer, Predictions, require_family
+from caltest.predictions.claims import Checks, Claim, of_events
 from caltest.predictions.convert import as_sample
 
 if TYPE_CHECKING:
@@ -254,6 +255,16 @@ class Residuals(Predictions):
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
         return self.law.slightly_wrong(rng, size)
+
+    def claims(self, targets: Array) -> Checks:
+        """Events that are seen of levels with ends, those of times of which some are censored; else nothing."""
+        ends = self.law._parameters
+        return (
+            of_events(self.predictions, targets, ends) if len(ends) == 2 and self.law.family == "uniform" else ([], [])
+        )
+
+    def claims_at(self, place: str, targets: Array) -> tuple[list[Claim], int]:
+        return [], 1
 
     def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":
         return self.law.faults_seen(targets, weights)

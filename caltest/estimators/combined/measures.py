@@ -1,5 +1,6 @@
 """What predictions claim beside what happened, with intervals."""
 
+from collections.abc import Callable
 from math import sqrt
 
 import numpy as np
@@ -16,8 +17,8 @@ from caltest.predictions.claims import Claim
 LEVEL = 0.95
 """Of the intervals."""
 
-CLOPPER_PEARSON, KORN_GRAUBARD = "Clopper and Pearson", "Korn and Graubard"
-"""The methods of intervals of frequencies, of independent outcomes and of dependent ones."""
+CLOPPER_PEARSON, GARWOOD, KORN_GRAUBARD = "Clopper and Pearson", "Garwood", "Korn and Graubard"
+"""The methods of intervals of frequencies and of rates, of independent outcomes, and of dependent ones."""
 
 FEW = 10
 """Clusters with an event, or without, below which clusters count as one observation each, unless all have some."""
@@ -58,8 +59,11 @@ def _of_claim(claim: Claim, level: float, clusters: Clusters | None = None, lag:
         effect = effect_of_clusters(errors - errors.mean(), occurred, clusters, 1.0 - LEVEL)
         effects = _effects_on_gap(claim, clusters, 1.0 - level)
     share, method = int(occurred.sum()) / n, CLOPPER_PEARSON if clusters is None and lag == 1 else KORN_GRAUBARD
-    interval = ConfidenceInterval(*clopper_pearson(share * n / effect, n / effect, LEVEL), LEVEL, method, share)
-    gap = gap_interval(claim.probability, occurred, claim.order, level, *effects)
+    if claim.is_hazard and method == CLOPPER_PEARSON:
+        method = GARWOOD
+    ends = interval_of(claim.is_hazard)(share * n / effect, n / effect, LEVEL)
+    interval = ConfidenceInterval(*ends, LEVEL, method, share)
+    gap = gap_interval(claim.probability, occurred, claim.order, level, *effects, is_hazard=claim.is_hazard)
     event = claim.event or f"an outcome {claim.name}"
     tenths = _tenths(claim) if claim.binned_error and method == CLOPPER_PEARSON else ()
     return Measure(claim.name, float(claim.probability.mean()), share, interval, gap, claim.margin, event, tenths)
@@ -162,6 +166,20 @@ def clopper_pearson(count: float, n: float, level: float) -> tuple[float, float]
     return low, float(betaincinv(count + 1.0, n - count, 1.0 - tail)) if count < n else 1.0
 
 
+def garwood(count: float, n: float, level: float) -> tuple[float, float]:
+    """Interval for the mean of the rates of n rows in which some events were seen, as if of Poisson (Garwood 1936)."""
+    from scipy.special import gammaincinv
+
+    tail = (1.0 - level) / 2.0
+    low = float(gammaincinv(count, tail)) / n if count else 0.0
+    return low, float(gammaincinv(count + 1.0, 1.0 - tail)) / n
+
+
+def interval_of(is_hazard: bool) -> Callable[[float, float, float], tuple[float, float]]:
+    """The interval of a frequency, or of the rate of events."""
+    return garwood if is_hazard else clopper_pearson
+
+
 def gap_interval(
     probability: FloatArray,
     occurred: BoolArray,
@@ -169,6 +187,8 @@ def gap_interval(
     level: float,
     effect: float = 1.0,
     effect_on_tenths: float = 1.0,
+    *,
+    is_hazard: bool = False,
 ) -> ConfidenceInterval:
     """For ``sum_b n_b/n |c_b - pi_b|`` with mean claimed and mean true probabilities c_b, pi_b of the tenths b.
 
@@ -183,23 +203,28 @@ def gap_interval(
     ``|sum_b s_b n_b/n (c_b - f_b)| - z s`` with signs s_b that differ for the lower and the upper half. The first two
     ends fail with a quarter of what the level leaves each, the others with an eighth in each direction.
 
-    Design effects say how many outcomes are worth one independent one, in sums over all and in those of a tenth.
+    Design effects say how many outcomes are worth one independent one, in sums over all and in those of a tenth. Events
+    less cumulative hazards have the variance of Poisson: ``n pi`` in place of ``n pi (1 - pi)``.
     """
     n, bins, failing = occurred.size / effect, TENTHS.assign(order[:, None]), 1.0 - level
     sizes = np.bincount(bins) / effect
     counts, claimed = np.bincount(bins, occurred) / effect, np.bincount(bins, probability) / effect
     differences = counts - claimed
     g = float(np.abs(differences).sum()) / n
-    variance = float((counts * (1.0 - counts / sizes)).sum())
+    variance = float((counts if is_hazard else counts * (1.0 - counts / sizes)).sum())
     reach, far = _reach(variance, failing / 4.0) / n, _reach(variance, failing / 8.0) / n
     more = effect_on_tenths / effect
     f = (counts / more + 1.0) / (sizes / more + 2.0)
-    noise = float(np.sqrt(2.0 / np.pi * more * sizes * f * (1.0 - f)).sum()) / n
-    mean, (least, most) = float(probability.mean()), clopper_pearson(float(counts.sum()), n, 1.0 - failing / 4.0)
+    spread = (counts + more) if is_hazard else more * sizes * f * (1.0 - f)
+    noise = float(np.sqrt(2.0 / np.pi * spread).sum()) / n
+    mean = float(probability.mean())
+    least, most = interval_of(is_hazard)(float(counts.sum()), n, 1.0 - failing / 4.0)
     # No outcomes are farther from the claims than those that are all on the other side of them.
     most_possible = float(np.maximum(claimed, sizes - claimed).sum()) / n
     halves = np.where(np.cumsum(sizes) <= n / 2.0, 1.0, -1.0)
     low = max(g - reach - noise, abs(float(halves @ differences)) / n - far, least - mean, mean - most, 0.0)
+    if is_hazard:
+        most_possible = max(most_possible, g + reach)
     return ConfidenceInterval(
         min(low, most_possible), min(most_possible, g + reach), level, "tenths of similar predictions", g
     )

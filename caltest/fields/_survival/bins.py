@@ -13,6 +13,7 @@ from caltest._results.values import ConfidenceInterval
 from caltest._validation import whole_number
 from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.groups import rows_of
+from caltest.estimators.combined.measures import garwood
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
 from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, levels_of, notes_on_times
 
@@ -169,10 +170,8 @@ def _in_bins(
 
 def _garwood(count: float, n: int, n_bins: int) -> ConfidenceInterval:
     """Of the expected share of a bin among several, of which all hold with 95 %."""
-    tail = (1.0 - LEVEL) / (2.0 * n_bins)
-    low = float(scipy.special.gammaincinv(count, tail)) if count else 0.0
-    high = float(scipy.special.gammaincinv(count + 1.0, 1.0 - tail))
-    return ConfidenceInterval(low / n, high / n, LEVEL, f"Garwood, {n_bins} bins together", float(count / n))
+    ends = garwood(count, n, 1.0 - (1.0 - LEVEL) / n_bins)
+    return ConfidenceInterval(*ends, LEVEL, f"Garwood, {n_bins} bins together", float(count / n))
 
 
 def _bins(

@@ -188,6 +188,48 @@ def test_gap_intervals_cover(setting, truth, n):
     assert missed <= stats.binom(300, 0.05).ppf(0.999)
 
 
+def events(n, end, rng, shift=0.0, slope=1.0):
+    """Censored exponential times of predicted means, and true and predicted numbers of events of each row."""
+    mean = rng.normal(0.0, 0.7, n)
+    times, ends = np.exp(mean) * rng.exponential(size=n), rng.exponential(end, n)
+    time, laws = np.minimum(times, ends), ct.Gamma(np.ones(n), np.exp(slope * mean + shift))
+    sample = as_sample(*ct.fields.censored_pit_values(laws, ct.Censored(time, times <= ends), rng=rng))
+    return sample, time / np.exp(mean), time / laws.scale
+
+
+@pytest.mark.every(9)
+@pytest.mark.parametrize(("shift", "slope"), [(0.0, 1.0), (0.3, 1.0), (0.0, 0.5)])
+@pytest.mark.parametrize(("n", "end"), [(60, 4.0), (60, 0.4), (400, 0.4)])
+def test_gaps_of_censored_times_cover(n, end, shift, slope):
+    """As above, of numbers of events; the middle is that of the predicted hazards."""
+    rng, missed, outside, sets = np.random.default_rng([n, int(10 * end), int(10 * (shift + slope))]), 0, 0, 200
+    for _ in range(sets):
+        sample, true, claimed = events(n, end, rng, shift, slope)
+        bins = ct.binning.QuantileBinning(10).assign(sample.predictions.predictions.scale[:, None])
+        early = np.minimum(1.0, np.median(claimed) / claimed)
+        parts = ((true, claimed), (true * early, claimed * early), (true * (1.0 - early), claimed * (1.0 - early)))
+        gaps = [np.abs(np.bincount(bins, a - b)).sum() / n for a, b in parts]
+        found = measures_of(sample)
+        missed += any(not m.gap.low - 1e-12 <= gap <= m.gap.high for m, gap in zip(found, gaps, strict=True))
+        outside += not found[0].interval.low <= true.mean() <= found[0].interval.high
+    assert missed <= stats.binom(sets, 0.05).ppf(0.999)
+    assert outside <= stats.binom(sets, 0.05).ppf(0.999)
+
+
+def test_numbers_of_events_of_censored_times():
+    sample, _, claimed = events(5000, 1.0, np.random.default_rng(2), 0.7)
+    whole, early, late = measures_of(sample)
+    assert whole.name == "events while observed"
+    assert whole.claimed == pytest.approx(claimed.mean())
+    assert whole.observed == pytest.approx(early.observed + late.observed)
+    assert whole.observed == np.mean(sample.predictions.law._parameters[1] < 1.0)
+    assert whole.margin == pytest.approx(0.1 * claimed.mean())
+    assert whole.gap.low > whole.margin
+    assert early.name.startswith("events up to the ")
+    wanted = stats.chi2([2 * 5000 * whole.observed, 2 * 5000 * whole.observed + 2]).ppf([0.025, 0.975]) / 1e4
+    assert whole.interval.ends == pytest.approx(wanted)
+
+
 def test_verdicts_say_what_matters():
     rng = np.random.default_rng(1)
     sure = np.where(rng.random(4000) < 0.5, 0.01, 0.99) + 0.002 * rng.random(4000)
