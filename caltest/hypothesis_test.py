@@ -236,6 +236,9 @@ class CalibrationTest(_Named):
         draws = outcome.null_distribution
         if draws is not None:
             draws.flags.writeable = False
+        kind = self.null.pvalue_kind_of(estimator)
+        if kind == "exact" and predictions.depends:
+            kind = "asymptotic" if draws is None else "resampling"
         return CalibrationTestResult(
             test=type(self).__name__,
             hypothesis=self.null.hypothesis(estimator, predictions),
@@ -248,7 +251,7 @@ class CalibrationTest(_Named):
             n=n,
             n_used=estimator.n_used(n),
             statistic_name=self.null.statistic_name_of(estimator),
-            pvalue_kind=self.null.pvalue_kind_of(estimator),
+            pvalue_kind=kind,
             n_resamples=None if draws is None else draws.size,
             seed=seed if uses_seed else None,
             notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),

@@ -93,7 +93,8 @@ def of_test(data: Data, result: CalibrationTestResult) -> Section:
     rows = [("component", "statistic", "p-value")]
     rows += [(one.name, f"{one.statistic:.3g}", format_pvalue(one.pvalue)) for one in result.components]
     said = "rejected" if result.pvalue <= LEVEL else "not rejected"
-    how = "exact for every n" if data.dependent is None else "that of random signs of clusters, for many of them"
+    how = "exact for every n" if result.pvalue_kind == "exact" else "approximate"
+    how = how if data.dependent is None else "that of random signs of clusters, for many of them"
     answer = (
         f"Calibration is {said} at the 5 % level ({p}). For all rows together this test alone decides; its "
         f"p-value is {how}."

@@ -305,11 +305,28 @@ NEARLY = (
 )
 
 
-@pytest.mark.parametrize("test", [ct.PITTest("POT"), ct.MonteCarloTest(ct.estimators.PIT("KS"), 19), ct.PITTest("KS")])
+@pytest.mark.parametrize(
+    "test",
+    [
+        ct.PITTest("POT"),
+        ct.MonteCarloTest(ct.estimators.PIT("KS"), 19),
+        ct.PITTest("KS"),
+        ct.OmnibusTest(n_resamples=19),
+    ],
+)
 def test_results_say_that_leave_one_out_transforms_depend_on_each_other(test):
-    found = unfolded(test(*loo_pit(np.random.default_rng(8).random(30)), rng=1))
+    result = test(*loo_pit(np.random.default_rng(8).random(30)), rng=1)
+    found = unfolded(result)
+    assert result.pvalue_kind in ("asymptotic", "resampling")
+    assert "exact Monte Carlo" not in result.sentence()
+    assert "exact ones would take data that are redrawn from the model" in found
     assert "leave-one-out transforms, n = 30" in found
     assert "p-values of any kind are approximate, mostly too large" in found
+
+
+def test_audits_do_not_call_their_pvalues_exact():
+    audit = ct.audit(*loo_pit(np.random.default_rng(8).random(30)), n_resamples=19, rng=1)
+    assert audit.models[0].sections["test"].answer.endswith("its p-value is approximate.")
 
 
 def test_transforms_of_0_and_1_are_noted():

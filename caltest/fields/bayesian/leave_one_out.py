@@ -32,9 +32,9 @@ def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
     all others. The tests of Kolmogorov and Smirnov, Anderson and Darling and the default test are for independent ones;
     with many parameters they hardly find anything. ``ct.PITTest("POT")`` combines p-values of single order statistics
     by the law of Cauchy, and is the default of Tesso and Vehtari; ``"PIET"`` looks at tails, ``"PRIT"`` at ranks.
-    P-values are approximate, as how transforms depend on each other is a matter of the model: of right linear
-    regressions with 2 to 25 coefficients for 20 to 50 observations POT rejected at most 0.5 % at the 5 % level, PIET
-    4 %.
+    P-values are approximate, also those of redraws, as how transforms depend on each other is a matter of the model: an
+    exact one would take data redrawn from the model, and its fit to each of them. Of right linear regressions with 2 to
+    25 coefficients for 20 to 50 observations POT rejected at most 0.5 % at the 5 % level, PIET 4 %.
 
     Shares of draws can be 0 or 1, which a uniform number is not: tests of the tails reject for one of them. A note of
     the result says so.
@@ -58,7 +58,7 @@ def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
     residuals.called = "leave-one-out transforms"
     residuals.depends = (
         "transforms independent, which leave-one-out ones are not: p-values of any kind are approximate, mostly too "
-        "large"
+        "large, as exact ones would take data that are redrawn from the model, and fits to each of them"
     )
     if count := int(np.count_nonzero((u == 0.0) | (u == 1.0))):
         residuals.notes = (
