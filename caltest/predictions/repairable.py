@@ -44,6 +44,9 @@ class Repairable:
         def log_density(self, targets: Array) -> FloatArray: ...
 
         @property
+        def is_continuous(self) -> bool: ...
+
+        @property
         def nearest_normal(self) -> "Predictions | None": ...
 
     def at_temperature(self, temperature: float) -> "Predictions":
@@ -73,9 +76,10 @@ class Repairable:
         """
         units = self.normal or own_units(cast("Predictions", self))
         if units is None:
+            levels = "recalibration.QuantileRecalibration corrects levels of quantiles, or change their parameters"
             raise TypeError(
                 f"predictions: got {self.family} predictions, with an end, jumps or several numbers, of which no shift "
-                "and factor are known here; change their parameters instead"
+                f"and factor are known here; {levels if self.is_continuous else 'change their parameters instead'}"
             )
         mean, deviation = units
         return self.affine(mean + shift * deviation - factor * mean, factor)

@@ -122,7 +122,7 @@ class ShiftAndScale(Calibrator):
     ------
     TypeError
         When fitting, for predictions of classes (``VectorScaling`` is their map), and of ``Continuous`` laws with an
-        upper end.
+        upper end, of which ``QuantileRecalibration`` corrects the levels.
     ValueError
         When fitting, for bad data, predictions without spread, targets of density 0.
 

@@ -261,8 +261,10 @@ def test_reports_of_ensembles_and_quantiles_have_their_own_loss():
 def test_bad_input_of_shifts():
     with pytest.raises(TypeError, match=r"for classes use VectorScaling\(\)"):
         ShiftAndScale().fit(np.full((4, 3), 1 / 3), [0, 1, 2, 0])
-    with pytest.raises(TypeError, match="with an end, jumps"):
+    with pytest.raises(TypeError, match=r"with an end, jumps .* recalibration.QuantileRecalibration corrects"):
         ShiftAndScale().fit(ct.Continuous(scipy.stats.weibull_max(np.full(9, 1.5))), -np.arange(1.0, 10.0))
+    with pytest.raises(TypeError, match="change their parameters instead$"):
+        ct.Ordinal(np.full((2, 3), 1 / 3)).moved(0.0, 1.0)
     with pytest.raises(ValueError, match="wanted at least 2: one has no spread"):
         ShiftAndScale().fit(ct.Ensemble(X[:, None]), X)
     with pytest.raises(ValueError, match="without spread in all"):
