@@ -26,8 +26,7 @@ class Measure:
         Its value for the outcomes, or None for a property of the predictions alone.
     interval
         Of frequencies: the 95 % interval of Clopper and Pearson for the mean true probability, which has its level for
-        probabilities that differ, too (Hoeffding 1956); in clusters that of Korn and Graubard. Of events that are seen
-        of times of which some are censored, that of Garwood, with predicted cumulative hazards as claimed numbers.
+        probabilities that differ, too (Hoeffding 1956); in clusters that of Korn and Graubard.
     gap
         Of frequencies: an interval for the mean absolute difference of claimed and true probabilities over tenths of
         similar predictions. Those of all claims of a result hold together with 95 %, and so do those of all classes.
@@ -38,6 +37,9 @@ class Measure:
     tenths
         Of frequencies of classes: the same of tenths of similar claims; their intervals hold together with 95 %. They
         are drawn, not stored.
+    is_number
+        Of numbers of events, for times of which some are censored: what is claimed are predicted cumulative hazards,
+        the interval is that of Garwood, and the gap a share of what is claimed.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class Measure:
     margin: float | None = None
     event: str = ""
     tenths: "tuple[Measure, ...]" = field(default=(), repr=False, compare=False)
+    is_number: bool = False
 
     not_stored = ("tenths",)
 
@@ -63,7 +66,7 @@ class Measure:
         claimed, observed, _ = cells_of(self)
         off = ""
         if self.gap is not None:
-            off = f", {ends_of(self.gap)} points off on average"
+            off = f", {ends_of(self.gap)} {'%' if self.is_number else 'points'} off on average"
         if self.gap is not None and self.margin is not None:
             off += f" (more than {amount(self.margin)} matters)"
         return f"<{self.name}: claimed {claimed}{observed and f', observed {observed}'}{off}>"
@@ -107,12 +110,17 @@ class Gap(NamedTuple):
     gap: ConfidenceInterval
     margin: float
     event: str
+    unit: str
 
 
 def judged(measures: Sequence[Measure]) -> list[Gap]:
-    """The gaps that have a margin."""
-    known = ((one.gap, one.margin, one.event) for one in measures)
-    return [Gap(gap, margin, event) for gap, margin, event in known if gap is not None and margin is not None]
+    """The gaps that have a margin, with what they are of, probabilities or numbers of events, in words."""
+    found = []
+    for one in measures:
+        if one.gap is not None and one.margin is not None:
+            event = one.event if one.is_number else f"probabilities of {one.event}"
+            found.append(Gap(one.gap, one.margin, event, "%" if one.is_number else "percentage points"))
+    return found
 
 
 def matters(measures: Sequence[Measure]) -> bool | None:
@@ -138,17 +146,14 @@ def widest(measures: Sequence[Measure]) -> str | None:
     gaps = judged(measures)
     if not gaps:
         return None
-    gap, margin, event = _telling(gaps)
-    return (
-        f"probabilities of {event} are {ends_of(gap)} percentage points off on average "
-        f"(more than {amount(margin)} matters)"
-    )
+    gap, margin, event, unit = _telling(gaps)
+    return f"{event} are {ends_of(gap)} {unit} off on average (more than {amount(margin)} matters)"
 
 
 def points(share: float, more: int = 0) -> str:
     """Percentage points, of two digits below 10, or of some more."""
     if share >= 0.0995:
-        return f"{100.0 * share:.{more}f}"
+        return f"{100.0 * share:.{more}f}" if share < 1e3 else f"{100.0 * share:.3g}"
     return np.format_float_positional(100.0 * share, 2 + more, fractional=False, trim="-")
 
 
@@ -201,6 +206,9 @@ def cells_of(one: Measure) -> list[str]:
     """The claimed and the observed number, and the interval of a frequency."""
     if one.interval is None:
         return [f"{one.claimed:.3g}", "" if one.observed is None else f"{one.observed:.3g}", ""]
+    if one.is_number:
+        low, high = one.interval
+        return [f"{one.claimed:.4g}", f"{one.observed or 0.0:.0f}", f"{low:.3g} to {high:.3g}"]
     return shares_of(one.claimed, one.observed or 0.0, one.interval)
 
 
@@ -220,5 +228,6 @@ def practical(rejects: bool, measures: Sequence[Measure], power: float | None) -
         return ": the error is large enough to matter"
     if not gaps:
         return ": the predictions cannot be taken at face value"
-    _, margin, event = _telling(gaps)
-    return f"; whether probabilities of {event} are more than {amount(margin, ' points')} off remains open"
+    _, margin, event, unit = _telling(gaps)
+    far = amount(margin, f" {unit.removeprefix('percentage ')}")
+    return f"; whether {event} are more than {far} off remains open"

@@ -107,8 +107,9 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
     rows: list[tuple[str, ...]] = [("", "claimed", "observed", "95 % interval", "points apart", "margin")]
     lines = result.table()[1:] if result.measures else []
     for one, (name, *cells) in zip(result.measures, lines, strict=True):
-        gap = "" if one.gap is None else ends_of(one.gap)
-        rows.append((name, *cells, gap, "" if one.margin is None else points(one.margin)))
+        unit = " %" if one.is_number else ""
+        gap = "" if one.gap is None else ends_of(one.gap) + unit
+        rows.append((name, *cells, gap, "" if one.margin is None else points(one.margin) + unit))
     answers = {
         True: "The error is large enough to matter.",
         False: "The error is too small to matter.",
@@ -128,6 +129,12 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
         facts["Effect size"] = str(result.effect_size)
     if not known:
         facts = {}
+    elif data.survival is not None:
+        facts["Claimed"] = "predicted cumulative hazards: the number of events that calibrated models have on average"
+        facts["Points apart"] = (
+            "the same for differences of claimed and true numbers of events, as a share of all that are claimed, over "
+            "tenths of similar predictions; those of all claims hold together with 95 %"
+        )
     if result.finding is not None and (not known or data.survival is not None):
         facts["Fault"] = f"{result.finding}{'' if result.pvalue <= LEVEL else ', if there is one'}"
     return Section(answer, facts, tuple(rows) if result.measures else ())

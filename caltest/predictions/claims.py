@@ -176,18 +176,18 @@ def of_events(laws: "Predictions", u: FloatArray, ends: tuple[FloatArray, FloatA
     """Whether as many events are seen as predicted while rows are observed, in all and in both halves of that time.
 
     Of levels u (n,) of times, between ends, the upper one 1 where censored. Events less cumulative predicted hazards up
-    to the last time are a martingale: a row is expected to have ``-log(1 - u)`` of them.
+    to the last time are a martingale: a row is expected to have ``-log(1 - u)`` of them. Those that are known to be
+    beyond the last time of a curve, or all members of an ensemble, count as censored there.
     """
     low, high = ends
     seen = high < 1.0
     hazard = -np.log1p(-np.minimum(np.where(seen, u, low), 1.0 - TINY))
-    middle, margin = float(np.median(hazard)), FEWER * max(float(hazard.mean()), TINY)
+    middle, order = float(np.median(hazard)), _places(laws)
     early, is_late = np.minimum(hazard, middle), hazard > middle
     level = f"{-100.0 * np.expm1(-middle):.3g} % quantile"
 
     def claim(name: str, expected: FloatArray, occurred: BoolArray) -> Claim:
-        event = f"an event {name.removeprefix('events ')}"
-        return Claim(name, expected, occurred, _places(laws), margin, event, is_hazard=True)
+        return Claim(name, expected, occurred, order, FEWER, name, is_hazard=True)
 
     return [
         claim("events while observed", hazard, seen),

@@ -263,7 +263,7 @@ def test_bad_input_of_shifts():
         ShiftAndScale().fit(np.full((4, 3), 1 / 3), [0, 1, 2, 0])
     with pytest.raises(TypeError, match=r"with an end, jumps .* recalibration.QuantileRecalibration corrects"):
         ShiftAndScale().fit(ct.Continuous(scipy.stats.weibull_max(np.full(9, 1.5))), -np.arange(1.0, 10.0))
-    with pytest.raises(TypeError, match="change their parameters instead$"):
+    with pytest.raises(TypeError, match=r"change their parameters instead$"):
         ct.Ordinal(np.full((2, 3), 1 / 3)).moved(0.0, 1.0)
     with pytest.raises(ValueError, match="wanted at least 2: one has no spread"):
         ShiftAndScale().fit(ct.Ensemble(X[:, None]), X)

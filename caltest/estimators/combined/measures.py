@@ -1,6 +1,7 @@
 """What predictions claim beside what happened, with intervals."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
@@ -12,7 +13,7 @@ from caltest._results.values import ConfidenceInterval, Finding
 from caltest.binning import QuantileBinning, UniformBinning
 from caltest.hstatistics.redraws.within_clusters import Clusters, Partition
 from caltest.predictions import Sample
-from caltest.predictions.claims import Claim
+from caltest.predictions.claims import TINY, Claim
 
 LEVEL = 0.95
 """Of the intervals."""
@@ -66,7 +67,18 @@ def _of_claim(claim: Claim, level: float, clusters: Clusters | None = None, lag:
     gap = gap_interval(claim.probability, occurred, claim.order, level, *effects, is_hazard=claim.is_hazard)
     event = claim.event or f"an outcome {claim.name}"
     tenths = _tenths(claim) if claim.binned_error and method == CLOPPER_PEARSON else ()
-    return Measure(claim.name, float(claim.probability.mean()), share, interval, gap, claim.margin, event, tenths)
+    mean = float(claim.probability.mean())
+    if claim.is_hazard:
+        interval, gap = _times(interval, n), _times(gap, 1.0 / max(mean, TINY))
+        return Measure(claim.name, n * mean, n * share, interval, gap, claim.margin, event, is_number=True)
+    return Measure(claim.name, mean, share, interval, gap, claim.margin, event, tenths)
+
+
+def _times(interval: ConfidenceInterval, factor: float) -> ConfidenceInterval:
+    """An interval in another unit."""
+    low, high = (factor * end for end in interval)
+    estimate = None if interval.estimate is None else factor * interval.estimate
+    return replace(interval, low=low, high=high, estimate=estimate)
 
 
 def _tenths(claim: Claim) -> tuple[Measure, ...]:
