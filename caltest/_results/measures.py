@@ -11,6 +11,9 @@ from caltest._basics.numerics import FloatArray
 from caltest._results.tables import Table
 from caltest._results.values import ConfidenceInterval
 
+GARWOOD = "Garwood"
+"""The method of intervals of numbers of events."""
+
 
 @dataclass(frozen=True, repr=False)
 class Measure:
@@ -27,6 +30,7 @@ class Measure:
     interval
         Of frequencies: the 95 % interval of Clopper and Pearson for the mean true probability, which has its level for
         probabilities that differ, too (Hoeffding 1956); in clusters that of Korn and Graubard.
+        Of numbers of events that of Garwood.
     gap
         Of frequencies: an interval for the mean absolute difference of claimed and true probabilities over tenths of
         similar predictions. Those of all claims of a result hold together with 95 %, and so do those of all classes.
@@ -37,9 +41,6 @@ class Measure:
     tenths
         Of frequencies of classes: the same of tenths of similar claims; their intervals hold together with 95 %. They
         are drawn, not stored.
-    is_number
-        Of numbers of events, for times of which some are censored: what is claimed are predicted cumulative hazards,
-        the interval is that of Garwood, and the gap a share of what is claimed.
 
     Examples
     --------
@@ -58,9 +59,16 @@ class Measure:
     margin: float | None = None
     event: str = ""
     tenths: "tuple[Measure, ...]" = field(default=(), repr=False, compare=False)
-    is_number: bool = False
 
     not_stored = ("tenths",)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is of numbers of events, for times of which some are censored.
+
+        What is claimed are predicted cumulative hazards, and the gap is a share of that.
+        """
+        return self.interval is not None and self.interval.method.startswith(GARWOOD)
 
     def __repr__(self) -> str:
         claimed, observed, _ = cells_of(self)

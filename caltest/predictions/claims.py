@@ -189,11 +189,12 @@ def of_events(laws: "Predictions", u: FloatArray, ends: tuple[FloatArray, FloatA
     def claim(name: str, expected: FloatArray, occurred: BoolArray) -> Claim:
         return Claim(name, expected, occurred, order, FEWER, name, is_hazard=True)
 
-    return [
+    claims = [
         claim("events while observed", hazard, seen),
         claim(f"events up to the {level}", early, seen & ~is_late),
         claim(f"events beyond the {level}", hazard - early, seen & is_late),
-    ], []
+    ]
+    return [one for one in claims if one.probability.any()], []
 
 
 def _places(laws: "Predictions") -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest._laws import law_of_count
-from caltest._results.measures import Measure, percent
+from caltest._results.measures import GARWOOD, Measure, percent
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest.binning import QuantileBinning, UniformBinning
 from caltest.hstatistics.redraws.within_clusters import Clusters, Partition
@@ -18,8 +18,8 @@ from caltest.predictions.claims import TINY, Claim
 LEVEL = 0.95
 """Of the intervals."""
 
-CLOPPER_PEARSON, GARWOOD, KORN_GRAUBARD = "Clopper and Pearson", "Garwood", "Korn and Graubard"
-"""The methods of intervals of frequencies and of rates, of independent outcomes, and of dependent ones."""
+CLOPPER_PEARSON, KORN_GRAUBARD = "Clopper and Pearson", "Korn and Graubard"
+"""The methods of intervals of frequencies, of independent outcomes and of dependent ones."""
 
 FEW = 10
 """Clusters with an event, or without, below which clusters count as one observation each, unless all have some."""
@@ -60,8 +60,8 @@ def _of_claim(claim: Claim, level: float, clusters: Clusters | None = None, lag:
         effect = effect_of_clusters(errors - errors.mean(), occurred, clusters, 1.0 - LEVEL)
         effects = _effects_on_gap(claim, clusters, 1.0 - level)
     share, method = int(occurred.sum()) / n, CLOPPER_PEARSON if clusters is None and lag == 1 else KORN_GRAUBARD
-    if claim.is_hazard and method == CLOPPER_PEARSON:
-        method = GARWOOD
+    if claim.is_hazard:
+        method = GARWOOD if method == CLOPPER_PEARSON else f"{GARWOOD}, with the design effect of {method}"
     ends = interval_of(claim.is_hazard)(share * n / effect, n / effect, LEVEL)
     interval = ConfidenceInterval(*ends, LEVEL, method, share)
     gap = gap_interval(claim.probability, occurred, claim.order, level, *effects, is_hazard=claim.is_hazard)
@@ -70,7 +70,7 @@ def _of_claim(claim: Claim, level: float, clusters: Clusters | None = None, lag:
     mean = float(claim.probability.mean())
     if claim.is_hazard:
         interval, gap = _times(interval, n), _times(gap, 1.0 / max(mean, TINY))
-        return Measure(claim.name, n * mean, n * share, interval, gap, claim.margin, event, is_number=True)
+        return Measure(claim.name, n * mean, n * share, interval, gap, claim.margin, event)
     return Measure(claim.name, mean, share, interval, gap, claim.margin, event, tenths)
 
 

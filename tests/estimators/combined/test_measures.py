@@ -234,6 +234,13 @@ def test_numbers_of_events_of_censored_times():
     assert whole.interval.ends == pytest.approx(wanted)
 
 
+def test_nothing_is_claimed_of_times_at_which_no_row_is_observed():
+    """Where all are followed up for as long, half of the hazards are not beyond the middle one."""
+    times = ct.Censored(np.ones(50), np.arange(50) % 2)
+    found = ct.calibration_test(ct.Gamma(np.ones(50), 1.0), times, n_resamples=19, rng=1).measures
+    assert [one.claimed for one in found] == pytest.approx([50.0, 50.0])
+
+
 def test_verdicts_say_what_matters():
     rng = np.random.default_rng(1)
     sure = np.where(rng.random(4000) < 0.5, 0.01, 0.99) + 0.002 * rng.random(4000)
