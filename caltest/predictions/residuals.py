@@ -162,8 +162,8 @@ class Residuals(Predictions):
     """
 
     family = "Residuals"
-    called = ""
-    """What they are called if their predictions are not known."""
+    called, depends = "", ""
+    """What they are called if their predictions are not known, and how they depend on each other, if they do."""
 
     def __init__(
         self, predictions: Predictions, law: Predictions, hypothesis: str, widths: tuple[float, ...] = (0.5, 1.0, 2.0)
