@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy
@@ -63,8 +63,15 @@ class Claim:
     """What the probabilities are of, if the name does not say it."""
     binned_error: str = ""
     """What the ECE of the probabilities is called, if they have one."""
-    is_hazard: bool = False
+    is_hazard: ClassVar[bool] = False
     """Whether the probabilities are cumulative hazards, of which the number of events has the variance of Poisson."""
+
+
+@dataclass(frozen=True)
+class HazardClaim(Claim):
+    """Cumulative hazards (n,) of an event while rows are observed, and where it occurred."""
+
+    is_hazard = True
 
 
 @dataclass(frozen=True)
@@ -187,7 +194,7 @@ def of_events(laws: "Predictions", u: FloatArray, ends: tuple[FloatArray, FloatA
     level = f"{-100.0 * np.expm1(-middle):.3g} % quantile"
 
     def claim(name: str, expected: FloatArray, occurred: BoolArray) -> Claim:
-        return Claim(name, expected, occurred, order, FEWER, name, is_hazard=True)
+        return HazardClaim(name, expected, occurred, order, FEWER, name)
 
     claims = [
         claim("events while observed", hazard, seen),
