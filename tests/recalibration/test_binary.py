@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from math import lgamma
+from time import process_time
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 import caltest as ct
+from caltest._loops.statistics import logistic
 from caltest.recalibration import BBQ, BetaCalibration, CalibrationMap, HistogramBinning, Isotonic, OneVsRest, Platt
 
 BINARY = [
@@ -263,3 +265,17 @@ def test_one_vs_rest_of_logits():
     on_logits = OneVsRest(Platt(input="logits")).fit(z, y)
     assert OneVsRest(Platt(input="logits")).input == "logits"
     np.testing.assert_allclose(on_logits(z), OneVsRest(Platt()).fit(p, y)(p), rtol=1e-6)
+
+
+def test_rounding_of_many_outcomes_takes_no_steps_back():
+    """All have the same probability, so that rounding adds up."""
+    rng = np.random.default_rng(1)
+    labels = (rng.random(800_000) < 0.28).astype(np.intp)
+    ones, start = np.full((labels.size, 1), -1.0), np.zeros(1)
+    logistic.maximise(ones[:9], labels[:9], start.copy(), 1)
+    begin = process_time()
+    logistic._add_up(ones, labels, start, 1, np.zeros(1), np.zeros((1, 1)))
+    once = process_time() - begin
+    logistic.maximise(ones, labels, start, 1)
+    assert process_time() - begin < 40.0 * once
+    np.testing.assert_allclose(1.0 / (1.0 + np.exp(start[0])), labels.mean(), rtol=1e-9)

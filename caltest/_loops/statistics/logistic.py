@@ -15,6 +15,9 @@ MOST_STEPS = 100
 SMALLEST_GAIN = 1e-11
 """A step that is expected to add less than this to the log-likelihood is the last one."""
 
+ROUNDING = 2.3e-16
+"""By how much of itself rounding may change the log-likelihood, for each outcome: so little is no loss."""
+
 SINGULAR = 1e-14
 """Pivots of this size, relative to the diagonal, count as 0."""
 
@@ -87,6 +90,7 @@ def maximise(design: FloatArray, outcomes: Array, coefficients: FloatArray, m: i
     """
     gradient, hessian, step = np.zeros(m), np.zeros((m, m)), np.zeros(m)
     start = value = _add_up(design, outcomes, coefficients, m, gradient, hessian)
+    rounding = ROUNDING * design.shape[0]
     for _ in range(MOST_STEPS):
         assign(gradient, step)
         if not _solve(hessian, step, m):
@@ -97,7 +101,7 @@ def maximise(design: FloatArray, outcomes: Array, coefficients: FloatArray, m: i
             for j in range(m):
                 coefficients[j] += step[j]
             new = _add_up(design, outcomes, coefficients, m, gradient, hessian)
-            if new >= value - SMALLEST_GAIN:
+            if new >= value - SMALLEST_GAIN - rounding * abs(value):
                 break
             # The step was too long.
             for j in range(m):
