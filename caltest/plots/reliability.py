@@ -197,6 +197,10 @@ def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style, lim
     ax.collections[-1].set_gid(MODEL)
 
 
+MOST_GROUPS = 20_000
+"""Of neighbouring predictions, between which no picture can tell."""
+
+
 @own_errstate
 def reliability_curve(
     predictions: ArrayLike,
@@ -228,7 +232,8 @@ def reliability_curve(
     Notes
     -----
     The ends of the band are order statistics as those of the bars of ``reliability_diagram``: at each prediction the
-    curve of calibrated predictions is outside with probability at most 1 - confidence_level, for every n. Time O(n B).
+    curve of calibrated predictions is outside with probability at most 1 - confidence_level, for every n. Of more than
+    20,000 distinct predictions, neighbours share a value of the curve. Time O(n B).
 
     Source: Dimitriadis, Gneiting and Jordan 2021.
 
@@ -245,15 +250,15 @@ def reliability_curve(
     title = title_of(result, len(sample))
     probabilities, outcomes = binary_of(sample, result)
     rank = rank_of_ends(n_resamples, confidence_level)
-    groups = IsotonicGroups.of(probabilities.probability)
+    groups = IsotonicGroups.of(probabilities.probability, MOST_GROUPS)
     curve = groups.curves(outcomes[None])[0]
-    with progress_bars(switch("progress", progress)):
-        low, high = _redrawn_ends(probabilities, groups.curves, n_resamples, rank, rng)
-    ax, style = started(ax, "reliability_curve", (4.5, 5.0), color, label)
-    # Both sides of the steps, and 1000 points between them: more are not seen, and make files large.
+    # Both sides of the steps, and 1000 points between them: more are not seen, and take memory and large files.
     steps, even = np.flatnonzero(np.diff(curve)), np.linspace(0, curve.size - 1, min(1000, curve.size)).astype(np.intp)
     some = np.unique(np.concatenate([even, steps, steps + 1]))
-    x, curve, low, high = groups.values[some], curve[some], low[some], high[some]
+    x, curve = groups.values[some], curve[some]
+    with progress_bars(switch("progress", progress)):
+        low, high = _redrawn_ends(probabilities, lambda drawn: groups.curves(drawn)[:, some], n_resamples, rank, rng)
+    ax, style = started(ax, "reliability_curve", (4.5, 5.0), color, label)
     ax.fill_between(x, low, high, linewidth=0, **style.band(f"{100 * confidence_level:g} % range if calibrated", 0.2))
     line = style.line("observed frequency, isotonic")
     ax.plot(x, curve, linewidth=1.5, zorder=3, **line)

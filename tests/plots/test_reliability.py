@@ -47,3 +47,15 @@ def test_curves_of_two_named_classes_are_those_of_0_and_1():
     named = plots.reliability_curve(p, np.array(names)[y], classes=names, rng=1)
     assert np.array_equal(named.lines[0].get_xydata(), plain.lines[0].get_xydata())
     assert named.get_ylabel() == "observed frequency of class 'not yet'"
+
+
+def test_the_curve_of_very_many_predictions_has_a_value_for_many_neighbours(monkeypatch):
+    monkeypatch.setattr(plots.reliability, "MOST_GROUPS", 8)
+    rng = np.random.default_rng(1)
+    p = np.sort(rng.random(400))
+    y = (rng.random(400) < p).astype(int)
+    ax = plots.reliability_curve(p, y, n_resamples=39, rng=1)
+    line = next(one for one in ax.lines if one.get_gid() == "caltest-model")
+    np.testing.assert_allclose(line.get_xdata(), p.reshape(8, 50).mean(axis=1), rtol=1e-12)
+    assert (np.diff(line.get_ydata()) >= 0.0).all()
+    assert np.mean(line.get_ydata()) == pytest.approx(y.mean(), rel=1e-12)

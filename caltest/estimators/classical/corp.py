@@ -23,9 +23,12 @@ class IsotonicGroups:
     numbers: IntArray
 
     @classmethod
-    def of(cls, p: FloatArray) -> Self:
-        """Groups of equal predictions (n,)."""
+    def of(cls, p: FloatArray, most: int | None = None) -> Self:
+        """Groups of equal predictions (n,), or so many of neighbours, which have their mean, if there are more."""
         values, numbers = np.unique(p, return_inverse=True)
+        if most is not None and values.size > most:
+            wider = np.arange(values.size) * most // values.size
+            values, numbers = np.bincount(wider, values) / np.bincount(wider), wider[numbers]
         return cls(values, np.bincount(numbers).astype(np.float64), numbers)
 
     def events(self, outcomes: Array) -> FloatArray:
