@@ -87,6 +87,8 @@ def _wrong_argument(
             unknown, signature(function).return_annotation
         )
         hint = f", which belongs to {', '.join(takers)}" if takers else ""
+        if unknown == "n_bins" and "binning" in parameters:
+            hint = ", which is binning=ct.binning.UniformBinning(n_bins) or QuantileBinning(n_bins) here"
         return TypeError(f"{name}: got an argument {unknown!r}{hint}; wanted {wanted}")
     by_place = [key for key, one in parameters.items() if one.kind in _WITH_A_PLACE and key != "self"]
     n_given = len(arguments) - ("self" in parameters)

@@ -139,7 +139,8 @@ class CalibrationTestDisplay:
         rng
             Seed or ``numpy.random.Generator`` of the test and the bands.
         settings
-            Others of ``ct.plots.reliability_diagram``, ``reliability_curve`` or ``classwise_reliability``.
+            Others of ``ct.plots.reliability_diagram``, ``reliability_curve`` or ``classwise_reliability``, such as
+            ``binning=ct.binning.QuantileBinning(10)`` for ``n_bins=10, strategy="quantile"`` of scikit-learn.
         """
         if not isinstance(y_prob, Predictions):
             not_swapped(to_array(y_prob, "y_prob"), to_array(y_true, "y_true"), "labels")

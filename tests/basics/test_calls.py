@@ -21,6 +21,10 @@ CALLS = {
         "calibration_test: got an argument 'alpha', which belongs to result.verdict(), ",
     ),
     "a name of another package": (lambda: ct.noise_floor(P, ct.ECE(), seed=1), "noise_floor: got an argument 'seed'; "),
+    "bins of scikit-learn": (
+        lambda: ct.ECE(n_bins=10),
+        "ECE: got an argument 'n_bins', which is binning=ct.binning.UniformBinning(n_bins) or QuantileBinning(n_bins) ",
+    ),
     "no data under their names here": (
         lambda: ct.top_label(y_prob=P, y_true=Y),
         "top_label: got an argument 'y_prob'; wanted predictions, targets, classes",
