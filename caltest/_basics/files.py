@@ -150,7 +150,8 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
 def read_with_columns(path: Path, columns: Sequence[str], numeric: Sequence[str] = ()) -> tuple[Rows, Rows]:
     """Columns of one file as text, by their names in the first line, and some, by default all others, as numbers.
 
-    Numbers first; columns that are named have the order of the names.
+    Numbers first; columns that are named have the order of the names. The name of an array of an archive stands for its
+    columns.
     """
     others, taken = zip(*chunks_with_columns(path, columns, numeric), strict=True)
     return joined(others), joined(taken)
@@ -175,6 +176,7 @@ def chunks_with_columns(
                 raise ValueError(f"{name_of(path)}: got {got}, wanted it once, and columns of predictions")
 
     for rows in read_chunks(path, texts, begin, numbers_at_once):
+        numeric = [column for one in numeric for column in rows.tables.get(one, [one])]
         if not names:
             begin(rows.names or [])
         if not len(rows):
@@ -234,13 +236,11 @@ def _archive(name: str, file: BinaryIO) -> Rows:
         raise ValueError(f"{name}: got an archive that is no .npz of arrays ({error}), wanted arrays") from None
     if len(arrays) == 1:
         return _checked(name, *arrays.values())
+    tables = {key: [f"{key}{j}" for j in range(len(one.T))] for key, one in arrays.items() if one.ndim == 2}
     columns: dict[str, Array] = {}
     for key, array in arrays.items():
-        if array.ndim == 2:
-            columns |= {f"{key}{j}": column for j, column in enumerate(array.T)}
-        else:
-            columns[key] = array
-    return _of_columns(name, columns)
+        columns |= dict(zip(tables[key], array.T, strict=True)) if key in tables else {key: array}
+    return replace(_of_columns(name, columns), tables=tables)
 
 
 def _tables_in(name: str, file: BufferedReader, numbers_at_once: int | None) -> Iterator[Rows]:

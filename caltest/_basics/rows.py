@@ -51,6 +51,8 @@ class Rows:
     convert: Convert | None = None
     rows: IntArray = field(default_factory=lambda: NO_LINES)
     """Numbers of the rows in the file, of a part of it."""
+    tables: dict[str, list[str]] = field(default_factory=dict)
+    """Names of the columns of each array of two dimensions in an archive."""
 
     def __len__(self) -> int:
         return len(self.values)

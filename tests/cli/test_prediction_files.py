@@ -726,6 +726,16 @@ def test_predictions_and_outcomes_in_two_files(name, table, tmp_path, capsys):
     assert result_of(capsys, tmp_path / name, tmp_path / "y.parquet")[0] == 0
 
 
+def test_the_name_of_an_array_stands_for_its_columns(table, tmp_path, capsys):
+    p, y = table[ANIMALS].to_numpy(), table["animal"].map(ANIMALS.index).to_numpy()
+    np.savez(tmp_path / "one.npz", p=p, y=y)
+    expected = result_of(capsys, tmp_path / "one.npz", "--outcome-column", "y")
+    np.savez(tmp_path / "two.npz", q=np.roll(p, 1, axis=1), p=p, y=y)
+    found = result_of(capsys, tmp_path / "two.npz", "--outcome-column", "y", "--columns", "p")
+    assert (found[0], found[2]) == (0, "")
+    assert json.loads(found[1])["pvalue"] == json.loads(expected[1])["pvalue"]
+
+
 @pytest.mark.parametrize("columns", [1, 2])
 def test_a_first_column_without_a_name_is_an_index(columns, tmp_path, capsys):
     rows = [f"{i},{','.join(['0.5'] * columns)}" for i in (101, 205)]
