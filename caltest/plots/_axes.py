@@ -31,8 +31,12 @@ INSIDE, OUTSIDE, DARK, PALE = "#0072B2", "#D55E00", "#444444", "#D4D4D4"
 COLOURS = (INSIDE, OUTSIDE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 LETTERS = 52
 """In a line of a title."""
+WIDE = 1.8
+"""Times their height, pictures have room for longer lines, and for names beside each other."""
 PER_INCH = 12.0
 """Letters of a label."""
+SIZES = (("small", 1.0), ("x-small", 1.2), ("xx-small", 1.44))
+"""Of letters in a legend, and how many have the room of one."""
 LINES, MARKERS = ("-", "--", ":", "-."), "oD^svPX*"
 
 
@@ -160,11 +164,19 @@ def legend(ax: "Axes", share: float = 0.0, points: float = 36.0, title: str = ""
     entries = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     points += 13.0 * ax.get_xlabel().count("\n")
     if entries:
-        size = "small" if inches_of(ax)[0] > 2.5 else "x-small"
+        width, height = inches_of(ax)
+        # As large as leaves the picture more than half of the height; beside each other where that is low.
+        for one in SIZES[width <= 2.5 :]:
+            size, ratio = one
+            names = [wrapped(name, max(20.0, 14.0 * ratio * (width - 0.5))) for name in entries]
+            widest = max(len(line) for name in names for line in name.split("\n")) / (14.0 * ratio) + 0.6
+            columns = 1 if width < WIDE * height else max(1, min(len(names), int(width / widest)))
+            lines = sum(name.count("\n") + 1 for name in names) / columns + len(title.splitlines())
+            if 0.16 * lines / ratio <= 0.45 * height:
+                break
         settings: dict[str, Any] = {"fontsize": size, "frameon": False, "borderaxespad": 0.0, "loc": "upper center"}
         where: dict[str, Any] = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": below(ax, share, points)}
-        names = [wrapped(name, max(36.0, 14.0 * (inches_of(ax)[0] - 0.5))) for name in entries]
-        made = ax.legend(list(entries.values()), names, title=title or None, **settings, **where)
+        made = ax.legend(list(entries.values()), names, title=title or None, ncols=columns, **settings, **where)
         made.get_title().set_fontsize("small")
         even_points(made)
 
@@ -199,11 +211,11 @@ def wrapped(text: str, letters: float) -> str:
 def set_title(ax: "Axes", title: str) -> None:
     """A title in the lines it needs, but not in more than a quarter of the height; above markers at the upper edge."""
     width, height = inches_of(ax)
-    letters, size = 10.0 * width, "medium"
-    if wrapped(title, max(20.0, min(LETTERS, letters))).count("\n") > 1:
+    letters, size, longest = 10.0 * width, "medium", LETTERS if width < WIDE * height else 2 * LETTERS
+    if wrapped(title, max(20.0, min(longest, letters))).count("\n") > 1:
         letters, size = 1.2 * letters, "small"
     if title:
-        lines = wrapped(title, max(20.0, min(LETTERS, letters))).split("\n")
+        lines = wrapped(title, max(20.0, min(longest, letters))).split("\n")
         most = max(2, int(0.25 * height / 0.15))
         shown = lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1]} ..."]
         ax.set_title("\n".join(shown).replace("$", r"\$"), fontsize=size, pad=14.0)

@@ -12,7 +12,19 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, In
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning, a_binning
-from caltest.plots._axes import DARK, INSIDE, OUTSIDE, PALE, Axes, axes_of, legend, plain, set_title, title_of
+from caltest.plots._axes import (
+    DARK,
+    INSIDE,
+    OUTSIDE,
+    PALE,
+    Axes,
+    axes_of,
+    inches_of,
+    legend,
+    plain,
+    set_title,
+    title_of,
+)
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 
@@ -94,9 +106,11 @@ def simplex_map(
     ax = axes_of(ax, "simplex_map", (5.0, 4.6))
     ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=DARK, linewidth=0.8, zorder=2)
     names, sides = law.classes or ("class 0", "class 1", "class 2"), ("right top", "left top", "center bottom")
+    width, _ = inches_of(ax)
+    size = "medium" if width > 3.0 else "x-small"
     for (x, y), name, side in zip(CORNERS.tolist(), names, sides, strict=True):
         across, along = side.split()
-        ax.text(x, y, plain(name, 20), ha=across, va=along)
+        ax.text(x, y, plain(name, max(12, min(20, int(6.1 * width)))), ha=across, va=along, fontsize=size)
     ax.set(xlim=(-0.12, 1.12), ylim=(-0.08, 0.95), aspect="equal")
     ax.axis("off")
     x, y = (law.probabilities @ CORNERS).T

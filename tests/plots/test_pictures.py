@@ -150,11 +150,11 @@ PICTURES = {
 
 
 @cache
-def drawn(name):
+def drawn(name, size=None):
     """The figure, laid out, and its pixels in grey."""
     height, panels, draw = PICTURES[name]
     if panels:
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        figure = Figure(figsize=size or (WIDTH, height), layout="constrained")
         axes = list(figure.subplots(panels, 1, squeeze=False)[:, 0])
         draw(axes[0] if panels == 1 else axes)
     else:
@@ -228,10 +228,7 @@ def test_every_picture_is_here():
     assert set(PICTURES) == set(plots.__all__) - {"save"}
 
 
-@pytest.mark.every(5)
-@pytest.mark.parametrize("name", PICTURES)
-def test_nothing_is_cut_or_overprinted_and_all_is_as_it_was(name):
-    figure, pixels = drawn(name)
+def check_texts(figure):
     texts = texts_of(figure)
     width, height = figure.bbox.width, figure.bbox.height
     cut = [text for text, box in texts if min(box.x0, box.y0) < -1 or box.x1 > width + 1 or box.y1 > height + 1]
@@ -239,6 +236,22 @@ def test_nothing_is_cut_or_overprinted_and_all_is_as_it_was(name):
     # Boxes of letters are larger than the letters.
     shrunk = [(text, box.padded(-1.5)) for text, box in texts]
     assert not [(a, b) for (a, first), (b, second) in combinations(shrunk, 2) if first.overlaps(second)]
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize("size", [(2.6, 2.6), (7.0, 3.0)])
+@pytest.mark.parametrize("name", [name for name, (_, panels, _) in PICTURES.items() if panels == 1])
+def test_nothing_is_cut_in_small_and_in_wide_pictures(name, size):
+    figure, _ = drawn(name, size)
+    check_texts(figure)
+    assert min(figure.axes[0].bbox.height, figure.axes[0].bbox.width) > 0.2 * DPI * min(size)
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize("name", PICTURES)
+def test_nothing_is_cut_or_overprinted_and_all_is_as_it_was(name):
+    figure, pixels = drawn(name)
+    check_texts(figure)
     stored, found = json.loads(STORED.read_text())[name], structure(figure)
     if json.loads(STORED.read_text())["versions"] == VERSIONS:
         difference = np.abs(thumbnail(pixels).astype(float) - np.load(THUMBNAILS)[name])
