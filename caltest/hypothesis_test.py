@@ -24,7 +24,6 @@ from caltest.nulls import Null, Outcome
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.convert import as_predictions, as_sample
-from caltest.predictions.residuals import Residuals
 
 LEVEL = 0.05
 """P-values up to which a result says what was found in the other rows, where one row makes its own p-value 0."""
@@ -238,7 +237,7 @@ class CalibrationTest(_Named):
         if draws is not None:
             draws.flags.writeable = False
         kind = self.null.pvalue_kind_of(estimator)
-        if kind == "exact" and isinstance(predictions, Residuals) and predictions.depends:
+        if kind == "exact" and predictions.depends:
             kind = "asymptotic" if draws is None else "resampling"
         return CalibrationTestResult(
             test=type(self).__name__,

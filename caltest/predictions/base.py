@@ -96,6 +96,8 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
     """Whether predictions say where targets that are numbers lie, in their unit."""
     longest: float = float("inf")
     """Time up to which the distribution of a time is known."""
+    depends: str = ""
+    """How targets depend on each other given the predictions, in words, if they do, so that no p-value is exact."""
     centred_directly: ClassVar[bool] = False
     """Whether ``centred_kernel`` has a formula of its own, and expectations of kernels have none."""
 

@@ -342,11 +342,13 @@ def _in_one_order(
     predictions: ArrayLike, targets: ArrayLike, names: tuple[str, str]
 ) -> tuple[Table, Any, tuple[Any, ...] | None, tuple[str, ...]]:
     """Targets, predictions of a family or a table of some in their order, names of columns, and notes on the order."""
-    observed = Table.of(targets, names[1])
     if _are_distributions(predictions):
-        law, notes = brought_into_order(observed, as_predictions(predictions), names)
+        law = as_predictions(predictions)
+        observed = Table.of(targets, names[1])
+        law, notes = brought_into_order(observed, law, names)
         return observed, law, _unused_names(law), notes
-    table, notes = Table.of(predictions, names[0]).in_order_of(observed, *names)
+    table, observed = Table.of(predictions, names[0]), Table.of(targets, names[1])
+    table, notes = table.in_order_of(observed, *names)
     return observed, table, table.names, notes
 
 

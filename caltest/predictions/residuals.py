@@ -52,16 +52,24 @@ class StandardUniform(Predictions):
         """With ends (n,) between which targets are known to be that were drawn there."""
         self._parameters = (np.empty(shape, dtype=np.bool_),) if ends is None else ends
 
+    @property
+    def ends(self) -> tuple[FloatArray, FloatArray] | None:
+        """Those between which targets are known to be that were drawn there."""
+        if len(self._parameters) == 1:
+            return None
+        low, high = self._parameters
+        return low, high
+
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         return generator_of(rng).random(self.shape if size is None else (size, *self.shape))
 
     def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":
         """Those of times of events, if targets are levels of such with ends."""
-        if len(self._parameters) == 1:
+        if self.ends is None:
             return super().faults_seen(targets, weights)
         from caltest.predictions.faults.intervals import faults_in_intervals
 
-        return faults_in_intervals(self, targets, self._parameters, np.ones(len(self)) if weights is None else weights)
+        return faults_in_intervals(self, targets, self.ends, np.ones(len(self)) if weights is None else weights)
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
         """Levels of events at a rate that just matters, censored as these are; None without ends.
@@ -69,9 +77,9 @@ class StandardUniform(Predictions):
         Rows with an event get the limit of a later row, which makes limits those of Kaplan and Meier. Where levels are
         known up to intervals, new ones are too, all of the mean width.
         """
-        if len(self._parameters) == 1:
+        if self.ends is None:
             return None
-        generator, (low, high) = generator_of(rng), self._parameters
+        generator, (low, high) = generator_of(rng), self.ends
         is_censored, n = high >= 1.0, len(self)
         limits, order = np.where(is_censored, low, 1.0), np.argsort(np.where(is_censored, low, high), kind="stable")
         for i in range(n - 2, -1, -1):
@@ -162,8 +170,8 @@ class Residuals(Predictions):
     """
 
     family = "Residuals"
-    called, depends = "", ""
-    """What they are called if their predictions are not known, and how they depend on each other, if they do."""
+    called = ""
+    """What they are called if their predictions are not known."""
 
     def __init__(
         self, predictions: Predictions, law: Predictions, hypothesis: str, widths: tuple[float, ...] = (0.5, 1.0, 2.0)
@@ -258,10 +266,8 @@ class Residuals(Predictions):
 
     def claims(self, targets: Array) -> Checks:
         """Events that are seen of levels with ends, those of times of which some are censored; else nothing."""
-        ends = self.law._parameters
-        return (
-            of_events(self.predictions, targets, ends) if len(ends) == 2 and self.law.family == "uniform" else ([], [])
-        )
+        ends = self.law.ends if isinstance(self.law, StandardUniform) else None
+        return ([], []) if ends is None else of_events(self.predictions, targets, ends)
 
     def claims_at(self, place: str, targets: Array) -> tuple[list[Claim], int]:
         return [], 1

@@ -323,6 +323,11 @@ class MeanKept(Zeros):
     kind = "zeros, mean kept"
     range = (0.0, 0.99)
 
+    def promising(self, seen: Counts) -> FloatArray:
+        """How many more zeros there are: where these are not too many, only the other counts are larger."""
+        more = float(seen.view.weights @ (seen.is_zero[0] - seen.view.zero))
+        return np.array([more if more > 0.0 else -np.inf])
+
     def _others(self, seen: Counts, t: float) -> FloatArray:
         return seen.log_ratio(seen.view.law.with_mean(seen.view.mean / (1.0 - t)))
 

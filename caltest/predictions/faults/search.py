@@ -118,9 +118,11 @@ def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> 
     values = [log_ratio(float(t)) for t in grid]
     i = int(np.argmax(values))
     t, value, near = float(grid[i]), values[i], slice(max(0, i - 1), i + 2)
-    bend, slope, _ = np.polyfit(grid[near] - t, values[near], 2) if 0 < i < grid.size - 1 else (0.0, 0.0, 0.0)
-    if bend < 0.0 and (moved := log_ratio(top := t - float(slope / (2.0 * bend)))) > value:
-        t, value = top, moved
+    if 0 < i < grid.size - 1:
+        low, high = (float(grid[j]) - t for j in (i - 1, i + 1))
+        rise, fall = (values[i - 1] - value) / low, (values[i + 1] - value) / high
+        if rise > fall and (moved := log_ratio(top := t + (rise * high - fall * low) / (2.0 * (rise - fall)))) > value:
+            t, value = top, moved
     return Candidate(fault, sibling, t, value - penalty, penalty, (float(grid[near][0]), float(grid[near][-1])), ends)
 
 

@@ -298,3 +298,10 @@ def test_a_shift_in_the_units_of_the_outcomes_is_one_fault(units):
     assert ct.calibration_test(ct.Normal(m, s), y, n_resamples=19, rng=1).finding.second is None
     ensemble = ct.Ensemble(m[:, None] + rng.normal(size=(1000, 5)))
     assert ct.calibration_test(ensemble, m + 1.0 + rng.normal(size=1000), n_resamples=19, rng=1).finding.second is None
+
+
+def test_zeros_are_too_many_only_where_more_occur_than_predicted():
+    u, w = np.random.default_rng(0).random((2, 40))
+    counts = np.floor(1.0 + 4.0 * u + 6.0 * w).astype(int)
+    found = ct.calibration_test(ct.Poisson(1.0 + 5.0 * u), counts, rng=1).findings
+    assert not any("too many zeros" in one.words for one in found)
