@@ -26,7 +26,7 @@ from reaching import LOOPS, PYTEST, ROOT, Tests
 
 LONGEST = 400
 """Seconds of processor time for one run of tests, beyond which a change has been noticed."""
-SKIPPED = re.compile(r"_basics/(types|warnings|jit|jobs|threads|progress)|__main__|__init__|make_digits")
+SKIPPED = re.compile(r"_basics/(types|warnings|jit|jobs|threads|progress)|__main__|__init__")
 """Files of the machinery, without arithmetic."""
 SPEED = re.compile(
     r"work ?=|chunk|bytes|memory|cache|n_jobs|(?i:at_once)|PART\b|ROWS\b|TILE\b|STRIP\b|NUMBERS\b|SHOWN|LISTED|"

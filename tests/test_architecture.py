@@ -159,7 +159,7 @@ def test_numba_and_matplotlib_have_one_home():
         roots = {name.split(".")[0] for name in imports(path)}
         assert "numba" not in roots or path == PACKAGE / "_basics" / "jit.py"
         assert "matplotlib" not in roots or path.parent.name == "plots"
-        assert "sklearn" not in roots or path.name in ("calibrated_model.py", "make_digits.py", "sklearn.py")
+        assert "sklearn" not in roots or path.name in ("calibrated_model.py", "sklearn.py")
 
 
 def test_compiled_loops_depend_on_nothing_that_their_cache_is_not_keyed_by():
@@ -340,7 +340,7 @@ def lacks_library(name):
 def test_public_methods_are_documented_where_they_first_appear():
     """``help`` shows the text of the base class for methods that do what it says; others have their own."""
     for info in pkgutil.walk_packages(caltest.__path__, "caltest."):
-        if info.name.endswith(("__main__", "make_digits")) or lacks_library(info.name):
+        if info.name.endswith("__main__") or lacks_library(info.name):
             continue
         module = importlib.import_module(info.name)
         for kind in vars(module).values():

@@ -14,7 +14,7 @@ def load_digits_predictions() -> dict[str, tuple[Categorical, IntArray]]:
     """Predictions of three classifiers of handwritten digits, and the labels.
 
     899 images that were held out of the fit, 10 classes. The data are the digits of scikit-learn (Alpaydin and
-    Kaynak 1998); ``caltest/datasets/make_digits.py`` made the predictions.
+    Kaynak 1998); ``tests/make_digits.py`` made the predictions.
 
     Returns
     -------

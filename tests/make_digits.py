@@ -1,6 +1,6 @@
 """Make ``digits.npz``: three classifiers of handwritten digits, judged on the half of the data they have not seen.
 
-Run ``python -m caltest.datasets.make_digits`` with scikit-learn installed. The package ships the result.
+Run ``python -m tests.make_digits`` with scikit-learn installed. The package ships the result.
 """
 
 from pathlib import Path
@@ -11,6 +11,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
+
+from caltest import datasets
 
 
 def main() -> None:
@@ -27,7 +29,8 @@ def main() -> None:
         name: model.fit(train_images, train_labels).predict_proba(test_images).astype(np.float32)
         for name, model in models.items()
     }
-    np.savez_compressed(Path(__file__).with_name("digits.npz"), labels=test_labels.astype(np.uint8), **arrays)
+    path = Path(datasets.__file__).with_name("digits.npz")
+    np.savez_compressed(path, labels=test_labels.astype(np.uint8), **arrays)
 
 
 if __name__ == "__main__":
