@@ -148,4 +148,6 @@ def _of_one_level(table: Table, name: str) -> Array:
 
 def _reduced(covered: BoolArray, confidence_level: float, order: Table) -> tuple[Bernoulli, Array]:
     claimed = np.full(covered.size, fraction("confidence_level", confidence_level))
-    return Bernoulli(claimed, classes=OUTCOMES)._labelled(order.index), np.array(OUTCOMES)[covered.astype(np.intp)]
+    law = Bernoulli(claimed, classes=OUTCOMES)._labelled(order.index)
+    law.are_learned = False
+    return law, np.array(OUTCOMES)[covered.astype(np.intp)]

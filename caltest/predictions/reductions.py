@@ -91,7 +91,9 @@ def top_m(
     order = np.argsort(-categorical.probabilities, axis=1, kind="stable")
     ordered = np.take_along_axis(categorical.probabilities, order, axis=1)
     q = np.column_stack([ordered[:, :m], ordered[:, m:].sum(axis=1)])
-    return reduced(categorical, q), np.minimum((order == y[:, None]).argmax(axis=1), m)
+    ranked = reduced(categorical, q)
+    ranked.are_learned = False
+    return ranked, np.minimum((order == y[:, None]).argmax(axis=1), m)
 
 
 @own_errstate

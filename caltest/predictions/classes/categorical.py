@@ -281,7 +281,7 @@ class Bernoulli(ClassProbabilities):
     def reduced(cls, p: FloatArray, notion: str, notes: tuple[str, ...]) -> Self:
         """Binary predictions that keep an array made from those for k classes; ``notion`` says how."""
         new = cls.borrowed(p, None)
-        new._notion = notion
+        new._notion, new.are_learned = notion, notion != "top label"
         new.notes = (*notes, *new.notes)
         return new
 

@@ -45,6 +45,8 @@ class FinitePredictions(Predictions):
     discrete = True
     probabilities_differ: ClassVar[bool] = True
     """Whether predictions are compared, and can be put into bins, by their probabilities."""
+    are_learned: bool = True
+    """Whether outcomes are classes that a model learns from, and not ranks of these, or whether it was right."""
     brier_factor: ClassVar[float] = 1.0
     """What the Brier score ``|e_y - p|**2`` is multiplied by, as is usual."""
 

@@ -157,7 +157,7 @@ class Fault(ABC, Generic[S]):
     range: tuple[float, float]
     """Smallest and largest t."""
     n_siblings: int = 1
-    n_choices: int | None = None
+    n_choices: float | None = None
     """How many of the siblings are different ones, for the penalty; by default all."""
     is_factor: ClassVar[bool] = False
     """Whether t is the logarithm of what is printed."""

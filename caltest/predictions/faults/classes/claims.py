@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray, IntArray
-from caltest.predictions.faults.classes.frequencies import OTHER_SHARES
+from caltest.predictions.faults.classes.frequencies import likely_cause
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
 from caltest.predictions.faults.classes.several import Frequency, Random, Share, Slope, Temperature
 from caltest.predictions.faults.fault import Rows, cosines, half_periods, ranks
@@ -134,7 +134,8 @@ class Claims(OfClaims, Frequency):
         claimed, came, _ = self.view.means(seen, np.ones(self.view.n, dtype=np.bool_))
         side = "low" if came > claimed else "high"
         odds = f"odds times {self.sized(seen, sibling, fit)}"
-        cause = f", {OTHER_SHARES}" if min(abs(fit.low), abs(fit.high)) > MUCH and fit.low * fit.high > 0.0 else ""
+        is_much = min(abs(fit.low), abs(fit.high)) > MUCH and fit.low * fit.high > 0.0
+        cause = likely_cause(self.view.law) if is_much else ""
         by = about(abs(came - claimed))
         return f"{self.counted(seen, 1)}: claims are too {side} by {by} on average ({odds}){cause}"
 

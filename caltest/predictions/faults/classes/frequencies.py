@@ -6,7 +6,9 @@ from math import exp, inf, log, sqrt
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
+from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, Labels
+from caltest.predictions.faults.search import FEWEST
 from caltest.predictions.faults.words import Fit, percents
 
 SPREAD = 3.0
@@ -21,11 +23,13 @@ REACH = 8.0
 NAMED, CLEAR = 3, 2.0
 """Classes whose shares are named at most, and how many standard errors these are off at least."""
 
-FEWEST, MORE = 100.0, 2.0
-"""Observations whose logarithm is the penalty of a factor in smaller samples too, and what is added to it."""
+MORE = 2.0
+"""What is added to the penalty of a factor."""
 
-OTHER_SHARES = "as after training on other shares of classes (class weights, resampling)"
-"""What makes odds wrong by factors, most often."""
+
+def likely_cause(law: FinitePredictions) -> str:
+    """What makes odds of classes wrong by factors most often, after a comma."""
+    return ", as after training on other shares of classes (class weights, resampling)" if law.are_learned else ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Frequencies(ClassFault):
         super().__init__(view)
         # The k - 2 factors beside t have the penalty of t, and more, as shares of few classes are said more plainly.
         self._penalty = (view.k - 2) * (0.5 * log(max(float(view.weights.sum()), FEWEST)) + MORE)
-        self.n_choices = round(exp(self._penalty))
+        self.n_choices = exp(self._penalty)
         self._fitted: Factors | None = None
 
     def promising(self, seen: Labels) -> FloatArray:
@@ -94,7 +98,7 @@ class Frequencies(ClassFault):
         factor = self.sized(seen, sibling, fit)
         odds = f"the odds of {view.named(a)} against {view.named(b).removeprefix('class ')}"
         shares = f"classes occur in other shares than predicted ({', '.join(said)})"
-        return f"{shares}: {odds} are {factor} times those predicted, {OTHER_SHARES}"
+        return f"{shares}: {odds} are {factor} times those predicted{likely_cause(view.law)}"
 
     def _pair(self, seen: Labels) -> tuple[int, int]:
         """The classes that are too rare and too frequent most clearly in the predictions."""
