@@ -371,7 +371,7 @@ class ManyClasses(OfRows[ClassSums]):
             return self._adder(total, view, rows[part], some, smoothed[places])
 
         parts = list(ranges(rows.size, ROWS))
-        for add in threaded(of_part, parts, len(parts), "labels", work=50.0 * entries.codes.size):
+        for add in threaded(of_part, parts, len(parts), "labels", work=50.0 * entries.codes.size, ahead=1):
             add()
 
     def _adder(
