@@ -36,6 +36,7 @@ from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.kernels import PairKernel
 from caltest.nulls import ConditionalMonteCarlo
+from caltest.nulls.base import kind_given
 from caltest.predictions import Sample
 from caltest.predictions.base import assumed
 from caltest.predictions.convert import as_sample
@@ -400,7 +401,7 @@ def result_of(
         n=len(sample),
         groups=tuple(rows),
         pvalue=rows[0].adjusted,
-        pvalue_kind=kind,
+        pvalue_kind=kind_given(sample.predictions, kind, True),
         n_resamples=n_resamples,
         seed=seed,
         notes=(*assumed(sample.predictions), *sample.notes, *found.notes),

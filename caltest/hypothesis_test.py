@@ -21,6 +21,7 @@ from caltest.estimators.combined.features import features_of
 from caltest.estimators.combined.findings import are_pvalues_enough
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.nulls import Null, Outcome
+from caltest.nulls.base import kind_given
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.convert import as_predictions, as_sample
@@ -236,9 +237,6 @@ class CalibrationTest(_Named):
         draws = outcome.null_distribution
         if draws is not None:
             draws.flags.writeable = False
-        kind = self.null.pvalue_kind_of(estimator)
-        if kind == "exact" and predictions.depends:
-            kind = "asymptotic" if draws is None else "resampling"
         return CalibrationTestResult(
             test=type(self).__name__,
             hypothesis=self.null.hypothesis(estimator, predictions),
@@ -251,7 +249,7 @@ class CalibrationTest(_Named):
             n=n,
             n_used=estimator.n_used(n),
             statistic_name=self.null.statistic_name_of(estimator),
-            pvalue_kind=kind,
+            pvalue_kind=kind_given(predictions, self.null.pvalue_kind_of(estimator), draws is not None),
             n_resamples=None if draws is None else draws.size,
             seed=seed if uses_seed else None,
             notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),

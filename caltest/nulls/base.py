@@ -179,3 +179,10 @@ class ResamplingNull(Null[E]):
 def ranked(estimate: float, statistic: float, draws: FloatArray) -> Outcome:
     """The rank of a statistic among its resampled values as the p-value."""
     return Outcome(estimate, statistic, resampling_pvalue(statistic, draws), null_distribution=draws)
+
+
+def kind_given(predictions: Predictions, kind: PValueKind, is_redrawn: bool) -> PValueKind:
+    """The kind of a p-value, which is not exact where targets depend on each other given the predictions."""
+    if kind != "exact" or not predictions.depends:
+        return kind
+    return "resampling" if is_redrawn else "asymptotic"

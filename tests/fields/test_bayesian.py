@@ -324,6 +324,13 @@ def test_results_say_that_leave_one_out_transforms_depend_on_each_other(test):
     assert "p-values of any kind are approximate, mostly too large" in found
 
 
+def test_groups_do_not_call_their_pvalues_exact():
+    residuals, values = loo_pit(np.random.default_rng(8).random(30))
+    result = ct.calibration_by_group(residuals, values, np.arange(30) % 2, n_resamples=19, rng=1)
+    assert result.pvalue_kind == "resampling"
+    assert "exact" not in unfolded(result).replace("exact ones would take", "")
+
+
 def test_audits_do_not_call_their_pvalues_exact():
     audit = ct.audit(*loo_pit(np.random.default_rng(8).random(30)), n_resamples=19, rng=1)
     assert audit.models[0].sections["test"].answer.endswith("its p-value is approximate.")
