@@ -14,7 +14,7 @@ sys.path.insert(0, str(HERE))
 from linking import lead_to_error_rates, link_names, signature_of, skip_members_of_sklearn  # noqa: E402
 from llms import write_llms  # noqa: E402
 from paper_items import write_items  # noqa: E402
-from reference import MOCKED, write_reference, write_source_files  # noqa: E402
+from reference import MOCKED, for_extending, write_reference, write_source_files  # noqa: E402
 
 project = "caltest"
 author = "the authors of caltest"
@@ -46,6 +46,7 @@ html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page
 html_sidebars = {path.stem: [] for path in HERE.glob("*.md") if path.stem not in ("api", "how-to", "notebooks")}
 
 autosummary_generate = True
+autosummary_context = {"for_extending": for_extending()}
 autodoc_typehints = "none"
 autodoc_mock_imports = MOCKED
 numpydoc_show_class_members = False

@@ -6,13 +6,16 @@ or one that moves, needs no change here.
 
 import ast
 import inspect
+import sys
+from functools import cached_property
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import caltest
 from caltest.estimators import Estimator
 from caltest.fields import Censored
 from caltest.kernels import Metric, PairKernel, PredictionKernel, TargetKernel
+from caltest.nulls import Null
 from caltest.predictions import MultiLabel, Predictions
 
 PACKAGE = Path(caltest.__file__).parent
@@ -24,6 +27,8 @@ GROUPS = {
 }
 """The classes of the front door that are no tests."""
 SKLEARN = ["CalibrationTestDisplay", "calibration_pvalue", "cross_validated", "neg_calibration_error"]
+KINDS = {FunctionType: "automethod", property: "autoproperty", cached_property: "autoproperty"}
+"""What describes members."""
 OF_EXTRAS = {
     "bridges": [*(f"sklearn.{name}" for name in SKLEARN), "torch.skce_loss", "torchmetrics.CalibrationTestMetric"],
     "recalibration": ["CalibratedModel"],
@@ -59,6 +64,18 @@ def grouped(names: list[str]) -> dict[str, list[str]]:
         thing = getattr(caltest, name.rpartition(".")[2])
         kinds = [title for title, bases in GROUPS.items() if inspect.isclass(thing) and issubclass(thing, bases)]
         found[kinds[0] if kinds else "Tests" if inspect.isclass(thing) else "Calls"].append(name)
+    return found
+
+
+def for_extending() -> dict[str, list[tuple[str, str]]]:
+    """Of each estimator and null the directives and names of what only a class of one's own has to give or to call."""
+    found = {}
+    for name in (name for names in listed_names().values() for name in names if "sklearn" not in name):
+        thing = getattr(sys.modules.get(name.rpartition(".")[0]), name.rpartition(".")[2], None)
+        base = next((one for one in (Estimator, Null) if inspect.isclass(thing) and issubclass(thing, one)), None)
+        if base is not None and thing is not base:
+            kinds = {key: KINDS.get(type(inspect.getattr_static(thing, key))) for key in dir(base) if key[0] != "_"}
+            found[name] = [(kind, key) for key, kind in kinds.items() if kind and inspect.getdoc(getattr(thing, key))]
     return found
 
 
