@@ -40,7 +40,8 @@ def groups_in_clusters(
     same_length(len(sample), len(clusters), "clusters")
     groups, alone = large_enough(groups)
     check_clusters(clusters, sample.targets)
-    groups, of_one = large_enough(groups, _numbers(groups, clusters), "cluster")
+    numbers = np.array([clusters.take(rows).n_clusters for rows in groups.rows])
+    groups, of_one = large_enough(groups, numbers, "cluster")
     refuse_outcomes([("groups", groups.codes)], sample.targets, "{}")
     seed, number = seed_of(rng), whole_number("n_resamples", n_resamples, 1) * ceil(len(groups) / FEW)
     with progress_bars(switch("progress", progress)):
@@ -60,7 +61,7 @@ def groups_in_clusters(
         [one.finding for one in found],
         given(sample.predictions.hypothesis, "G"),
         f"{' or '.join(dict.fromkeys(one.test for one in found))} in each of {len(groups)} groups",
-        (*_few(groups, clusters), *alone, *of_one),
+        (*_few(groups, numbers[numbers >= 2]), *alone, *of_one),
         ASSUMPTIONS,
     )
     null = " or ".join(dict.fromkeys(one.null for one in found))
@@ -82,13 +83,9 @@ def _of_group(
     return calibration_test(alone.predictions, alone.as_given, kernel=kernel, n_resamples=number, rng=seed_of(rng))
 
 
-def _numbers(groups: Groups, clusters: Clusters) -> IntArray:
-    """Clusters of each group, (G,)."""
-    return np.array([clusters.take(rows).n_clusters for rows in groups.rows])
-
-
-def _few(groups: Groups, clusters: Clusters) -> tuple[str, ...]:
-    few = [groups.names[g] for g in np.flatnonzero(_numbers(groups, clusters) < LEAST)]
+def _few(groups: Groups, numbers: IntArray) -> tuple[str, ...]:
+    """A note on the groups with few of the numbers (G,) of clusters."""
+    few = [groups.names[g] for g in np.flatnonzero(numbers < LEAST)]
     if not few:
         return ()
     return (f"groups of fewer than {LEAST} clusters are tested by one row of each: {', '.join(few)}",)
