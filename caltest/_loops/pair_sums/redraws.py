@@ -375,6 +375,21 @@ def features_by_class(features: FloatArray, labels: Array, n_classes: int) -> Fl
     return changes_by_class(features, np.full(len(features), -1), labels, n_classes)
 
 
+def counts_by_own_group(groups: Array, labels: Array, weights: FloatArray, n_groups: int) -> FloatArray:
+    """Weight of the observations with each label in each group, (B, k, n_groups), which is one for a label, (n, k)."""
+    sums = np.zeros((labels.shape[0], groups.shape[1], n_groups))
+    _add_to_own_groups(groups, labels, weights, sums)
+    return sums
+
+
+@jit
+def _add_to_own_groups(groups: Array, labels: Array, weights: FloatArray, sums: FloatArray) -> None:
+    for b in range(labels.shape[0]):
+        for i in range(labels.shape[1]):
+            label = labels[b, i]
+            sums[b, label, groups[i, label]] += weights[i]
+
+
 ROWS = 512
 """Observations whose features stay in the cache while all redraws use them."""
 

@@ -20,19 +20,24 @@ def find_cells(p: FloatArray, columns: IntArray, limits: FloatArray, next_nodes:
         cells[i] = -1 - node
 
 
-Rows = tuple[FloatArray, Array, FloatArray, FloatArray, IntArray]
-"""Probabilities (n, k), observed labels (n,), weights (n,), terms (n, k, T) of labels, and numbers of the rows (n,)."""
+Rows = tuple[FloatArray, Array, FloatArray, FloatArray, IntArray, Array]
+"""Probabilities (n, k), observed labels (n,), weights (n,), terms (n, k, T) of labels, numbers of the rows (n,), and
+groups (n, k) of labels, or none (n, 0)."""
 
 
 @jit
-def count_labels(rows: Rows, seed: np.uint64, first: int, counts: FloatArray, sums: FloatArray) -> None:
-    """Add to the weights of each label ``counts[label, redraw]`` (k, B) and to ``sums[t, redraw]`` (T, B).
+def count_labels(
+    rows: Rows, seed: np.uint64, first: int, counts: FloatArray, sums: FloatArray, grouped: FloatArray
+) -> None:
+    """Add to weights of labels ``counts[label, redraw]`` (k, B), ``sums[t, redraw]`` (T, B) and ``grouped`` (k, G, B).
 
-    The sums are those of the numbers ``terms[row, label, t]`` of the rows' labels, times their weights. Redraws begin
-    at ``first``, where -1 are the observed labels; that of another one is the first class whose cumulative probability
-    exceeds the random number of the redraw and of the row, whose ``numbers`` are those in the whole data.
+    The sums are those of the numbers ``terms[row, label, t]`` of the rows' labels, times their weights; those grouped
+    are the weights of each label in each of its groups. Redraws begin at ``first``, where -1 are the observed labels;
+    that of another one is the first class whose cumulative probability exceeds the random number of the redraw and of
+    the row, whose ``numbers`` are those in the whole data.
     """
-    p, labels, weights, terms, numbers = rows
+    p, labels, weights, terms, numbers, groups = rows
+    has_groups = groups.shape[1] > 0
     (k, n_redraws), n_terms = counts.shape, sums.shape[0]
     observed = 1 if first < 0 else 0
     for row in range(p.shape[0] if observed else 0):
@@ -40,7 +45,9 @@ def count_labels(rows: Rows, seed: np.uint64, first: int, counts: FloatArray, su
         counts[label, 0] += weights[row]
         for t in range(n_terms):
             sums[t, 0] += weights[row] * terms[row, label, t]
-    ends, u, inside = np.empty(k), np.empty(REDRAWS), np.empty(REDRAWS)
+        if has_groups:
+            grouped[label, groups[row, label], 0] += weights[row]
+    ends, u, inside, before = np.empty(k), np.empty(REDRAWS), np.empty(REDRAWS), np.empty(REDRAWS)
     above = np.empty((k, REDRAWS))
     for start in range(observed, n_redraws, REDRAWS):
         size = min(REDRAWS, n_redraws - start)
@@ -54,39 +61,51 @@ def count_labels(rows: Rows, seed: np.uint64, first: int, counts: FloatArray, su
             for b in range(size):
                 u[b] = uniform(state, first + start + b) * total
             above[k - 1, 0] += weight
+            before[:size] = weight
             for t in range(n_terms):
                 line, base = sums[t, start : start + size], weight * terms[row, 0, t]
                 for b in range(size):
                     line[b] += base
+            last = 0
             for c in range(k - 1):
                 if ends[c] >= total:
-                    continue
+                    break
                 end, line = ends[c], above[c]
                 for b in range(size):
                     inside[b] = weight if u[b] >= end else 0.0
                     line[b] += inside[b]
+                if has_groups:
+                    line = grouped[c, groups[row, c], start : start + size]
+                    for b in range(size):
+                        line[b] += before[b] - inside[b]
+                        before[b] = inside[b]
+                    last = c + 1
                 for t in range(n_terms):
                     step = terms[row, c + 1, t] - terms[row, c, t]
                     if step != 0.0:
                         line = sums[t, start : start + size]
                         for b in range(size):
                             line[b] += step * inside[b]
+            if has_groups:
+                line = grouped[last, groups[row, last], start : start + size]
+                for b in range(size):
+                    line[b] += before[b]
         for b in range(size):
-            before = above[k - 1, 0]
+            left = above[k - 1, 0]
             for c in range(k - 1):
-                counts[c, start + b] += before - above[c, b]
-                before = above[c, b]
-            counts[k - 1, start + b] += before
+                counts[c, start + b] += left - above[c, b]
+                left = above[c, b]
+            counts[k - 1, start + b] += left
 
 
 @jit
 def count_cells(
-    rows: Rows, bounds: IntArray, seed: np.uint64, first: int, counts: FloatArray, sums: FloatArray
+    rows: Rows, bounds: IntArray, seed: np.uint64, first: int, counts: FloatArray, sums: FloatArray, grouped: FloatArray
 ) -> None:
     """``count_labels`` of the rows of several cells, ``bounds[c]`` to ``bounds[c + 1]``: (C, k, B) and (C, T, B)."""
-    p, labels, weights, terms, numbers = rows
+    p, labels, weights, terms, numbers, groups = rows
     for cell in range(bounds.shape[0] - 1):
         some = slice(bounds[cell], bounds[cell + 1])
         own = labels[some] if labels.shape[0] else labels
-        of_cell = p[some], own, weights[some], terms[some], numbers[some]
-        count_labels(of_cell, seed, first, counts[cell], sums[cell])
+        of_cell = p[some], own, weights[some], terms[some], numbers[some], groups[some]
+        count_labels(of_cell, seed, first, counts[cell], sums[cell], grouped)

@@ -4,7 +4,7 @@ A row draws few of many classes in all redraws together: these are its entries, 
 first. Numbers are known for entries, and a redraw is the number of its entry in the row.
 """
 
-from math import cos, log1p, pi, sqrt
+from math import log1p
 
 import numpy as np
 
@@ -74,20 +74,21 @@ def add_of_chosen(
     starts: IntArray,
     places: IntArray,
     p: FloatArray,
-    ranks: FloatArray,
+    groups: Array,
+    cosines: FloatArray,
     share: float,
     begin: int,
     end: int,
     line: FloatArray,
     sums: Array,
 ) -> None:
-    """Add what faults of chosen classes see to ``sums`` (B, S, 3 + 3 S), where the label of a row is one of these.
+    """Add what faults of chosen classes see to ``sums`` (B, S, J + 3 S), where the label of a row is one of these.
 
-    For a label with the place s: three cosines of its rank, the probabilities p (n, S) of the chosen classes, and the
-    logarithms ``log(1 + share p_a / p_s)`` and ``log(1 + share (p_a / p_s - 1))`` for each of them. Entries of other
-    classes have the place -1; ranks (n, S) that are not finite have cosines of 0. ``line`` (S, 3 + 3 S) is work space.
+    For a label with the place s: cosines (G, J) of the group of its rank, ``groups`` (n, S), the probabilities p (n, S)
+    of the chosen classes, and the logarithms ``log(1 + share p_a / p_s)`` and ``log(1 + share (p_a / p_s - 1))`` for
+    each of them. Entries of other classes have the place -1. ``line`` (S, J + 3 S) is work space.
     """
-    size = p.shape[1]
+    size, first = p.shape[1], cosines.shape[1]
     for i in range(codes.shape[0]):
         top, some = starts[i], False
         for e in range(top, starts[i + 1]):
@@ -95,19 +96,13 @@ def add_of_chosen(
             if s < 0:
                 continue
             some = True
-            own, rank = p[i, s], ranks[i, s]
-            wave, height = cos(pi * rank), sqrt(2.0)
-            if np.isfinite(rank):
-                line[s, 0] = height * wave
-                line[s, 1] = height * (2.0 * wave * wave - 1.0)
-                line[s, 2] = height * ((4.0 * wave * wave - 3.0) * wave)
-            else:
-                line[s, 0] = line[s, 1] = line[s, 2] = 0.0
+            own = p[i, s]
+            line[s, :first] = cosines[groups[i, s]]
             for a in range(size):
-                ratio = p[i, a] / own
-                line[s, 3 + a] = p[i, a]
-                line[s, 3 + size + 2 * a] = log1p(share * ratio)
-                line[s, 4 + size + 2 * a] = log1p(share * (ratio - 1.0))
+                ratio, place = p[i, a] / own, first + size + 2 * a
+                line[s, first + a] = p[i, a]
+                line[s, place] = log1p(share * ratio)
+                line[s, place + 1] = log1p(share * (ratio - 1.0))
         if some:
             for b in range(begin, end):
                 s = places[top + np.int64(codes[i, b])]

@@ -1,8 +1,9 @@
 """The numbers of the omnibus statistic for many predictions of few classes, from counts of labels in cells of them.
 
 Predictions are put into cells of similar ones, and the statistic sees of the labels how often each occurs in each cell,
-and a few sums: of their probabilities and logarithms, and of hits times features of the confidence. Cells depend on
-predictions, not on labels, and observed and redrawn labels are treated alike, so that Monte Carlo p-values stay exact.
+how often each class occurs in groups of ranks of its probability, and a few sums: of their probabilities and
+logarithms, and of hits times features of the confidence. Cells and groups depend on predictions, not on labels, and
+observed and redrawn labels are treated alike, so that Monte Carlo p-values stay exact.
 Counts and sums of parts of the data add up, without rounding where there are no weights.
 """
 
@@ -25,8 +26,8 @@ from caltest.predictions import Predictions, alternatives
 from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.classes.finite import SMALLEST, FinitePredictions
 from caltest.predictions.faults import Faults
-from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen
-from caltest.predictions.faults.fault import cosines, cosines_of_ranks, varies
+from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen, curves_of
+from caltest.predictions.faults.fault import RANK_GROUPS, cosines_of_ranks, group_edges, rank_groups, varies
 
 MOST_CLASSES = 32
 """Classes up to which labels are counted in cells."""
@@ -122,7 +123,7 @@ class Cells:
 class CellSums(Sums):
     """Sums over the predictions of each cell."""
 
-    redrawn = {"counts": -1, "terms": -1}
+    redrawn = {"counts": -1, "terms": -1, "grouped": -1}
 
     sizes: IntArray
     """Numbers of predictions, (C,)."""
@@ -130,6 +131,8 @@ class CellSums(Sums):
     """Weight of each label for each redraw, (C, k, B)."""
     terms: FloatArray
     """Of the numbers of the labels, (C, TERMS, B): log p, p, and four of hits of the most probable class."""
+    grouped: FloatArray
+    """Weight of each label in groups of the ranks of its probability, (k, 65, B); of two classes none, (0, 65, B)."""
     probabilities: IntArray
     """Of the probabilities, (C, k), in units of ``1 / UNIT``."""
     ratios: IntArray
@@ -148,6 +151,8 @@ class CountsSeen(Seen):
     counts: FloatArray
     terms: FloatArray
     """Numbers of the labels, (C, TERMS, B)."""
+    grouped: FloatArray
+    """Weights of labels in groups of their ranks, (k, 65, B)."""
 
     @property
     def ones(self) -> FloatArray:
@@ -178,8 +183,7 @@ class CountsSeen(Seen):
 
     @property
     def curves(self) -> FloatArray:
-        chosen = zip(self.view.chosen, self.view.of_chosen.T, strict=True)
-        return np.concatenate([cosines(p, 3, self.view.sizes) @ self.counts[:, c] for c, p in chosen])
+        return curves_of(self.grouped)
 
     @property
     def sums(self) -> FloatArray:
@@ -204,6 +208,8 @@ class FewClasses(OfRows[CellSums]):
     ----------
     confidences
         Probabilities of the most probable class of some of the predictions, in ascending order, for ranks.
+    edges
+        Where groups of ranks of the probabilities of each class end, (k, 63); of two classes none.
     kernels
         That of the estimate first.
     law
@@ -214,6 +220,7 @@ class FewClasses(OfRows[CellSums]):
 
     cells: Cells
     confidences: FloatArray
+    edges: FloatArray
     kernels: tuple[ProductKernel, ...]
     law: FinitePredictions
     faults: Any
@@ -228,7 +235,7 @@ class FewClasses(OfRows[CellSums]):
     @property
     def key(self) -> bytes:
         cells = self.cells
-        numbers = cells.columns.tobytes() + cells.limits.tobytes() + self.confidences.tobytes()
+        numbers = cells.columns.tobytes() + cells.limits.tobytes() + self.confidences.tobytes() + self.edges.tobytes()
         return repr(self.kernels).encode() + numbers
 
     @classmethod
@@ -236,11 +243,17 @@ class FewClasses(OfRows[CellSums]):
         """With cells for some of the predictions."""
         p = np.asarray(law.evenly_spaced(MEDIAN_OF).stored, dtype=np.float64)
         cells = Cells.of(p, MOST_CELLS.get(law.n_classes, 512))
-        confidences = np.sort(normalised(p).max(axis=1))
-        return cls(cells, confidences, tuple(kernels), law.take(slice(0, 1)), faults, weights)
+        p = normalised(p)
+        confidences, edges = np.sort(p.max(axis=1)), group_edges(p if law.n_classes > 2 else p[:, :0])
+        return cls(cells, confidences, edges, tuple(kernels), law.take(slice(0, 1)), faults, weights)
 
     def at_once(self, law: FinitePredictions) -> int:
-        return max(256, LARGEST // (8 * len(self.cells) * (law.n_classes + self._n_terms)))
+        return max(256, LARGEST // (8 * self._n_sums))
+
+    @property
+    def _n_sums(self) -> int:
+        """Numbers that are kept of each redraw."""
+        return len(self.cells) * (self.law.n_classes + self._n_terms) + len(self.edges) * (RANK_GROUPS + 1)
 
     def sums(
         self, law: FinitePredictions, observed: Array | None, rows: IntArray, seed: np.uint64, redraws: range
@@ -248,13 +261,14 @@ class FewClasses(OfRows[CellSums]):
         p, k = np.ascontiguousarray(law.stored), law.n_classes
         w = np.ones(len(p)) if self.weights is None else self.weights
         labels = np.zeros(0, dtype=np.intp) if observed is None else np.asarray(observed, dtype=np.intp)
-        size = 8 * len(self.cells) * (k + self._n_terms) * len(redraws)
+        size = 8 * self._n_sums * len(redraws)
         check_memory(size, "counts of labels for all redraws", (len(redraws), "redraws"))
         cells = self.cells.find(p)
         order = np.argsort(cells, kind="stable")
         bounds = np.searchsorted(cells[order], np.arange(len(self.cells) + 1))
         counts = np.zeros((len(self.cells), k, len(redraws)))
         terms = np.zeros((len(self.cells), self._n_terms, len(redraws)))
+        grouped = np.zeros((len(self.edges), RANK_GROUPS + 1, len(redraws)))
 
         def count(part: slice) -> tuple[Array, ...]:
             """The sums of some cells that do not depend on labels."""
@@ -263,14 +277,20 @@ class FewClasses(OfRows[CellSums]):
             own, weights, y = np.asarray(p[some], dtype=np.float64), w[some], labels[some] if labels.size else labels
             own /= own.sum(axis=1, keepdims=True)
             of_labels, ends = self._terms_of(own), ends - ends[0]
-            kept = own, y, weights, of_labels, rows[some]
-            count_cells(kept, ends, seed, redraws.start, counts[part], terms[part])
-            return tuple(_by_cell(one, ends) for one in _expected(own, weights))
+            kept = own, y, weights, of_labels, rows[some], rank_groups(own[:, : len(self.edges)], self.edges)
+            in_groups = np.zeros_like(grouped)
+            count_cells(kept, ends, seed, redraws.start, counts[part], terms[part], in_groups)
+            return in_groups, *(_by_cell(one, ends) for one in _expected(own, weights))
 
         parts = _parts(bounds)
-        made = threaded(count, parts, len(parts), "labels of redraws", work=3.0 * len(p) * len(redraws))
-        probabilities, ratios, constants, squares = (np.concatenate(one) for one in zip(*made, strict=True))
-        return CellSums(np.diff(bounds), counts, terms, probabilities, ratios, constants, squares)
+        of_predictions = []
+        for in_groups, *some in threaded(
+            count, parts, len(parts), "labels of redraws", work=3.0 * len(p) * len(redraws)
+        ):
+            grouped += in_groups
+            of_predictions.append(some)
+        expected = (np.concatenate(one) for one in zip(*of_predictions, strict=True))
+        return CellSums(np.diff(bounds), counts, terms, grouped, *expected)
 
     def _terms_of(self, p: FloatArray) -> FloatArray:
         """Numbers (r, k, TERMS) of the labels of some rows: log p, p, and hits times 1 and cosines of confidence."""
@@ -296,7 +316,7 @@ class FewClasses(OfRows[CellSums]):
         faults = self.faults(law, None, sums.sizes[full])
         by_label, total = sums.terms[:, :2].sum(axis=0), totals.sum()
         constants = sums.constants.sum(axis=0) / TERM_UNIT
-        seen = CountsSeen(faults.view, counts, sums.terms[full])
+        seen = CountsSeen(faults.view, counts, sums.terms[full], sums.grouped)
         return np.concatenate(
             [
                 kernel_errors(self.kernels, law, counts, expected, weights),

@@ -28,8 +28,17 @@ from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions, alternatives
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults import Faults
-from caltest.predictions.faults.classes.labels import FLOOR, PAIR_FLOOR, PAIR_SHARE, ClassView, Seen, log_norms_of
+from caltest.predictions.faults.classes.labels import (
+    FLOOR,
+    N_COSINES,
+    PAIR_FLOOR,
+    PAIR_SHARE,
+    ClassView,
+    Seen,
+    log_norms_of,
+)
 from caltest.predictions.faults.classes.several import ClassFaults
+from caltest.predictions.faults.fault import group_cosines
 
 MANY, WORTH = 33, 2**18
 """Classes, and probabilities in all, from which on sums over entries of the rows are faster."""
@@ -87,7 +96,7 @@ class ClassSums(Sums):
     tops: FloatArray
     """Hits and log losses of predictions of chosen classes, (S, B, 2)."""
     chosen: Array
-    """What faults of chosen classes see, (B, S, 3 + 3 S)."""
+    """What faults of chosen classes see, (B, S, N_COSINES + 3 S)."""
     expected: FloatArray
     """Expected counts, (k,)."""
     entropy: float
@@ -119,7 +128,7 @@ class ClassSums(Sums):
             np.zeros((n_columns, TERMS)),
             np.zeros((view.k, n_columns, len(alternatives.SHARES) + 1), dtype=np.float32),
             np.zeros((size, n_columns, 2)),
-            np.zeros((n_columns, size, 3 + 3 * size), dtype=np.float32),
+            np.zeros((n_columns, size, N_COSINES + 3 * size), dtype=np.float32),
             view.expected,
             -logs,
             squares,
@@ -148,16 +157,16 @@ class SumsSeen(Seen):
 
     @property
     def curves(self) -> FloatArray:
-        return self.of.chosen[:, :, :3].reshape(len(self.of.chosen), -1).T
+        return self.of.chosen[:, :, :N_COSINES].transpose(1, 2, 0)
 
     @property
     def sums(self) -> FloatArray:
-        return self.of.chosen[:, :, 3 : 3 + self.of.chosen.shape[1]]
+        return self.of.chosen[:, :, N_COSINES : N_COSINES + self.of.chosen.shape[1]]
 
     @property
     def pair_logs(self) -> FloatArray:
         size = self.of.chosen.shape[1]
-        return self.of.chosen[:, :, 3 + size :].reshape(len(self.of.chosen), size, size, 2)
+        return self.of.chosen[:, :, N_COSINES + size :].reshape(len(self.of.chosen), size, size, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,7 +397,8 @@ class ManyClasses(OfRows[ClassSums]):
         hits_and_logs = np.column_stack([hits[0], logs])
         places = np.append(np.arange(view.chosen.size), -1)[view.places]
         of_entries, groups, together = places[classes], places[view.top[rows]], np.zeros(rows.size, dtype=np.intp)
-        chosen, ranks = np.maximum(view.of_chosen[rows], PAIR_FLOOR), view.ranks_of_chosen[rows]
+        chosen, ranks = np.maximum(view.of_chosen[rows], PAIR_FLOOR), view.own_groups[rows]
+        cosines = group_cosines(N_COSINES)
 
         def add(part: slice) -> None:
             columns = part.start, part.stop
@@ -396,7 +406,7 @@ class ManyClasses(OfRows[ClassSums]):
             add_by_class(codes, starts, classes, of_classes, *columns, total.by_class)
             add_by_group(codes, starts, groups, hits_and_logs, *columns, total.tops)
             work = np.empty(total.chosen.shape[1:])
-            add_of_chosen(codes, starts, of_entries, chosen, ranks, PAIR_SHARE, *columns, work, total.chosen)
+            add_of_chosen(codes, starts, of_entries, chosen, ranks, cosines, PAIR_SHARE, *columns, work, total.chosen)
 
         def add_all() -> None:
             parts = list(ranges(codes.shape[1], -(-codes.shape[1] // min(SLICES, n_threads()))))

@@ -47,6 +47,34 @@ def cosines_of_ranks(r: FloatArray, number: int) -> FloatArray:
     return np.asarray(sqrt(2.0) * np.cos(pi * np.arange(1, number + 1)[:, None] * r))
 
 
+RANK_GROUPS = 64
+"""Groups of equal size into which ranks are rounded where they are those of many features."""
+
+
+def group_edges(features: FloatArray) -> FloatArray:
+    """Where the groups of each feature (n, S) end, (S, 63); not finite for one that does not vary."""
+    last = -(-np.arange(1, RANK_GROUPS) * len(features) // RANK_GROUPS) - 1
+    edges = np.sort(features, axis=0)[last].T
+    edges[np.array([not varies(one) for one in features.T], dtype=np.bool_)] = np.nan
+    return np.asarray(edges)
+
+
+def rank_groups(features: FloatArray, edges: FloatArray) -> Array:
+    """The group of each feature (n, S), in the middle of those that equal ones have; 64 for one that does not vary."""
+    groups = np.full(features.shape, RANK_GROUPS, dtype=np.uint8)
+    for s, ends in enumerate(edges):
+        if np.isfinite(ends[0]):
+            below, up_to = (np.searchsorted(ends, features[:, s], side=side) for side in ("left", "right"))
+            groups[:, s] = (below + up_to) // 2
+    return groups
+
+
+def group_cosines(number: int) -> FloatArray:
+    """``sqrt(2) cos(pi j r)`` of the middles r of the groups, and 0 for the last one, (65, number)."""
+    middles = (np.arange(RANK_GROUPS) + 0.5) / RANK_GROUPS
+    return np.append(cosines_of_ranks(middles, number).T, np.zeros((1, number)), axis=0)
+
+
 @dataclass(frozen=True)
 class Pattern:
     """Signs (n,), 0 where nothing is changed, and what the predictions of each sign have in common, in words."""

@@ -41,8 +41,9 @@ def test_counts_are_those_of_labels_drawn_one_at_a_time(first):
     some, numbers = np.array([3, 5, 6, 20, 29]), 7 * np.arange(30) + 2
     counts, sums = np.zeros((4, n_redraws)), np.zeros((2, n_redraws))
     terms = np.random.default_rng(2).normal(size=(30, 4, 2))
-    rows = tuple(one[some] for one in (p, labels, weights, terms, numbers))
-    count_labels(rows, SEED, first, counts, sums)
+    groups, grouped = np.random.default_rng(3).integers(0, 5, (30, 4)).astype(np.uint8), np.zeros((4, 5, n_redraws))
+    rows = tuple(one[some] for one in (p, labels, weights, terms, numbers, groups))
+    count_labels(rows, SEED, first, counts, sums, grouped)
     redraws = range(max(first, 0), first + n_redraws)
     made = drawn(p[some], numbers[some], redraws)
     made = np.concatenate([labels[some][None], made]) if first < 0 else made
@@ -50,12 +51,19 @@ def test_counts_are_those_of_labels_drawn_one_at_a_time(first):
     np.testing.assert_allclose(counts, expected, rtol=1e-12)
     expected = np.einsum("i,bit->tb", weights[some], terms[some[None], made])
     np.testing.assert_allclose(sums, expected, rtol=1e-10, atol=1e-12)
+    expected = np.zeros_like(grouped)
+    for b, i in np.ndindex(made.shape):
+        expected[made[b, i], groups[some[i], made[b, i]], b] += weights[some[i]]
+    np.testing.assert_allclose(grouped, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_classes_of_probability_zero_are_never_drawn():
     p, counts = np.array([[0.0, 0.3, 0.0, 0.7, 0.0]]), np.zeros((5, 4000))
     none, one = np.zeros(0, dtype=np.intp), np.zeros(1, dtype=np.intp)
-    count_labels((p, none, np.ones(1), np.zeros((1, 5, 0)), one), SEED, 0, counts, np.zeros((0, 4000)))
+    groups, grouped = np.zeros((1, 5), dtype=np.uint8), np.zeros((5, 1, 4000))
+    rows = p, none, np.ones(1), np.zeros((1, 5, 0)), one, groups
+    count_labels(rows, SEED, 0, counts, np.zeros((0, 4000)), grouped)
+    np.testing.assert_array_equal(grouped[:, 0], counts)
     totals = counts.sum(axis=1)
     assert not totals[[0, 2, 4]].any()
     assert totals.sum() == 4000

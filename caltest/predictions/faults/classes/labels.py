@@ -11,9 +11,17 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, normalised, ranges
 from caltest._basics.threads import threaded
-from caltest._loops.pair_sums.redraws import features_by_class, sums_by_group, tables_by_label
+from caltest._loops.pair_sums.redraws import counts_by_own_group, features_by_class, sums_by_group, tables_by_label
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.faults.fault import Fault, Faults, cosines, ranks, varies
+from caltest.predictions.faults.fault import (
+    RANK_GROUPS,
+    Fault,
+    Faults,
+    cosines,
+    group_cosines,
+    group_edges,
+    rank_groups,
+)
 
 CORRECTED = 2**22
 """Probabilities that are changed by a fault, to see what else is wrong."""
@@ -29,6 +37,9 @@ FLOOR, SMALLEST = 1e-300, 1e-30
 
 PAIR_SHARE, PAIR_FLOOR = 0.2, 1e-12
 """Share of leaks and swaps in the likelihood of pairs, and the smallest probability there."""
+
+N_COSINES = 8
+"""Cosines of the ranks of the probabilities of a class."""
 
 TABLE = 2**20
 """Probabilities, or numbers in tables of some of the predictions, that are computed together."""
@@ -87,7 +98,7 @@ class ClassView:
     def choosing(self, chosen: IntArray) -> "ClassView":
         """The same predictions with other chosen classes, in whose terms places are named, too."""
         view = copy(self)
-        for known in ("of_chosen", "ranks_of_chosen", "places", "curve_tables"):
+        for known in ("of_chosen", "places", "edges", "own_groups"):
             vars(view).pop(known, None)
         view.origin, view.chosen = view, chosen
         return view
@@ -122,10 +133,14 @@ class ClassView:
         return np.asarray(self.stored[:, self.chosen] / self.totals[:, None])
 
     @cached_property
-    def ranks_of_chosen(self) -> FloatArray:
-        """Ranks of these, (n, S); not finite for a class whose probability does not vary."""
-        lines = (ranks(one) if varies(one) else np.full(self.n, np.nan) for one in self.of_chosen.T)
-        return np.ascontiguousarray(np.stack(list(lines), axis=1))
+    def edges(self) -> FloatArray:
+        """Where the groups of ranks of these end, (S, 63)."""
+        return group_edges((self.among or self).of_chosen)
+
+    @cached_property
+    def own_groups(self) -> Array:
+        """Groups of the ranks of these, (n, S), and of all others a last one."""
+        return np.append(rank_groups(self.of_chosen, self.edges), np.zeros((self.n, 1), dtype=np.uint8), axis=1)
 
     @cached_property
     def places(self) -> IntArray:
@@ -139,15 +154,6 @@ class ClassView:
         """What hits of the most probable class are multiplied by, (4, n)."""
         ranked = None if self.among is None else self.among.confidence
         return np.concatenate([np.ones((1, self.n)), cosines(self.confidence, 3, self.sizes, ranked)]) * self.weights
-
-    @cached_property
-    def curve_tables(self) -> FloatArray:
-        """What labels add to ``curves``, (n, S + 1, 3): cosines of the ranks of chosen classes, 0 for all others."""
-        tables = np.zeros((self.n, self.chosen.size + 1, 3))
-        for place, p in enumerate(self.of_chosen.T):
-            ranked = None if self.among is None else self.among.of_chosen[:, place]
-            tables[:, place] = (cosines(p, 3, among=ranked) * self.weights).T
-        return tables
 
     @cached_property
     def variances(self) -> FloatArray:
@@ -250,7 +256,7 @@ class Seen(Protocol):
 
     @property
     def curves(self) -> FloatArray:
-        """Chosen labels times three cosines of the ranks of their probabilities, (3 S, B)."""
+        """Chosen labels times cosines of the ranks of their probabilities, (S, N_COSINES, B)."""
 
     @property
     def sums(self) -> FloatArray:
@@ -330,9 +336,9 @@ class Labels(Seen):
 
     @cached_property
     def curves(self) -> FloatArray:
-        """Chosen labels times cosines, (3 S, B)."""
-        tables = self.view.curve_tables
-        return tables_by_label(tables, self.places)[:, :-1].reshape(len(self.labels), -1).T
+        """Chosen labels times cosines, (S, N_COSINES, B)."""
+        counts = counts_by_own_group(self.view.own_groups, self.places, self.view.weights, RANK_GROUPS + 1)
+        return curves_of(counts[:, :-1].transpose(1, 2, 0))
 
     @cached_property
     def sums(self) -> FloatArray:
@@ -357,6 +363,11 @@ class Labels(Seen):
             labels = np.ascontiguousarray(self.places[:, part])
             sums += tables_by_label(tables.reshape(some.shape[0], size + 1, -1), labels)[:, :-1].reshape(sums.shape)
         return sums
+
+
+def curves_of(counts: FloatArray) -> FloatArray:
+    """Sums of cosines (S, N_COSINES, B) from the weights of labels (S, 65, B) in groups of their ranks."""
+    return np.asarray(group_cosines(N_COSINES).T @ counts)
 
 
 class LabelFaults(Faults):

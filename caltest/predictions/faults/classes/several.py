@@ -14,6 +14,7 @@ from caltest.predictions.faults.classes.frequencies import Frequencies
 from caltest.predictions.faults.classes.labels import (
     FLOOR,
     MOST_CLASSES,
+    N_COSINES,
     ClassFault,
     ClassView,
     LabelFaults,
@@ -23,11 +24,15 @@ from caltest.predictions.faults.classes.labels import (
     remaining,
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
+from caltest.predictions.faults.classes.windows import Wave, Window
 from caltest.predictions.faults.fault import Rows
 from caltest.predictions.faults.words import Fit, instead, percent, percents
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
+
+SLOW = 3
+"""Cosines whose sums are compared apart from those of faster waves."""
 
 MOST_MOVED = 5
 """Classes in another place that are named."""
@@ -50,6 +55,8 @@ class ClassFaults(LabelFaults):
             *(kind(view, view.k) for kind in (Frequency, Share, Slope)),
             Leak(view),
             Swap(view),
+            Window(view, view.chosen),
+            Wave(view, view.chosen, N_COSINES),
             *(kind(view) for kind in of_all),
         )
         n_pairs = size * (size - 1)
@@ -57,11 +64,17 @@ class ClassFaults(LabelFaults):
             Rows("hits", 4, attrgetter("hit_sums")),
             Rows("scores by predicted class", 2 * size, attrgetter("top_sums")),
             totals(view),
-            Rows("curves", 3 * size, attrgetter("curves")),
+            Rows("curves", SLOW * size, lambda seen: in_rows(seen.curves[:, :SLOW])),
+            Rows("waves", (N_COSINES - SLOW) * size, lambda seen: in_rows(seen.curves[:, SLOW:])),
             Rows("leak", n_pairs, leaks),
             Rows("swap", n_pairs // 2, swaps),
             LikelihoodOfPairs(view),
         )
+
+
+def in_rows(sums: FloatArray) -> FloatArray:
+    """Sums (S, J, B) as rows (S J, B)."""
+    return sums.reshape(-1, sums.shape[-1])
 
 
 def totals(view: ClassView) -> Rows[Seen]:

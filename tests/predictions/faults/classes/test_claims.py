@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.predictions.faults.classes.claims import BinaryView, Window, claim_in_words
+from caltest.predictions.faults.classes.claims import BinaryView
+from caltest.predictions.faults.classes.windows import WINDOWS, Window, claim_in_words
 
 
 @pytest.mark.parametrize(
@@ -30,8 +31,8 @@ def test_windows_are_compared_by_squared_standardised_sums_of_errors():
     claims, weights = rng.beta(0.5, 3.0, 300), rng.uniform(0.5, 2.0, 300)
     first = (rng.random(300) < claims).astype(float)
     view = BinaryView(ct.Bernoulli(claims), weights, None)
-    found = Window(view, len(view.windows)).promising(SimpleNamespace(first=first))
-    for value, inside in zip(found, view.inside, strict=True):
+    found = Window(view, [1]).promising(SimpleNamespace(first=first))
+    for value, inside in zip(found, map(view.event.inside, range(len(WINDOWS))), strict=True):
         error = (view.weights * (first - claims))[inside].sum()
         variance = (view.weights**2 * claims * (1.0 - claims))[inside].sum()
         assert value == (pytest.approx(error**2 / variance) if inside.any() else -np.inf)

@@ -7,6 +7,7 @@ import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.classes import labels
+from caltest.predictions.faults.classes.windows import WINDOWS
 
 RNG = np.random.default_rng(4)
 N, K, B = 30, 4, 5
@@ -27,14 +28,22 @@ def cosine(values, j):
     return np.sqrt(2.0) * np.cos(np.pi * j * ranks)
 
 
+def rounded_cosine(values, j):
+    """Of ranks that are those of the middle of one of 64 groups."""
+    ends = np.quantile(values, np.arange(1, 64) / 64, method="inverted_cdf")
+    groups = np.array([((ends < v).sum() + (ends <= v).sum()) // 2 for v in values])
+    return np.sqrt(2.0) * np.cos(np.pi * j * (groups + 0.5) / 64)
+
+
 FAULTS = ct.Categorical(P).faults(W)
 
 
 def test_totals_and_curves():
     totals = [[W[y == c].sum() for y in Y] for c in range(K)]
     assert rows_of(FAULTS, "frequency", Y) == pytest.approx(np.array(totals), rel=1e-12)
-    curves = [[(W * cosine(P[:, c], j))[y == c].sum() for y in Y] for c in range(K) for j in (1, 2, 3)]
-    assert rows_of(FAULTS, "curves", Y) == pytest.approx(np.array(curves), abs=1e-10)
+    for name, some in (("curves", (1, 2, 3)), ("waves", (4, 5, 6, 7, 8))):
+        curves = [[(W * rounded_cosine(P[:, c], j))[y == c].sum() for y in Y] for c in range(K) for j in some]
+        assert rows_of(FAULTS, name, Y) == pytest.approx(np.array(curves), abs=1e-10)
 
 
 def test_hits():
@@ -74,7 +83,7 @@ def test_windows_of_claims():
     faults = ct.Bernoulli(p).faults()
     rows = rows_of(faults, "windows of claims", y)
     ranks = np.array([((p < v).sum() + (p <= v).sum()) / 2.0 for v in p]) / 60
-    for (low, high), row in zip(faults.view.windows, rows, strict=True):
+    for (low, high), row in zip(WINDOWS, rows, strict=True):
         inside = (ranks > low) & (ranks <= high)
         enough = 60 * (high - low) >= 10
         assert row == pytest.approx(y[:, inside].sum(axis=1) if enough and inside.any() else np.zeros(B))
@@ -96,8 +105,9 @@ def test_many_classes_have_pairs_of_the_most_frequent_ones():
 
 
 def test_constant_predictions_have_no_curves():
-    rows = rows_of(ct.Categorical(np.tile([0.2, 0.3, 0.5], (20, 1))).faults(), "curves", RNG.integers(0, 3, (B, 20)))
-    assert not rows.any()
+    faults, y = ct.Categorical(np.tile([0.2, 0.3, 0.5], (20, 1))).faults(), RNG.integers(0, 3, (B, 20))
+    assert not rows_of(faults, "curves", y).any()
+    assert not rows_of(faults, "waves", y).any()
 
 
 def test_classes_that_are_all_too_frequent_are_said_together():
@@ -133,11 +143,11 @@ def test_other_chosen_classes_have_their_own_probabilities():
     p = np.random.default_rng(4).dirichlet(np.linspace(0.2, 2.0, 50), 300)
     view = ct.Categorical(p).faults().view
     assert view.of_chosen == pytest.approx(p[:, view.chosen])
-    assert view.curve_tables.shape == (300, view.chosen.size + 1, 3)
+    assert view.own_groups.shape == (300, view.chosen.size + 1)
     few = view.choosing(np.array([0, 3, 49]))
     assert few.of_chosen == pytest.approx(p[:, [0, 3, 49]])
     assert few.places[[0, 3, 49, 7]].tolist() == [0, 1, 2, 3]
-    assert (few.ranks_of_chosen.shape, few.curve_tables.shape) == ((300, 3), (300, 4, 3))
+    assert (few.edges.shape, few.own_groups.shape) == ((3, 63), (300, 4))
     assert few.origin is few
     assert view.of_chosen.shape == (300, view.chosen.size)
 
