@@ -75,20 +75,20 @@ def add_of_chosen(
     places: IntArray,
     p: FloatArray,
     groups: Array,
-    cosines: FloatArray,
+    n_groups: int,
     share: float,
     begin: int,
     end: int,
     line: FloatArray,
     sums: Array,
 ) -> None:
-    """Add what faults of chosen classes see to ``sums`` (B, S, J + 3 S), where the label of a row is one of these.
+    """Add what faults of chosen classes see to ``sums`` (B, S, G + 3 S), where the label of a row is one of these.
 
-    For a label with the place s: cosines (G, J) of the group of its rank, ``groups`` (n, S), the probabilities p (n, S)
-    of the chosen classes, and the logarithms ``log(1 + share p_a / p_s)`` and ``log(1 + share (p_a / p_s - 1))`` for
-    each of them. Entries of other classes have the place -1. ``line`` (S, J + 3 S) is work space.
+    For a label with the place s: 1 in the group of its rank, ``groups`` (n, S), the probabilities p (n, S) of the
+    chosen classes, and the logarithms ``log(1 + share p_a / p_s)`` and ``log(1 + share (p_a / p_s - 1))`` for each of
+    them. Entries of other classes have the place -1. ``line`` (S, 3 S) is work space.
     """
-    size, first = p.shape[1], cosines.shape[1]
+    size = p.shape[1]
     for i in range(codes.shape[0]):
         top, some = starts[i], False
         for e in range(top, starts[i + 1]):
@@ -97,15 +97,15 @@ def add_of_chosen(
                 continue
             some = True
             own = p[i, s]
-            line[s, :first] = cosines[groups[i, s]]
             for a in range(size):
-                ratio, place = p[i, a] / own, first + size + 2 * a
-                line[s, first + a] = p[i, a]
+                ratio, place = p[i, a] / own, size + 2 * a
+                line[s, a] = p[i, a]
                 line[s, place] = log1p(share * ratio)
                 line[s, place + 1] = log1p(share * (ratio - 1.0))
         if some:
             for b in range(begin, end):
                 s = places[top + np.int64(codes[i, b])]
                 if s >= 0:
+                    sums[b, s, groups[i, s]] += 1.0
                     for t in range(line.shape[1]):
-                        sums[b, s, t] += line[s, t]
+                        sums[b, s, n_groups + t] += line[s, t]

@@ -26,8 +26,8 @@ from caltest.predictions import Predictions, alternatives
 from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.classes.finite import SMALLEST, FinitePredictions
 from caltest.predictions.faults import Faults
-from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen, curves_of
-from caltest.predictions.faults.fault import RANK_GROUPS, cosines_of_ranks, group_edges, rank_groups, varies
+from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen
+from caltest.predictions.faults.fault import GROUPS, cosines_of_ranks, group_edges, rank_groups, varies
 
 MOST_CLASSES = 32
 """Classes up to which labels are counted in cells."""
@@ -132,7 +132,7 @@ class CellSums(Sums):
     terms: FloatArray
     """Of the numbers of the labels, (C, TERMS, B): log p, p, and four of hits of the most probable class."""
     grouped: FloatArray
-    """Weight of each label in groups of the ranks of its probability, (k, 65, B); of two classes none, (0, 65, B)."""
+    """Weight of each label in groups of the ranks of its probability, (k, GROUPS, B); none of two classes."""
     probabilities: IntArray
     """Of the probabilities, (C, k), in units of ``1 / UNIT``."""
     ratios: IntArray
@@ -151,8 +151,12 @@ class CountsSeen(Seen):
     counts: FloatArray
     terms: FloatArray
     """Numbers of the labels, (C, TERMS, B)."""
-    grouped: FloatArray
-    """Weights of labels in groups of their ranks, (k, 65, B)."""
+    in_groups: FloatArray
+    """Weights of labels in groups of their ranks, (k, GROUPS, B)."""
+
+    @property
+    def grouped(self) -> FloatArray:
+        return np.ascontiguousarray(self.in_groups.transpose(2, 0, 1))
 
     @property
     def ones(self) -> FloatArray:
@@ -180,10 +184,6 @@ class CountsSeen(Seen):
         size, groups = self.view.chosen.size, self.view.places[self.view.top]
         hits = self.counts[np.arange(self.view.n), self.view.top]
         return np.concatenate([self._by_group(one, groups, size + 1)[:size] for one in (hits, self.terms[:, 0])])
-
-    @property
-    def curves(self) -> FloatArray:
-        return curves_of(self.grouped)
 
     @property
     def sums(self) -> FloatArray:
@@ -253,7 +253,7 @@ class FewClasses(OfRows[CellSums]):
     @property
     def _n_sums(self) -> int:
         """Numbers that are kept of each redraw."""
-        return len(self.cells) * (self.law.n_classes + self._n_terms) + len(self.edges) * (RANK_GROUPS + 1)
+        return len(self.cells) * (self.law.n_classes + self._n_terms) + len(self.edges) * GROUPS
 
     def sums(
         self, law: FinitePredictions, observed: Array | None, rows: IntArray, seed: np.uint64, redraws: range
@@ -268,7 +268,7 @@ class FewClasses(OfRows[CellSums]):
         bounds = np.searchsorted(cells[order], np.arange(len(self.cells) + 1))
         counts = np.zeros((len(self.cells), k, len(redraws)))
         terms = np.zeros((len(self.cells), self._n_terms, len(redraws)))
-        grouped = np.zeros((len(self.edges), RANK_GROUPS + 1, len(redraws)))
+        grouped = np.zeros((len(self.edges), GROUPS, len(redraws)))
 
         def count(part: slice) -> tuple[Array, ...]:
             """The sums of some cells that do not depend on labels."""

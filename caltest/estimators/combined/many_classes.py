@@ -28,17 +28,9 @@ from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions, alternatives
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults import Faults
-from caltest.predictions.faults.classes.labels import (
-    FLOOR,
-    N_COSINES,
-    PAIR_FLOOR,
-    PAIR_SHARE,
-    ClassView,
-    Seen,
-    log_norms_of,
-)
+from caltest.predictions.faults.classes.labels import FLOOR, PAIR_FLOOR, PAIR_SHARE, ClassView, Seen, log_norms_of
 from caltest.predictions.faults.classes.several import ClassFaults
-from caltest.predictions.faults.fault import group_cosines
+from caltest.predictions.faults.fault import GROUPS
 
 MANY, WORTH = 33, 2**18
 """Classes, and probabilities in all, from which on sums over entries of the rows are faster."""
@@ -96,7 +88,7 @@ class ClassSums(Sums):
     tops: FloatArray
     """Hits and log losses of predictions of chosen classes, (S, B, 2)."""
     chosen: Array
-    """What faults of chosen classes see, (B, S, N_COSINES + 3 S)."""
+    """What faults of chosen classes see, (B, S, GROUPS + 3 S)."""
     expected: FloatArray
     """Expected counts, (k,)."""
     entropy: float
@@ -128,7 +120,7 @@ class ClassSums(Sums):
             np.zeros((n_columns, TERMS)),
             np.zeros((view.k, n_columns, len(alternatives.SHARES) + 1), dtype=np.float32),
             np.zeros((size, n_columns, 2)),
-            np.zeros((n_columns, size, N_COSINES + 3 * size), dtype=np.float32),
+            np.zeros((n_columns, size, GROUPS + 3 * size), dtype=np.float32),
             view.expected,
             -logs,
             squares,
@@ -156,17 +148,17 @@ class SumsSeen(Seen):
         return np.concatenate([self.of.tops[:, :, 0], self.of.tops[:, :, 1]])
 
     @property
-    def curves(self) -> FloatArray:
-        return self.of.chosen[:, :, :N_COSINES].transpose(1, 2, 0)
+    def grouped(self) -> FloatArray:
+        return self.of.chosen[:, :, :GROUPS].astype(np.float64)
 
     @property
     def sums(self) -> FloatArray:
-        return self.of.chosen[:, :, N_COSINES : N_COSINES + self.of.chosen.shape[1]]
+        return self.of.chosen[:, :, GROUPS : GROUPS + self.of.chosen.shape[1]]
 
     @property
     def pair_logs(self) -> FloatArray:
         size = self.of.chosen.shape[1]
-        return self.of.chosen[:, :, N_COSINES + size :].reshape(len(self.of.chosen), size, size, 2)
+        return self.of.chosen[:, :, GROUPS + size :].reshape(len(self.of.chosen), size, size, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,15 +390,14 @@ class ManyClasses(OfRows[ClassSums]):
         places = np.append(np.arange(view.chosen.size), -1)[view.places]
         of_entries, groups, together = places[classes], places[view.top[rows]], np.zeros(rows.size, dtype=np.intp)
         chosen, ranks = np.maximum(view.of_chosen[rows], PAIR_FLOOR), view.own_groups[rows]
-        cosines = group_cosines(N_COSINES)
 
         def add(part: slice) -> None:
             columns = part.start, part.stop
             add_by_group(codes, starts, together, of_labels, *columns, total.labels[None])
             add_by_class(codes, starts, classes, of_classes, *columns, total.by_class)
             add_by_group(codes, starts, groups, hits_and_logs, *columns, total.tops)
-            work = np.empty(total.chosen.shape[1:])
-            add_of_chosen(codes, starts, of_entries, chosen, ranks, cosines, PAIR_SHARE, *columns, work, total.chosen)
+            work = np.empty((view.chosen.size, 3 * view.chosen.size))
+            add_of_chosen(codes, starts, of_entries, chosen, ranks, GROUPS, PAIR_SHARE, *columns, work, total.chosen)
 
         def add_all() -> None:
             parts = list(ranges(codes.shape[1], -(-codes.shape[1] // min(SLICES, n_threads()))))

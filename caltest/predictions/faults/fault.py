@@ -50,6 +50,9 @@ def cosines_of_ranks(r: FloatArray, number: int) -> FloatArray:
 RANK_GROUPS = 64
 """Groups of equal size into which ranks are rounded where they are those of many features."""
 
+GROUPS = RANK_GROUPS + 1
+"""These, and one for features that do not vary."""
+
 
 def group_edges(features: FloatArray) -> FloatArray:
     """Where the groups of each feature (n, S) end, (S, 63); not finite for one that does not vary."""
@@ -67,12 +70,6 @@ def rank_groups(features: FloatArray, edges: FloatArray) -> Array:
             below, up_to = (np.searchsorted(ends, features[:, s], side=side) for side in ("left", "right"))
             groups[:, s] = (below + up_to) // 2
     return groups
-
-
-def group_cosines(number: int) -> FloatArray:
-    """``sqrt(2) cos(pi j r)`` of the middles r of the groups, and 0 for the last one, (65, number)."""
-    middles = (np.arange(RANK_GROUPS) + 0.5) / RANK_GROUPS
-    return np.append(cosines_of_ranks(middles, number).T, np.zeros((1, number)), axis=0)
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,7 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, normalised, ra
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import counts_by_own_group, features_by_class, sums_by_group, tables_by_label
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.faults.fault import (
-    RANK_GROUPS,
-    Fault,
-    Faults,
-    cosines,
-    group_cosines,
-    group_edges,
-    rank_groups,
-)
+from caltest.predictions.faults.fault import GROUPS, Fault, Faults, cosines, group_edges, rank_groups
 
 CORRECTED = 2**22
 """Probabilities that are changed by a fault, to see what else is wrong."""
@@ -37,9 +29,6 @@ FLOOR, SMALLEST = 1e-300, 1e-30
 
 PAIR_SHARE, PAIR_FLOOR = 0.2, 1e-12
 """Share of leaks and swaps in the likelihood of pairs, and the smallest probability there."""
-
-N_COSINES = 8
-"""Cosines of the ranks of the probabilities of a class."""
 
 TABLE = 2**20
 """Probabilities, or numbers in tables of some of the predictions, that are computed together."""
@@ -255,8 +244,8 @@ class Seen(Protocol):
         """Hits, and then log losses, of the predictions of each chosen most probable class, (2 S, B)."""
 
     @property
-    def curves(self) -> FloatArray:
-        """Chosen labels times cosines of the ranks of their probabilities, (S, N_COSINES, B)."""
+    def grouped(self) -> FloatArray:
+        """Weight of each chosen label in groups of the ranks of its probability, (B, S, GROUPS)."""
 
     @property
     def sums(self) -> FloatArray:
@@ -335,10 +324,9 @@ class Labels(Seen):
         return sums[:, :size].reshape(2 * size, -1)
 
     @cached_property
-    def curves(self) -> FloatArray:
-        """Chosen labels times cosines, (S, N_COSINES, B)."""
-        counts = counts_by_own_group(self.view.own_groups, self.places, self.view.weights, RANK_GROUPS + 1)
-        return curves_of(counts[:, :-1].transpose(1, 2, 0))
+    def grouped(self) -> FloatArray:
+        """Weight of each chosen label in groups of the ranks of its probability, (B, S, GROUPS)."""
+        return counts_by_own_group(self.view.own_groups, self.places, self.view.weights, GROUPS)[:, :-1]
 
     @cached_property
     def sums(self) -> FloatArray:
@@ -363,11 +351,6 @@ class Labels(Seen):
             labels = np.ascontiguousarray(self.places[:, part])
             sums += tables_by_label(tables.reshape(some.shape[0], size + 1, -1), labels)[:, :-1].reshape(sums.shape)
         return sums
-
-
-def curves_of(counts: FloatArray) -> FloatArray:
-    """Sums of cosines (S, N_COSINES, B) from the weights of labels (S, 65, B) in groups of their ranks."""
-    return np.asarray(group_cosines(N_COSINES).T @ counts)
 
 
 class LabelFaults(Faults):

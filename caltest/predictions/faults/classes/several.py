@@ -1,6 +1,7 @@
 """Faults of predicted probabilities of several classes."""
 
 from collections.abc import Callable
+from functools import partial
 from math import exp, factorial
 from operator import attrgetter
 from typing import ClassVar
@@ -14,7 +15,6 @@ from caltest.predictions.faults.classes.frequencies import Frequencies
 from caltest.predictions.faults.classes.labels import (
     FLOOR,
     MOST_CLASSES,
-    N_COSINES,
     ClassFault,
     ClassView,
     LabelFaults,
@@ -25,14 +25,28 @@ from caltest.predictions.faults.classes.labels import (
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
 from caltest.predictions.faults.classes.windows import Wave, Window
-from caltest.predictions.faults.fault import Rows
+from caltest.predictions.faults.fault import RANK_GROUPS, Rows, cosines_of_ranks
 from caltest.predictions.faults.words import Fit, instead, percent, percents
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
 
-SLOW = 3
-"""Cosines whose sums are compared apart from those of faster waves."""
+N_COSINES, SLOW = 8, 3
+"""Cosines of the ranks of the probabilities of a class, and how many of them are compared apart from faster ones."""
+
+PLACES = np.arange(RANK_GROUPS)
+
+COSINES = cosines_of_ranks((PLACES + 0.5) / RANK_GROUPS, N_COSINES)
+
+STARTS = [(start, size) for size in (16, 8) for start in range(0, RANK_GROUPS - size + 1, size // 2)]
+"""Where windows of groups of ranks begin, and how many groups they have."""
+
+OF_GROUPS = {
+    "curves": COSINES[:SLOW],
+    "waves": COSINES[SLOW:],
+    "windows": np.array([(start <= PLACES) & (start + size > PLACES) for start, size in STARTS], dtype=np.float64),
+}
+"""What the groups of ranks of the probabilities of a class count, (J, 64)."""
 
 MOST_MOVED = 5
 """Classes in another place that are named."""
@@ -64,17 +78,18 @@ class ClassFaults(LabelFaults):
             Rows("hits", 4, attrgetter("hit_sums")),
             Rows("scores by predicted class", 2 * size, attrgetter("top_sums")),
             totals(view),
-            Rows("curves", SLOW * size, lambda seen: in_rows(seen.curves[:, :SLOW])),
-            Rows("waves", (N_COSINES - SLOW) * size, lambda seen: in_rows(seen.curves[:, SLOW:])),
+            *(Rows(name, len(how) * size, partial(summed, how)) for name, how in OF_GROUPS.items()),
             Rows("leak", n_pairs, leaks),
             Rows("swap", n_pairs // 2, swaps),
             LikelihoodOfPairs(view),
         )
 
 
-def in_rows(sums: FloatArray) -> FloatArray:
-    """Sums (S, J, B) as rows (S J, B)."""
-    return sums.reshape(-1, sums.shape[-1])
+def summed(numbers: FloatArray, seen: Seen) -> FloatArray:
+    """Sums over the observations of each chosen class of numbers (J, 64) of the groups of its ranks, (S J, B)."""
+    # A product for each redraw, whose rounding does not depend on how many of them are looked at together.
+    sums = seen.grouped[:, :, :RANK_GROUPS] @ numbers.T
+    return sums.reshape(len(sums), -1).T
 
 
 def totals(view: ClassView) -> Rows[Seen]:

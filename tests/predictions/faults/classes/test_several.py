@@ -28,22 +28,29 @@ def cosine(values, j):
     return np.sqrt(2.0) * np.cos(np.pi * j * ranks)
 
 
-def rounded_cosine(values, j):
-    """Of ranks that are those of the middle of one of 64 groups."""
+def groups_of(values):
+    """The one of 64 groups of each rank, (n,)."""
     ends = np.quantile(values, np.arange(1, 64) / 64, method="inverted_cdf")
-    groups = np.array([((ends < v).sum() + (ends <= v).sum()) // 2 for v in values])
-    return np.sqrt(2.0) * np.cos(np.pi * j * (groups + 0.5) / 64)
+    return np.array([((ends < v).sum() + (ends <= v).sum()) // 2 for v in values])
+
+
+def rounded_cosine(values, j):
+    return np.sqrt(2.0) * np.cos(np.pi * j * (groups_of(values) + 0.5) / 64)
 
 
 FAULTS = ct.Categorical(P).faults(W)
 
 
-def test_totals_and_curves():
+def test_totals_curves_waves_and_windows():
     totals = [[W[y == c].sum() for y in Y] for c in range(K)]
     assert rows_of(FAULTS, "frequency", Y) == pytest.approx(np.array(totals), rel=1e-12)
     for name, some in (("curves", (1, 2, 3)), ("waves", (4, 5, 6, 7, 8))):
         curves = [[(W * rounded_cosine(P[:, c], j))[y == c].sum() for y in Y] for c in range(K) for j in some]
         assert rows_of(FAULTS, name, Y) == pytest.approx(np.array(curves), abs=1e-10)
+    some = [(s, s + 16) for s in range(0, 49, 8)] + [(s, s + 8) for s in range(0, 57, 4)]
+    inside = [[(groups_of(p) >= low) & (groups_of(p) < high) for low, high in some] for p in P.T]
+    windows = [[W[one & (y == c)].sum() for y in Y] for c in range(K) for one in inside[c]]
+    assert rows_of(FAULTS, "windows", Y) == pytest.approx(np.array(windows), abs=1e-10)
 
 
 def test_hits():
@@ -108,6 +115,7 @@ def test_constant_predictions_have_no_curves():
     faults, y = ct.Categorical(np.tile([0.2, 0.3, 0.5], (20, 1))).faults(), RNG.integers(0, 3, (B, 20))
     assert not rows_of(faults, "curves", y).any()
     assert not rows_of(faults, "waves", y).any()
+    assert not rows_of(faults, "windows", y).any()
 
 
 def test_classes_that_are_all_too_frequent_are_said_together():
