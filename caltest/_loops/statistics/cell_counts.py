@@ -47,7 +47,7 @@ def count_labels(
             sums[t, 0] += weights[row] * terms[row, label, t]
         if has_groups:
             grouped[label, groups[row, label], 0] += weights[row]
-    ends, u, inside, before = np.empty(k), np.empty(REDRAWS), np.empty(REDRAWS), np.empty(REDRAWS)
+    ends, u, inside = np.empty(k), np.empty(REDRAWS), np.empty(REDRAWS)
     above = np.empty((k, REDRAWS))
     for start in range(observed, n_redraws, REDRAWS):
         size = min(REDRAWS, n_redraws - start)
@@ -61,7 +61,7 @@ def count_labels(
             for b in range(size):
                 u[b] = uniform(state, first + start + b) * total
             above[k - 1, 0] += weight
-            before[:size] = weight
+            inside[:size] = weight
             for t in range(n_terms):
                 line, base = sums[t, start : start + size], weight * terms[row, 0, t]
                 for b in range(size):
@@ -70,16 +70,18 @@ def count_labels(
             for c in range(k - 1):
                 if ends[c] >= total:
                     break
-                end, line = ends[c], above[c]
-                for b in range(size):
-                    inside[b] = weight if u[b] >= end else 0.0
-                    line[b] += inside[b]
+                end, line, last = ends[c], above[c], c + 1
                 if has_groups:
-                    line = grouped[c, groups[row, c], start : start + size]
+                    in_group = grouped[c, groups[row, c], start : start + size]
                     for b in range(size):
-                        line[b] += before[b] - inside[b]
-                        before[b] = inside[b]
-                    last = c + 1
+                        value = weight if u[b] >= end else 0.0
+                        line[b] += value
+                        in_group[b] += inside[b] - value
+                        inside[b] = value
+                else:
+                    for b in range(size):
+                        inside[b] = weight if u[b] >= end else 0.0
+                        line[b] += inside[b]
                 for t in range(n_terms):
                     step = terms[row, c + 1, t] - terms[row, c, t]
                     if step != 0.0:
@@ -89,7 +91,7 @@ def count_labels(
             if has_groups:
                 line = grouped[last, groups[row, last], start : start + size]
                 for b in range(size):
-                    line[b] += before[b]
+                    line[b] += inside[b]
         for b in range(size):
             left = above[k - 1, 0]
             for c in range(k - 1):
