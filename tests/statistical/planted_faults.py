@@ -83,6 +83,14 @@ def rounded(rng, y, step, share):
     return np.where(rng.random(y.size) < share, step * np.rint(y / step), y).astype(int)
 
 
+def waving(p, s, frequency=4.0):
+    """Claims of one class are off by a wave, at the cost of the next one."""
+    move = s * np.minimum(p[:, 0], p[:, 1]) * np.sin(frequency * np.pi * p[:, 0])
+    q = p.copy()
+    q[:, 0], q[:, 1] = p[:, 0] + move, p[:, 1] - move
+    return q
+
+
 def of_claims(change):
     def make(rng, n):
         p = rng.random(n)
@@ -341,6 +349,22 @@ PLANTED = [
         "class 2",
         2.5,
         "overconfident",
+    ),
+    Planted(
+        "classes",
+        "class 2 too low from 0.2 to 0.5",
+        of_classes(lambda p: np.where(((p[:, 2] > 0.2) & (p[:, 2] < 0.5))[:, None], times_odds(p, 2, 2.5), p)),
+        "window",
+        "claims of class 2 from 0.",
+        None,
+        "too low",
+    ),
+    Planted(
+        "classes",
+        "a wave in class 0",
+        of_classes(lambda p: times_odds(p, 0, np.exp(0.8 * np.cos(5.0 * np.pi * (1.0 - p[:, 0]) ** 4)))),
+        "wave",
+        "class 0",
     ),
     Planted("claims", "odds 0.6", of_claims(lambda p: with_odds(p, np.log(0.6))), "frequency", "", 0.6, "too high"),
     Planted(

@@ -28,6 +28,9 @@ ENDS, _PLACES = np.unique(WINDOWS, return_inverse=True)
 FIRST, LAST = _PLACES.reshape(WINDOWS.shape).T
 """Windows as places of their ends among all ends."""
 
+MOST_PLACES = 4
+"""Half periods of a wave that are named."""
+
 APART = 20
 """About as many windows as there are without those that overlap."""
 
@@ -199,5 +202,8 @@ class Wave(OfClaims):
             claimed, came, error = claims.means(seen, some)
             if abs(came - claimed) > 2.0 * error:
                 rates = " of the time instead of ".join(percents(came, claimed))
-                places.append(f"those {claims.between(some)} come true {rates}")
-        return f"{claims.in_words} are off in places{': ' if places else ''}{', '.join(places)}"
+                places.append((abs(came - claimed) / error, f"those {claims.between(some)} come true {rates}"))
+        clearest = sorted(places, reverse=True)[:MOST_PLACES]
+        said = [one[1] for one in places if one in clearest]
+        more = f", and {len(places) - len(said)} more" if len(places) > len(said) else ""
+        return f"{claims.in_words} are off in places{': ' if said else ''}{', '.join(said)}{more}"
