@@ -38,9 +38,8 @@ MANY_BINARY, MANY = 10_000, 100_000
 MOST_CELLS = {2: 1024}
 """Cells of predictions of so many classes, by default 512."""
 
-KERNEL_CLASSES, KERNEL_CELLS = 5, {3: 2048}
-"""Classes up to which kernels of many predictions are those of cells, as more classes need too many; and how many cells
-they have, by default 1,024."""
+KERNEL_CLASSES, KERNEL_CELLS = 3, 2048
+"""Classes up to which kernels of many predictions are those of cells, as more classes need too many; and how many."""
 
 ROWS = 4096
 """Predictions whose labels are counted together, at least."""
@@ -381,7 +380,7 @@ class KernelErrorsOfCells:
     def of(cls, kernels: Sequence[ProductKernel], law: FinitePredictions) -> Self:
         """With cells for some of the predictions."""
         p = np.asarray(law.evenly_spaced(MEDIAN_OF).stored, dtype=np.float64)
-        return cls(tuple(kernels), Cells.of(p, KERNEL_CELLS.get(law.n_classes, 1024)))
+        return cls(tuple(kernels), Cells.of(p, KERNEL_CELLS))
 
     def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         law = predictions.law.finite

@@ -127,9 +127,9 @@ class Omnibus(JointEstimator):
     comparisons makes from predictions alone. Kernels and faults are those of mean predictions of cells, and redraws
     depend on a seed and the number of the row only: time O(n B), about a nanosecond for a redraw of a row and class,
     and memory O(n + B). Counts add up, for data that come in chunks (``CalibrationTestAccumulator``). Probabilities
-    and logarithms of labels, and hits times features of the confidence, are added row by row; what depends on other
-    features is blurred within cells of several classes. For fewer such predictions the kernels have rank 64 from
-    10 000 on.
+    and logarithms of labels, hits times features of the confidence, and labels in groups of ranks of their probability
+    are added row by row; what depends on other features is blurred within cells of several classes. For fewer such
+    predictions the kernels have rank 64 from 10 000 on, or are those of 2048 cells of three classes.
 
     More than 32 classes, with the total variation distance and without weights: sums over pairs have single precision,
     and only classes that a row draws take time, O(n**2 k) for the kernel and about B n**2 / k additions. More than
