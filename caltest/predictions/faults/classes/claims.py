@@ -1,6 +1,5 @@
 """Faults of predicted probabilities of two classes: claims that are off, everywhere or in places."""
 
-from functools import cached_property
 from math import log
 
 import numpy as np
@@ -9,7 +8,15 @@ from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.faults.classes.frequencies import likely_cause
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
 from caltest.predictions.faults.classes.several import Frequency, Random, Share, Slope, Temperature
-from caltest.predictions.faults.classes.windows import ENDS, WINDOWS, ClassClaims, Wave, Window, sums_in_windows
+from caltest.predictions.faults.classes.windows import (
+    ENDS,
+    WINDOWS,
+    ClassClaims,
+    Wave,
+    Window,
+    claims_of,
+    sums_in_windows,
+)
 from caltest.predictions.faults.fault import Rows, cosines
 from caltest.predictions.faults.words import Fit, about, percents
 
@@ -23,10 +30,10 @@ N_COSINES = 6
 class BinaryView(ClassView):
     """Claims, the probabilities of class 1."""
 
-    @cached_property
+    @property
     def event(self) -> ClassClaims:
         """Those claims."""
-        return ClassClaims(self, 1)
+        return claims_of(self, 1)
 
     def sums_of_claims(self, seen: Labels) -> FloatArray:
         """Outcomes, alone and times cosines of the ranks of the claims."""
@@ -36,7 +43,7 @@ class BinaryView(ClassView):
     def sums_in_windows(self, seen: Labels) -> FloatArray:
         """Outcomes in each window."""
         event = self.event
-        parts = seen.ones_by_group(event.groups, ENDS.size + 1)
+        parts = seen.ones_by_group(event.groups.astype(np.intp), ENDS.size + 1)
         return sums_in_windows(parts) * event.have_some[:, None]
 
 

@@ -43,7 +43,7 @@ class ClassClaims:
         self.claims, self.named = view.column(c), view.origin.column(c)
         self.ranks = ranks(self.named, view.sizes)
         n = view.n if view.sizes is None else view.sizes.sum()
-        self.groups = np.searchsorted(ENDS, self.ranks)
+        self.groups = np.searchsorted(ENDS, self.ranks).astype(np.uint8)
         """The predictions between neighbouring ends of windows."""
         self._are_enough = n * (WINDOWS[:, 1] - WINDOWS[:, 0]) >= LEAST_IN_WINDOW
 
@@ -86,6 +86,12 @@ class ClassClaims:
         return "claims" if self.view.k == 2 else f"claims of {self.view.named(self.c)}"
 
 
+@kept
+def claims_of(view: ClassView, c: int) -> ClassClaims:
+    """Those of a class, which the view keeps."""
+    return ClassClaims(view, c)
+
+
 def claim_in_words(claim: float) -> str:
     """A probability with two digits, or with those that tell it from 0 and 1."""
     if 0.005 <= claim <= 0.995 or claim in (0.0, 1.0):
@@ -113,14 +119,9 @@ class OfClaims(OddsFault):
     def class_of(self, sibling: int) -> int:
         return int(self.classes[sibling // self.each])
 
-    @kept
-    def claims(self, c: int) -> ClassClaims:
-        """Those of a class."""
-        return ClassClaims(self.view, c)
-
     def of(self, sibling: int) -> tuple[ClassClaims, int]:
         """The claims concerned, and the number of the sibling among those of their class."""
-        return self.claims(self.class_of(sibling)), sibling % self.each
+        return claims_of(self.view, self.class_of(sibling)), sibling % self.each
 
 
 class Window(OfClaims):
@@ -138,7 +139,7 @@ class Window(OfClaims):
     def promising(self, seen: Labels) -> FloatArray:
         found = []
         for c in self.classes:
-            claims = self.claims(c)
+            claims = claims_of(self.view, int(c))
             sums, variances = claims.in_windows(claims.errors(seen)).T
             found.append(np.where(claims.have_some, np.square(sums) / np.maximum(variances, FLOOR), -np.inf))
         return np.concatenate(found)
@@ -179,7 +180,7 @@ class Wave(OfClaims):
     def promising(self, seen: Labels) -> FloatArray:
         found = []
         for c in self.classes:
-            claims = self.claims(c)
+            claims = claims_of(self.view, int(c))
             if varies(claims.named):
                 lines = cosines_of_ranks(claims.ranks, self.each + 1)[1:]
                 errors, variances = claims.errors(seen).T
@@ -205,5 +206,6 @@ class Wave(OfClaims):
                 places.append((abs(came - claimed) / error, f"those {claims.between(some)} come true {rates}"))
         clearest = sorted(places, reverse=True)[:MOST_PLACES]
         said = [one[1] for one in places if one in clearest]
-        more = f", and {len(places) - len(said)} more" if len(places) > len(said) else ""
+        others = len(places) - len(said)
+        more = f", and {others} more {'place' if others == 1 else 'places'}" if others else ""
         return f"{claims.in_words} are off in places{': ' if said else ''}{', '.join(said)}{more}"
