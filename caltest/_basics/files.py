@@ -298,9 +298,10 @@ def _objects(name: str, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line.removeprefix(BOM_UTF8))
+            row = json.loads(line.removeprefix(BOM_UTF8).strip())
         except ValueError as error:
-            raise ValueError(f"{name}, line {i}: got text that is no JSON ({error}), wanted an object") from None
+            reason = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
+            raise ValueError(f"{name}, line {i}: got text that is no JSON ({reason}), wanted an object") from None
         if not isinstance(row, dict):
             raise ValueError(f"{name}, line {i}: got {row}, wanted an object")
         yield i, row

@@ -88,10 +88,9 @@ def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tu
             "are missing are like the others with the same predictions"
         )
     probabilities, names = _table(questions)
-    answers = np.array([np.nan if one.answer is None else _columns(one, names)[one.answer] for one in questions])
-    sample = as_sample(probabilities, answers, missing=missing, copy=True)
-    if names is not None:
-        sample = replace(sample, predictions=sample.predictions.with_classes(names))
+    places = [None if one.answer is None else _columns(one, names)[one.answer] for one in questions]
+    answers = [None if place is None else names[place] if names is not None else place for place in places]
+    sample = as_sample(probabilities, np.array(answers, dtype=object), names, missing=missing, copy=True)
     rows = slice(None) if sample.rows is None else sample.rows
     found = {name: np.array([one.fields[j] for one in questions])[rows] for j, name in enumerate(fields)}
     left_out = (f"left out, as answers are no choices: {', '.join(others)}",) if others else ()
@@ -286,7 +285,10 @@ def _answer(where: str, given: Any, k: int, names: tuple[str, ...] | None, texts
     found = next((one for one in (by_name, by_place, by_letter) if one is not None), None)
     if found is None:
         choices = f"{', '.join(_short(one) for one in known)}, " if known else ""
-        raise ValueError(f"{where}: got the answer {_short(given)}, wanted one of the choices: {choices}0 to {k - 1}")
+        from_one = "; places count from 0" if text == str(k) else ""
+        raise ValueError(
+            f"{where}: got the answer {_short(given)}, wanted one of the choices: {choices}0 to {k - 1}{from_one}"
+        )
     return found
 
 

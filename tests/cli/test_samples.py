@@ -107,6 +107,12 @@ def test_fewer_choices_are_filled_up_with_zeros(tmp_path, capsys):
     assert "questions have 2 to 5 choices; those that a question does not have get probability 0" in result["notes"]
 
 
+def test_questions_about_the_data_name_the_choices(tmp_path, capsys):
+    lines = [{"probs": dict(zip("210", (0.2, 0.3, 0.5), strict=True)), "answer": "2"} for _ in range(60)]
+    asked = [note for note in found(tmp_path, capsys, lines)["notes"] if "right column" in note]
+    assert asked == ["all outcomes are class 2: were they read from the right column?"]
+
+
 def test_groups(tmp_path, capsys):
     result = found(tmp_path, capsys, LINES, "--groups", "doc.subject")
     subjects = [line["doc"]["subject"] for line in LINES]
@@ -240,7 +246,10 @@ BAD = {
     "true": ({"probs": [True, 0.5], "answer": 1}, "got True in probs, wanted a number for each choice"),
     "one choice": ({"probs": [1.0], "answer": 0}, "got [1.0] as probs, wanted a number for each of at least 2 choices"),
     "a number": ({"probs": 0.3, "answer": 0}, "got 0.3 as probs, wanted a number for each of at least 2 choices"),
-    "large answer": ({"probs": [0.2, 0.8], "answer": 2}, "got the answer 2, wanted one of the choices: 0 to 1"),
+    "large answer": (
+        {"probs": [0.2, 0.8], "answer": 2},
+        "got the answer 2, wanted one of the choices: 0 to 1; places count from 0",
+    ),
     "letter": ({"probs": [0.2, 0.8], "answer": "C"}, "got the answer 'C', wanted one of the choices: 0 to 1"),
     "negative": ({"probs": [0.2, 0.8], "answer": -1}, "got the answer -1, wanted one of the choices"),
     "fraction": ({"probs": [0.2, 0.8], "answer": 0.5}, "got the answer 0.5, wanted one of the choices"),
@@ -269,7 +278,11 @@ def test_bad_lines(name, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ('{"probs": [0.2, 0.8], "answer": 1}\n{"probs": [0.2, 0', [], "line 2: got text that is no JSON"),
+        (
+            '{"probs": [0.2, 0.8], "answer": 1}\n{"probs": [0.2, 0',
+            [],
+            "line 2: got text that is no JSON (Expecting ',' delimiter, column 18)",
+        ),
         ('{"probs": [0.2, 0.8], "answer": 1}\n[1, 2]\n', [], "line 2: got [1, 2], wanted an object"),
         ('{"probs": [0.2, 0.8], "answer": 1}\n', [], "got 1 observation, wanted at least 2 for a test"),
         ("", [], "a.jsonl: got an empty file, wanted a row or a line of JSON for each observation"),
