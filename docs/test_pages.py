@@ -9,6 +9,7 @@ import importlib
 import io
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -53,6 +54,32 @@ def run_shell(code):
             assert main(shlex.split(command)[1:]) == 0
         printed = out.getvalue()
     return printed
+
+
+EXAMPLES = (
+    "Logistic([0.0, 1.0, 3.0], 1.0)",
+    "InverseMultiquadric()",
+    "Hellinger()",
+    "CalibrationInTheLarge()",
+    "EventCount()",
+    "EventCountTest()",
+    "ClassShares()",
+    "ct.CalibrationTest(ct.ECE(), NormalLawOfRedraws())",
+    "ShrinkageMap('probabilities', 3, 0.1, np.ones(3) / 3)",
+    "Shrinkage()",
+)
+
+
+def test_classes_of_the_guide_hold_the_contracts(tmp_path):
+    code = "\n".join(code for language, code, _ in SNIPPETS[DOCS / "extending.md"] if language == "python")
+    names = re.findall(r"^class (\w+)", code, re.M)
+    examples = [f"{name}.__doc__ += '\\n\\n>>> ' + {one!r}" for name, one in zip(names, EXAMPLES, strict=True)]
+    own = tmp_path / "own.py"
+    own.write_text("\n".join([code, *examples]))
+    tests = [DOCS.parent / "tests" / name for name in ("test_contracts.py", "test_contracts_of_parts.py")]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", *tests, "--own", own, "-k", " or ".join(names)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout
 
 
 @pytest.mark.parametrize("row", [row for _, row in ITEMS], ids=[f"{i}, {row['item']}" for i, row in ITEMS])

@@ -105,4 +105,7 @@ class Repairable:
 
     def affine(self, offset: FloatArray, factor: FloatArray | float) -> "Predictions":
         """Predictions of ``offset + factor Z``, for offsets (..., n); ``TypeError`` where these are not known."""
-        raise TypeError(f"predictions: got {self.family} predictions, of which multiples are not known here")
+        raise TypeError(
+            f"predictions: got {self.family} predictions, of which no shift and factor are known here; a class of your "
+            "own has them from a method affine(offset, factor), and recalibration.QuantileRecalibration needs none"
+        )

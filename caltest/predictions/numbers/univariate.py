@@ -33,7 +33,8 @@ class Univariate(Predictions):
     """n distributions of a family with a few parameters, each of which is an array (n,) or one number for all.
 
     A family is its ``family`` name, ``parameter_names``, ``_draw``, ``_quantile``, ``cdf``, ``log_density`` and
-    ``moments``; ``survival``, where the upper tail can have all digits; ``support``, if it is not the whole line, and
+    ``moments``; ``affine``, for shifts and factors of ``recalibration.ShiftAndScale``, or ``moved`` where there is an
+    end; ``survival``, where the upper tail can have all digits; ``support``, if it is not the whole line, and
     ``_check`` of parameters.
 
     Expectations of kernels of targets that have no closed form come from 32 quantiles of each distribution
