@@ -154,7 +154,7 @@ class DistributionFreeSKCETest(CalibrationTest):
 
     See ``ct.nulls.DistributionFreeBound``.
 
-    Where nothing may be assumed, not even that targets can be redrawn; it has little power.
+    For predictions that cannot be drawn from, with independent outcomes; it has little power.
 
     Parameters
     ----------

@@ -21,9 +21,9 @@ class DistributionFreeBound(Null[SKCE | BlockSKCE]):
     """p = an upper bound of P(estimator >= estimate) for calibrated predictions; 1 for estimates of at most 0.
 
     The bounds are those of Lemma 2 of Widmann et al. 2019 (Theorems H.2 to H.4), see ``SKCE.tail_bound`` and
-    ``BlockSKCE.tail_bound``, with the smallest B there is (``caltest.hstatistics.bound``). Valid always, with little
-    power. The Julia reference squares negative estimates and so returns values below 1 for them. Cost: that of the
-    estimate.
+    ``BlockSKCE.tail_bound``, with the smallest B there is (``caltest.hstatistics.bound``). Valid for every n if
+    outcomes are independent given the predictions, with little power. The Julia reference squares negative estimates
+    and so returns values below 1 for them. Cost: that of the estimate.
 
     Examples
     --------

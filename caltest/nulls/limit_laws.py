@@ -170,8 +170,9 @@ class HotellingNull(Null[UCME]):
 
     Notes
     -----
-    Asymptotic, and far too liberal for small n, with both: deviations are far from normal at test locations that
-    few predictions are close to. Time O(n J k + n J**2), memory O(n J).
+    Asymptotic: with F it rejects up to 95 % of calibrated predictions of rare events at the 5 % level (n = 250, in
+    ``docs/error-rates.md``), as deviations are far from normal at test locations that few predictions are close to.
+    ``KnownCovarianceMonteCarlo`` is exact. Time O(n J k + n J**2), memory O(n J).
 
     Source: Widmann et al. 2021, appendix C.3, who use the chi-squared limit.
 

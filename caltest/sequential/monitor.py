@@ -226,7 +226,7 @@ class CalibrationMonitor(Betting[MonitorResult]):
     Parameters
     ----------
     average_run_length
-        L. With 1000 and one observation a day, calibrated predictions raise an alarm every three years.
+        L. With 1000 and one observation a day, calibrated predictions run 2.7 years or more on average before an alarm.
     strategy, kernel, classes, lag
         As for ``SequentialCalibrationTest``: the lag is h for forecasts of h steps ahead, whose outcomes overlap.
 
