@@ -73,8 +73,25 @@ def signature_of(app: Any, what: str, name: str, thing: Any, *_: Any) -> tuple[s
     return ("" if shown.startswith("(*arg") or ".results." in name else shown), None
 
 
+RATES = {
+    "error-rates": ("calibration_test", "calibration_by_group", "find_slices"),
+    "validity": (
+        *("CalibrationMonitor", "fields.d_calibration", "fields.a_calibration", "fields.one_calibration"),
+        *("fields.clinical.validate", "fields.clinical.validate_by_group", "fields.clinical.decision_curve"),
+        *("fields.weather.rank_histogram", "fields.weather.exceedances", "fields.weather.crps_decomposition"),
+        *("fields.bayesian.simulation_based_calibration", "recalibration.multicalibration_report"),
+    ),
+}
+"""Where calls that test, and are no classes of tests, have their rates."""
+
+
 def lead_to_error_rates(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """From each test to how often it errs."""
     if what == "class" and name.endswith("Test"):
-        end = lines.index("", next(i for i, line in enumerate(lines) if line))
-        lines[end:end] = ["", "What it assumes, how often it errs, and its cost: :doc:`/error-rates`."]
+        said = "What it assumes, how often it errs, and its cost: :doc:`/error-rates`."
+    elif page := next((page for page, calls in RATES.items() if name.removeprefix("caltest.") in calls), None):
+        said = f"How often it errs: :doc:`/{page}`."
+    else:
+        return
+    end = lines.index("", next(i for i, line in enumerate(lines) if line))
+    lines[end:end] = ["", said]

@@ -167,12 +167,20 @@ def test_names_of_libraries_that_the_site_lacks_have_pages():
 
 
 def test_pages_of_tests_lead_to_their_error_rates_and_say_how_to_call_them():
+    from linking import RATES
+
     tests = [name for name, thing in public_things() if inspect.isclass(thing) and name.endswith("Test")]
     assert len(tests) > 25
     for name in tests:
         _, page = said_first(name)
         assert "how often it errs" in page, name
         assert f'id="{name}.__call__"' in page, name
+    for page, calls in RATES.items():
+        for name in calls:
+            assert (
+                f'How often it errs: <a class="reference internal" href="../../{page}.html"'
+                in said_first(f"caltest.{name}")[1]
+            ), name
 
 
 def test_files_of_the_pages_lead_there():
