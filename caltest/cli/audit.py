@@ -16,6 +16,7 @@ from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL
 from caltest.cli.options import JUDGED, add, command, names_of, show
 from caltest.cli.prediction_files import MISSING, check_outputs, kept, read_columns, sample_of
+from caltest.cli.samples import is_of_answers, read_samples
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored
 
@@ -97,14 +98,18 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
         path, named = None, names_of(str(path))
     known = () if path is None else read_rows(path, texts).with_head(True).names or ()
     beside = [name for name in dict.fromkeys([*taken, *named]) if name not in known]
-    if beside and options.outcome_column is None:
+    of_answers = is_of_answers(options)
+    if beside and options.outcome_column is None and not of_answers:
         option = next(option for option, names in asked.items() if beside[0] in names)
         raise ValueError(
             f"--{option.replace('_', '-')}: got {beside[0]!r}, wanted a column of --features: "
             f"{', '.join(known) or 'none'}; or of PREDICTIONS with --outcome-column"
         )
-    sample, n, fields = sample_of(options, beside)
-    fields = {name: kept(column, sample) for name, column in fields.items()}
+    if of_answers:
+        sample, n, fields = read_samples(options.predictions, options.missing, beside)
+    else:
+        sample, n, fields = sample_of(options, beside)
+        fields = {name: kept(column, sample) for name, column in fields.items()}
     features = {name: fields[name] for name in named} if path is None else read_columns(path, n, sample)
     columns = features | fields
     roles: dict[str, Any] = {

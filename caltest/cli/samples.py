@@ -1,5 +1,6 @@
 """Answers of language models: JSON lines with probabilities, or log-likelihoods, of choices and the right answer."""
 
+import argparse
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import caltest as ct
-from caltest._basics.files import name_of, read_objects
+from caltest._basics.files import holds_objects, name_of, read_objects
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.rows import is_number
 from caltest._results.report import first_of
@@ -52,6 +53,12 @@ class Question:
     is_softmax: bool
     filter: str
     fields: tuple[str, ...]
+
+
+def is_of_answers(options: argparse.Namespace) -> bool:
+    """Whether these options name one file, or a folder of files, of JSON lines with predictions and answers."""
+    alone = options.outcomes is None and options.outcome_column is None and not options.family
+    return alone and (options.predictions.is_dir() or holds_objects(options.predictions))
 
 
 def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tuple[Sample, int, dict[str, Array]]:

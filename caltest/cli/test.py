@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import caltest as ct
-from caltest._basics.files import holds_objects
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
@@ -22,7 +21,7 @@ from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
 from caltest.cli.prediction_files import check_different, kept, read_columns, read_weights, sample_of
-from caltest.cli.samples import ece_notes, read_samples
+from caltest.cli.samples import ece_notes, is_of_answers, read_samples
 from caltest.default_test import cluster_test_for, weighted
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.groups_in_clusters import groups_in_clusters
@@ -122,9 +121,8 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     asked = [*([] if options.groups is None else [options.groups]), *(options.clusters or [])]
     if asked and (options.test != "omnibus" or options.weights is not None):
         raise ValueError("--groups, --clusters: got one with --test or --weights, wanted it without them")
-    without_outcomes = options.outcomes is None and options.outcome_column is None and not options.family
     notes: tuple[str, ...] = ()
-    if without_outcomes and (options.predictions.is_dir() or holds_objects(options.predictions)):
+    if is_of_answers(options):
         sample, n, fields = read_samples(options.predictions, options.missing, asked)
         groups = None if options.groups is None else groups_of_any_size(fields[options.groups])
         notes = ece_notes(sample, options.seed, groups)

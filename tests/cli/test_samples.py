@@ -113,6 +113,19 @@ def test_questions_about_the_data_name_the_choices(tmp_path, capsys):
     assert asked == ["all outcomes are class 2: were they read from the right column?"]
 
 
+def test_audits_read_them_too(tmp_path, capsys):
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in LINES))
+    options = ["--groups", "doc.subject", "--n-resamples", "99", "--seed", "1", "--json"]
+    assert main(["audit", str(path), *options]) == 0
+    found = json.loads(capsys.readouterr().out)
+    subjects = np.array([line["doc"]["subject"] for line in LINES])
+    alike = ct.audit(P, Y, groups=subjects, n_resamples=99, rng=1)
+    assert found["pvalue"] == alike.models[0].result.pvalue
+    said = found["models"][0]["sections"]["groups"]["answer"]
+    assert said == alike.models[0].sections["groups"].answer != ""
+
+
 def test_groups(tmp_path, capsys):
     result = found(tmp_path, capsys, LINES, "--groups", "doc.subject")
     subjects = [line["doc"]["subject"] for line in LINES]
