@@ -170,7 +170,7 @@ class HotellingNull(Null[UCME]):
 
     Notes
     -----
-    Asymptotic: with F it rejects up to 95 % of calibrated predictions of rare events at the 5 % level (n = 250, in
+    Asymptotic: it can reject nearly all calibrated predictions of rare events (95 % at the 5 % level for n = 250, in
     ``docs/error-rates.md``), as deviations are far from normal at test locations that few predictions are close to.
     ``KnownCovarianceMonteCarlo`` is exact. Time O(n J k + n J**2), memory O(n J).
 
