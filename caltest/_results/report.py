@@ -214,7 +214,7 @@ KINDS: dict[str, str] = {
     "exact": "exact: size at most alpha for every n",
     "bound": "upper bound of the p-value, for every n and distribution",
     "asymptotic": "from the limit distribution for large n",
-    "resampling": "estimated by resampling, for large n",
+    "resampling": "approximate, by resampling: for many rows, or clusters",
 }
 
 SHOWN = 6

@@ -467,3 +467,9 @@ def test_components_that_are_not_shown_are_counted(n, rest):
 def test_one_redraw_is_one():
     assert "p-values of 1 redraw are 0.5 or more" in undecided(0.5, 1, 0.05)
     assert "p-values of 9 redraws are 0.1 or more" in undecided(0.1, 9, 0.05)
+
+
+def test_pvalues_in_clusters_are_for_many_of_these():
+    labels = np.random.default_rng(1).integers(0, 2, 40)
+    result = ct.ClusterSKCETest(np.arange(40) // 4, n_resamples=19)(np.full(40, 0.5), labels, rng=1)
+    assert "(approximate, by resampling: for many rows, or clusters)" in " ".join(str(result).split())
