@@ -203,7 +203,7 @@ class Wave(OfClaims):
             claimed, came, error = claims.means(seen, some)
             if abs(came - claimed) > 2.0 * error:
                 rates = " of the time instead of ".join(percents(came, claimed))
-                places.append((abs(came - claimed) / error, f"those {claims.between(some)} come true {rates}"))
+                places.append((abs(came - claimed) / max(error, FLOOR), f"those {claims.between(some)} come true {rates}"))
         clearest = sorted(places, reverse=True)[:MOST_PLACES]
         said = [one[1] for one in places if one in clearest]
         others = len(places) - len(said)
