@@ -208,7 +208,7 @@ def power_curve(
     >>> model = ct.generators.class_model("M3", 3)
     >>> curve = ct.power_curve(tests, [model.with_strength(s) for s in (0.0, 0.5)], 30, n_simulations=25, rng=1)
     >>> curve.rates()[:, :, 0]
-    array([[0.12, 1.  ],
+    array([[0.08, 1.  ],
            [0.04, 0.96]])
     """
     named = dict(tests) if isinstance(tests, Mapping) else {"test": tests}
