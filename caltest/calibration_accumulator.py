@@ -33,9 +33,9 @@ class CalibrationTestAccumulator(OwnErrstate):
     with kernel and cells from the same predictions, ``test.accumulator(predictions=some, ...)``, the result is the
     same to the last digit whatever the chunks, their order and who takes them. Of more classes the kernel compares
     predictions in blocks within a chunk, so that the result depends on the chunks. What is wrong is found from up to
-    2**17 of the rows, those of the smallest random numbers. Memory: 66 MB for the counts of 10 classes and 999 redraws.
+    2**17 of the rows, those of the smallest random numbers. Memory: 71 MB for the counts of 10 classes and 999 redraws.
 
-    For numbers, vectors, counts, ensembles, ordered classes and quantile forecasts kernels have rank 64, and landmarks
+    For numbers, vectors, counts, ensembles, ordered classes and quantile forecasts kernels have low rank, and landmarks
     and ranks of features come from ``predictions=some``. Statistics of chunks are those of all data at once to 1e-9
     where expectations of kernels have closed forms (``Normal``, ``Laplace``, ``MvNormal``, counts, ensembles), and to
     about 1e-4 where they come from quadrature rules, which depend on the range of a chunk; p-values are exact for every

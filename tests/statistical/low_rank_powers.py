@@ -1,7 +1,7 @@
 """What low rank costs the default test in power: ``python -m tests.statistical.low_rank_powers``.
 
 Predictions are fixed, outcomes are drawn from a fault again and again, and the same outcomes are tested with kernels of
-low rank and with all pairs, against the same redraws. With ``few``, kernels of cells for few classes beside them.
+low rank and with all pairs, against the same redraws. With ``few``, waves of few classes.
 """
 
 import sys
@@ -116,13 +116,9 @@ FEW = {
 
 
 def resolved(predictions, rank):
-    """The omnibus with kernels of some rank, of cells, or of all pairs for None."""
-    many, few = (10**9 if rank is None else 500), 5 if rank == "cells" else 0
-    made = components.LowRankSKCE
-    with (
-        mock.patch.multiple(components, MANY_CLASSES=many, MANY_NUMBERS=many, MANY_IN_SUMS=10**9, KERNEL_CLASSES=few),
-        mock.patch.object(components, "LowRankSKCE", lambda kernel, unbiased: made(kernel, rank or 64, unbiased)),
-    ):
+    """The omnibus with kernels of some rank, or of all pairs for None."""
+    many, ranks = 10**9 if rank is None else 500, {"RANK": rank, "RANK_OF_CLASSES": rank}
+    with mock.patch.multiple(components, MANY_CLASSES=many, MANY_NUMBERS=many, MANY_IN_SUMS=10**9, **ranks):
         return Omnibus().resolve(predictions, 1)
 
 
@@ -156,8 +152,7 @@ def middling(make, strength, key):
 
 def main(alternatives, ranks):
     """Print a row for each fault."""
-    names = (one if isinstance(one, str) else f"rank {one}" for one in ranks)
-    print("| fault | strength | all pairs | " + " | ".join(names) + " |", flush=True)
+    print("| fault | strength | all pairs | " + " | ".join(f"rank {one}" for one in ranks) + " |", flush=True)
     for number, (name, (make, start)) in enumerate(alternatives.items()):
         strength = round(middling(make, start, (31, number)), 4)
         found = {rank: [] for rank in (None, *ranks)}
@@ -173,6 +168,6 @@ def main(alternatives, ranks):
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["few"]:
-        main(FEW, [64, "cells"])
+        main(FEW, [64, 128])
     else:
-        main(ALTERNATIVES, [int(one) for one in sys.argv[1:]] or [64])
+        main(ALTERNATIVES, [int(one) for one in sys.argv[1:]] or [64, 128])

@@ -38,9 +38,6 @@ MANY_BINARY, MANY = 10_000, 100_000
 MOST_CELLS = {2: 1024}
 """Cells of predictions of so many classes, by default 512."""
 
-KERNEL_CLASSES, KERNEL_CELLS = 3, 2048
-"""Classes up to which kernels of many predictions are those of cells, as more classes need too many; and how many."""
-
 ROWS = 4096
 """Predictions whose labels are counted together, at least."""
 
@@ -367,34 +364,6 @@ def kernel_errors(
 
     parts = list(ranges(counts.shape[2], COLUMNS))
     return np.concatenate(list(threaded(errors, parts, len(parts), "kernel", products=True)), axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class KernelErrorsOfCells:
-    """The same (L, B) for labels in memory: kernels of predictions are those of their cells."""
-
-    kernels: tuple[ProductKernel, ...]
-    cells: Cells
-
-    @classmethod
-    def of(cls, kernels: Sequence[ProductKernel], law: FinitePredictions) -> Self:
-        """With cells for some of the predictions."""
-        p = np.asarray(law.evenly_spaced(MEDIAN_OF).stored, dtype=np.float64)
-        return cls(tuple(kernels), Cells.of(p, KERNEL_CELLS))
-
-    def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        law = predictions.law.finite
-        assert law is not None
-        p, k = law.probabilities, law.n_classes
-        cells = self.cells.find(np.ascontiguousarray(p))
-        full, cells = np.unique(cells, return_inverse=True)
-        w, size = np.ones(len(p)) if weights is None else weights, full.size * k
-        sums = [np.bincount(cells, w * p[:, c], full.size) for c in range(k)]
-        expected, labels = np.array(sums, dtype=np.float64).T, [np.bincount(cells * k + y, w, size) for y in targets]
-        counts = np.array(labels, dtype=np.float64).T.reshape(full.size, k, -1)
-        totals = expected.sum(axis=1)
-        own = np.bincount(cells, w * w, full.size) / totals
-        return kernel_errors(self.kernels, law.with_rows(expected / totals[:, None]), counts, expected, own)
 
 
 def _parts(bounds: IntArray) -> list[slice]:

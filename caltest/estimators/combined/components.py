@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
-from caltest.estimators.combined.cells import KERNEL_CLASSES, MOST_CLASSES, KernelErrorsOfCells, few_classes
+from caltest.estimators.combined.cells import MOST_CLASSES, few_classes
 from caltest.estimators.combined.joint import ROWS, standardised
 from caltest.estimators.combined.many_classes import many_classes
 from caltest.estimators.combined.number_sums import (
@@ -36,6 +36,9 @@ from caltest.predictions.standard_scores import mean_square, scores_of
 MANY_CLASSES, MANY_ALIKE, MANY_NUMBERS = 10_000, 3_000, 500
 """Predictions of classes, of classes some of which are alike for the kernel, and of numbers or vectors, from which on
 kernels of redraws have a low rank."""
+
+RANK, RANK_OF_CLASSES = 64, 128
+"""Of kernels of many predictions: with 64 a slow wave in the probabilities of five classes is found less often."""
 
 MANY_IN_SUMS = 20_000
 """Predictions of numbers beyond which redraws are made by rows, where that is quick, and features follow from some."""
@@ -217,12 +220,9 @@ def _kernels(kernel: ProductKernel, predictions: Predictions, rng: Any, may_be_l
     component = Component("kernel error", partial(redrawn_means, kernels), len(kernels), shares_kernel=True)
     if not may_be_low or not many or on_a_line(kernel, predictions) is not None:
         return component
-    if law is not None and law.n_classes <= KERNEL_CLASSES and kernel.target_kernel.is_identity and not are_many:
-        of_cells = KernelErrorsOfCells.of(kernels, law)
-        words = f"kernels are those of {len(of_cells.cells)} cells of similar predictions"
-        return replace(component, numbers=of_cells, approximation=words)
     # Pairs i = j of many numbers or vectors hardly add to the variance, and take as long as the others.
-    low_rank = tuple(LowRankSKCE(one, unbiased=of_classes).resolve(predictions, rng) for one in kernels)
+    rank = RANK_OF_CLASSES if of_classes else RANK
+    low_rank = tuple(LowRankSKCE(one, rank, of_classes).resolve(predictions, rng) for one in kernels)
     sums = (KernelSumsOfClasses if of_classes else KernelSums)(tuple(one.features for one in low_rank))
     return replace(component, numbers=sums, approximation=f"kernels have rank {low_rank[0].rank}")
 

@@ -8,8 +8,7 @@ import pytest
 import caltest as ct
 from caltest._loops.statistics.cell_counts import count_labels
 from caltest._loops.uniforms import row_state, uniform
-from caltest.estimators.combined import cells as in_cells
-from caltest.estimators.combined.cells import UNIT, Cells, FewClasses, KernelErrorsOfCells
+from caltest.estimators.combined.cells import UNIT, Cells, FewClasses, kernel_errors
 from caltest.estimators.combined.components import in_chunks
 
 SEED = np.uint64(11)
@@ -165,49 +164,22 @@ def test_findings_from_some_of_very_many_rows_are_said_to_be_so(monkeypatch):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_kernel_errors_of_labels_in_memory_are_means_over_pairs(monkeypatch, weighted):
+def test_kernel_errors_are_means_over_pairs(weighted):
     """With the kernel between the mean predictions of their cells; a weight counts for pairs of it with itself too."""
     rng = np.random.default_rng(6)
     p = ct.Categorical(rng.dirichlet(np.full(3, 0.5), 60))
     y, w = np.stack([p.sample(rng) for _ in range(4)]), rng.random(60) if weighted else np.ones(60)
-    kernel = p.default_kernel().resolve(p)
-    monkeypatch.setattr(in_cells, "KERNEL_CELLS", 7)
-    estimator = KernelErrorsOfCells.of([kernel], p)
-    found = estimator(p, y, w if weighted else None)
-    cells = estimator.cells.find(p.probabilities)
-    means = np.stack([np.average(p.probabilities[cells == c], axis=0, weights=w[cells == c]) for c in range(7)])
-    tile = np.exp(-0.5 * np.abs(means[:, None] - means).sum(axis=-1) / kernel.prediction_kernel.bandwidth)[cells][
-        :, cells
-    ]
-    for labels, one in zip(y, found[0], strict=True):
-        residuals = w[:, None] * (np.eye(3)[labels] - p.probabilities)
+    kernel, q = p.default_kernel().resolve(p), p.probabilities
+    cells = Cells.of(q, 7).find(q)
+    means = np.stack([np.average(q[cells == c], axis=0, weights=w[cells == c]) for c in range(7)])
+    counts = np.array([[[w[(cells == c) & (one == a)].sum() for one in y] for a in range(3)] for c in range(7)])
+    expected = means * np.bincount(cells, w)[:, None]
+    squares = np.bincount(cells, w * w) / np.bincount(cells, w)
+    (found,) = kernel_errors([kernel], ct.Categorical(means), counts, expected, squares)
+    tile = np.exp(-0.5 * np.abs(means[:, None] - means).sum(axis=-1) / kernel.prediction_kernel.bandwidth)
+    tile = tile[cells][:, cells]
+    for labels, one in zip(y, found, strict=True):
+        residuals = w[:, None] * (np.eye(3)[labels] - q)
         everything = (tile * (residuals @ residuals.T)).sum()
-        squares = np.bincount(cells, w * w) / np.bincount(cells, w)
         own = (w * squares[cells] * ((np.eye(3)[labels] - means[cells]) ** 2).sum(axis=1)).sum()
         assert one == pytest.approx((everything - own) / (w.sum() ** 2 - (w * squares[cells]).sum()), rel=1e-9)
-
-
-def test_kernel_errors_of_cells_of_equal_predictions_are_those_of_all_pairs():
-    p = repeated(3)
-    y = np.stack([p.sample(seed) for seed in range(3)])
-    kernels = [p.default_kernel().resolve(p), ct.ProductKernel(ct.GaussianKernel(bandwidth=0.4), ct.DeltaKernel())]
-    found = KernelErrorsOfCells.of(kernels, p)(p, y, None)
-    for kernel, row in zip(kernels, found, strict=True):
-        assert row == pytest.approx([ct.SKCE(kernel)(p, labels) for labels in y], rel=1e-9)
-    # Of a part of the predictions the cells are the same.
-    some = KernelErrorsOfCells.of(kernels, p)(p.take(slice(0, 90)), y[:, :90], None)
-    assert some[0] == pytest.approx([ct.SKCE(kernels[0])(p.take(slice(0, 90)), one[:90]) for one in y], rel=1e-9)
-
-
-def test_few_classes_of_many_predictions_have_kernels_of_cells(monkeypatch):
-    p, y = ct.generators.class_model("M2", n_classes=3).sample(300, rng=2)
-    whole = ct.calibration_test(p, y, n_resamples=99, rng=1)
-    monkeypatch.setattr("caltest.estimators.combined.components.MANY_CLASSES", 100)
-    monkeypatch.setattr(in_cells, "KERNEL_CELLS", 40)
-    few = ct.calibration_test(p, y, n_resamples=99, rng=1)
-    assert few.estimate == pytest.approx(whole.estimate, rel=1e-12)
-    assert any("kernels are those of 40 cells of similar predictions" in note for note in few.notes)
-    pvalues = [{one.name: one.pvalue for one in result.components}["kernel error"] for result in (few, whole)]
-    assert pvalues[0] == pytest.approx(pvalues[1], abs=0.1)
-    monkeypatch.setattr("caltest.estimators.combined.omnibus.ALL_PAIRS", 100)
-    assert ct.calibration_test(p, y, n_resamples=99, rng=1).estimate == pytest.approx(whole.estimate, rel=0.2)

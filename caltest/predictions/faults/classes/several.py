@@ -31,7 +31,7 @@ from caltest.predictions.faults.words import Fit, instead, percent, percents
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
 
-N_COSINES, SLOW = 8, 3
+N_COSINES, SLOW = 12, 3
 """Cosines of the ranks of the probabilities of a class, and how many of them are compared apart from faster ones."""
 
 PLACES = np.arange(RANK_GROUPS)

@@ -202,8 +202,8 @@ class Wave(OfClaims):
         for some in half_periods(claims.ranks, number + 2):
             claimed, came, error = claims.means(seen, some)
             if abs(came - claimed) > 2.0 * error:
-                rates = " of the time instead of ".join(percents(came, claimed))
-                places.append((abs(came - claimed) / max(error, FLOOR), f"those {claims.between(some)} come true {rates}"))
+                rates, size = " of the time instead of ".join(percents(came, claimed)), abs(came - claimed)
+                places.append((size / max(error, FLOOR), f"those {claims.between(some)} come true {rates}"))
         clearest = sorted(places, reverse=True)[:MOST_PLACES]
         said = [one[1] for one in places if one in clearest]
         others = len(places) - len(said)
