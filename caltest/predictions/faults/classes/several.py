@@ -48,6 +48,8 @@ OF_GROUPS = {
 }
 """What the groups of ranks of the probabilities of a class count, (J, 64)."""
 
+WEIGHTS = {"curves": 1.0, "waves": 0.5, "windows": 0.5}
+
 MOST_MOVED = 5
 """Classes in another place that are named."""
 
@@ -78,7 +80,7 @@ class ClassFaults(LabelFaults):
             Rows("hits", 4, attrgetter("hit_sums")),
             Rows("scores by predicted class", 2 * size, attrgetter("top_sums")),
             totals(view),
-            *(Rows(name, len(how) * size, partial(summed, how)) for name, how in OF_GROUPS.items()),
+            *(Rows(name, len(how) * size, partial(summed, how), WEIGHTS[name]) for name, how in OF_GROUPS.items()),
             Rows("leak", n_pairs, leaks),
             Rows("swap", n_pairs // 2, swaps),
             LikelihoodOfPairs(view),
