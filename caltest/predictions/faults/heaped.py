@@ -74,13 +74,20 @@ class Heaped(Fault["Counts"]):
         return f"multiples of {STEPS[sibling]}"
 
     def promising(self, seen: "Counts") -> FloatArray:
-        """By how many standard deviations multiples are too frequent, beside what some predictions say."""
-        law = seen.view.law.evenly_spaced(AMONG)
+        """By how many standard deviations multiples beside 0 are too frequent, as others next to them are not."""
+        law, weights = seen.view.law.evenly_spaced(AMONG), seen.view.weights
         places, p = np.arange(*law.window), law.probability_vectors().mean(axis=0)
-        usual = np.array([p[places % step == 0].sum() for step in STEPS])
-        found = np.array([np.average(_multiples(seen, step), weights=seen.view.weights) for step in STEPS])
-        far = (found - usual) * np.sqrt(seen.view.weights.sum() / np.maximum(usual * (1.0 - usual), CERTAIN))
+        found = np.array([_at_and_near(seen.first, step, weights / weights.sum()) for step in STEPS])
+        usual = np.maximum([_at_and_near(places, step, p) for step in STEPS], CERTAIN)
+        expected, share = usual[:, 0] * found[:, 1] / usual[:, 1], usual[:, 0] * (1.0 + usual[:, 0] / usual[:, 1])
+        far = (found[:, 0] - expected) * np.sqrt(weights.sum() / share)
         return np.where(far > PROMISING, far, -np.inf)
+
+
+def _at_and_near(values: IntArray, step: int, shares: FloatArray) -> list[float]:
+    """Shares of the multiples of a step beside 0, and of what is next to one of these."""
+    at, above, below = ((some % step == 0) & (some > 0) for some in (values, values - 1, values + 1))
+    return [float(shares @ at), float(shares @ (above | below))]
 
 
 def _multiples(seen: "Counts", step: int) -> BoolArray:

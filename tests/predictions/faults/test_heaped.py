@@ -84,3 +84,13 @@ def test_a_heap_is_told_by_other_multiples():
     assert not heaps(values, many, expected, 1.0)[values % 5 != 0].any()
     few = np.where(np.isin(values, [10.0, 20.0]), 60, 9)
     assert heaps(values, few, expected, 1.0)[values == 5.0].tolist() == [0.0]
+
+
+def test_too_many_zeros_and_large_counts_are_no_rounding():
+    rng = np.random.default_rng(1)
+    mean = np.exp(0.7 * rng.normal(size=2000) + 1.0)
+    y = rng.poisson(mean)
+    y = np.where(rng.random(2000) < 0.4, np.maximum(y - 1, 0), y)
+    found = first(ct.Poisson(mean), y)
+    assert found.kind.endswith("factor")
+    assert "rounded" not in found.words
