@@ -1,5 +1,7 @@
 """Faults of predicted counts."""
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, inf, sqrt
@@ -7,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.heaped import Heaped
 from caltest.predictions.faults.scores import CLIPPED
 from caltest.predictions.faults.values import CutOff, Others, SameValue, SeesValues
+from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, Wave, choices, following
 from caltest.predictions.faults.words import Fit, about, instead, percent, sized_shift
 from caltest.predictions.standard_scores import in_units
 
@@ -34,7 +37,8 @@ class CountView:
         with np.errstate(under="ignore"):
             self.zero = np.exp(law.log_probabilities(np.zeros(1))[..., 0])
         means, w = (self.mean, self.weights * self.mean) if among is None else (among.mean, among.mean)
-        self.features = np.concatenate([np.ones((1, len(law))), cosines(self.mean, 3, among=means)]) * self.weights
+        waves = cosines(self.mean, FASTEST, among=means) * self.weights
+        self.features, self.fast = np.concatenate([self.weights[None], waves[:SLOW]]), waves[SLOW:]
         middle = (w @ _log(means)) / max(float(w.sum()), 1e-300)
         self.log_mean = np.where(self.mean > 0.0, _log(self.mean) - middle, 0.0)
 
@@ -124,6 +128,7 @@ class CountFaults(Faults):
             Rows("spreads", 5, spreads, 2.0),
             Rows("zeros", 5, zeros),
             Rows("skewness", 1, cubes),
+            Rows("waves of means", FASTEST - SLOW, waves_of_means, WEIGHT_OF_WAVES),
         )
         values: tuple[Fault[Any], ...] = (SameValue(len(law)), CutOff(len(law)), Heaped())
         if law.with_mean(view.mean) is None:
@@ -141,6 +146,16 @@ class CountFaults(Faults):
     def seen(self, targets: Array) -> Counts:
         return Counts(self.view, targets)
 
+    def to_name(self, targets: Array) -> Faults:
+        """With a wave of the means that the counts follow."""
+        view = self.view
+        if view.law.with_mean(view.mean) is None:
+            return self
+        errors = view.weights * view.deviation * self.seen(targets[None]).residuals
+        faults, found = copy(self), following(errors, self._named, "predicted means", 2)
+        faults.kinds = (*self.kinds, *([FactorWave(found, choices(found, view.weights))] if found else []))
+        return faults
+
     def after(self, seen: Counts, correction: CountPredictions | Others) -> tuple[Faults, Counts]:
         if isinstance(correction, Others):
             law, rows = self.view.law, correction.rows
@@ -155,6 +170,11 @@ def means(seen: Counts) -> FloatArray:
     view, w = seen.view, seen.view.weights
     rows = [view.features @ seen.residuals.T, (seen.differences @ w)[None]]
     return np.concatenate([*rows, (seen.differences @ (w * view.log_mean))[None]])
+
+
+def waves_of_means(seen: Counts) -> FloatArray:
+    """Residuals times fast waves of the means."""
+    return np.asarray(seen.view.fast @ seen.residuals.T)
 
 
 def spreads(seen: Counts) -> FloatArray:
@@ -200,6 +220,30 @@ class Factor(OfLaw, OfPatterns[Counts]):
         rest = one.opposite(f"{about(1.0 / self.size(seen, sibling, fit.t))} times elsewhere")
         much = self.sized(seen, sibling, fit)
         return f"counts are {much} times as large as predicted on average{one.where}{rest}"
+
+
+class FactorWave(Factor):
+    """Means that are too small for some predictions and too large for others, with a wave of the predictions."""
+
+    kind = "wave of factors"
+    patterns: Sequence[Wave]
+    range = (-2.0, 2.0)
+
+    def __init__(self, patterns: Sequence[Wave], n_choices: float) -> None:
+        super().__init__(patterns)
+        self.n_choices = n_choices
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        view = seen.view
+
+        def size(some: BoolArray) -> str:
+            w = view.weights[some]
+            usual, excess = float(w @ view.mean[some]), float(w @ seen.differences[0, some])
+            is_clear = abs(excess) > 2.0 * float(np.linalg.norm(w * view.deviation[some]))
+            return about(1.0 + excess / usual) if is_clear else ""
+
+        places = self.patterns[sibling].in_places(size, "", "times as large as predicted")
+        return f"counts are off in places{places}"
 
 
 class Elasticity(Factor):

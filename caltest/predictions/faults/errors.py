@@ -9,9 +9,10 @@ import numpy as np
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import OfPatterns, Pattern, Wave, ranks
+from caltest.predictions.faults.fault import OfPatterns, Pattern, ranks
 from caltest.predictions.faults.noncentral import centred, log_ratio_of_noncentral
-from caltest.predictions.faults.scores import Scores
+from caltest.predictions.faults.scores import CLIPPED, Scores
+from caltest.predictions.faults.waves import SLOW, Wave, choices, following
 from caltest.predictions.faults.words import Fit, about, sized, sized_shift
 from caltest.predictions.standard_scores import own_units
 
@@ -80,6 +81,10 @@ class OfErrors(OfPatterns[Scores]):
     def moved_back(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         """Its errors (c, n) without the fault."""
         return self.moved(self.own(seen, sibling), sibling, t)
+
+    def in_coordinate(self, sibling: int) -> str:
+        """Which errors it changes, in words after a space; empty for numbers."""
+        return "" if self._coordinates is None else f" in coordinate {self._coordinates[sibling]}"
 
     def apart(self, seen: Scores, sibling: int, other: int) -> bool:
         if self._coordinates is None:
@@ -199,25 +204,31 @@ class Slope(Shift):
 
 
 class SlopeInUnits(Shift):
-    """Outcomes that rise 1 + t times as much as the predicted means."""
+    """Outcomes that rise 1 + t times as much as the predicted means, or those of some coordinates."""
 
     kind = "slope"
 
-    def __init__(self, mean: FloatArray, deviations: FloatArray) -> None:
-        precision = np.square(np.median(deviations) / deviations)
-        super().__init__([Pattern((mean - precision @ mean / precision.sum()) / deviations)])
+    def __init__(
+        self, means: Sequence[FloatArray], deviations: Sequence[FloatArray], coordinates: Sequence[int] | None = None
+    ) -> None:
+        patterns = []
+        for i, (mean, own) in enumerate(zip(means, deviations, strict=True)):
+            precision = np.square(np.median(own) / own)
+            place = "" if coordinates is None else f"in coordinate {coordinates[i]}"
+            patterns.append(Pattern((mean - precision @ mean / precision.sum()) / own, place))
+        super().__init__(patterns, coordinates=coordinates)
 
     def size(self, seen: Scores, sibling: int, t: float) -> float:
         return 1.0 + t
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        much = f"{self.sized(seen, sibling, fit)} times as much as predicted means"
+        much, where = f"{self.sized(seen, sibling, fit)} times as much as predicted means", self.in_coordinate(sibling)
         if 1.0 + fit.high < 0.0:
-            return f"outcomes fall where predicted means rise: they rise {much}"
+            return f"outcomes fall where predicted means rise{where}: they rise {much}"
         more = "more" if fit.t > 0.0 else "less"
         if 1.0 + fit.low < 0.0:
-            return f"outcomes do not follow predicted means: they rise {much}"
-        return f"outcomes rise {more} than predicted: {much}"
+            return f"outcomes do not follow predicted means{where}: they rise {much}"
+        return f"outcomes rise {more} than predicted{where}: {much}"
 
 
 class Scale(OfErrors):
@@ -338,11 +349,12 @@ class ShiftWave(Shift):
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         def size(some: BoolArray) -> str:
             w = seen.weights[some]
-            mean, error = float(w @ seen.errors[some]) / w.sum(), sqrt(float(w @ w)) / w.sum()
+            mean, error = float(w @ own[some]) / w.sum(), sqrt(float(w @ w)) / w.sum()
             return f"{'+' if mean > 0.0 else ''}{about(seen.moved_by(mean))}" if abs(mean) > 2.0 * error else ""
 
-        places = self.patterns[sibling].in_places(size, "", "predicted standard deviations")
-        return f"outcomes are off in places{places}"
+        own, places = self.own(seen, sibling)[0], self.patterns[sibling]
+        where = places.in_places(size, "", "predicted standard deviations")
+        return f"outcomes are off in places{self.in_coordinate(sibling)}{where}"
 
 
 class ScaleWave(Scale):
@@ -357,12 +369,30 @@ class ScaleWave(Scale):
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         def size(some: BoolArray) -> str:
             w = seen.weights[some]
-            square = float(w @ np.square(seen.errors[some])) / w.sum()
+            square = float(w @ np.square(own[some])) / w.sum()
             error = sqrt(2.0 * float(w @ w)) / w.sum()
             return about(sqrt(square)) if abs(square - 1.0) > 2.0 * error else ""
 
-        places = self.patterns[sibling].in_places(size, "errors are ", "times as large as predicted")
-        return f"predictions are too narrow or too wide in places{places}"
+        own, places = self.own(seen, sibling)[0], self.patterns[sibling]
+        where = places.in_places(size, "errors are ", "times as large as predicted")
+        return f"predictions are too narrow or too wide in places{self.in_coordinate(sibling)}{where}"
+
+
+def following_waves(
+    seen: Scores, features: Sequence[tuple[FloatArray, str]], first: int, *, of_vectors: bool = False
+) -> list[OfErrors]:
+    """Waves of shifts and of scales over features that errors follow most, of vectors over that of each coordinate."""
+    w, lines = seen.weights, np.clip(np.atleast_2d(seen.errors.T), -CLIPPED, CLIPPED)
+    terms = np.stack([w * lines, w * (np.square(lines) - 1.0)], axis=1)
+    found = [(t, following(terms[t * of_vectors], *one, first)) for t, one in enumerate(features)]
+    of, patterns = [t for t, some in found if some], [some for _, some in found if some]
+    prefix, kinds = "fast wave" if first > SLOW else "wave", []
+    for make, name, some in zip(
+        (ShiftWave, ScaleWave), ("shifts", "scales"), zip(*patterns, strict=True), strict=False
+    ):
+        kinds.append(make(some, f"{prefix} of {name}", coordinates=of if of_vectors else None))
+        kinds[-1].n_choices = choices(some, w)
+    return kinds
 
 
 def sums_of_scores(features: FloatArray, seen: Scores) -> FloatArray:
@@ -372,7 +402,7 @@ def sums_of_scores(features: FloatArray, seen: Scores) -> FloatArray:
 
 def sums_of_squares(features: FloatArray, seen: Scores) -> FloatArray:
     """The same of squares, the second Hermite polynomial but for its constant."""
-    return _by_features(features, np.square(seen.clipped))
+    return _by_features(features, seen.clipped_squares)
 
 
 def _by_features(features: FloatArray, scores: FloatArray) -> FloatArray:

@@ -120,36 +120,6 @@ def half_periods(r: FloatArray, j: int) -> list[BoolArray]:
     return [parts == part for part in np.unique(parts)]
 
 
-@dataclass(frozen=True)
-class Wave(Pattern):
-    """A cosine of the ranks of a feature, which is named, and the predictions of each half period with their range."""
-
-    parts: tuple[tuple[BoolArray, str], ...] = ()
-
-    def in_places(self, sizes: Callable[[BoolArray], str], before: str, unit: str) -> str:
-        """Words of the sizes of the half periods that have some, with their place; the first has words beside it."""
-        found = [(size, where) for some, where in self.parts if (size := sizes(some))]
-        said = [f"{size} where they are {where}" for size, where in found[1:]]
-        said[:0] = [f"{before}{size} {unit} where {self.above} are {where}" for size, where in found[:1]]
-        return f": {', '.join(said)}" if said else ""
-
-
-def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:
-    """Cosines of j = 2, ..., number half periods, which halves of the predictions do not show."""
-    if not varies(feature):
-        return []
-    r, found = ranks(feature), []
-    for j, signs in enumerate(cosines_of_ranks(r, number)[1:], start=2):
-        parts = [(some, _from_to(feature[some])) for some in half_periods(r, j)]
-        found.append(Wave(signs, name, parts=tuple(parts)))
-    return found
-
-
-def _from_to(feature: FloatArray) -> str:
-    """The range of a feature in words."""
-    return "from {} to {}".format(*told_apart(float(feature.min()), float(feature.max())))
-
-
 S = TypeVar("S")
 
 

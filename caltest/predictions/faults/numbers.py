@@ -1,5 +1,6 @@
 """Faults of predicted numbers, on the scale of their standard scores z: in place, spread and shape."""
 
+from copy import copy
 from functools import partial
 from math import exp, inf
 
@@ -8,9 +9,10 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults import errors, shapes
-from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, cosines, halves, varies, waves
+from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.values import CutOff, Others, SameValue
+from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, waves
 from caltest.predictions.faults.words import Fit
 
 
@@ -48,20 +50,24 @@ class NumberFaults(Faults):
         self._law, self._spread = law, variance > 0.0
         one = np.ones((1, len(law)))
         means, variances = (None, None) if among is None else errors.location_and_variance(among)
-        features = np.concatenate([one, cosines(mean, 3, among=means), cosines(variance, 2, among=variances)])
-        features *= self.weights
+        by_mean = cosines(mean, FASTEST, among=means)
+        features = np.concatenate([one, by_mean[:SLOW], cosines(variance, 2, among=variances)]) * self.weights
+        fast = by_mean[SLOW:] * self.weights
+        self._named = [(mean, "predicted means"), (variance, "predicted variances")]
         everywhere = [Pattern(one[0])]
         kinds: list[Fault[Scores]] = [errors.Shift(everywhere), errors.Scale(everywhere)]
         compared = [
             Rows("shift", len(features), partial(errors.sums_of_scores, features), 2.0),
             Rows("scale", len(features), partial(errors.sums_of_squares, features), 2.0),
+            Rows("waves of shifts", len(fast), partial(errors.sums_of_scores, fast), WEIGHT_OF_WAVES),
+            Rows("waves of scales", len(fast), partial(errors.sums_of_squares, fast), WEIGHT_OF_WAVES),
         ]
         # What a pool has in common with its outcome would look like a place.
         deviations = errors.deviations_of(law) if law.pool_size is None else None
         if law.pool_size is None:
             if places := [*halves(mean, "predicted means"), *halves(variance, "predicted variances")]:
                 kinds += [errors.Shift(places, "local shift"), errors.Scale(places, "local scale")]
-            if bent := [*waves(mean, "predicted means", 3), *waves(variance, "predicted variances", 2)]:
+            if bent := [*waves(mean, "predicted means", SLOW), *waves(variance, "predicted variances", 2)]:
                 kinds += [errors.ShiftWave(bent, "wave of shifts"), errors.ScaleWave(bent, "wave of scales")]
             if deviations is not None and varies(deviations):
                 kinds += [
@@ -72,7 +78,7 @@ class NumberFaults(Faults):
                 if places:
                     kinds.append(errors.ShiftInUnits(places, len(places) * [deviations], "local shift in units"))
             if varies(mean):
-                kinds.append(errors.Slope(mean) if deviations is None else errors.SlopeInUnits(mean, deviations))
+                kinds.append(errors.Slope(mean) if deviations is None else errors.SlopeInUnits([mean], [deviations]))
         if law.is_continuous and law.has_scale and len(law.shape) == 1:
             kinds += [SameValue(len(law)), CutOff(len(law))]
         if law.has_normal_scores:
@@ -91,6 +97,14 @@ class NumberFaults(Faults):
 
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights, self._spread)
+
+    def to_name(self, targets: Array) -> Faults:
+        """With waves that the errors follow; what a pool has in common with its outcome would look like one."""
+        if self._law.pool_size is not None:
+            return self
+        faults = copy(self)
+        faults.kinds = (*self.kinds, *errors.following_waves(self.seen(targets[None]), self._named, SLOW + 1))
+        return faults
 
     def after(self, seen: Scores, correction: FloatArray | Scores | Others) -> tuple[Faults, Scores]:
         if isinstance(correction, Others):

@@ -133,6 +133,11 @@ class Scores(SeesValues):
         return np.clip(self.z, -CLIPPED, CLIPPED)
 
     @cached_property
+    def clipped_squares(self) -> FloatArray:
+        """Their squares."""
+        return np.square(self.clipped)
+
+    @cached_property
     def centred_levels(self) -> FloatArray:
         """``2 F(y) - 1``."""
         return np.asarray(scipy.special.erf(self.clipped * sqrt(0.5)))

@@ -61,8 +61,11 @@ class Candidate:
 
 
 def are_alike(one: Candidate | Finding, other: Candidate | Finding) -> bool:
-    """Whether claims are too extreme around even odds and around their mean, which a change of all odds tells apart."""
-    return {one.kind, other.kind} == {"temperature", "slope"} and not (one.place or other.place)
+    """Whether claims are too extreme around even odds and around their mean, or both are waves of one curve."""
+    kinds = {one.kind, other.kind}
+    if any("wave of " in kind for kind in kinds):
+        return len({kind.removeprefix("fast ") for kind in kinds}) == 1 and one.place == other.place
+    return kinds == {"temperature", "slope"} and not (one.place or other.place)
 
 
 def candidates_of(faults: Faults, seen: Any) -> list[Candidate]:

@@ -93,7 +93,7 @@ class Skew(OfShape):
 def third_moments(features: FloatArray, seen: Scores) -> FloatArray:
     """The third Hermite polynomial of the scores and the third Legendre polynomial of their levels."""
     z, u = seen.clipped, seen.centred_levels
-    return np.concatenate([features @ (z * (z * z - 3.0)).T, features @ (u * (5.0 * u * u - 3.0)).T])
+    return np.concatenate([features @ (z * (seen.clipped_squares - 3.0)).T, features @ (u * (5.0 * u * u - 3.0)).T])
 
 
 def _beyond(seen: Scores, deviations: float) -> str:
@@ -149,7 +149,7 @@ class HeavyTails(OfShape):
 
 def fourth_moments(features: FloatArray, seen: Scores) -> FloatArray:
     """The fourth Hermite polynomial of the scores and the fourth Legendre polynomial of their levels."""
-    z2, u2 = np.square(seen.clipped), np.square(seen.centred_levels)
+    z2, u2 = seen.clipped_squares, np.square(seen.centred_levels)
     return np.concatenate([features @ (z2 * (z2 - 6.0)).T, features @ (u2 * (35.0 * u2 - 30.0)).T])
 
 

@@ -1,6 +1,7 @@
 """Faults of predicted vectors, on the scale of their standard scores."""
 
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
 from math import log, sqrt
 from typing import Any
@@ -10,10 +11,19 @@ import scipy
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.errors import Scale, Shift, ShiftInUnits, sums_of_scores, sums_of_squares
+from caltest.predictions.faults.errors import (
+    Scale,
+    Shift,
+    ShiftInUnits,
+    SlopeInUnits,
+    following_waves,
+    sums_of_scores,
+    sums_of_squares,
+)
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.scores import HARDLY, MOST_PAIRED, Scores, VectorScores
 from caltest.predictions.faults.shapes import LEAST_RECIPROCAL, WIDE, HeavyTails, Outliers, Skew, log_ratio_of_t
+from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES
 from caltest.predictions.faults.words import Fit, about, percent
 
 MOST_FEATURES, MOST_HALVED = 8, 5
@@ -47,8 +57,10 @@ class VectorFaults(Faults):
         one = np.ones((1, len(predictions)))
         means, variances = (None, None) if among is None else among.moments()
         first = range(min(d, MOST_FEATURES))
-        cos = [cosines(mean[:, t], 1, among=None if means is None else means[:, t]) for t in first]
-        features = np.concatenate([*cos, cosines(variance, 1, among=variances)]) * w
+        cos = [cosines(mean[:, t], FASTEST, among=None if means is None else means[:, t]) * w for t in first]
+        features = np.concatenate([*(one[:1] for one in cos), cosines(variance, 1, among=variances) * w])
+        bent, slow = [one[1:] for one in cos], [one[1:SLOW] for one in cos]
+        self._named = [(mean[:, t], f"predicted means of coordinate {t}") for t in first]
         everywhere, coordinates = [Pattern(one[0])], [Pattern(one[0], above=f"in coordinate {t}") for t in range(d)]
         kinds: list[Fault[Any]] = [
             Shift(coordinates, coordinates=range(d)),
@@ -58,12 +70,16 @@ class VectorFaults(Faults):
         deviations: FloatArray | None = getattr(self._law, "deviations", None)
         if deviations is not None and any(varies(one) for one in deviations.T):
             kinds.append(ShiftInUnits(coordinates, list(deviations.T), coordinates=range(d)))
+        if deviations is not None and (rising := [t for t in first if varies(mean[:, t])]):
+            kinds.append(SlopeInUnits(list(mean.T[rising]), list(deviations.T[rising]), rising))
         compared = [
             Rows("shift", d, partial(sums_of_scores, one * w), 2.0),
             Rows("scale", d, partial(sums_of_squares, one * w), 2.0),
             Rows("total spread", 1, partial(total_squares, one * w)),
             Rows("shifts by prediction", len(features) * d, partial(sums_of_scores, features)),
             Rows("scales by prediction", len(features) * d, partial(sums_of_squares, features)),
+            Rows("waves of shifts", sum(map(len, bent)), partial(sums_by_own, bent, 1), WEIGHT_OF_WAVES),
+            Rows("waves of scales", sum(map(len, slow)), partial(sums_by_own, slow, 2), WEIGHT_OF_WAVES / 2.0),
             Rows("radius and cubes", 2, radius_and_cubes),
         ]
         paired = range(min(d, MOST_PAIRED))
@@ -91,6 +107,20 @@ class VectorFaults(Faults):
 
     def seen(self, targets: Array) -> Scores:
         return VectorScores(self._law, targets, self.weights)
+
+    def to_name(self, targets: Array) -> Faults:
+        """With waves that the errors of each coordinate follow over its mean."""
+        if self._law.pool_size is not None:
+            return self
+        faults = copy(self)
+        waves = following_waves(self.seen(targets[None]), self._named, 2, of_vectors=True)
+        faults.kinds = (*self.kinds, *waves)
+        return faults
+
+
+def sums_by_own(features: list[FloatArray], power: int, seen: Scores) -> FloatArray:
+    """Powers of the scores of each of the first coordinates times functions of its mean."""
+    return np.concatenate([one @ (seen.clipped[:, :, t] ** power).T for t, one in enumerate(features)])
 
 
 def _in_coordinate(t: int, pattern: Pattern) -> Pattern:

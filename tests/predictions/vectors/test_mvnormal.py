@@ -183,7 +183,7 @@ def test_vectors_of_one_number_are_numbers():
     vectors = ct.calibration_test(ct.MvNormal(mean[:, None], scale[:, None] ** 2), y[:, None], n_resamples=19, rng=1)
     numbers = ct.calibration_test(ct.Normal(mean, scale), y, n_resamples=19, rng=1)
     found = {one.name: one.statistic for one in vectors.components}
-    assert len(found) == 9
+    assert len(found) == 11
     for one in numbers.components:
         assert found[one.name] == pytest.approx(one.statistic, rel=1e-9), one.name
 

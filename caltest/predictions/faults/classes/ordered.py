@@ -2,20 +2,22 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
-from math import exp
+from math import exp, sqrt
 from typing import Any
 
 import numpy as np
 import scipy
 
 from caltest._basics.calls import kept
-from caltest._basics.numerics import FloatArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.errors import scale_in_words
-from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern, Rows, cosines, halves, varies
-from caltest.predictions.faults.words import Fit, percent, sized_shift
+from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, ranks, varies
+from caltest.predictions.faults.waves import FASTEST, WEIGHT_OF_WAVES, Wave, choices, following
+from caltest.predictions.faults.words import Fit, about, percent, sized_shift
 from caltest.predictions.quantile_forecast import QuantileForecast
 
 LARGEST = 8.0
@@ -36,8 +38,9 @@ class Latent:
         self.view = view
         one = np.ones((1, view.n))
         others = among or {}
-        lines = [cosines(feature, 2, among=others.get(name)) for name, feature in features.items()]
-        self.features = np.concatenate([one, *lines]) * view.weights
+        lines = [cosines(feature, FASTEST, among=others.get(name)) for name, feature in features.items()]
+        self.features = np.concatenate([one, *(some[:2] for some in lines)]) * view.weights
+        self._fast, self._first = lines[0][2:] * view.weights, next(iter(features.items()))
         self.everywhere = [Pattern(one[0])]
         self._places = [pattern for name, feature in features.items() for pattern in halves(feature, name)]
 
@@ -47,8 +50,9 @@ class Latent:
         kinds = LatentShift(self, self.everywhere), LatentScale(self, self.everywhere)
         if not self._places:
             return kinds
-        places = self._places
-        return *kinds, LatentShift(self, places, "local shift"), LatentScale(self, places, "local scale")
+        places, (name, feature) = self._places, self._first
+        slopes = (LatentSlope(self, feature, name),) if varies(feature) else ()
+        return *kinds, LatentShift(self, places, "local shift"), LatentScale(self, places, "local scale"), *slopes
 
     @property
     def compared(self) -> tuple[Rows[Labels], ...]:
@@ -58,7 +62,15 @@ class Latent:
             Rows("shift", n_features, self.sums_of_scores, 2.0),
             Rows("scale", n_features + 2, self.sums_of_squares, 2.0),
             Rows("skewness", 2, self.sums_of_cubes),
+            Rows("waves of shifts", len(self._fast), self.sums_by_waves, WEIGHT_OF_WAVES),
         )
+
+    def following(self, targets: Array) -> "tuple[LatentShiftWave, ...]":
+        """The wave of the first feature that scores of targets (n,) follow, if there is one."""
+        name, feature = self._first
+        z = self.scores[np.arange(self.view.n), targets]
+        found = following((self.view.weights * z)[None], feature, name, 2)
+        return (LatentShiftWave(self, found),) if found else ()
 
     def scores_of(self, seen: Labels) -> FloatArray:
         """Scores of the labels, (B, n)."""
@@ -67,6 +79,10 @@ class Latent:
     def sums_of_scores(self, seen: Labels) -> FloatArray:
         """Scores times features."""
         return self.features @ self.scores_of(seen).T
+
+    def sums_by_waves(self, seen: Labels) -> FloatArray:
+        """Scores times fast waves of the first feature."""
+        return np.asarray(self._fast @ self.scores_of(seen).T)
 
     def sums_of_squares(self, seen: Labels) -> FloatArray:
         """Squares of the scores times features, and those on either side."""
@@ -106,7 +122,27 @@ def normal_between(low: FloatArray, high: FloatArray) -> FloatArray:
     return np.asarray(scipy.special.ndtr(b) - scipy.special.ndtr(a))
 
 
-class OrderedFaults(ClassFaults):
+class WithWaves(LabelFaults):
+    """Faults with a wave that the scores of outcomes follow."""
+
+    _latent: Latent
+
+    def to_name(self, targets: Array) -> LabelFaults:
+        faults = super().to_name(targets)
+        found: LabelFaults = self._following(copy(faults) if faults is self else faults, targets)
+        return found
+
+    def after(self, seen: Labels, correction: FloatArray) -> tuple[Faults, Labels]:
+        faults, seen = super().after(seen, correction)
+        return self._following(faults, seen.first), seen
+
+    @staticmethod
+    def _following(faults: Any, targets: Array) -> Any:
+        faults.kinds = (*faults.kinds, *faults._latent.following(targets))
+        return faults
+
+
+class OrderedFaults(WithWaves, ClassFaults):
     """Those of classes, and shifts, scales and steps along their order."""
 
     are_sums = False
@@ -115,7 +151,9 @@ class OrderedFaults(ClassFaults):
     def _fill(self) -> None:
         super()._fill()
         view = self.view
-        latent = Latent(view, _moments(view.origin), None if view.among is None else _moments(view.among))
+        self._latent = latent = Latent(
+            view, _moments(view.origin), None if view.among is None else _moments(view.among)
+        )
         self.kinds = (*self.kinds, *latent.kinds, Step(view, 3))
         self.compared = (*self.compared, *latent.compared)
 
@@ -166,6 +204,43 @@ class LatentShift(OfScores):
         side = one.direction(fit.t, "higher", "lower")
         rest = one.opposite("as much the other way elsewhere")
         return f"outcomes are {side} than predicted{one.where}, by {much}{rest}"
+
+
+class LatentShiftWave(LatentShift):
+    """Outcomes that are too high for some predictions and too low for others, with a wave of the predictions."""
+
+    kind = "wave of shifts"
+    patterns: Sequence[Wave]
+
+    def __init__(self, latent: Latent, patterns: Sequence[Wave]) -> None:
+        super().__init__(latent, patterns)
+        self.n_choices = choices(patterns, latent.view.weights)
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        z = self._latent.scores_of(seen)[0]
+
+        def size(some: BoolArray) -> str:
+            w = seen.view.weights[some]
+            mean, error = float(w @ z[some]) / w.sum(), float(np.linalg.norm(w)) / w.sum()
+            return f"{'+' if mean > 0.0 else ''}{about(mean)}" if abs(mean) > 2.0 * error else ""
+
+        return f"outcomes are off in places{self.patterns[sibling].in_places(size, '', self.unit)}"
+
+
+class LatentSlope(LatentShift):
+    """Outcomes that rise more, or less, than the ranks of a feature of the predictions."""
+
+    kind = "slope"
+
+    def __init__(self, latent: Latent, feature: FloatArray, name: str) -> None:
+        self._name = name
+        super().__init__(latent, [Pattern(sqrt(3.0) * (2.0 * ranks(feature) - 1.0))])
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        high, low = ("high", "low") if fit.t > 0.0 else ("low", "high")
+        much = f"about {sized_shift(fit, lambda t: sqrt(3.0) * t)} {self.unit}"
+        ends = f"by {much}, and as much too {low} where they are smallest"
+        return f"outcomes are too {high} where {self._name} are largest, {ends}"
 
 
 class LatentShiftInUnits(LatentShift):
@@ -227,14 +302,15 @@ class Step(ClassFault):
         return f"{much} are one class {self.place(sibling)} than predicted"
 
 
-class QuantileFaults(LabelFaults):
+class QuantileFaults(WithWaves):
     """Shift and scale behind the intervals, everywhere, in halves and on one side, single levels, and coverage."""
 
     def _fill(self) -> None:
         view, law = self.view, self.view.law
         assert isinstance(law, QuantileForecast)
         among = None if view.among is None else _middles_and_widths(view.among.law)
-        latent, levels = Latent(view, _middles_and_widths(law), among), law.levels
+        self._latent, levels = Latent(view, _middles_and_widths(law), among), law.levels
+        latent = self._latent
         self.kinds = (*latent.kinds, OneSide(latent))
         ends, width = scipy.special.ndtri(levels[[0, -1]]), _middles_and_widths(law)["predicted widths"]
         if ends[1] > ends[0] and (width > 0.0).all() and varies(width):

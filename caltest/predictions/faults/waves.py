@@ -1,0 +1,83 @@
+"""Waves of the ranks of a feature, which errors can follow."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import pi, sqrt
+
+import numpy as np
+
+from caltest._basics.numerics import BoolArray, FloatArray
+from caltest.predictions.faults.fault import Pattern, cosines_of_ranks, half_periods, ranks, varies
+from caltest.predictions.faults.words import told_apart
+
+SLOW, FASTEST = 3, 24
+"""Half periods of waves over the ranks of a feature: up to these all are rows beside a line, and the fastest ones."""
+
+WEIGHT_OF_WAVES = 0.5
+"""That of rows of fast waves."""
+
+ROWS_OF_A_PERIOD = 20.0
+"""Observations of a period at least, so that a wave is no single outcome."""
+
+PLACES = 4
+"""Half periods of a wave that are listed; of more the first three are, with how many there are."""
+
+
+@dataclass(frozen=True)
+class Wave(Pattern):
+    """A cosine of the ranks of a feature, which is named, and the predictions of each half period with their range."""
+
+    parts: tuple[tuple[BoolArray, str], ...] = ()
+
+    def in_places(self, sizes: Callable[[BoolArray], str], before: str, unit: str) -> str:
+        """Words of the sizes of the half periods that have some, with their place; the first has words beside it."""
+        found = [(size, where) for some, where in self.parts if (size := sizes(some))]
+        more = len(found) - (PLACES - 1) if len(found) > PLACES else 0
+        found = found[: len(found) - more]
+        said = [f"{size} where they are {where}" for size, where in found[1:]]
+        said += [f"and so on in {more} other places"] * (more > 0)
+        said[:0] = [f"{before}{size} {unit} where {self.above} are {where}" for size, where in found[:1]]
+        return f": {', '.join(said)}" if said else ""
+
+
+def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:
+    """Cosines of j = 2, ..., number half periods, which halves of the predictions do not show."""
+    if not varies(feature):
+        return []
+    r, found = ranks(feature), []
+    for j, signs in enumerate(cosines_of_ranks(r, number)[1:], start=2):
+        parts = [(some, _from_to(feature[some])) for some in half_periods(r, j)]
+        found.append(Wave(signs, name, parts=tuple(parts)))
+    return found
+
+
+def following(errors: FloatArray, feature: FloatArray, name: str, first: int) -> list[Wave]:
+    """For each row of weighted errors (q, n) the wave of first to 24 half periods, of any phase, that it follows most.
+
+    None where the feature does not vary, and of so few observations that a period would have less than 20.
+    """
+    last = min(FASTEST, int(2.0 * feature.size / ROWS_OF_A_PERIOD))
+    if not varies(feature) or last < first:
+        return []
+    r = ranks(feature)
+    turn, found = np.exp(1j * pi * r), []
+    power = turn ** (first - 1)
+    sums = np.empty((last + 1 - first, len(errors)), dtype=complex)
+    for one in sums:
+        power *= turn
+        one[:] = errors @ power
+    for best, own in zip(np.abs(sums).argmax(axis=0), sums.T, strict=True):
+        angle = pi * (first + best) * r - np.angle(own[best])
+        parts = [(some, _from_to(feature[some])) for some in half_periods(angle / pi, 1)]
+        found.append(Wave(sqrt(2.0) * np.cos(angle), name, parts=tuple(parts)))
+    return found
+
+
+def choices(waves: Sequence[Wave], weights: FloatArray) -> float:
+    """How many waves there are to choose from, where a phase costs as much as another parameter."""
+    return len(waves) * FASTEST * sqrt(max(float(weights.sum()), 1.0))
+
+
+def _from_to(feature: FloatArray) -> str:
+    """The range of a feature in words."""
+    return "from {} to {}".format(*told_apart(float(feature.min()), float(feature.max())))
