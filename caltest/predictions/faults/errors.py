@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import exp, expm1, inf, log, log1p, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -114,6 +115,8 @@ class Shift(OfErrors):
 
     kind = "shift"
     unit = "predicted standard deviations"
+    of_members: Sequence[FloatArray] | None = None
+    """Of ensembles, for each pattern the mean (n,) of what all values of a pool add to its sum, as outcomes."""
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Around the mean of the errors, too close to 0 by the share of those not known, taken as 98 % at most."""
@@ -125,13 +128,18 @@ class Shift(OfErrors):
         return min(most, 0.0) - reach, max(most, 0.0) + reach
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        if self.of_members is not None:
+            # Sums of errors, less what they are on average if the outcome is any value of its pool, are nearly normal.
+            e, steps = self.own(seen, sibling)[0], t * self.patterns[sibling].signs
+            variance = seen.total(np.square(e)) / float(seen.weights.sum())
+            return seen.total(e * steps - t * self.of_members[sibling] - 0.5 * np.square(steps)) / variance
         if (df := seen.pool_df) is None:
             return seen.total(self.log_of_moved(seen, sibling, t))
         shifts = t * self.patterns[sibling].signs
         return seen.total(log_ratio_of_noncentral(self.own(seen, sibling), shifts, df).sum(axis=0))
 
     def moved_back(self, seen: Scores, sibling: int, t: float) -> FloatArray:
-        if (df := seen.pool_df) is None:
+        if self.of_members is not None or (df := seen.pool_df) is None:
             return super().moved_back(seen, sibling, t)
         return centred(self.own(seen, sibling), t * self.patterns[sibling].signs, df)
 
@@ -198,7 +206,7 @@ class Slope(Shift):
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         high, low = ("high", "low") if fit.t > 0.0 else ("low", "high")
-        much = f"{sized_shift(fit, lambda t: seen.moved_by(sqrt(3.0) * t))} predicted standard deviations"
+        much = f"{sized_shift(fit, lambda t: seen.moved_by(sqrt(3.0) * t))} {self.unit}"
         ends = f"by {much}, and as much too {low} where they are smallest"
         return f"outcomes are too {high} where predicted means are largest, {ends}"
 
@@ -380,7 +388,7 @@ class ScaleWave(Scale):
 
 def following_waves(
     seen: Scores, features: Sequence[tuple[FloatArray, str]], first: int, *, of_vectors: bool = False
-) -> list[OfErrors]:
+) -> list[Any]:
     """Waves of shifts and of scales over features that errors follow most, of vectors over that of each coordinate."""
     w, lines = seen.weights, np.clip(np.atleast_2d(seen.errors.T), -CLIPPED, CLIPPED)
     terms = np.stack([w * lines, w * (np.square(lines) - 1.0)], axis=1)

@@ -15,6 +15,9 @@ from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, waves
 from caltest.predictions.faults.words import Fit
 
+LEAST_POOL = 6
+"""Members and outcome from which on places are looked for."""
+
 
 class Factor(Fault[Scores]):
     """Positive outcomes that are all exp(t) times as large."""
@@ -62,7 +65,6 @@ class NumberFaults(Faults):
             Rows("waves of shifts", len(fast), partial(errors.sums_of_scores, fast), WEIGHT_OF_WAVES),
             Rows("waves of scales", len(fast), partial(errors.sums_of_squares, fast), WEIGHT_OF_WAVES),
         ]
-        # What a pool has in common with its outcome would look like a place.
         deviations = errors.deviations_of(law) if law.pool_size is None else None
         if law.pool_size is None:
             if places := [*halves(mean, "predicted means"), *halves(variance, "predicted variances")]:
@@ -99,15 +101,33 @@ class NumberFaults(Faults):
         return Scores(self._law, targets, self.weights, self._spread)
 
     def to_name(self, targets: Array) -> Faults:
-        """With waves that the errors follow; what a pool has in common with its outcome would look like one."""
-        if self._law.pool_size is not None:
-            return self
-        faults = copy(self)
-        faults.kinds = (*self.kinds, *errors.following_waves(self.seen(targets[None]), self._named, SLOW + 1))
+        """With waves that the errors follow, and for ensembles shifts by the mean of the members."""
+        faults, seen = copy(self), self.seen(targets[None])
+        if self._law.pool_size is None:
+            faults.kinds = (*self.kinds, *errors.following_waves(seen, self._named, SLOW + 1))
+        elif self._law.pool_size >= LEAST_POOL:
+            faults.kinds = (*self.kinds, *_places_of_pools(seen))
         return faults
 
     def after(self, seen: Scores, correction: FloatArray | Scores | Others) -> tuple[Faults, Scores]:
         if isinstance(correction, Others):
             faults = NumberFaults(seen.law.take(correction.rows), self.weights[correction.rows])
             return faults, faults.seen(seen.targets[:1, correction.rows])
-        return super().after(seen, correction)
+        faults = copy(self)
+        if seen.pool_df is not None:
+            # What is said of places is what errors add to what those of the members say.
+            faults.kinds = tuple(one for one in self.kinds if getattr(one, "of_members", None) is None)
+        return faults, seen.after(correction)
+
+
+def _places_of_pools(seen: Scores) -> list[errors.Shift]:
+    """Shifts of ensembles by the mean of the members."""
+    mean, residuals, next_to = seen.in_pools()
+    name, kinds = "predicted means", list[errors.Shift]()
+    kinds += [errors.ShiftWave(bent, "wave of shifts")] if (bent := waves(mean, name, SLOW)) else []
+    kinds += errors.following_waves(seen, [(mean, name)], SLOW + 1)[:1]
+    kinds += [errors.Shift(places, "local shift")] if (places := halves(mean, name)) else []
+    kinds += [errors.Slope(mean)] if varies(mean) else []
+    for fault in kinds:
+        fault.of_members = [(residuals * one.signs[next_to]).mean(axis=1) for one in fault.patterns]
+    return kinds

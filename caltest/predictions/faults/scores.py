@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import kept
-from caltest._basics.numerics import Array, BoolArray, FloatArray, evenly_spaced
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced
 from caltest._basics.scratch import scratch
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.values import SeesValues, Value
@@ -184,6 +184,19 @@ class Scores(SeesValues):
             found = residuals_among(pools).reshape(-1, own.shape[1])
             centre, spread = most_likely(found, df)
         return found.reshape(-1, *shape), centre.reshape(shape), spread.reshape(shape)
+
+    def in_pools(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Means (n,) of the members; residuals (n, m + 1) of each value of a pool among all others, as these are.
+
+        And the case whose mean of the members is next to that of these others, (n, m + 1).
+        """
+        assert self._m is not None
+        pools, (_, centre, spread) = np.asarray(self.law.members), self._of_members  # type: ignore[attr-defined]
+        others = (pools.sum(axis=1, keepdims=True) - pools) / self._m
+        means = (pools.sum(axis=1) - self.targets[0].reshape(-1)) / self._m
+        order = np.argsort(means)
+        next_to = order[np.minimum(np.searchsorted(means[order], others), means.size - 1)]
+        return means, (residuals_among(pools[..., None])[..., 0] - centre) / spread, next_to
 
     @cached_property
     def values(self) -> list[Value]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.faults.fault import Pattern, cosines_of_ranks, half_periods, ranks, varies
-from caltest.predictions.faults.words import told_apart
+from caltest.predictions.faults.words import about, told_apart
 
 SLOW, FASTEST = 3, 24
 """Half periods of waves over the ranks of a feature: up to these all are rows beside a line, and the fastest ones."""
@@ -54,9 +54,11 @@ def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:
 def following(errors: FloatArray, feature: FloatArray, name: str, first: int) -> list[Wave]:
     """For each row of weighted errors (q, n) the wave of first to 24 half periods, of any phase, that it follows most.
 
-    None where the feature does not vary, and of so few observations that a period would have less than 20.
+    None where the feature does not vary, and of so few observations that a period would have less than 20, or so many
+    that are equal that half a period would have no others.
     """
-    last = min(FASTEST, int(2.0 * feature.size / ROWS_OF_A_PERIOD))
+    most = int(np.unique(feature, return_counts=True)[1].max())
+    last = min(FASTEST, int(2.0 * feature.size / ROWS_OF_A_PERIOD), feature.size // most)
     if not varies(feature) or last < first:
         return []
     r = ranks(feature)
@@ -80,4 +82,6 @@ def choices(waves: Sequence[Wave], weights: FloatArray) -> float:
 
 def _from_to(feature: FloatArray) -> str:
     """The range of a feature in words."""
+    if np.ptp(feature) == 0.0:
+        return about(float(feature[0]), 3)
     return "from {} to {}".format(*told_apart(float(feature.min()), float(feature.max())))

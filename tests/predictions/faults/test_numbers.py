@@ -271,3 +271,36 @@ def test_a_shift_that_large_errors_hide_is_found_by_what_comes_second(seed):
     found = findings_of(as_sample(ct.Normal(m, s), m + s * rng.normal(size=2000) + 0.14 * m**2))
     assert {found[0].kind, found[0].second.kind} == {"shift in units", "wave of shifts"}
     assert max(one.gain for one in found[1:]) > found[0].gain
+
+
+def ensemble(rng, n_members, draw):
+    """Members around a centre, and errors of the outcome from it."""
+    centre = 1.5 * rng.normal(size=2000)
+    return centre, ct.Ensemble(centre[:, None] + draw((2000, n_members))), draw(2000)
+
+
+def test_places_of_ensembles_are_named():
+    rng = np.random.default_rng(2)
+    centre, p, e = ensemble(rng, 12, lambda size: rng.normal(size=size))
+    found = ct.calibration_test(p, centre + 0.5 * (centre > 0.7) + e, n_resamples=99, rng=1).finding
+    assert found.kind == "local shift"
+    assert found.words.startswith("outcomes are above what was predicted where predicted means are above ")
+    found = ct.calibration_test(p, 0.75 * centre + e, n_resamples=99, rng=1).finding
+    assert found.kind == "slope"
+    assert found.words.startswith("outcomes are too low where predicted means are largest, by 0.")
+    found = ct.calibration_test(p, centre + 0.25 * (centre**2 - 1.5**2) + e, n_resamples=99, rng=1).finding
+    assert found.kind == "wave of shifts"
+
+
+@pytest.mark.parametrize("n_members", [5, 20])
+@pytest.mark.parametrize("shape", [None, 1.0])
+def test_places_of_calibrated_ensembles_are_as_those_of_their_members(n_members, shape):
+    """Small ensembles of skewed draws have errors that depend on their mean, and so have their members among others."""
+    rng = np.random.default_rng(3)
+    centre, p, e = ensemble(
+        rng, n_members, lambda size: rng.normal(size=size) if shape is None else rng.gamma(shape, size=size) - shape
+    )
+    places = [one for one in findings_of(as_sample(p, centre + e)) if one.kind in {"local shift", "slope"}]
+    assert all(one.gain < 0.0 for one in places)
+    wide = findings_of(as_sample(p, centre + 1.6 * e))[0]
+    assert wide.kind == "scale"
