@@ -265,6 +265,28 @@ def of_ensembles(shift=0.0, spread=1.0):
     return make
 
 
+def waving(m, periods):
+    """A wave of the levels of standard normal numbers."""
+    return np.sin(2.0 * np.pi * periods * stats.norm.cdf(m))
+
+
+def ordered_wave(rng, n):
+    mean, cuts = rng.normal(size=n), np.array([-1.2, -0.4, 0.4, 1.2])
+    p = np.diff(stats.norm.cdf(np.append(np.insert(cuts, 0, -np.inf), np.inf) - mean[:, None]), axis=1)
+    return ct.Ordinal(p), np.searchsorted(cuts, mean + 0.6 * waving(mean, 5) + rng.normal(size=n))
+
+
+def sloping_quantiles(rng, n):
+    middle = rng.normal(size=n)
+    values = 1.4 * middle[:, None] + stats.norm.ppf(LEVELS)
+    return ct.QuantileForecast(LEVELS, values), middle + rng.normal(size=n)
+
+
+def sloping_ensembles(rng, n):
+    centre = rng.normal(size=n)
+    return ct.Ensemble(1.5 * centre[:, None] + rng.normal(size=(n, 12))), centre + rng.normal(size=n)
+
+
 UP = "where predicted means are above"
 PLANTED = [
     Planted(
@@ -738,6 +760,56 @@ PLANTED = [
         None,
         "; and class ",
     ),
+    Planted(
+        "numbers",
+        "a wave of 8 periods",
+        of_numbers(lambda e, m, s, rng: e + 0.5 * waving(m, 8)),
+        "fast wave of shifts",
+        "predicted means",
+        None,
+        "and so on in",
+    ),
+    Planted(
+        "numbers",
+        "a wave of scales of 6 periods",
+        of_numbers(lambda e, m, s, rng: e * np.exp(0.4 * waving(m, 6))),
+        "fast wave of scales",
+        "predicted means",
+        None,
+        "too narrow or too wide in places",
+    ),
+    Planted(
+        "vectors",
+        "coordinate 1 too low for small and large means, 0.3 (m^2 - 1)",
+        of_vectors(lambda e, m: e + 0.3 * np.outer(np.square(m[:, 1]) - 1.0, [0.0, 1.0, 0.0])),
+        "wave of shifts",
+        "predicted means of coordinate 1",
+        None,
+        "in coordinate 1: +",
+    ),
+    Planted(
+        "vectors",
+        "coordinate 1 rises too much",
+        of_vectors(lambda e, m: e - 0.25 * np.outer(m[:, 1], [0.0, 1.0, 0.0])),
+        "slope",
+        "coordinate 1",
+        0.75,
+        "rise less than predicted in coordinate 1",
+    ),
+    Planted(
+        "counts",
+        "a wave of 6 periods",
+        of_counts(lambda rng, m: rng.poisson(m * (1.0 + 0.35 * waving((np.log(m) - 1.0) / 0.7, 6)))),
+        "wave of factors",
+        "predicted means",
+        None,
+        "times as large as predicted where",
+    ),
+    Planted(
+        "ordered", "a wave of 5 periods", ordered_wave, "wave of shifts", "expected classes", None, "off in places"
+    ),
+    Planted("quantiles", "rise too much with the middle", sloping_quantiles, "slope", "", None, "too low where"),
+    Planted("ensembles", "rise too much with the mean", sloping_ensembles, "slope", "", None, "too low where"),
 ]
 
 
