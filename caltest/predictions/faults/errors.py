@@ -128,12 +128,16 @@ class Shift(OfErrors):
         return min(most, 0.0) - reach, max(most, 0.0) + reach
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        if self.of_members is not None:
+        df = seen.pool_df
+        if self.of_members is not None and df is not None:
             # Sums of errors, less what they are on average if the outcome is any value of its pool, are nearly normal.
-            e, steps = self.own(seen, sibling)[0], t * self.patterns[sibling].signs
-            variance = seen.total(np.square(e)) / float(seen.weights.sum())
-            return seen.total(e * steps - t * self.of_members[sibling] - 0.5 * np.square(steps)) / variance
-        if (df := seen.pool_df) is None:
+            # Outcomes are not off where only the members are, which are not exchangeable then.
+            e, signs = self.own(seen, sibling)[0], self.patterns[sibling].signs
+            variance = max(seen.total(np.square(e)) / float(seen.weights.sum()), df / (df - 2.0))
+            total = seen.total(e * signs)
+            excess = float(np.clip(total - seen.total(self.of_members[sibling]), min(total, 0.0), max(total, 0.0)))
+            return (t * excess - 0.5 * t * t * seen.total(np.square(signs))) / variance
+        if df is None:
             return seen.total(self.log_of_moved(seen, sibling, t))
         shifts = t * self.patterns[sibling].signs
         return seen.total(log_ratio_of_noncentral(self.own(seen, sibling), shifts, df).sum(axis=0))
