@@ -81,14 +81,15 @@ def _wrong_argument(
     wanted = ", ".join(argument for argument in parameters if argument != "self") or "none"
     unknown = next((argument for argument in named if argument not in parameters), None)
     if unknown is not None and all(one.kind is not Parameter.VAR_KEYWORD for one in parameters.values()):
-        # What is called may take the argument where it is made.
-        makers = [type(one).__name__ for one in arguments[:1] if "self" in parameters and _takes(type(one), unknown)]
-        takers = [f"{maker}(...), where it is made" for maker in makers] or _takers(
-            unknown, signature(function).return_annotation
-        )
+        # What is called, and what it is given, may take the argument where it is made.
+        kinds = dict.fromkeys(type(one) for one in (*arguments, *named.values()) if isinstance(one, OwnErrstate))
+        makers = [f"{kind.__name__}(...), where it is made" for kind in kinds if _takes(kind, unknown)]
+        takers = makers or _takers(unknown, _result_of(function, arguments))
         hint = f", which belongs to {', '.join(takers)}" if takers else ""
-        if unknown == "n_bins" and "binning" in parameters:
-            hint = ", which is binning=ct.binning.UniformBinning(n_bins) or QuantileBinning(n_bins) here"
+        if unknown == "n_bins" and not makers:
+            bins = "ct.binning.UniformBinning(n_bins) or QuantileBinning(n_bins)"
+            here = "binning" in parameters
+            hint = f", which is binning={bins} here" if here else ", which is ct.ECE(ct.binning.UniformBinning(n_bins))"
         return TypeError(f"{name}: got an argument {unknown!r}{hint}; wanted {wanted}")
     by_place = [key for key, one in parameters.items() if one.kind in _WITH_A_PLACE and key != "self"]
     n_given = len(arguments) - ("self" in parameters)
@@ -108,6 +109,13 @@ def _wrong_argument(
 
 _WITH_A_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _WITH_A_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
+def _result_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """What a call gives; of the making of a test, what the test gives."""
+    made = type(arguments[0]) if function.__name__ == "__init__" else None
+    call = next((one for key in ("result", "__call__") if (one := getattr(made, key, None)) is not None), function)
+    return signature(call if isfunction(call) else function).return_annotation
 
 
 def _takers(argument: str, result: Any) -> list[str]:

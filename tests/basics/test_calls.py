@@ -25,6 +25,22 @@ CALLS = {
         lambda: ct.ECE(n_bins=10),
         "ECE: got an argument 'n_bins', which is binning=ct.binning.UniformBinning(n_bins) or QuantileBinning(n_bins) ",
     ),
+    "bins of a test": (
+        lambda: ct.MonteCarloTest(ct.ECE(), n_bins=3),
+        "MonteCarloTest: got an argument 'n_bins', which is ct.ECE(ct.binning.UniformBinning(n_bins)); wanted ",
+    ),
+    "a setting of what a test is made of": (
+        lambda: ct.MonteCarloTest(ct.SKCE(), kernel=1),
+        "MonteCarloTest: got an argument 'kernel', which belongs to SKCE(...), where it is made; wanted estimator, ",
+    ),
+    "a level of what comes of a test": (
+        lambda: ct.OmnibusTest(alpha=0.1),
+        "OmnibusTest: got an argument 'alpha', which belongs to result.verdict(), ",
+    ),
+    "a level of what comes of updates": (
+        lambda: ct.SequentialCalibrationTest(alpha=0.1),
+        "SequentialCalibrationTest: got an argument 'alpha', which belongs to result.curve(), result.first_",
+    ),
     "no data under their names here": (
         lambda: ct.top_label(y_prob=P, y_true=Y),
         "top_label: got an argument 'y_prob'; wanted predictions, targets, classes",
