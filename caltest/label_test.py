@@ -72,7 +72,7 @@ def labels_tested(
     order = np.lexsort(([-one.statistics[0] for one in tested], pvalues, adjusted))
     texts, worst = predictions.texts, tested[order[0]]
     if excluded.any():
-        names = ", ".join(texts[j] for j in np.flatnonzero(excluded))
+        names = ", ".join(f"label {texts[j]}" for j in np.flatnonzero(excluded))
         left_out = (*left_out, f"p = 0 for {names}, because {EXCLUDED}")
     labels = tuple(_label(texts[j], samples[j], float(pvalues[j]), float(adjusted[j])) for j in order)
     first = labels[0]

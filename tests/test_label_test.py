@@ -156,7 +156,7 @@ def test_impossible_outcomes():
     assert (result.pvalue, result.labels[0].name, result.labels[0].pvalue) == (0.0, "1", 0.0)
     assert result.pvalue_otherwise == pytest.approx(3 * min(one.pvalue for one in result.labels[1:]))
     assert "label 1" in result.why()
-    assert "p = 0 for 1, because an outcome occurred to which probability 0 was given" in result.notes
+    assert "p = 0 for label 1, because an outcome occurred to which probability 0 was given" in result.notes
 
 
 @pytest.mark.usefixtures("without_findings")

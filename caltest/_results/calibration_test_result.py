@@ -312,7 +312,8 @@ class CalibrationTestResult(Stored):
     def table(self) -> Table:
         if self.measures:
             return table_of(self.measures)
-        numbers = [str(self.n), f"{self.estimate:.3g}", f"{self.statistic:.3g}", format_pvalue(self.pvalue)]
+        p = format_pvalue(self.pvalue, self.pvalue_otherwise)
+        numbers = [str(self.n), f"{self.estimate:.3g}", f"{self.statistic:.3g}", p]
         return [["test", "n", "estimate", "statistic", "p-value"], [self.test, *numbers]]
 
     def remarks(self) -> list[str]:

@@ -142,6 +142,6 @@ class MultiLabelTestResult(AdjustedRows[LabelResult], CalibrationTestResult):
     def _table(self, shown: int) -> Table:
         rows = [["label", "n", "claimed", "observed", "95 % interval", "p-value", "adjusted"]]
         for one in self.labels[:shown]:
-            pvalues = [format_pvalue(p) if p else "0" for p in (one.pvalue, one.adjusted)]
+            pvalues = [format_pvalue(p, None if p else p) for p in (one.pvalue, one.adjusted)]
             rows.append([one.name, str(one.n), *shares_of(one.claimed, one.observed, one.interval), *pvalues])
         return rows

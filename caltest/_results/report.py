@@ -19,10 +19,10 @@ EXCLUDED = "an outcome occurred to which probability 0 was given"
 def format_pvalue(pvalue: float, otherwise: float | None = None) -> str:
     """Three significant digits, in scientific notation below 1e-4; never 0 or 1 by rounding.
 
-    ``0`` where an outcome of predicted probability 0 makes it that, and that of the other rows is ``otherwise``.
+    Where an outcome of predicted probability 0 makes it 0, which is said, that of the other rows is ``otherwise``.
     """
     if otherwise is not None:
-        return "0"
+        return "0 (impossible)"
     if pvalue < 1e-300:
         return "< 1e-300"
     if 0.9995 <= pvalue < 1.0:

@@ -165,7 +165,8 @@ class SequentialTestResult(Stored):
 
     def table(self) -> Table:
         first = self.first_rejection()
-        cells = [format_evalue(self.log_evalue), format_pvalue(self.pvalue), "" if first is None else str(first)]
+        p = format_pvalue(self.pvalue, self.pvalue_otherwise)
+        cells = [format_evalue(self.log_evalue), p, "" if first is None else str(first)]
         return [["test", "n", "evidence E", "p-value", "5 % level after"], [self.test, str(self.n), *cells]]
 
     def summary(self, alpha: float = 0.05) -> str:

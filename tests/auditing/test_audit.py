@@ -529,7 +529,7 @@ def test_an_impossible_outcome_matters_and_is_no_tiny_pvalue():
     audit = ct.audit(p, np.concatenate([[1], rng.random(299) < p[1:]]).astype(int), n_resamples=99, rng=1)
     assert "That matters however small the error is on average" in audit.models[0].reason
     assert "said to be impossible matter" in audit.models[0].sections["size"].answer
-    assert audit.table()[2] == ("p-value", "0")
+    assert audit.table()[2] == ("p-value", "0 (impossible)")
 
 
 def test_pictures_have_names_of_classes():

@@ -25,6 +25,7 @@ from caltest._results.report import (
     undecided,
 )
 from caltest.cli import main
+from caltest.fields import clinical
 
 S = samples(40, 3)
 
@@ -346,6 +347,22 @@ def test_tables_explain_0_and_the_smallest(excluded, wrong):
     assert r"a \textless{} b" in comparison.to_latex()
     assert r"\multicolumn{8}{l}{p = 0.01 (the smallest possible with 99 redraws)} \\" in comparison.to_latex()
     assert comparison.to_pandas().loc["a < b", "pvalue_otherwise"] == otherwise
+
+
+def test_a_0_says_why_in_every_table():
+    rng = np.random.default_rng(1)
+    p = np.concatenate([[0.0], rng.uniform(0.1, 0.9, 99)])
+    y = np.concatenate([[1], rng.random(99) < p[1:]]).astype(int)
+    labels = ct.calibration_test(ct.MultiLabel(np.stack([p, 1.0 - p], axis=1)), np.stack([y, 1 - y], axis=1), rng=1)
+    assert labels.table()[1][-2:] == ["0 (impossible)", "0 (impossible)"]
+    assert "Note: p = 0 for label 0, label 1, because" in unfolded(labels)
+    assert ct.SpiegelhalterTest()(p, y).table()[1][-1] == "0 (impossible)"
+    assert ct.SequentialCalibrationTest().update(p, y).result().table()[1][-2] == "0 (impossible)"
+    assert ct.compare_models({"a": p}, y, n_resamples=19, rng=1).table()[1][-3:] == ["0 (impossible)"] * 3
+    validated = clinical.validate(p, y, n_resamples=19, rng=1)
+    assert "p-value        0 (impossible); of the calibration curve" in unfolded(validated)
+    assert "p = 0, an impossible outcome)" in validated.sentence()
+    assert "p = 0, an impossible outcome," in repr(validated)
 
 
 def test_findings_only_where_the_level_is_reached(wrong):

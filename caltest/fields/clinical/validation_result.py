@@ -118,7 +118,8 @@ class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
     )
 
     def __repr__(self) -> str:
-        return f"<clinical validation: {pvalue_phrase(self.pvalue)}, {self.events} events in n = {self.n}>"
+        p = pvalue_phrase(self.pvalue, otherwise=self.default_test.pvalue_otherwise)
+        return f"<clinical validation: {p}, {self.events} events in n = {self.n}>"
 
     @property
     def n(self) -> int:
@@ -135,12 +136,13 @@ class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
         return self.default_test.verdict(alpha)
 
     def sentence(self, alpha: float = 0.05) -> str:
+        p = pvalue_phrase(self.pvalue, otherwise=self.default_test.pvalue_otherwise)
         rows = [one for one in self.rows if one.name[0] != "E"]
         words = [f"the {one.name} was {with_interval(one.value, one.interval)}" for one in rows]
         return (
             f"With {self.events} events in {self.n} cases ({self.expected:.4g} expected), {', '.join(words)}; "
             f"calibration was {decision(self.pvalue, alpha)} (exact test by {self.default_test.n_resamples} redraws of "
-            f"the outcomes, {pvalue_phrase(self.pvalue)})."
+            f"the outcomes, {p})."
         )
 
     def bars(self) -> list[Bar]:
@@ -166,15 +168,15 @@ class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
         return [exact, *sharper(of_ideals)]
 
     def summary(self, alpha: float = 0.05) -> Page:
-        smallest = " (the smallest possible)" if is_smallest(self.pvalue, self.default_test.n_resamples) else ""
+        p = format_pvalue(self.pvalue, self.default_test.pvalue_otherwise)
+        p += " (the smallest possible)" if is_smallest(self.pvalue, self.default_test.n_resamples) else ""
         found = {
             "Verdict": self.verdict(alpha),
             "Why": self.default_test.why(alpha),
             "Event": self.event or None,
             "Events": f"{self.events} of {self.n} ({percent(self.events / self.n)}); expected {self.expected:.4g} "
             f"({percent(self.expected / self.n)})",
-            "p-value": f"{format_pvalue(self.pvalue)}{smallest}; of the calibration curve alone "
-            f"{format_pvalue(self.curve.pvalue)}",
+            "p-value": f"{p}; of the calibration curve alone {format_pvalue(self.curve.pvalue)}",
         }
         what = {
             "Curve": "logistic regression on restricted cubic splines" if self.curve.method == "splines" else "loess",
