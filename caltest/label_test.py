@@ -1,12 +1,11 @@
 """Which of several labels are predicted with wrong probabilities."""
 
 from dataclasses import dataclass, replace
-from math import log
 from typing import Any, get_args
 
 import numpy as np
 
-from caltest._basics.numerics import ArrayLike, FloatArray, resampling_pvalue, seed_of, step_down
+from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, resampling_pvalue, seed_of, step_down
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.multi_label_result import LabelResult, MultiLabelTestResult
 from caltest._results.report import EXCLUDED, holm
@@ -15,7 +14,7 @@ from caltest._validation import one_of, switch, whole_number
 from caltest.estimators import LogLikelihoodRatio, Omnibus
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.measures import clopper_pearson
-from caltest.nulls import ConditionalMonteCarlo
+from caltest.nulls import ConditionalMonteCarlo, ImportanceSampling
 from caltest.predictions import MultiLabel, Sample
 from caltest.predictions.convert import Missing
 from caltest.predictions.questions.labels import of_labels
@@ -28,6 +27,9 @@ SMALL = 0.01
 
 LABELS, MORE = 5, 20
 """Labels for which the redraws of one test are enough, and how many times as many there are next where p is small."""
+
+FROM_ALTERNATIVES = 99
+"""Draws from alternatives, for p-values of likelihood ratios."""
 
 LEVEL = 0.05
 """Adjusted p-values up to which it is said what is wrong with a label."""
@@ -108,12 +110,12 @@ class Holm:
     Where ``p1 <= c1 = max(0.01, 1 / (B + 1))`` there are 1.1 N new redraws with N = 20 (B + 1), and
     ``p2 = (1 + count) / N``; the p-value is ``min(p2, c1)``: at most alpha with probability at most alpha, for
     alpha < c1 because p2 is, else because p1 is. Where p2 is at most a twentieth of c1 there are 20 times as many
-    again, and so on up to N = ceil(L / 5) (B + 1). With this N, likelihood ratios of 11 N or more, which have a
-    probability of at most 1 / (11 N), are p-values of 1 / N without redraws: that is what the tenth of redraws that N
-    does not count is for, as ``1 / (1.1 N) + 1 / (11 N) = 1 / N``.
+    again, and so on up to N = ceil(L / 5) (B + 1). With this N, likelihood ratios whose own p-values, from draws from
+    the alternatives, are at most 1 / (11 N) give p-values of 1 / N without redraws: that is what the tenth of redraws
+    that N does not count is for, as ``1 / (1.1 N) + 1 / (11 N) = 1 / N``.
     """
 
-    citations = ("holm1979",)
+    citations = ("holm1979", "harrison2012")
     assumes = ""
 
     def __init__(self, n_resamples: int, n_labels: int) -> None:
@@ -138,7 +140,7 @@ class Holm:
         if not self.more or pvalue > self.small:
             return pvalue
         most, small = self.more[-1][0], self.small
-        if LogLikelihoodRatio().estimate(_possible(sample)) >= log(11 * most):
+        if _pvalue_of_ratio(_possible(sample), rng) <= 1.0 / (11 * most):
             return 1.0 / most
         for number, null in self.more:
             again = _tested(sample, rng, null).pvalue * (null.n_resamples + 1)
@@ -206,6 +208,11 @@ def samples_of(predictions: MultiLabel, observed: FloatArray, missing: Missing) 
         "missing does not depend on it, given the prediction"
     )
     return samples, (note,) if count else ()
+
+
+def _pvalue_of_ratio(sample: Sample, rng: np.random.Generator) -> float:
+    """Of the likelihood ratio, from so few draws that they take less time than redraws."""
+    return ImportanceSampling(FROM_ALTERNATIVES).pvalue(LogLikelihoodRatio(), sample, generator_apart(rng))[1]
 
 
 def _possible(sample: Sample) -> Sample:

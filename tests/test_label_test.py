@@ -97,6 +97,21 @@ def test_likelihood_ratios_that_are_clear_save_redraws(monkeypatch):
     assert numbers == [199] * 12
 
 
+@pytest.mark.usefixtures("without_findings")
+def test_likelihood_ratios_have_pvalues_below_their_bound(monkeypatch):
+    """One of 600 stands for p = 1 / 6600 by Markov's inequality, which draws from alternatives show to be smaller."""
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.1, 0.9, (200, 12))
+    y = rng.random((200, 12)) < p
+    y[:, 7] = rng.random(200) < p[:, 7] + 0.1
+    ratio = ct.estimators.LogLikelihoodRatio()(p[:, 7], y[:, 7])
+    assert np.log(600) < ratio < np.log(6600)
+    numbers, tested = [], label_test._tested
+    monkeypatch.setattr(label_test, "_tested", lambda *of: numbers.append(of[2].n_resamples) or tested(*of))
+    assert ct.calibration_test(ct.MultiLabel(p), y, n_resamples=199, rng=1)["7"].pvalue == 1 / 600
+    assert numbers == [199] * 12
+
+
 @pytest.mark.parametrize(
     ("counts", "pvalue"), [([30], 0.01), ([15], 0.008), ([0, 30], 5e-4), ([0, 4], 2.5e-4), ([0, 0], 5e-5)]
 )

@@ -239,6 +239,11 @@ class ImportanceSampling(LikelihoodRatioNull):
     uses_random_numbers = True
 
     def outcome(self, estimator: LogLikelihoodRatio, sample: Sample, rng: np.random.Generator) -> Outcome:
+        observed, pvalue = self.pvalue(estimator, sample, rng)
+        return Outcome(observed, observed, pvalue, **told(sample, pvalue))
+
+    def pvalue(self, estimator: LogLikelihoodRatio, sample: Sample, rng: np.random.Generator) -> tuple[float, float]:
+        """The estimate and its p-value."""
         alternatives = sample.predictions.law.alternatives()
         assert alternatives is not None
         calls = [(alternatives, stream) for stream in streams(rng, self.n_resamples)]
@@ -248,8 +253,7 @@ class ImportanceSampling(LikelihoodRatioNull):
         # Weights in units of that of the observed targets, which is what exceeds none of those that count.
         weights = np.exp(np.minimum(observed - draws[draws >= observed - tolerance], 0.0))
         log_p = np.log((1.0 + weights.sum()) / (1 + self.n_resamples)) - observed
-        pvalue = float(np.exp(min(0.0, log_p)))
-        return Outcome(observed, observed, pvalue, **told(sample, pvalue))
+        return observed, float(np.exp(min(0.0, log_p)))
 
     def describe(self) -> str:
         return f"importance sampling from the alternatives, {self.n_resamples} draws"
