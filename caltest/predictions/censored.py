@@ -110,8 +110,8 @@ class Censored(OwnErrstate):
     def __array__(self, *_: Any, **__: Any) -> Array:
         """None: what takes arrays of outcomes does not know that some are censored."""
         raise TypeError(
-            "targets: got ct.Censored, which calibration_test takes, and audit; other functions take the pair "
-            "caltest.fields.censored_pit_values(predictions, targets)"
+            "targets: got ct.Censored, which calibration_test takes, and audit, of several models too; other "
+            "functions of one model take the pair caltest.fields.censored_pit_values(predictions, targets)"
         )
 
     def take(self, rows: Array) -> "Censored":

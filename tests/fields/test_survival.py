@@ -1,5 +1,7 @@
 """D-calibration and one-calibration: published statistics by slow formulas, exact sizes, bad input."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from printed import unfolded
@@ -22,6 +24,27 @@ def law(rate):
 
 RATE, TIMES = sample(300, 2.0, 1)
 LEVELS = 1.0 - np.exp(-RATE * TIMES.time)
+
+
+def test_where_the_ratio_and_the_groups_disagree_it_is_said():
+    """A ratio of all rows has more power where all are wrong in one way, and none where errors cancel."""
+    rng = np.random.default_rng(0)
+    scale, other = rng.uniform(1.0, 3.0, 400), rng.exponential(3.0, 400)
+    time = rng.exponential(scale)
+    times = Censored(np.minimum(time, other), time <= other)
+
+    def found(factor):
+        return one_calibration(ct.Gamma(np.ones(400), scale * factor), times, 1.0, n_groups=10, rng=1)
+
+    crossed = found(np.where(scale < 2.0, 1.6, 0.7))
+    assert crossed.pvalue <= 0.05
+    assert not crossed.ratio.excludes(1.0)
+    assert "errors of groups, of which the p-value is, can cancel in the O:E ratio of all rows, " in unfolded(crossed)
+    assert "for each group alone" in unfolded(crossed)
+    right, wrong = found(1.0), found(2.0)
+    assert right.remarks() == wrong.remarks() == []
+    missed = dataclasses.replace(wrong, pvalue=0.2)
+    assert "is not 1, which the p-value of 10 groups does not show" in unfolded(missed)
 
 
 def test_published_d_calibration_by_its_definition():

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from caltest._results.report import at_level, decision, format_pvalue, in_cell, pvalue_phrase, with_interval
-from caltest._results.tables import Bar, Page, Table
+from caltest._results.tables import STANDS_OUT, Bar, Page, Table
 from caltest._results.values import ConfidenceInterval, Stored
 
 
@@ -115,6 +115,15 @@ class SurvivalCalibration(Stored):
     def table(self) -> Table:
         return [["", "n", "events", "predicted", "observed"], *(_cells(one) for one in self.rows)]
 
+    def remarks(self) -> list[str]:
+        one = self.ratio
+        if one is None or one.estimate is None or one.excludes(1.0) == (self.pvalue <= STANDS_OUT):
+            return []
+        ratio = f"the O:E ratio of all rows, {with_interval(one.estimate, one)}"
+        if one.excludes(1.0):
+            return [f"{ratio}, is not 1, which the p-value of {len(self.rows)} groups does not show"]
+        return [f"errors of groups, of which the p-value is, can cancel in {ratio}"]
+
     def summary(self, alpha: float = 0.05) -> Page:
         exact, law = self.seed is not None, f"chi-squared {self.statistic:.4g}, {self.degrees} df"
         found = {
@@ -124,9 +133,10 @@ class SurvivalCalibration(Stored):
             "O:E ratio": None if self.ratio is None else f"{self.ratio.estimate:.3g}, {self.ratio}",
             "Rows": f"{self.n}, of which {self.n_censored} are censored",
         }
-        own = [one.interval for one in self.rows if one.interval is not None and self.ratio is None]
+        own = [one.interval for one in self.rows if one.interval is not None]
+        each = "" if self.ratio is None else ", for each group alone"
         what = {
-            "Intervals": f"{100 * own[0].confidence_level:g} %: {own[0].method}" if own else None,
+            "Intervals": f"{100 * own[0].confidence_level:g} %: {own[0].method}{each}" if own else None,
             "Assumes": "censoring is independent of the event given the prediction; rows independent, not used to fit",
             "Reproduce": None if self.seed is None else f"rng={self.seed}",
         }
