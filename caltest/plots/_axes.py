@@ -33,8 +33,10 @@ LETTERS = 52
 """In a line of a title."""
 WIDE = 1.8
 """Times their height, pictures have room for longer lines, and for names beside each other."""
-PER_INCH = 12.0
-"""Letters of a label."""
+NARROW = 3.0
+"""Inches below which labels are small."""
+PER_INCH = 13.0
+"""Letters of a small label."""
 SIZES = (("small", 1.0), ("x-small", 1.2), ("xx-small", 1.44))
 """Of letters in a legend, and how many have the room of one."""
 LINES, MARKERS = ("-", "--", ":", "-."), "oD^svPX*"
@@ -165,6 +167,7 @@ def legend(ax: "Axes", share: float = 0.0, points: float = 36.0, title: str = ""
     points += 13.0 * ax.get_xlabel().count("\n")
     if entries:
         width, height = inches_of(ax)
+        points -= 6.0 if width < NARROW else 0.0
         # As large as leaves the picture more than half of the height; beside each other where that is low.
         for one in SIZES[width <= 2.5 :]:
             size, ratio = one
@@ -172,7 +175,7 @@ def legend(ax: "Axes", share: float = 0.0, points: float = 36.0, title: str = ""
             widest = max(len(line) for name in names for line in name.split("\n")) / (14.0 * ratio) + 0.6
             columns = 1 if width < WIDE * height else max(1, min(len(names), int(width / widest)))
             lines = sum(name.count("\n") + 1 for name in names) / columns + len(title.splitlines())
-            if 0.16 * lines / ratio <= 0.45 * height:
+            if 0.16 * lines / ratio <= 0.45 * height - (0.4 if width < NARROW else 0.0):
                 break
         settings: dict[str, Any] = {"fontsize": size, "frameon": False, "borderaxespad": 0.0, "loc": "upper center"}
         where: dict[str, Any] = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": below(ax, share, points)}
@@ -209,15 +212,22 @@ def wrapped(text: str, letters: float) -> str:
 
 
 def set_title(ax: "Axes", title: str) -> None:
-    """A title in the lines it needs, but not in more than a quarter of the height; above markers at the upper edge."""
+    """A title in the lines it needs, but not in more than a quarter of the height; above markers at the upper edge.
+
+    Of several parts, each on a line of its own, what does not fit is left out from the last colon or semicolon on, or
+    as a whole; the first one is cut.
+    """
     width, height = inches_of(ax)
     letters, size, longest = 10.0 * width, "medium", LETTERS if width < WIDE * height else 2 * LETTERS
     if wrapped(title, max(20.0, min(longest, letters))).count("\n") > 1:
         letters, size = 1.2 * letters, "small"
     if title:
-        lines = wrapped(title, max(20.0, min(longest, letters))).split("\n")
-        most = max(2, int(0.25 * height / 0.15))
-        shown = lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1]} ..."]
+        most, shown = max(2, int((0.25 * height - 0.2) / 0.15)), list[str]()
+        for part in title.split("\n"):
+            ends = [len(part), *(one.start() for one in reversed(list(re.finditer("[:;] ", part))))]
+            ways = [wrapped(part[:end], max(20.0, min(longest, letters))).split("\n") for end in ends]
+            cut = [] if shown else [*ways[0][: most - 1], f"{ways[0][min(most, len(ways[0])) - 1]} ..."]
+            shown += next((lines for lines in ways if len(shown) + len(lines) <= most), cut)
         ax.set_title("\n".join(shown).replace("$", r"\$"), fontsize=size, pad=14.0)
 
 
@@ -229,8 +239,9 @@ def set_labels(ax: "Axes", x: str, y: str, beside: float) -> None:
     width, height = inches_of(ax)
     title, names = ax.get_title(), set(ax.get_legend_handles_labels()[1])
     height -= 0.95 + 0.16 * len(names) + (0.16 * (title.count("\n") + 1) if title else 0.0)
-    ax.set_xlabel(wrapped(x, max(12.0, PER_INCH * (width - beside))))
-    ax.set_ylabel(wrapped(y, max(12.0, PER_INCH * height)))
+    size, ratio = SIZES[0] if width < NARROW else ("medium", 12.0 / 13.0)
+    ax.set_xlabel(wrapped(x, max(12.0, PER_INCH * ratio * (width - beside))), fontsize=size)
+    ax.set_ylabel(wrapped(y, max(12.0, PER_INCH * ratio * height)), fontsize=size)
     if isinstance(ax.xaxis.get_major_locator(), _part_of_matplotlib("ticker", "labels").AutoLocator):
         # Square axes are as narrow as they are high.
         is_square = ax.get_box_aspect() is not None or ax.get_aspect() != "auto"

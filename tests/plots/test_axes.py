@@ -225,6 +225,22 @@ def test_numbers_below_narrow_axes_do_not_touch(size):
         assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
+def test_small_pictures_leave_out_what_does_not_fit_and_keep_room_for_what_is_drawn():
+    rng = np.random.default_rng(0)
+    p = rng.beta(1.0, 3.0, 800)
+    y = (rng.random(800) < p**1.4).astype(int)
+    result = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    for draw, inches in ((plots.reliability_diagram, 0.5), (plots.reliability_curve, 0.35)):
+        figure = Figure(figsize=(2.6, 2.4), layout="constrained")
+        ax = draw(p, y, result=result, rng=1, ax=figure.add_subplot())
+        FigureCanvasAgg(figure).draw()
+        assert ax.get_title() == "p = 0.01 (OmnibusTest)\nBernoulli, n = 800"
+        assert ax.get_window_extent().width / figure.dpi > inches
+        assert ax.title.get_window_extent().y1 <= figure.bbox.y1
+        full = draw(p, y, result=result, rng=1, ax=Figure(figsize=(6.4, 4.8)).add_subplot())
+        assert full.get_title().replace("\n", " ").endswith("on average come true 86 % of the time")
+
+
 def test_infinite_evidence_fills_the_frame():
     p, y = np.r_[0.0, np.full(99, 0.5)], np.r_[1, np.arange(99) % 2]
     ax = ct.plots.evidence(ct.SequentialCalibrationTest().update(p, y).result(), ax=Figure().add_subplot())
