@@ -28,6 +28,9 @@ Kind = Literal["bias", "confidence", "both"]
 WEIGHTS = np.array([1.0, 0.89])[:, None, None]
 """Of the two statistics: so weighed the second, which fewer faults need, has less than half of the false alarms."""
 
+CHANCE = 4.0
+"""How much larger the square of a statistic often is in some of the rows, of many parts of a wrong slice."""
+
 ALL = "all rows"
 """The words of the cell of all rows."""
 
@@ -99,7 +102,8 @@ def find_slices(
     for every n given predictions and features: they assume that outcomes are independent given these. The hypothesis of
     a slice is that the predictions are right for all of its rows, so that a slice that only overlaps a wrong one is
     wrong too: the table has those that remain when predictions are corrected in the slices above, and says how many
-    others these explain; ``unpruned()`` has all.
+    others these explain; ``unpruned()`` has all. Of a slice and parts of it, of which none is clearly worse, it has the
+    slice.
 
     Intervals for the mean of true minus claimed probabilities are those of Clopper and Pearson at the level
     ``1 - alpha / S`` for S slices, and hold for all slices together whatever the truth is (Hoeffding 1956), so for
@@ -309,22 +313,48 @@ class Search:
         """Rejected slices that remain when predictions are corrected in those before, and which explains each other."""
         left: set[int] = set(np.flatnonzero(rejected).tolist())
         kept: list[int] = []
+        corrected: list[tuple[int, int]] = []
         explained: dict[int, int] = {}
         search = self
         while left:
             z = np.abs(search.observed())
-            if kept:
+            if corrected:
                 gone = {i for i in left if z[:, i].max() < critical}
-                explained |= dict.fromkeys(gone, kept[-1])
+                explained |= dict.fromkeys(gone, corrected[-1][0])
                 left -= gone
             if not left:
                 break
-            first = max(sorted(left), key=lambda i: float(z[:, i].max()))
-            kept.append(first)
+            channels = z.argmax(axis=0).tolist()
+            again = {i for i in kept if (i, channels[i]) not in corrected}
+            first, following = search._simplest(left, again, z.max(axis=0), channels)
+            kept += [first] if first in left else []
             left.discard(first)
-            rows, channel = self.tables.rows_of(int(self.slices[first])), int(z[:, first].argmax())
-            search = search.with_errors(search.errors.without(rows, channel))
+            corrected.append((first, channels[first]))
+            search = following
         return kept, explained
+
+    def _simplest(
+        self, left: set[int], again: set[int], sizes: FloatArray, channels: list[int]
+    ) -> tuple[int, "Search"]:
+        """The slice of the largest statistic, or one that it is a part of, and the search corrected in that slice.
+
+        That one has a statistic that is not clearly smaller, and nothing is left of the largest one when predictions
+        are corrected in it. It can be one which is already corrected, but for the other statistic.
+        """
+
+        def corrected(i: int) -> Search:
+            rows = self.tables.rows_of(int(self.slices[i]))
+            return self.with_errors(self.errors.without(rows, channels[i]))
+
+        first = max(sorted(left), key=lambda i: float(sizes[i]))
+        near = [i for i in sorted(left | again) if sizes[i] ** 2 >= sizes[first] ** 2 - CHANCE]
+        bins = {i: set(self.tables.bins_of(int(self.slices[i]))) for i in near}
+        wider = [i for i in near if bins[i] < bins[first]]
+        for one in sorted(wider, key=lambda i: (len(bins[i]), -float(sizes[i]))):
+            following = corrected(one)
+            if following.observed()[channels[first], first] ** 2 <= CHANCE:
+                return one, following
+        return first, corrected(first)
 
 
 def _different(tables: Tables, cells: IntArray) -> IntArray:

@@ -83,6 +83,20 @@ def test_an_error_of_all_rows_is_one_of_all_rows():
     assert found.mask(0).all()
 
 
+@pytest.mark.usefixtures("without_findings")
+def test_most_rows_of_a_wrong_slice_do_not_stand_for_it():
+    """By chance a part of it often has a larger statistic, as that of nearly all rows by their names."""
+    named = 0
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 7])
+        p, site = rng.beta(1.0, 3.0, 3000), rng.choice(list("ABCD"), 3000)
+        some = {f"rare {i}": rng.random(3000) < 0.05 for i in range(6)} | {"id": np.arange(3000).astype(str)}
+        y = rng.random(3000) < np.minimum(p + 0.12 * (site == "B"), 1.0)
+        found = ct.find_slices(p, y, {"site": site, **some}, n_resamples=39, rng=1)
+        named += found.rows[0].name == "site = B"
+    assert named >= 6
+
+
 def test_too_sure_predictions_of_a_pair_of_categories_are_found():
     rng, _, p = made(8000, seed=2)
     features = pd.DataFrame({"a": rng.choice(["u", "v"], 8000), "b": rng.choice(["r", "s", "t"], 8000)})
