@@ -9,6 +9,9 @@ from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
+MOST = 7
+"""Calls that take an argument and are named where another one does not; what nearly all take belongs to none."""
+
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
@@ -85,7 +88,7 @@ def _wrong_argument(
         kinds = dict.fromkeys(type(one) for one in (*arguments, *named.values()) if isinstance(one, OwnErrstate))
         makers = [f"{kind.__name__}(...), where it is made" for kind in kinds if _takes(kind, unknown)]
         takers = makers or _takers(unknown, _result_of(function, arguments))
-        hint = f", which belongs to {', '.join(takers)}" if takers else ""
+        hint = f", which belongs to {', '.join(takers)}" if 0 < len(takers) <= MOST else ""
         if unknown == "n_bins" and not makers:
             bins = "ct.binning.UniformBinning(n_bins) or QuantileBinning(n_bins)"
             here = "binning" in parameters

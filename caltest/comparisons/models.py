@@ -375,7 +375,9 @@ def compare_models(
 def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike, classes: Sequence[Any] | None) -> dict[str, Sample]:
     """Samples by name."""
     if not isinstance(models, Mapping):
-        raise TypeError(f'models: got {type(models).__name__}, wanted a dictionary {{"name": predictions, ...}}')
+        of_frame = "; of a frame with a column for each model pass dict(frame)" if hasattr(models, "columns") else ""
+        kind = type(models).__name__
+        raise TypeError(f'models: got {kind}, wanted a dictionary {{"name": predictions, ...}}{of_frame}')
     if not models:
         raise ValueError('models: got none, wanted at least one {"name": predictions}')
     samples: dict[str, Sample] = {}

@@ -65,6 +65,10 @@ CALLS = {
         lambda: ct.ECE(bins=10),
         "ECE: got an argument 'bins'; wanted binning, metric, order",
     ),
+    "what nearly all take": (
+        lambda: ct.compare_pairs({"a": P}, Y, rng=1),
+        "compare_pairs: got an argument 'rng'; wanted models, targets, ",
+    ),
     "a parameter of a family": (lambda: ct.Normal(P, sd=1.0), "Normal: got an argument 'sd'; wanted mean, scale"),
     "a method": (
         lambda: ct.recalibration.TemperatureScaling().fit(P, Y, seed=1),

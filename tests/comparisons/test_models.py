@@ -156,6 +156,7 @@ def test_classes():
     [
         ({}, ValueError, "models: got none"),
         ([S.p], TypeError, "models: got list, wanted a dictionary"),
+        (pd.DataFrame({"a": S.p[:, 0]}), TypeError, r"of a frame with a column for each model pass dict\(frame\)"),
         ({1: S.p}, TypeError, "models: got the name 1, wanted names that are strings"),
         ({"a": S.p, "b": S.p[:59]}, ValueError, r"models\['b'\]: targets: got 60 values, wanted 59"),
         ({"a": S.p, "b": S.normal}, TypeError, r"models\['b'\]: predictions: got Normal"),
@@ -166,6 +167,14 @@ def test_classes():
 def test_bad_models(models, error, message):
     with pytest.raises(error, match=message):
         ct.compare_models(models, S.y, n_resamples=9)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_one_column_and_two_columns_are_refused_with_advice(first):
+    p = S.p[:, 0]
+    models = [("a", p), ("b", np.stack([1.0 - p, p], axis=1))]
+    with pytest.raises(TypeError, match=r"two columns of .*, wanted one in all: p\[:, 1\]"):
+        ct.compare_models(dict([models[first], models[1 - first]]), S.y == 0, n_resamples=9)
 
 
 @pytest.mark.parametrize(

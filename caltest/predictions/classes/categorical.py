@@ -211,6 +211,7 @@ class Categorical(ClassProbabilities):
         return int(self._array.shape[-1])
 
     def check_compatible(self, other: Predictions, name: str) -> None:
+        _refuse_two_columns(self, other, name)
         other = require_family(other, type(self), name)
         if not isinstance(self, type(other)):
             raise TypeError(f"{name}: got {other.family} predictions, wanted {self.family} predictions")
@@ -313,6 +314,7 @@ class Bernoulli(ClassProbabilities):
         return f"{one_class} occurs" if c == 1 else f"another class than {one_class.removeprefix('class ')} occurs"
 
     def check_compatible(self, other: Predictions, name: str) -> None:
+        _refuse_two_columns(other, self, name)
         require_same_classes(require_family(other, Bernoulli, name).classes, self.classes, name)
 
     def probability_vectors(self) -> FloatArray:
@@ -338,3 +340,11 @@ class Bernoulli(ClassProbabilities):
         logit = scipy.special.logit(self._array)
         tempered = self._like(scipy.special.expit(logit / positive_number("temperature", temperature)))
         return tempered._labelled(self.index)
+
+
+def _refuse_two_columns(several: Predictions, one: Predictions, name: str) -> None:
+    """``TypeError`` for two columns of probabilities beside one."""
+    if isinstance(several, Categorical) and several.n_classes == 2 and isinstance(one, Bernoulli):
+        raise TypeError(
+            f"{name}: got two columns of probabilities in one place and one in another, wanted one in all: p[:, 1]"
+        )
