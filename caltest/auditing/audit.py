@@ -24,7 +24,7 @@ from caltest._validation.columns import columns_for, missing_in, plain
 from caltest._validation.groups import Groups, groups_of_any_size, rows_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL, Data, Section
-from caltest.auditing.sections import NEEDED_POWER, SECTIONS, more_rows_in_words
+from caltest.auditing.sections import NEEDED_POWER, SECTIONS, first_few, grave_in, more_rows_in_words
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.predictions import Predictions, Sample
@@ -277,7 +277,8 @@ def audit(
     but not enough, or if it is not clearly better and the error matters, and else "not enough data to tell". It is "do
     not use as it is" instead of the first and the last if the error matters in one of the given groups, of the slices
     or of the quarters of the time, in which calibration is rejected. The reason says in which groups, if not in all,
-    slices of features and quarters of the time it is, and whether it is after recalibration too. Where the default test
+    slices of features and quarters of the time it is, whether it is after recalibration too, and in which of them the
+    error then still matters. Where the default test
     does not reject, the reason names groups, slices and times in which calibration is rejected, each section with its
     own level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
     ``calibration_test``, and five fits of a map.
@@ -426,7 +427,8 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     if data.tested.impossible.size and are_certain(data.tested.predictions):
         questions = (*questions, "all predictions are 0 or 1: are they labels, of predict in place of predict_proba?")
     decision, reason = _decision(judged, sections["recalibration"], questions, data.counted)
-    if decision != REPAIR and any(one.is_grave for one in sections.values()):
+    parts = {name: rows for one in sections.values() for name, rows in one.grave.items()}
+    if decision != REPAIR and parts:
         decision = REFUSE
     elsewhere = [one.rejected for one in sections.values() if one.rejected]
     if elsewhere and result.pvalue > LEVEL:
@@ -440,6 +442,10 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
             some.pop("recalibration", None)
         if any(some.values()):
             reason += f"{end_of(reason)} Calibration is rejected {', and '.join(filter(None, some.values()))}"
+        mapped = sections["recalibration"].mapped
+        left = [] if decision != REPAIR or mapped is None else grave_in(mapped, parts)
+        if left:
+            reason += f"; after a map of all rows the error still matters in {first_few(left)}: fit maps to these"
         if decision == REPAIR and (some.get("groups") or some.get("time")):
             reason += f"; one map for all {'groups' if some.get('groups') else 'times'} may make the others worse"
     if isinstance(data.groups, str):

@@ -87,7 +87,10 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     if others:
         facts["Tried too"] = others[0]
     where = f"on held-out rows after {words}, too" if is_left and result.pvalue <= LEVEL else ""
-    return Section(answer, facts, tuple(zip(*found.table(), strict=True)), gain=gain, rejected=where, helps=helps)
+    mapped = found.samples[1] if found.samples is not None and data.dependent is None else None
+    return Section(
+        answer, facts, tuple(zip(*found.table(), strict=True)), gain=gain, rejected=where, helps=helps, mapped=mapped
+    )
 
 
 def _suffices(found: "RecalibrationReport") -> bool:

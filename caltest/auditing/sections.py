@@ -195,17 +195,19 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
         "for all of them, so that any calibrated group is rejected with a probability of at most 5 %."
     )
     answer += f" The {rest} groups with the largest p-values are not shown." if rest > 0 else ""
-    answer += f" Groups of fewer than {FEWEST} {unit} are left out: {_first(small)}." if small else ""
+    answer += f" Groups of fewer than {FEWEST} {unit} are left out: {first_few(small)}." if small else ""
     rows = dict(zip(groups.names, groups.rows, strict=True))
     known = () if data.groups is None else rejected
-    grave = _grave_in(sample, {name: rows[name] for name in known}, clusters)
+    grave = grave_in(sample, {name: rows[name] for name in known}, clusters)
     # Where the default test rejects too, it is news that some of the groups that were asked about are all right, or
     # that the error is known to matter in some of them only.
     is_news = len(rejected) < len(found.groups) or (bool(grave) and not matters(result.measures))
     told = result.pvalue > LEVEL or (data.groups is not None and is_news)
-    where = f"in {len(rejected)} of {len(found.groups)} groups ({_first(rejected)})" if rejected and told else ""
+    where = f"in {len(rejected)} of {len(found.groups)} groups ({first_few(rejected)})" if rejected and told else ""
     where += _said_to_matter(grave, rejected) if where else ""
-    return Section(answer, {}, _rows_of(found.groups[:PANELS]), rejected=where, is_grave=bool(grave))
+    return Section(
+        answer, {}, _rows_of(found.groups[:PANELS]), rejected=where, grave={name: rows[name] for name in grave}
+    )
 
 
 def _rows_of(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
@@ -217,12 +219,12 @@ def _rows_of(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
     return tuple(rows)
 
 
-def _first(names: Sequence[str]) -> str:
+def first_few(names: Sequence[str]) -> str:
     """The first few of some names."""
     return ", ".join(names[:FEW]) + (", ..." if len(names) > FEW else "")
 
 
-def _grave_in(sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None) -> list[str]:
+def grave_in(sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None) -> list[str]:
     """Names of the parts of the rows in which the error is known to be large enough to matter."""
     of_parts = {name: (sample.take(rows), clusters and clusters.take(rows)) for name, rows in parts.items()}
     return [name for name, (some, own) in of_parts.items() if matters(measures_of(some, clusters=own))]
@@ -230,7 +232,7 @@ def _grave_in(sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters 
 
 def _said_to_matter(grave: Sequence[str], rejected: Sequence[str]) -> str:
     """In which of the rejected parts the error matters, to be added to these."""
-    these = "each of them" if list(grave) == list(rejected) and len(grave) > 1 else _first(grave)
+    these = "each of them" if list(grave) == list(rejected) and len(grave) > 1 else first_few(grave)
     return f", and the error matters in {these}" if grave else ""
 
 
@@ -258,11 +260,11 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     names, margin = [one.name for one in some], max((one.margin for one in judged(result.measures)), default=0.0)
     # Of many slices the worst look worse than they are, but for intervals that hold together.
     far = {one.name: rows for one, rows in some.items() if max(one.interval.low, -one.interval.high) > margin}
-    grave = _grave_in(data.sample, far)
-    where = f"in {len(some)} of {found.n_slices} slices ({_first(names)})" if some else ""
+    grave = grave_in(data.sample, far)
+    where = f"in {len(some)} of {found.n_slices} slices ({first_few(names)})" if some else ""
     where += _said_to_matter(grave, names)
     table = tuple(map(tuple, found.table()[: 1 + PANELS]))
-    return Section(answer, facts, table, rejected=where, is_grave=bool(grave))
+    return Section(answer, facts, table, rejected=where, grave={name: far[name] for name in grave})
 
 
 QUARTERS = "first quarter", "second quarter", "third quarter", "last quarter"
@@ -290,7 +292,7 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     if serial is not None:
         answer += f" Apart from that, {serial.words}."
     rows: tuple[tuple[str, ...], ...] = ()
-    grave: list[str] = []
+    grave: dict[str, IntArray] = {}
     alarm = f"in the order of time, after {first} of {counted(found.n, 'observation')}"
     is_new = result.pvalue > LEVEL
     where = "" if first is None or not is_new else alarm
@@ -301,14 +303,15 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         some = [name for name in QUARTERS if name in by_time.rejected(LEVEL)]
         these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
         answer += f" Of the quarters in that order calibration is rejected in {these}."
-        grave = _grave_in(data.sample, {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some})
+        of_names = {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some}
+        grave = {name: of_names[name] for name in grave_in(data.sample, of_names)}
         # Quarters are small: that several are rejected and others are not is often chance.
         if not is_new and (len(some) == 1 or (grave and not matters(result.measures))):
             where = f"in {these} {'quarters ' * (these == 'all')}of the rows in the order of time"
         if where and (is_new or len(some) > 1):
             where += _said_to_matter([f"the {name}" for name in grave], [f"the {name}" for name in some if not is_new])
     pictures = drawn(found.plot, "evidence against calibration after each observation", (6.5, 3.2))
-    return Section(answer, {}, rows, rejected=where, is_grave=bool(grave), pictures=pictures)
+    return Section(answer, {}, rows, rejected=where, grave=grave, pictures=pictures)
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:
