@@ -150,8 +150,8 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
 def read_with_columns(path: Path, columns: Sequence[str], numeric: Sequence[str] = ()) -> tuple[Rows, Rows]:
     """Columns of one file as text, by their names in the first line, and some, by default all others, as numbers.
 
-    Numbers first; columns that are named have the order of the names. The name of an array of an archive stands for its
-    columns.
+    Numbers first; columns that are named have the order of the names, and one can be both text and numbers. The name of
+    an array of an archive stands for its columns.
     """
     others, taken = zip(*chunks_with_columns(path, columns, numeric), strict=True)
     return joined(others), joined(taken)
@@ -170,9 +170,10 @@ def chunks_with_columns(
     def begin(found: Sequence[str]) -> None:
         names.extend(found)
         for column in (*columns, *numeric):
-            if names.count(column) != 1 or len(names) <= len(columns):
-                times = names.count(column)
-                got = f"{f'{times} columns' if times else 'no column'} {column!r} among {', '.join(names[:20])}"
+            times = names.count(column)
+            if times != 1 or (len(names) <= len(columns) and not numeric):
+                many = "no column" if times == 0 else "only the column" if times == 1 else f"{times} columns"
+                got = f"{many} {column!r} among {', '.join(names[:20])}"
                 raise ValueError(f"{name_of(path)}: got {got}, wanted it once, and columns of predictions")
 
     for rows in read_chunks(path, texts, begin, numbers_at_once):
@@ -182,7 +183,7 @@ def chunks_with_columns(
         if not len(rows):
             raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
         asked = map(names.index, dict.fromkeys(numeric)) if numeric else range(len(names))
-        places = [i for i in asked if names[i] not in columns]
+        places = [i for i in asked if numeric or names[i] not in columns]
         apart = np.setdiff1d(np.arange(len(names)), places)
         taken, kept = rows.values[:, [names.index(one) for one in columns]], rows.values
         if rows.convert is not None:

@@ -800,6 +800,16 @@ class TestWeights:
         assert message in err
 
 
+def test_predictions_can_be_a_feature(files, capsys):
+    """A slice of the predictions is one of the slices that are searched."""
+    rows = ["p,age,died", *(f"0.{i % 7 + 2},{i % 9},{int(i % 3 == 0)}" for i in range(300))]
+    settings = ["--outcome-column", "died", "--columns", "p", "--n-resamples", "19", "--seed", "1"]
+    for name, said in (("audit", "slices were searched"), ("test", "given p")):
+        status, out, err = command(capsys, name, files(rows, [])[0], *settings, "--features", "p,age")
+        assert (status, err) == (0, "")
+        assert said in " ".join(out.split())
+
+
 def test_features_of_a_file_are_those_of_the_default_test(tmp_path, capsys):
     import numpy as np
 
