@@ -28,8 +28,8 @@ Kind = Literal["bias", "confidence", "both"]
 WEIGHTS = np.array([1.0, 0.89])[:, None, None]
 """Of the two statistics: so weighed the second, which fewer faults need, has less than half of the false alarms."""
 
-CHANCE = 4.0
-"""How much larger the square of a statistic often is in some of the rows, of many parts of a wrong slice."""
+CHANCE, SHARE = 4.0, 0.2
+"""How much larger the square of a statistic often is in a part of a wrong slice, of many, and at most of it."""
 
 ALL = "all rows"
 """The words of the cell of all rows."""
@@ -347,7 +347,8 @@ class Search:
             return self.with_errors(self.errors.without(rows, channels[i]))
 
         first = max(sorted(left), key=lambda i: float(sizes[i]))
-        near = [i for i in sorted(left | again) if sizes[i] ** 2 >= sizes[first] ** 2 - CHANCE]
+        least = float(sizes[first]) ** 2 - min(CHANCE, SHARE * float(sizes[first]) ** 2)
+        near = [i for i in sorted(left | again) if sizes[i] ** 2 >= least]
         bins = {i: set(self.tables.bins_of(int(self.slices[i]))) for i in near}
         wider = [i for i in near if bins[i] < bins[first]]
         for one in sorted(wider, key=lambda i: (len(bins[i]), -float(sizes[i]))):
