@@ -15,7 +15,7 @@ import caltest as ct
 from caltest.estimators.combined import components
 from caltest.estimators.combined.omnibus import Omnibus
 
-from .planted_faults import drawn, leaking, tempered, times_odds, waving
+from .planted_faults import drawn, leaking, tempered, times_odds
 from .settings import dirichlet, spawn
 
 N, NULL, SETS, WRONG = 10_000, 199, 2, 100
@@ -31,6 +31,14 @@ def of_classes(concentration, change, k=10):
 
 def rotated(p, s):
     return (1.0 - s) * p + s * np.roll(p, 1, axis=1)
+
+
+def waving(p, s, frequency=4.0):
+    """Claims of one class are off by a wave, at the cost of the next one."""
+    move = s * np.minimum(p[:, 0], p[:, 1]) * np.sin(frequency * np.pi * p[:, 0])
+    q = p.copy()
+    q[:, 0], q[:, 1] = p[:, 0] + move, p[:, 1] - move
+    return q
 
 
 def of_ordered(change):

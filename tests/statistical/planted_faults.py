@@ -83,14 +83,6 @@ def rounded(rng, y, step, share):
     return np.where(rng.random(y.size) < share, step * np.rint(y / step), y).astype(int)
 
 
-def waving(p, s, frequency=4.0):
-    """Claims of one class are off by a wave, at the cost of the next one."""
-    move = s * np.minimum(p[:, 0], p[:, 1]) * np.sin(frequency * np.pi * p[:, 0])
-    q = p.copy()
-    q[:, 0], q[:, 1] = p[:, 0] + move, p[:, 1] - move
-    return q
-
-
 def of_claims(change):
     def make(rng, n):
         p = rng.random(n)
