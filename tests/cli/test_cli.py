@@ -331,7 +331,7 @@ def test_demo_tells_the_models_apart(capsys):
     said = " ".join(printed.split())
     assert "naive Bayes not calibrated (p = 0, an impossible outcome): 24 outcomes occurred to which" in said
     assert "random forest not calibrated (p = 0.002): predictions are underconfident" in said
-    assert "neural network not calibrated (p = 0.009): perhaps: predictions are overconfident" in said
+    assert "neural network not calibrated (p = 0.01): perhaps: predictions are overconfident" in said
 
 
 def test_module_and_version():
