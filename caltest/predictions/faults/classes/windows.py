@@ -10,7 +10,7 @@ import scipy
 from caltest._basics.calls import kept
 from caltest._basics.numerics import BoolArray, FloatArray, IntArray
 from caltest.predictions.faults.classes.labels import FLOOR, ClassView, Labels, OddsFault
-from caltest.predictions.faults.fault import cosines_of_ranks, half_periods, ranks, varies
+from caltest.predictions.faults.fault import RANK_GROUPS, cosines_of_ranks, half_periods, ranks, varies
 from caltest.predictions.faults.words import Fit, about, percents
 
 LEAST_IN_WINDOW = 10
@@ -148,6 +148,18 @@ class Window(OfClaims):
         claims, window = self.of(sibling)
         return claims.inside(window).astype(np.float64)
 
+    @kept
+    def _inside(self, sibling: int) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The predictions in the window, their weights, and their claims."""
+        claims, window = self.of(sibling)
+        rows = np.flatnonzero(claims.inside(window))
+        return rows, self.view.weights[rows], claims.claims[rows]
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        rows, w, p = self._inside(sibling)
+        came = seen.first[rows] == self.class_of(sibling)
+        return t * float(w @ came) - float(w @ np.log1p(p * np.expm1(t)))
+
     def place(self, sibling: int) -> str:
         claims, window = self.of(sibling)
         inside = claims.inside(window)
@@ -182,13 +194,16 @@ class Wave(OfClaims):
         for c in self.classes:
             claims = claims_of(self.view, int(c))
             if varies(claims.named):
-                lines = cosines_of_ranks(claims.ranks, self.each + 1)[1:]
-                errors, variances = claims.errors(seen).T
+                # Of ranks that are rounded, which is enough to choose.
+                groups = (claims.ranks * RANK_GROUPS).astype(np.intp)
+                errors, variances = (np.bincount(groups, one, RANK_GROUPS) for one in claims.errors(seen).T)
+                lines = cosines_of_ranks((np.arange(RANK_GROUPS) + 0.5) / RANK_GROUPS, self.each + 1)[1:]
                 found.append(np.square(lines @ errors) / np.maximum(np.square(lines) @ variances, FLOOR))
             else:
                 found.append(np.full(self.each, -np.inf))
         return np.concatenate(found)
 
+    @kept
     def along(self, sibling: int) -> FloatArray:
         claims, number = self.of(sibling)
         return np.asarray(sqrt(2.0) * np.cos(np.pi * (number + 2) * claims.ranks))
