@@ -15,7 +15,7 @@ from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL
 from caltest.cli.options import JUDGED, add, command, names_of, show
-from caltest.cli.prediction_files import MISSING, check_outputs, kept, read_columns, sample_of
+from caltest.cli.prediction_files import MISSING, check_outputs, cluster_columns, kept, read_columns, sample_of
 from caltest.cli.samples import is_of_answers, read_samples
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored
@@ -113,7 +113,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
     features = {name: fields[name] for name in named} if path is None else read_columns(path, n, sample)
     columns = features | fields
     roles: dict[str, Any] = {
-        option: columns[names[0]] if len(names) == 1 else np.column_stack([columns[name] for name in names])
+        option: cluster_columns(columns, names) if option == "clusters" else columns[names[0]]
         for option, names in asked.items()
     }
     return sample, {name: column for name, column in features.items() if name in named or name not in taken}, roles

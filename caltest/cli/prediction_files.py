@@ -5,7 +5,7 @@ import gzip
 import os
 import re
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from io import TextIOWrapper
@@ -264,6 +264,19 @@ def check_outputs(
         if option == "--output" and not path.name.endswith(endings):
             raise ValueError(f"{option}: got {path}, wanted a name that ends in one of {', '.join(endings)}")
         written.append(path)
+
+
+def cluster_columns(columns: Mapping[str, Array], names: Sequence[str]) -> Array:
+    """Labels of the clusters of the rows, (n,) or (n, 2), all of them known."""
+    for name in names:
+        values = [str(one).strip().lower() for one in columns[name].tolist()]
+        missing = [i for i, one in enumerate(values) if one in MISSING]
+        if missing:
+            raise ValueError(
+                f"--clusters: got {len(missing)} rows without {name!r}, the first of them row {missing[0]}, wanted the "
+                "cluster of each row; leave these rows out, or give each a name of its own"
+            )
+    return columns[names[0]] if len(names) == 1 else np.column_stack([columns[name] for name in names])
 
 
 def check_different(paths: list[Path]) -> None:

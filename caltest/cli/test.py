@@ -6,8 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import caltest as ct
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
@@ -20,7 +18,7 @@ from caltest._validation.groups import groups_of_any_size
 from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
-from caltest.cli.prediction_files import check_different, kept, read_columns, read_weights, sample_of
+from caltest.cli.prediction_files import check_different, cluster_columns, kept, read_columns, read_weights, sample_of
 from caltest.cli.samples import ece_notes, is_of_answers, read_samples
 from caltest.default_test import cluster_test_for, weighted
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
@@ -68,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     how: dict[str, Any] = {"rng": options.seed, "progress": in_terminal()}
     clusters = None
     if options.clusters is not None:
-        clusters = as_clusters(np.column_stack([fields[name] for name in options.clusters]))
+        clusters = as_clusters(cluster_columns(fields, options.clusters))
     if options.groups is not None:
         members = groups_of_any_size(fields[options.groups])
         if clusters is not None:

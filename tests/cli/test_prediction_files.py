@@ -671,6 +671,17 @@ def test_text_of_arrays_is_read_as_that_of_tables(table, tmp_path, capsys):
     assert re.search(r"y.npy, row 0: got names such as '\w+', wanted labels 0..k-1, or predictions in a file", err)
 
 
+@pytest.mark.parametrize("command", ["test", "audit"])
+def test_rows_without_a_cluster_are_refused(command, tmp_path, capsys):
+    path = tmp_path / "table.csv"
+    lines = [f"{0.05 + 0.9 * i / 20},{i % 2},{'' if i in (3, 7) else i // 2}" for i in range(20)]
+    path.write_text("\n".join(["p,y,site", *lines]))
+    options = ["--outcome-column", "y", "--columns", "p", "--clusters", "site", "--n-resamples", "19"]
+    assert main([command, str(path), *options]) == 2
+    said = capsys.readouterr().err
+    assert "--clusters: got 2 rows without 'site', the first of them row 3, wanted the cluster of each row" in said
+
+
 @pytest.mark.parametrize("name", ["a.tsv", "a.parquet", "a.jsonl"])
 def test_long_numbers_of_clusters_and_groups_keep_their_digits(name, tmp_path, capsys):
     """Beside fractions."""
