@@ -83,7 +83,10 @@ class SurvivalCurve(Ordinal):
         return f"the event occurs {f'after {self.times[c - 1]:g} ' if c else ''}up to {self.times[c]:g}"
 
     def outcome_in_words(self, outcome: Any) -> str:
-        return self.occurrence(int(outcome))
+        c = int(outcome)
+        if c == self.times.size:
+            return f"no event up to {self.longest:g}"
+        return f"an event {f'after {self.times[c - 1]:g} ' if c else ''}up to {self.times[c]:g}"
 
     def up_to_in_words(self, c: int) -> str:
         return f"an event up to {self.times[c]:g}"

@@ -23,6 +23,7 @@ def test_probabilities_of_intervals():
     by_hand = 1.0 * abs(0.1 - 0.4) + 1.0 * abs(0.5 - 0.7) + 3.0 * abs(0.8 - 0.9)
     assert curves.distance(ct.kernels.Wasserstein1(), curves)[0, 1] == pytest.approx(by_hand)
     assert curves.occurrence(1) == "the event occurs after 1 up to 2"
+    assert [curves.outcome_in_words(c) for c in (0, 1)] == ["an event up to 1", "an event after 1 up to 2"]
     assert curves.occurrence(3) == "no event occurs up to 5"
 
 
