@@ -286,7 +286,10 @@ def of_named_classes(law: "FinitePredictions", place: str, targets: Array) -> li
     if law.n_classes < 3:
         return []
     names = [(c, law.outcome_in_words(c)) for c in range(law.n_classes)]
-    named = [(name, law.probabilities[:, c], targets == c) for c, name in names if f", {name}, " in f", {place}, "]
+    chosen = [
+        (c, name) for c, name in names if f", {name}, " in f", {place}, " or place.startswith(f"claims of {name} ")
+    ]
+    named = [(name, law.probabilities[:, c], targets == c) for c, name in chosen]
     return [Claim(name, p, occurred, p, event=name) for name, p, occurred in named]
 
 
@@ -321,6 +324,9 @@ def _among(claim: Claim, half: str) -> Claim:
 
 def of_named_coordinates(law: "MvNormal", place: str, targets: Array) -> list[Claim]:
     """Median and interval of a coordinate, or signs of errors of two, of all rows or the half that is named."""
+    if wave := re.fullmatch(r"predicted means of (coordinate (\d+))", place):
+        mean = law.moments()[0][:, int(wave[2])]
+        return [replace(one, order=mean) for one in of_named_coordinates(law, wave[1], targets)]
     if not (found := re.match(r"coordinates? (\d+)(?: and (\d+))?", place)):
         return []
     if where := re.search(r"predicted means of coordinate (\d+) are (above|at most)", place):

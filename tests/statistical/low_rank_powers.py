@@ -125,7 +125,7 @@ FEW = {
 
 def resolved(predictions, rank):
     """The omnibus with kernels of some rank, or of all pairs for None."""
-    many, ranks = 10**9 if rank is None else 500, {"RANK": rank, "RANK_OF_CLASSES": rank}
+    many, ranks = (10**9, {}) if rank is None else (500, {"RANK": rank, "RANK_OF_CLASSES": rank})
     with mock.patch.multiple(components, MANY_CLASSES=many, MANY_NUMBERS=many, MANY_IN_SUMS=10**9, **ranks):
         return Omnibus().resolve(predictions, 1)
 

@@ -264,6 +264,31 @@ def test_verdicts_say_what_matters():
     assert re.fullmatch(r"<probabilities 2 points too sure .*: found in \d+ % of .*5 % level>", repr(blind.detectable))
 
 
+def test_classes_whose_claims_are_off_in_a_window_matter():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(4), 1500)
+    q = p * np.where((p[:, [2]] > 0.2) & (p[:, [2]] < 0.5) & (np.arange(4) == 2), 2.5, 1.0)
+    y = (np.cumsum(q, axis=1) < rng.random((1500, 1)) * q.sum(axis=1, keepdims=True)).sum(axis=1)
+    result = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    assert result.finding.place.startswith("claims of class 2 from 0.1")
+    assert result.verdict() == "reject calibration at the 5 % level: the error is large enough to matter"
+    assert [one.name for one in result.measures[:2]] == ["accuracy", "class 2"]
+
+
+@pytest.mark.parametrize("periods", [5, 10])
+def test_waves_that_cancel_in_tenths_are_not_too_small_to_matter(periods):
+    rng = np.random.default_rng(1)
+    p = rng.random(40_000)
+    true = p + 0.06 * np.sin(2.0 * np.pi * periods * p) * np.minimum(1.0, 8.0 * np.minimum(p, 1.0 - p))
+    gap = ct.calibration_test(p, rng.random(p.size) < true, n_resamples=19, rng=1).measures[0].gap
+    assert gap.low < np.abs(true - p).mean() < gap.high
+    law, mean = rng.normal(size=(2000, 3)), rng.normal(size=(2000, 3))
+    law[:, 1] += 0.6 * np.sin(8.0 * mean[:, 1])
+    measures = ct.calibration_test(ct.MvNormal(mean, np.ones((2000, 3))), mean + law, n_resamples=19, rng=1).measures
+    (median,) = [one for one in measures if one.name == "coordinate 1 above median"]
+    assert median.gap.high > 0.06
+
+
 @pytest.mark.parametrize(
     ("rest", "words"), [(0.2, ": the error is large enough"), (0.02, ", but the error is too small")]
 )
