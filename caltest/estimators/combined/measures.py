@@ -27,8 +27,8 @@ FEW = 10
 TENTHS = QuantileBinning(10)
 """Similar predictions, in which claimed and true probabilities are compared."""
 
-ROWS_OF_A_PART, MOST_PARTS = 1000, 100
-"""Predictions of a part of a tenth, in which many are compared for the upper end, and how many parts there are."""
+ROWS_OF_A_PART, MOST_PARTS = 1000, 10
+"""Predictions in each part of a tenth, and how many parts a tenth has, for the upper end of differences of many."""
 
 EXACTLY = 64
 """Events up to which the law of their number is computed."""
@@ -237,23 +237,25 @@ def gap_interval(
     noise = float(np.sqrt(2.0 / np.pi * spread).sum()) / n
     mean = float(probability.mean())
     least, most = interval_of(is_hazard)(float(counts.sum()), n, 1.0 - failing / 4.0)
-    # No outcomes are farther from the claims than those that are all on the other side of them.
-    most_possible = float(np.maximum(claimed, sizes - claimed).sum()) / n
+    largest, most_possible = _in_parts(probability, occurred, order)
     halves = np.where(np.cumsum(sizes) <= n / 2.0, 1.0, -1.0)
     low = max(g - reach - noise, abs(float(halves @ differences)) / n - far, least - mean, mean - most, 0.0)
-    largest = _largest(probability, occurred, order) + reach
     if is_hazard:
-        most_possible = max(most_possible, largest)
+        most_possible = max(most_possible, largest + reach)
     return ConfidenceInterval(
-        min(low, most_possible), min(most_possible, largest), level, "tenths of similar predictions", g
+        min(low, most_possible), min(most_possible, largest + reach), level, "tenths of similar predictions", g
     )
 
 
-def _largest(probability: FloatArray, occurred: BoolArray, order: FloatArray) -> float:
-    """The mean absolute difference of claims and frequencies over tenths, or their parts where there are many rows."""
+def _in_parts(probability: FloatArray, occurred: BoolArray, order: FloatArray) -> tuple[float, float]:
+    """The mean absolute difference of claims and frequencies over parts of tenths, and the largest that is possible."""
     n = occurred.size
-    bins = QuantileBinning(10 * min(max(n // (10 * ROWS_OF_A_PART), 1), MOST_PARTS // 10)).assign(order[:, None])
-    return float(np.abs(np.bincount(bins, occurred) - np.bincount(bins, probability)).sum()) / n
+    parts = min(max(n // (10 * ROWS_OF_A_PART), 1), MOST_PARTS)
+    bins = QuantileBinning(10 * parts).assign(order[:, None])
+    sizes, counts, claimed = (np.bincount(bins, one) for one in (np.ones(n), occurred, probability))
+    # No outcomes are farther from the claims than those that are all on the other side of them.
+    farthest = np.maximum(claimed, sizes - claimed)
+    return float(np.abs(counts - claimed).sum()) / n, float(farthest.sum()) / n
 
 
 def _reach(variance: float, tail: float) -> float:

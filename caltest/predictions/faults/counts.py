@@ -236,11 +236,11 @@ class FactorWave(Factor):
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         view = seen.view
 
-        def size(some: BoolArray) -> str:
+        def size(some: BoolArray) -> tuple[float, str]:
             w = view.weights[some]
             usual, excess = float(w @ view.mean[some]), float(w @ seen.differences[0, some])
-            is_clear = abs(excess) > 2.0 * float(np.linalg.norm(w * view.deviation[some]))
-            return about(1.0 + excess / usual) if is_clear else ""
+            error = float(np.linalg.norm(w * view.deviation[some]))
+            return abs(excess) / max(error, 1e-300), about(1.0 + excess / max(usual, 1e-300))
 
         places = self.patterns[sibling].in_places(size, "", "times as large as predicted")
         return f"counts are off in places{places}"

@@ -359,10 +359,10 @@ class ShiftWave(Shift):
     patterns: Sequence[Wave]
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        def size(some: BoolArray) -> str:
+        def size(some: BoolArray) -> tuple[float, str]:
             w = seen.weights[some]
             mean, error = float(w @ own[some]) / w.sum(), sqrt(float(w @ w)) / w.sum()
-            return f"{'+' if mean > 0.0 else ''}{about(seen.moved_by(mean))}" if abs(mean) > 2.0 * error else ""
+            return abs(mean) / error, f"{'+' if mean > 0.0 else ''}{about(seen.moved_by(mean))}"
 
         own, places = self.own(seen, sibling)[0], self.patterns[sibling]
         where = places.in_places(size, "", "predicted standard deviations")
@@ -379,11 +379,11 @@ class ScaleWave(Scale):
         return self.range
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        def size(some: BoolArray) -> str:
+        def size(some: BoolArray) -> tuple[float, str]:
             w = seen.weights[some]
             square = float(w @ np.square(own[some])) / w.sum()
             error = sqrt(2.0 * float(w @ w)) / w.sum()
-            return about(sqrt(square)) if abs(square - 1.0) > 2.0 * error else ""
+            return abs(square - 1.0) / error, about(sqrt(square))
 
         own, places = self.own(seen, sibling)[0], self.patterns[sibling]
         where = places.in_places(size, "errors are ", "times as large as predicted")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import pi, sqrt
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,8 +20,23 @@ WEIGHT_OF_WAVES = 0.5
 ROWS_OF_A_PERIOD = 20.0
 """Observations of a period at least, so that a wave is no single outcome."""
 
-PLACES = 4
-"""Half periods of a wave that are listed; of more the first three are, with how many there are."""
+CLEAR, PLACES = 2.0, 4
+"""Standard errors that a half period of a wave is off at least to be named, and how many neighbours are."""
+
+T = TypeVar("T")
+
+
+def clearest(places: Sequence[tuple[float, T]]) -> tuple[list[T], str]:
+    """What is said of the neighbours that are off most clearly, by so many standard errors, and words for the others.
+
+    They stand next to each other, so that these change their sign as the wave does.
+    """
+    clear = [one for one in places if one[0] > CLEAR]
+    starts = range(max(1, len(clear) - PLACES + 1))
+    first = max(starts, key=lambda start: sum(z for z, _ in clear[start : start + PLACES]))
+    named = [said for _, said in clear[first : first + PLACES]]
+    left = len(clear) - len(named)
+    return named, f", and so on in {left} other place{'s' if left > 1 else ''}" if left else ""
 
 
 @dataclass(frozen=True)
@@ -29,15 +45,15 @@ class Wave(Pattern):
 
     parts: tuple[tuple[BoolArray, str], ...] = ()
 
-    def in_places(self, sizes: Callable[[BoolArray], str], before: str, unit: str) -> str:
-        """Words of the sizes of the half periods that have some, with their place; the first has words beside it."""
-        found = [(size, where) for some, where in self.parts if (size := sizes(some))]
-        more = len(found) - (PLACES - 1) if len(found) > PLACES else 0
-        found = found[: len(found) - more]
+    def in_places(self, sizes: Callable[[BoolArray], tuple[float, str]], before: str, unit: str) -> str:
+        """Words of the sizes of half periods, of which the standard errors are known, with their place.
+
+        The first has words beside it.
+        """
+        found, more = clearest([(z, (size, where)) for some, where in self.parts for z, size in [sizes(some)]])
         said = [f"{size} where they are {where}" for size, where in found[1:]]
-        said += [f"and so on in {more} other places"] * (more > 0)
         said[:0] = [f"{before}{size} {unit} where {self.above} are {where}" for size, where in found[:1]]
-        return f": {', '.join(said)}" if said else ""
+        return f": {', '.join(said)}{more}" if said else ""
 
 
 def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:

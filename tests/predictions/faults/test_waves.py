@@ -6,7 +6,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.predictions.faults.fault import ranks
-from caltest.predictions.faults.waves import following
+from caltest.predictions.faults.waves import clearest, following
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 CUTS = np.array([-1.2, -0.4, 0.4, 1.2])
@@ -104,3 +104,12 @@ def test_slopes_of_vectors_and_quantiles_are_named():
     result = ct.calibration_test(*quantiles(m, -0.25 * m, rng), n_resamples=99, rng=1)
     assert result.finding.kind == "slope"
     assert result.finding.words.startswith("outcomes are too low where middle quantiles are largest, by about 0.")
+
+
+def test_neighbours_that_are_off_most_clearly_are_named():
+    sizes = [2.5, 1.0, 3.0, 9.0, 2.1, 4.0, 2.2, 2.6]
+    places = [(z, f"{z} in {i}") for i, z in enumerate(sizes)]
+    assert clearest(places) == ([places[i][1] for i in (2, 3, 4, 5)], ", and so on in 3 other places")
+    assert clearest(places[:5]) == ([places[i][1] for i in (0, 2, 3, 4)], "")
+    assert clearest(places[:6])[1] == ", and so on in 1 other place"
+    assert clearest(places[1:2]) == clearest([]) == ([], "")

@@ -1,5 +1,6 @@
 """Faults of predicted probabilities of two classes: claims that are off, everywhere or in places."""
 
+from functools import cached_property
 from math import log
 
 import numpy as np
@@ -35,15 +36,19 @@ class BinaryView(ClassView):
         """Those claims."""
         return claims_of(self, 1)
 
+    @cached_property
+    def claim_features(self) -> FloatArray:
+        """What outcomes are multiplied by: 1 and cosines of the ranks of the claims, (7, n)."""
+        return np.append(np.ones((1, self.n)), cosines(self.event.named, N_COSINES, self.sizes), axis=0) * self.weights
+
     def sums_of_claims(self, seen: Labels) -> FloatArray:
         """Outcomes, alone and times cosines of the ranks of the claims."""
-        features = cosines(self.event.named, N_COSINES, self.sizes)
-        return np.asarray((np.concatenate([np.ones((1, self.n)), features]) * self.weights) @ seen.ones.T)
+        return np.asarray(self.claim_features @ seen.ones.T)
 
     def sums_in_windows(self, seen: Labels) -> FloatArray:
         """Outcomes in each window."""
         event = self.event
-        parts = seen.ones_by_group(event.groups.astype(np.intp), ENDS.size + 1)
+        parts = seen.ones_by_group(event.groups, ENDS.size + 1)
         return sums_in_windows(parts) * event.have_some[:, None]
 
 

@@ -219,10 +219,10 @@ class LatentShiftWave(LatentShift):
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         z = self._latent.scores_of(seen)[0]
 
-        def size(some: BoolArray) -> str:
+        def size(some: BoolArray) -> tuple[float, str]:
             w = seen.view.weights[some]
             mean, error = float(w @ z[some]) / w.sum(), float(np.linalg.norm(w)) / w.sum()
-            return f"{'+' if mean > 0.0 else ''}{about(mean)}" if abs(mean) > 2.0 * error else ""
+            return abs(mean) / error, f"{'+' if mean > 0.0 else ''}{about(mean)}"
 
         return f"outcomes are off in places{self.patterns[sibling].in_places(size, '', self.unit)}"
 

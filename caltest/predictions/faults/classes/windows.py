@@ -11,6 +11,7 @@ from caltest._basics.calls import kept
 from caltest._basics.numerics import BoolArray, FloatArray, IntArray
 from caltest.predictions.faults.classes.labels import FLOOR, ClassView, Labels, OddsFault
 from caltest.predictions.faults.fault import RANK_GROUPS, cosines_of_ranks, half_periods, ranks, varies
+from caltest.predictions.faults.waves import clearest
 from caltest.predictions.faults.words import Fit, about, percents
 
 LEAST_IN_WINDOW = 10
@@ -28,9 +29,6 @@ ENDS, _PLACES = np.unique(WINDOWS, return_inverse=True)
 FIRST, LAST = _PLACES.reshape(WINDOWS.shape).T
 """Windows as places of their ends among all ends."""
 
-MOST_PLACES = 4
-"""Half periods of a wave that are named."""
-
 APART = 20
 """About as many windows as there are without those that overlap."""
 
@@ -43,7 +41,7 @@ class ClassClaims:
         self.claims, self.named = view.column(c), view.origin.column(c)
         self.ranks = ranks(self.named, view.sizes)
         n = view.n if view.sizes is None else view.sizes.sum()
-        self.groups = np.searchsorted(ENDS, self.ranks).astype(np.uint8)
+        self.groups = np.searchsorted(ENDS, self.ranks)
         """The predictions between neighbouring ends of windows."""
         self._are_enough = n * (WINDOWS[:, 1] - WINDOWS[:, 0]) >= LEAST_IN_WINDOW
 
@@ -216,11 +214,7 @@ class Wave(OfClaims):
         places = []
         for some in half_periods(claims.ranks, number + 2):
             claimed, came, error = claims.means(seen, some)
-            if abs(came - claimed) > 2.0 * error:
-                rates, size = " of the time instead of ".join(percents(came, claimed)), abs(came - claimed)
-                places.append((size / max(error, FLOOR), f"those {claims.between(some)} come true {rates}"))
-        clearest = sorted(places, reverse=True)[:MOST_PLACES]
-        said = [one[1] for one in places if one in clearest]
-        others = len(places) - len(said)
-        more = f", and {others} more {'place' if others == 1 else 'places'}" if others else ""
+            rates = " of the time instead of ".join(percents(came, claimed))
+            places.append((abs(came - claimed) / max(error, FLOOR), f"those {claims.between(some)} come true {rates}"))
+        said, more = clearest(places)
         return f"{claims.in_words} are off in places{': ' if said else ''}{', '.join(said)}{more}"
