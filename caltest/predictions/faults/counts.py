@@ -1,7 +1,6 @@
 """Faults of predicted counts."""
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, inf, sqrt
@@ -146,15 +145,14 @@ class CountFaults(Faults):
     def seen(self, targets: Array) -> Counts:
         return Counts(self.view, targets)
 
-    def to_name(self, targets: Array) -> Faults:
-        """With a wave of the means that the counts follow."""
+    def following(self, targets: Array) -> Sequence[Fault[Any]]:
+        """A wave of the means that the counts follow."""
         view = self.view
         if view.law.with_mean(view.mean) is None:
-            return self
+            return ()
         errors = view.weights * view.deviation * self.seen(targets[None]).residuals
-        faults, found = copy(self), following(errors, self._named, "predicted means", 2)
-        faults.kinds = (*self.kinds, *([FactorWave(found, choices(found, view.weights))] if found else []))
-        return faults
+        found = following(errors, self._named, "predicted means", 2)
+        return [FactorWave(found, choices(found, view.weights))] if found else ()
 
     def after(self, seen: Counts, correction: CountPredictions | Others) -> tuple[Faults, Counts]:
         if isinstance(correction, Others):

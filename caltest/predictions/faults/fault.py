@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from math import exp, pi, sqrt
 from typing import Any, ClassVar, Generic, TypeVar
@@ -236,8 +237,20 @@ class Faults(ABC):
         """What the faults see of targets (B, n) or (B, n, d)."""
 
     def to_name(self, targets: Array) -> "Faults":
-        """The faults that are named in targets (n,) or (n, d), if these decide which siblings are looked at."""
-        return self
+        """The faults that are named in targets (n,) or (n, d)."""
+        return self._with_following(targets)
+
+    def _with_following(self, targets: Array) -> "Faults":
+        kinds = self.following(targets)
+        if not kinds:
+            return self
+        faults = copy(self)
+        faults.kinds = (*self.kinds, *kinds)
+        return faults
+
+    def following(self, targets: Array) -> Sequence[Fault[Any]]:
+        """Faults whose place targets decide, such as waves of any speed."""
+        return ()
 
     def after(self, seen: Any, correction: Any) -> tuple["Faults", Any]:
         """The faults of predictions that are corrected as one of these says, and what they see of the first targets."""

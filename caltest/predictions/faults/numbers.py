@@ -1,8 +1,10 @@
 """Faults of predicted numbers, on the scale of their standard scores z: in place, spread and shape."""
 
+from collections.abc import Sequence
 from copy import copy
 from functools import partial
 from math import exp, inf
+from typing import Any
 
 import numpy as np
 
@@ -100,14 +102,12 @@ class NumberFaults(Faults):
     def seen(self, targets: Array) -> Scores:
         return Scores(self._law, targets, self.weights, self._spread)
 
-    def to_name(self, targets: Array) -> Faults:
-        """With waves that the errors follow, and for ensembles shifts by the mean of the members."""
-        faults, seen = copy(self), self.seen(targets[None])
-        if self._law.pool_size is None:
-            faults.kinds = (*self.kinds, *errors.following_waves(seen, self._named, SLOW + 1))
-        elif self._law.pool_size >= LEAST_POOL:
-            faults.kinds = (*self.kinds, *_places_of_pools(seen))
-        return faults
+    def following(self, targets: Array) -> Sequence[Fault[Any]]:
+        """Waves that the errors follow, and for ensembles shifts by the mean of the members."""
+        size, seen = self._law.pool_size, self.seen(targets[None])
+        if size is None:
+            return errors.following_waves(seen, self._named, SLOW + 1)
+        return _places_of_pools(seen) if size >= LEAST_POOL else ()
 
     def after(self, seen: Scores, correction: FloatArray | Scores | Others) -> tuple[Faults, Scores]:
         if isinstance(correction, Others):

@@ -1,7 +1,6 @@
 """Faults of predicted vectors, on the scale of their standard scores."""
 
 from collections.abc import Sequence
-from copy import copy
 from functools import partial
 from math import log, sqrt
 from typing import Any
@@ -108,14 +107,11 @@ class VectorFaults(Faults):
     def seen(self, targets: Array) -> Scores:
         return VectorScores(self._law, targets, self.weights)
 
-    def to_name(self, targets: Array) -> Faults:
-        """With waves that the errors of each coordinate follow over its mean."""
+    def following(self, targets: Array) -> Sequence[Fault[Any]]:
+        """Waves that the errors of each coordinate follow over its mean."""
         if self._law.pool_size is not None:
-            return self
-        faults = copy(self)
-        waves = following_waves(self.seen(targets[None]), self._named, 2, of_vectors=True)
-        faults.kinds = (*self.kinds, *waves)
-        return faults
+            return ()
+        return following_waves(self.seen(targets[None]), self._named, 2, of_vectors=True)
 
 
 def sums_by_own(features: list[FloatArray], power: int, seen: Scores) -> FloatArray:

@@ -391,16 +391,16 @@ class LabelFaults(Faults):
     def after(self, seen: Labels, correction: FloatArray) -> tuple[Faults, Labels]:
         view = self.view
         faults = type(self)(view.law, self.weights, stored=correction, origin=view.origin, chosen=view.chosen)
-        return faults, faults.seen(seen.labels[:1])
+        return faults._with_following(seen.first), faults.seen(seen.labels[:1])
 
-    def to_name(self, targets: Array) -> "LabelFaults":
+    def to_name(self, targets: Array) -> Faults:
         """Of many classes those are compared in pairs, too, whose outcomes are surprising."""
-        if self.view.k <= MOST_CLASSES:
-            return self
-        faults = copy(self)
-        faults.view = self.view.choosing(surprising(self.view, targets))
-        faults._fill()
-        return faults
+        faults = self
+        if self.view.k > MOST_CLASSES:
+            faults = copy(self)
+            faults.view = self.view.choosing(surprising(self.view, targets))
+            faults._fill()
+        return faults._with_following(targets)
 
 
 class ClassFault(Fault[Labels]):

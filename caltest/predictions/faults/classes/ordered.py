@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from copy import copy
 from functools import cached_property
 from math import exp, sqrt
 from typing import Any
@@ -15,7 +14,7 @@ from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.errors import scale_in_words
-from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, ranks, varies
+from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern, Rows, cosines, halves, ranks, varies
 from caltest.predictions.faults.waves import FASTEST, WEIGHT_OF_WAVES, Wave, choices, following
 from caltest.predictions.faults.words import Fit, about, percent, sized_shift
 from caltest.predictions.quantile_forecast import QuantileForecast
@@ -122,27 +121,7 @@ def normal_between(low: FloatArray, high: FloatArray) -> FloatArray:
     return np.asarray(scipy.special.ndtr(b) - scipy.special.ndtr(a))
 
 
-class WithWaves(LabelFaults):
-    """Faults with a wave that the scores of outcomes follow."""
-
-    _latent: Latent
-
-    def to_name(self, targets: Array) -> LabelFaults:
-        faults = super().to_name(targets)
-        found: LabelFaults = self._following(copy(faults) if faults is self else faults, targets)
-        return found
-
-    def after(self, seen: Labels, correction: FloatArray) -> tuple[Faults, Labels]:
-        faults, seen = super().after(seen, correction)
-        return self._following(faults, seen.first), seen
-
-    @staticmethod
-    def _following(faults: Any, targets: Array) -> Any:
-        faults.kinds = (*faults.kinds, *faults._latent.following(targets))
-        return faults
-
-
-class OrderedFaults(WithWaves, ClassFaults):
+class OrderedFaults(ClassFaults):
     """Those of classes, and shifts, scales and steps along their order."""
 
     are_sums = False
@@ -151,11 +130,13 @@ class OrderedFaults(WithWaves, ClassFaults):
     def _fill(self) -> None:
         super()._fill()
         view = self.view
-        self._latent = latent = Latent(
-            view, _moments(view.origin), None if view.among is None else _moments(view.among)
-        )
+        among = None if view.among is None else _moments(view.among)
+        self._latent = latent = Latent(view, _moments(view.origin), among)
         self.kinds = (*self.kinds, *latent.kinds, Step(view, 3))
         self.compared = (*self.compared, *latent.compared)
+
+    def following(self, targets: Array) -> Sequence[Fault[Any]]:
+        return self._latent.following(targets)
 
 
 def _moments(view: ClassView) -> Named:
@@ -302,15 +283,15 @@ class Step(ClassFault):
         return f"{much} are one class {self.place(sibling)} than predicted"
 
 
-class QuantileFaults(WithWaves):
+class QuantileFaults(LabelFaults):
     """Shift and scale behind the intervals, everywhere, in halves and on one side, single levels, and coverage."""
 
     def _fill(self) -> None:
         view, law = self.view, self.view.law
         assert isinstance(law, QuantileForecast)
         among = None if view.among is None else _middles_and_widths(view.among.law)
-        self._latent, levels = Latent(view, _middles_and_widths(law), among), law.levels
-        latent = self._latent
+        self._latent = latent = Latent(view, _middles_and_widths(law), among)
+        levels = law.levels
         self.kinds = (*latent.kinds, OneSide(latent))
         ends, width = scipy.special.ndtri(levels[[0, -1]]), _middles_and_widths(law)["predicted widths"]
         if ends[1] > ends[0] and (width > 0.0).all() and varies(width):
@@ -318,6 +299,9 @@ class QuantileFaults(WithWaves):
         if not self.is_corrected:  # Quantiles that are corrected have other levels, which differ between predictions.
             self.kinds += (Level(levels), *([Coverage(levels)] if levels.size > 1 else []))
         self.compared = (totals(view), *latent.compared)
+
+    def following(self, targets: Array) -> Sequence[Fault[Any]]:
+        return self._latent.following(targets)
 
 
 def _middles_and_widths(law: Any) -> Named:
