@@ -17,6 +17,7 @@ from caltest._loops.counting import add_to_cells
 from caltest._validation import fraction, one_of, positive_number, switch, whole_number
 from caltest._validation.columns import Column, columns_for, columns_of, notes_on_outcomes
 from caltest.estimators.combined.dependence import cautions_on
+from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread
 from caltest.slices.errors import BinaryErrors, Errors, errors_of
@@ -134,18 +135,8 @@ def find_slices(
     given = columns_for(features, order_of(targets, predictions), n, sample.targets)
     refuse_spread(given, sample)
     columns, notes = columns_of(dict(given), None, n, bins)
-    impossible = sample.impossible.size
-    if impossible:
-        had = "1 outcome had predicted probability 0; its row counts"
-        if impossible > 1:
-            had = f"{impossible} outcomes had predicted probability 0; their rows count"
-        notes += (f"{had} as any other, but calibrated predictions exclude that",)
-    notes += (
-        *sample.remarks,
-        *notes_on_outcomes(given, sample.targets),
-        *cautions_on(sample),
-        *notes_on_columns(given, sample),
-    )
+    notes += (*_notes_on_impossible(sample), *sample.remarks, *notes_on_outcomes(given, sample.targets))
+    notes += (*cautions_on(sample), *notes_on_columns(given, sample))
     errors, event = errors_of(sample, seed)
     tables = Tables.of(columns, depth)
     search = Search(errors, tables, error, least)
@@ -185,6 +176,17 @@ def find_slices(
         predictions=sample.predictions.describe(),
         members=Members(columns, {tables.words_of(cell): tables.bins_of(cell) for cell in search.slices.tolist()}),
     )
+
+
+def _notes_on_impossible(sample: Sample) -> tuple[str, ...]:
+    """That outcomes occurred which predictions exclude."""
+    n = sample.impossible.size
+    if not n:
+        return ()
+    had = "1 outcome had predicted probability 0; its row counts"
+    if n > 1:
+        had = f"{n} outcomes had predicted probability 0; their rows count"
+    return (f"{had} as any other, but calibrated predictions exclude that",)
 
 
 @dataclass(frozen=True)
