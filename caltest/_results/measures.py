@@ -33,8 +33,8 @@ class Measure:
         Of numbers of events that of Garwood.
     gap
         Of frequencies: an interval for the mean absolute difference of claimed and true probabilities over tenths of
-        similar predictions, at its upper end over parts of these from 20 000 rows on. Those of all claims of a result
-        hold together with 95 %, and so do those of all classes.
+        similar predictions, or over fiftieths where it is clear that errors differ within tenths. Those of all claims
+        of a result hold together with 95 %, and so do those of all classes.
     margin
         Gaps up to this are too small to matter.
     event

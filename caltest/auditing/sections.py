@@ -122,8 +122,8 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
     facts = {
         "Claimed": "the mean for outcomes drawn from the predictions: what a calibrated model of this size would show",
         "Points apart": "interval for the mean absolute difference of claimed and true probabilities over tenths of "
-        "similar predictions, in percentage points; those of all claims hold together with 95 %, and so do those of "
-        "all classes",
+        "similar predictions (fiftieths where errors clearly differ within tenths), in percentage points; those of all "
+        "claims hold together with 95 %, and so do those of all classes",
     }
     if result.effect_size is not None:
         facts["Effect size"] = str(result.effect_size)

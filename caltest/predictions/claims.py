@@ -9,7 +9,7 @@ import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced, generator_of, ranges
 from caltest._results.measures import amount
-from caltest.predictions.faults.fault import ranks
+from caltest.predictions.faults.fault import ranks, varies
 from caltest.predictions.standard_scores import own_units
 
 RARE, TINY = 0.2, 1e-9
@@ -128,21 +128,26 @@ def of_numbers(law: "Predictions", targets: Array) -> Checks:
     """Coverage of central intervals, outcomes above the median, squared errors and the CRPS of univariate laws."""
     middle = law.quantile(0.5)
     u, below = law.cdf(targets), law.cdf_below(targets) if law.has_jumps else None
-    spread = law.quantile(0.75) - law.quantile(0.25)
-    claims = [_inside(law, level, u, below, spread) for level in LEVELS]
+    order = _by_spread(law.quantile(0.75) - law.quantile(0.25), middle)
+    claims = [_inside(law, level, u, below, order) for level in LEVELS]
     above = 1.0 - law.cdf(middle) if law.has_jumps else np.full(len(law), 0.5)
     claims.append(Claim("above the median", above, np.asarray(targets > middle), middle, SHIFT))
     return claims, [*_of_quantiles(law, targets), *of_moments(law, targets)]
 
 
-def _inside(law: "Predictions", level: float, u: FloatArray, below: FloatArray | None, spread: FloatArray) -> Claim:
+def _by_spread(spread: FloatArray, middle: FloatArray) -> FloatArray:
+    """What predictions are alike in that have intervals of the same width: their middle if all have."""
+    return spread if varies(spread) else middle
+
+
+def _inside(law: "Predictions", level: float, u: FloatArray, below: FloatArray | None, order: FloatArray) -> Claim:
     """That an outcome is in the central interval of a level, ends included."""
     low, high = (1.0 - level) / 2.0, (1.0 + level) / 2.0
     name = f"inside the {100 * level:g} % interval"
     if below is None:
-        return Claim(name, np.full(len(law), level), (u >= low) & (u <= high), spread)
+        return Claim(name, np.full(len(law), level), (u >= low) & (u <= high), order)
     probability = law.cdf(law.quantile(high)) - law.cdf_below(law.quantile(low))
-    return Claim(name, probability, (u >= low) & (below < high), spread)
+    return Claim(name, probability, (u >= low) & (below < high), order)
 
 
 def _of_quantiles(law: "Predictions", targets: Array) -> list[Score]:
@@ -225,7 +230,7 @@ def of_pools(members: FloatArray, targets: Array) -> Checks:
     middle = (scipy.stats.rankdata(ordered, axis=1) - 0.5) / m
     place = (ordered < targets[:, None]).sum(axis=1).clip(max=m - 1)
     rows = np.arange(n)
-    spread = ordered[:, (3 * m) // 4] - ordered[:, m // 4]
+    order = _by_spread(ordered[:, (3 * m) // 4] - ordered[:, m // 4], ordered[:, m // 2])
 
     def claim(name: str, occurs: BoolArray, order: FloatArray, margin: float = POINTS) -> Claim:
         return Claim(name, occurs.mean(axis=1), occurs[rows, place], order, margin)
@@ -236,7 +241,7 @@ def of_pools(members: FloatArray, targets: Array) -> Checks:
         cut = round((1.0 - level) * m / 2.0)
         inside = (middle > cut / m) & (middle < (m - cut) / m)
         if cut:
-            claims.append(claim(f"inside the {100 * (m - 2 * cut) / m:.3g} % interval", inside, spread))
+            claims.append(claim(f"inside the {100 * (m - 2 * cut) / m:.3g} % interval", inside, order))
     claims.append(claim("above the median", middle > 0.5, ordered[:, m // 2], SHIFT))
     sums = ordered.cumsum(axis=1)
     j = np.arange(m)
@@ -247,7 +252,7 @@ def of_pools(members: FloatArray, targets: Array) -> Checks:
 
 def of_quantiles(levels: FloatArray, values: FloatArray, labels: Array) -> Checks:
     """Coverage between quantiles of levels u and 1 - u; outcomes up to each quantile where there are no such pairs."""
-    n, spread = values.shape[0], values[:, -1] - values[:, 0]
+    n, order = values.shape[0], _by_spread(values[:, -1] - values[:, 0], values[:, len(levels) // 2])
     pairs = [
         (i, int(j))
         for i, level in enumerate(levels)
@@ -256,7 +261,7 @@ def of_quantiles(levels: FloatArray, values: FloatArray, labels: Array) -> Check
     ]
 
     def claim(name: str, probability: float, occurred: BoolArray) -> Claim:
-        return Claim(name, np.full(n, probability), occurred, spread)
+        return Claim(name, np.full(n, probability), occurred, order)
 
     widths = [float(levels[j] - levels[i]) for i, j in pairs]
     between = [

@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import BoolArray, FloatArray
+from caltest._basics.numerics import BoolArray, FloatArray, IntArray
 from caltest._laws import law_of_count
 from caltest._results.measures import GARWOOD, Measure, percent
 from caltest._results.values import ConfidenceInterval, Finding
@@ -24,11 +24,14 @@ CLOPPER_PEARSON, KORN_GRAUBARD = "Clopper and Pearson", "Korn and Graubard"
 FEW = 10
 """Clusters with an event, or without, below which clusters count as one observation each, unless all have some."""
 
-TENTHS = QuantileBinning(10)
-"""Similar predictions, in which claimed and true probabilities are compared."""
+TENTHS, FIFTIETHS = QuantileBinning(10), QuantileBinning(50)
+"""Similar predictions, in which claimed and true probabilities are compared, and parts of these."""
 
-ROWS_OF_A_PART, MOST_PARTS = 1000, 10
-"""Predictions in each part of a tenth, and how many parts a tenth has, for the upper end of differences of many."""
+ROWS_OF_A_PART = 20
+"""Predictions in each part at least."""
+
+BY_CHANCE = 0.01
+"""How often errors look as if they changed within tenths."""
 
 EXACTLY = 64
 """Events up to which the law of their number is computed."""
@@ -207,8 +210,8 @@ def gap_interval(
 ) -> ConfidenceInterval:
     """For ``sum_b n_b/n |c_b - pi_b|`` with mean claimed and mean true probabilities c_b, pi_b of the tenths b.
 
-    From 20 000 predictions on b are parts of tenths for the upper end, up to 100, as errors that change their sign
-    within a tenth cancel there.
+    Errors that change their sign within a tenth cancel there: b are fiftieths where it is clear that errors of
+    independent outcomes differ within tenths.
 
     The observed sum ``g = sum_b n_b/n |c_b - f_b|`` with frequencies f_b changes by at most 1/n with each outcome, its
     variance is at most that of the number of occurrences over n**2, ``v = sum_b n_b pi_b (1 - pi_b) / n**2``, its mean
@@ -224,7 +227,11 @@ def gap_interval(
     Design effects say how many outcomes are worth one independent one, in sums over all and in those of a tenth. Events
     less cumulative hazards have the variance of Poisson: ``n pi`` in place of ``n pi (1 - pi)``.
     """
-    n, bins, failing = occurred.size / effect, TENTHS.assign(order[:, None]), 1.0 - level
+    n, failing, is_independent = occurred.size / effect, 1.0 - level, effect == effect_on_tenths == 1.0
+    bins, parts = TENTHS.assign(order[:, None]), FIFTIETHS.assign(order[:, None])
+    method = "tenths of similar predictions"
+    if is_independent and _differ_within(bins, parts, occurred - probability):
+        bins, method = parts, "fiftieths of similar predictions"
     sizes = np.bincount(bins) / effect
     counts, claimed = np.bincount(bins, occurred) / effect, np.bincount(bins, probability) / effect
     differences = counts - claimed
@@ -237,25 +244,30 @@ def gap_interval(
     noise = float(np.sqrt(2.0 / np.pi * spread).sum()) / n
     mean = float(probability.mean())
     least, most = interval_of(is_hazard)(float(counts.sum()), n, 1.0 - failing / 4.0)
-    largest, most_possible = _in_parts(probability, occurred, order)
     halves = np.where(np.cumsum(sizes) <= n / 2.0, 1.0, -1.0)
     low = max(g - reach - noise, abs(float(halves @ differences)) / n - far, least - mean, mean - most, 0.0)
-    if is_hazard:
-        most_possible = max(most_possible, largest + reach)
-    return ConfidenceInterval(
-        min(low, most_possible), min(most_possible, largest + reach), level, "tenths of similar predictions", g
-    )
-
-
-def _in_parts(probability: FloatArray, occurred: BoolArray, order: FloatArray) -> tuple[float, float]:
-    """The mean absolute difference of claims and frequencies over parts of tenths, and the largest that is possible."""
-    n = occurred.size
-    parts = min(max(n // (10 * ROWS_OF_A_PART), 1), MOST_PARTS)
-    bins = QuantileBinning(10 * parts).assign(order[:, None])
-    sizes, counts, claimed = (np.bincount(bins, one) for one in (np.ones(n), occurred, probability))
     # No outcomes are farther from the claims than those that are all on the other side of them.
-    farthest = np.maximum(claimed, sizes - claimed)
-    return float(np.abs(counts - claimed).sum()) / n, float(farthest.sum()) / n
+    most_possible = np.inf if is_hazard else float(np.maximum(claimed, sizes - claimed).sum()) / n
+    return ConfidenceInterval(min(low, most_possible), min(most_possible, g + reach), level, method, g)
+
+
+def _differ_within(tenths: IntArray, parts: IntArray, errors: FloatArray) -> bool:
+    """Whether mean errors of parts differ within tenths: their sum of squares is beyond its law for independent errors.
+
+    With n_b of n_t errors in part b of tenth t, of variance v_b, it is about
+    ``sum_b v_b (1 - n_b/n_t) / (B - T)`` times a chi-squared number of B - T degrees of freedom.
+    """
+    from scipy.special import chdtri
+
+    sizes, tenth = np.bincount(parts), tenths[np.unique(parts, return_index=True)[1]]
+    df = sizes.size - int(tenth.max()) - 1
+    if df < 1 or errors.size < ROWS_OF_A_PART * sizes.size:
+        return False
+    means, of_tenths = np.bincount(parts, errors) / sizes, np.bincount(tenths)
+    variances = np.bincount(parts, np.square(errors - means[parts])) / np.maximum(sizes - 1, 1)
+    squares = sizes @ np.square(means - (np.bincount(tenths, errors) / of_tenths)[tenth])
+    by_chance = float(variances @ (1.0 - sizes / of_tenths[tenth])) / df
+    return bool(squares > by_chance * chdtri(df, BY_CHANCE))
 
 
 def _reach(variance: float, tail: float) -> float:

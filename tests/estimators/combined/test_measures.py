@@ -169,22 +169,26 @@ TRUTHS = {
     "three times": lambda p: np.minimum(1.0, 3 * p),
     "noise": lambda p: 0.8 * p + 0.1,
     "wave": lambda p: np.clip(p + 0.1 * np.sin(20 * p), 0.0, 1.0),
+    "fast wave": lambda p: np.clip(p + 0.06 * np.sin(100 * p), 0.0, 1.0),
 }
 
 
 @pytest.mark.every(9)
 @pytest.mark.parametrize("truth", TRUTHS)
 @pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("n", [25, 300])
+@pytest.mark.parametrize("n", [25, 300, 4000])
 def test_gap_intervals_cover(setting, truth, n):
-    """At least 95 % of 300 data sets, up to the 99.9 % quantile of the binomial law: 15 + 13 may fail."""
+    """At least 95 % of 300 data sets, up to the 99.9 % quantile of the binomial law: 15 + 13 may fail.
+
+    They are of the gap that they name, which the data choose.
+    """
     rng = np.random.default_rng([n, *map(ord, setting + truth)])
     p = SETTINGS[setting](rng, n)
     q = TRUTHS[truth](p)
-    bins = ct.binning.QuantileBinning(10).assign(p[:, None])
-    true = np.abs(np.bincount(bins, p - q)).sum() / n
+    bins = {name: ct.binning.QuantileBinning(b).assign(p[:, None]) for name, b in (("tenths", 10), ("fiftieths", 50))}
+    true = {f"{name} of similar predictions": np.abs(np.bincount(b, p - q)).sum() / n for name, b in bins.items()}
     intervals = [gap_interval(p, rng.random(n) < q, p, 0.95) for _ in range(300)]
-    missed = sum(not one.low - 1e-12 <= true <= one.high + 1e-12 for one in intervals)
+    missed = sum(not one.low - 1e-12 <= true[one.method] <= one.high + 1e-12 for one in intervals)
     assert missed <= stats.binom(300, 0.05).ppf(0.999)
 
 
@@ -276,12 +280,37 @@ def test_classes_whose_claims_are_off_in_a_window_matter():
 
 
 @pytest.mark.parametrize("periods", [5, 10])
-def test_waves_that_cancel_in_tenths_are_not_too_small_to_matter(periods):
+@pytest.mark.parametrize("n", [15_000, 40_000])
+def test_waves_that_cancel_in_tenths_matter(n, periods):
     rng = np.random.default_rng(1)
-    p = rng.random(40_000)
-    true = p + 0.06 * np.sin(2.0 * np.pi * periods * p) * np.minimum(1.0, 8.0 * np.minimum(p, 1.0 - p))
-    gap = ct.calibration_test(p, rng.random(p.size) < true, n_resamples=19, rng=1).measures[0].gap
+    p = rng.random(n)
+    true = p + 0.1 * np.sin(2.0 * np.pi * periods * p) * np.minimum(1.0, 8.0 * np.minimum(p, 1.0 - p))
+    result = ct.calibration_test(p, rng.random(p.size) < true, n_resamples=39, rng=1)
+    gap = result.measures[0].gap
+    assert gap.method == "fiftieths of similar predictions"
     assert gap.low < np.abs(true - p).mean() < gap.high
+    assert result.verdict() == "reject calibration at the 5 % level: the error is large enough to matter"
+
+
+@pytest.mark.parametrize("half_periods", [3, 6])
+@pytest.mark.parametrize("make", [lambda m, z: (ct.Normal(m, 1.0), z), lambda m, z: (quantiles(m), z)])
+def test_intervals_of_one_width_are_looked_at_along_the_middle(make, half_periods):
+    """Errors are up to 1.2 times as large or small as predicted; over all predictions coverage is right."""
+    rng = np.random.default_rng(1)
+    m = np.sort(rng.normal(size=20_000))
+    wave = np.cos(np.pi * half_periods * (np.arange(m.size) + 0.5) / m.size)
+    law, y = make(m, m + np.exp(0.18 * wave) * rng.normal(size=m.size))
+    result = ct.calibration_test(law, y, n_resamples=39, rng=1)
+    assert result.verdict() == "reject calibration at the 5 % level: the error is large enough to matter"
+
+
+def quantiles(mean):
+    levels = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    return ct.QuantileForecast(levels, mean[:, None] + stats.norm.ppf(levels))
+
+
+def test_coordinates_that_follow_a_wave_have_an_interval_of_its_errors():
+    rng = np.random.default_rng(1)
     law, mean = rng.normal(size=(2000, 3)), rng.normal(size=(2000, 3))
     law[:, 1] += 0.6 * np.sin(8.0 * mean[:, 1])
     measures = ct.calibration_test(ct.MvNormal(mean, np.ones((2000, 3))), mean + law, n_resamples=19, rng=1).measures
