@@ -268,7 +268,7 @@ WITHOUT_EXAMPLE = {
     *("Predictions", "Estimator", "Null", "Binning", "ErrorFunction", "Sample", "Outcome", "TextbookTail"),
     *("Univariate", "CountPredictions", "BinaryStatistic", "ResamplingNull"),
     *("Metric", "VectorMetric", "PairKernel", "PredictionKernel", "RadialKernel", "TargetKernel"),
-    *("HasTextbookLaw", "OutcomeTerms"),
+    "HasTextbookLaw",
     *("Generator", "RegressionProblem", "Distortion", "ClassDistortion", "SummableNull"),
     *("CalibrationMap", "Calibrator", "ProbabilityCalibrator", "ProbabilityMap"),
     *("KernelWarning", "ClosedFormMissing"),

@@ -124,7 +124,7 @@ RESULTS = {one for name, one in PUBLIC.items() if name.startswith("results.") an
 MADE_BY_CALLS = RESULTS | {
     *(ct.recalibration.MulticalibrationReport, ct.recalibration.SliceRepair),
     *(ct.recalibration.BestFit, ct.recalibration.RecalibrationReport, ct.recalibration.RecalibrationRow),
-    *(ct.recalibration.GPMap, ct.nulls.Outcome, ct.estimators.TextbookTail, ct.estimators.OutcomeTerms),
+    *(ct.recalibration.GPMap, ct.nulls.Outcome, ct.estimators.TextbookTail),
     *(ct.risk.FittedErrorFunction, ct.predictions.Residuals, ct.predictions.Sample),
 }
 """Classes with fields instead of settings."""

@@ -55,7 +55,6 @@ from caltest.estimators.kernel_errors.skce import (
     UCME as UCME,
     BlockSKCE as BlockSKCE,
     CrossSKCE as CrossSKCE,
-    OutcomeTerms as OutcomeTerms,
 )
 from caltest.estimators.scores import (
     ClusterLikelihoodRatio as ClusterLikelihoodRatio,

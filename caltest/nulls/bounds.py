@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import exp, inf, sqrt
 
 import numpy as np
+import scipy
 
 from caltest._basics.jobs import Stream, run, streams
 from caltest._basics.numerics import FloatArray
@@ -102,14 +103,12 @@ class OutcomeSum:
 
     def _tilt_to(self, s: float) -> float:
         """The t > 0 whose tilted law has the mean s, of those between 0 and the largest value."""
-        from scipy.optimize import brentq
-
         low, high = 1.0, 1.0
         while self.tilted(low)[1] > s and low > 1e-300:
             low /= 2.0
         while self.tilted(high)[1] < s and high < 1e300:
             high *= 2.0
-        return float(brentq(lambda t: self.tilted(t)[1] - s, low, high, xtol=1e-300, rtol=1e-12))
+        return float(scipy.optimize.brentq(lambda t: self.tilted(t)[1] - s, low, high, xtol=1e-300, rtol=1e-12))
 
 
 @dataclass(frozen=True)
@@ -152,13 +151,12 @@ class CrossChernoffBound(Null[CrossSKCE]):
                 f"predictions: got {sample.predictions.family} predictions, wanted finitely many outcomes, over which "
                 "sums can be taken; use MonteCarloTest(CrossSKCE(kernel))"
             )
-        terms = estimator.outcome_terms(sample)
-        law = OutcomeSum(terms.values, terms.probabilities)
-        deviation, estimate = sqrt(law.variance), float(terms.observed.mean())
-        if deviation <= 1e-14 * terms.observed.size * float(np.abs(terms.values).max()):
+        values, probabilities, observed = estimator.outcome_terms(sample)
+        deviation, estimate = sqrt(OutcomeSum(values, probabilities).variance), float(observed.mean())
+        if deviation <= 1e-14 * observed.size * float(np.abs(values).max()):
             return Outcome(estimate, 0.0, 1.0)
-        z = float(terms.observed.sum()) / deviation
-        pvalue = OutcomeSum(1.0 / deviation * terms.values, terms.probabilities).tail_bound(z)
+        z = float(observed.sum()) / deviation
+        pvalue = OutcomeSum(1.0 / deviation * values, probabilities).tail_bound(z)
         return Outcome(estimate, z, pvalue).excluding(sample.exclusion if pvalue == 0.0 else None)
 
     def describe(self) -> str:

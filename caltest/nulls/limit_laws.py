@@ -5,6 +5,7 @@ from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest._laws import pearson3_tail
@@ -125,8 +126,6 @@ class NormalNull(SummableNull[BlockSKCE]):
         estimator.kernel.check_resolved()
 
     def outcome_of(self, estimator: BlockSKCE, sums: Moments) -> Outcome:
-        from scipy.special import ndtr
-
         terms, divisor = sums, sums.n if self.population_variance else sums.n - 1
         variance = max(terms.squares / divisor, terms.variances / terms.n)
         # Equal terms leave a variance of the size of their rounding errors.
@@ -137,7 +136,7 @@ class NormalNull(SummableNull[BlockSKCE]):
             )
         standard_error = sqrt(variance / terms.n)
         z = terms.mean / standard_error
-        return Outcome(terms.mean, z, float(ndtr(-z)), standard_error=standard_error)
+        return Outcome(terms.mean, z, float(scipy.special.ndtr(-z)), standard_error=standard_error)
 
     def notes(self, estimator: BlockSKCE, n: int) -> tuple[str, ...]:
         terms = estimator.n_terms(n)
@@ -200,15 +199,13 @@ class HotellingNull(Null[UCME]):
         at_least(n, count + 1, f"{count} test locations (one more than there are)")
 
     def outcome(self, estimator: UCME, sample: Sample, rng: np.random.Generator) -> Outcome:
-        from scipy.special import chdtrc, fdtrc
-
         deviations = estimator.deviations(sample)
         n, j = deviations.shape
         t_squared = _t_squared(deviations)
         estimate = float(np.mean(deviations.mean(axis=0) ** 2))
         if self.distribution == "chi2":
-            return Outcome(estimate, t_squared, float(chdtrc(j, t_squared)), df=(float(j),))
-        pvalue = float(fdtrc(j, n - j, (n - j) / (j * (n - 1)) * t_squared))
+            return Outcome(estimate, t_squared, float(scipy.special.chdtrc(j, t_squared)), df=(float(j),))
+        pvalue = float(scipy.special.fdtrc(j, n - j, (n - j) / (j * (n - 1)) * t_squared))
         return Outcome(estimate, t_squared, pvalue, df=(float(j), float(n - j)))
 
     def notes(self, estimator: UCME, n: int) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import exp, sqrt
 
 import numpy as np
+import scipy
 
 from caltest._validation import at_least, fraction, positive_number
 from caltest.binning import UniformBinning
@@ -38,8 +39,6 @@ class MarginNull(Null[SKCE]):
         at_least(n, 3, "the jackknife of the SKCE")
 
     def outcome(self, estimator: SKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
-        from scipy.special import ndtr
-
         largest = sqrt(h_bound(estimator.kernel, sample.predictions))
         if self.margin >= largest:
             raise ValueError(
@@ -53,7 +52,7 @@ class MarginNull(Null[SKCE]):
                 "distribution_free_interval(predictions, targets, SKCE(kernel))"
             )
         z = self.z(found)
-        return Outcome(found.estimate, z, float(ndtr(-z)), standard_error=found.standard_error)
+        return Outcome(found.estimate, z, float(scipy.special.ndtr(-z)), standard_error=found.standard_error)
 
     def describe(self) -> str:
         return f"normal limit with jackknife variance, margin {self.margin:g} of the KCE"

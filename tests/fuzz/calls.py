@@ -18,7 +18,6 @@ from .data import POSITIVE
 
 RESULTS = {
     *(thing for name, thing in PUBLIC.items() if name.startswith("results.") and inspect.isclass(thing)),
-    ct.estimators.OutcomeTerms,
     ct.estimators.TextbookTail,
     ct.nulls.Outcome,
     ct.predictions.Sample,

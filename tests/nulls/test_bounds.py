@@ -119,16 +119,14 @@ def test_terms_of_all_outcomes(maker, kernel, monkeypatch):
     monkeypatch.setattr("caltest.estimators.kernel_errors.skce.ROWS", 5)
     monkeypatch.setattr("caltest.estimators.kernel_errors.skce.COLUMNS", 4)
     sample, estimator = maker(), ct.estimators.CrossSKCE(kernel)
-    possible = estimator.outcome_terms(sample)
-    assert possible.observed == pytest.approx(estimator.terms(sample), abs=1e-13)
+    values, probabilities, observed = estimator.outcome_terms(sample)
+    assert observed == pytest.approx(estimator.terms(sample), abs=1e-13)
     first, _ = estimator.halves(len(sample))
-    for label in range(possible.values.shape[1]):
+    for label in range(values.shape[1]):
         targets = sample.targets.copy()
         targets[first] = label
-        assert possible.values[:, label] == pytest.approx(
-            estimator.terms(Sample(sample.predictions, targets)), abs=1e-13
-        )
-    means = np.einsum("ik,ik->i", possible.values, possible.probabilities)
+        assert values[:, label] == pytest.approx(estimator.terms(Sample(sample.predictions, targets)), abs=1e-13)
+    means = np.einsum("ik,ik->i", values, probabilities)
     assert means == pytest.approx(np.zeros(means.size), abs=1e-14)
 
 
@@ -137,12 +135,12 @@ def enumerated(n, k, seed, concentration=1.0):
     rng = np.random.default_rng(seed)
     p = ct.Categorical(rng.dirichlet(np.full(k, concentration), n))
     sample = Sample(p, p.sample(rng))
-    terms = ct.estimators.CrossSKCE(TV).outcome_terms(sample)
-    size = terms.observed.size
+    terms, probabilities, observed = ct.estimators.CrossSKCE(TV).outcome_terms(sample)
+    size = observed.size
     labels = np.array(list(itertools.product(range(k), repeat=size)))
-    values = terms.values[np.arange(size), labels].sum(axis=1)
-    chances = terms.probabilities[np.arange(size), labels].prod(axis=1)
-    return sample, OutcomeSum(terms.values, terms.probabilities), values, chances
+    values = terms[np.arange(size), labels].sum(axis=1)
+    chances = probabilities[np.arange(size), labels].prod(axis=1)
+    return sample, OutcomeSum(terms, probabilities), values, chances
 
 
 @pytest.mark.parametrize(("n", "k"), [(6, 3), (12, 3), (16, 2)])
@@ -226,11 +224,11 @@ def test_pvalues_reach_far_below_those_of_simulations():
     assert 0.0 < certified.pvalue < 1e-60
     assert certified.pvalue_kind == "bound"
     sample = Sample(ct.Categorical(p), p.argmin(axis=1))
-    terms = ct.estimators.CrossSKCE(TV).outcome_terms(sample)
-    s = terms.observed.sum()
-    t = optimize.brentq(lambda t: OutcomeSum(terms.values, terms.probabilities).tilted(t)[1] - s, 0.0, 1e4)
-    tilted = terms.probabilities * np.exp(t * (terms.values - terms.values.max(axis=1, keepdims=True)))
-    log_mean = np.sum(np.log(tilted.sum(axis=1)) + t * terms.values.max(axis=1))
+    terms, probabilities, observed = ct.estimators.CrossSKCE(TV).outcome_terms(sample)
+    s = observed.sum()
+    t = optimize.brentq(lambda t: OutcomeSum(terms, probabilities).tilted(t)[1] - s, 0.0, 1e4)
+    tilted = probabilities * np.exp(t * (terms - terms.max(axis=1, keepdims=True)))
+    log_mean = np.sum(np.log(tilted.sum(axis=1)) + t * terms.max(axis=1))
     assert certified.pvalue == pytest.approx(np.exp(log_mean - t * s), rel=1e-8)
 
 

@@ -6,6 +6,7 @@ from math import log, pi, sqrt
 from typing import Literal
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest._laws import anderson_darling_tail, cramer_von_mises_tail
@@ -122,9 +123,7 @@ class PIT(TransformStatistic):
         """The tail of the distance for uniform numbers."""
         n = len(sample)
         if self.statistic == "KS":
-            from scipy.stats import kstwo
-
-            return TextbookTail(estimate, float(kstwo.sf(estimate, n)))
+            return TextbookTail(estimate, float(scipy.stats.kstwo.sf(estimate, n)))
         if self.statistic in POINTWISE:
             note = (
                 "the law of Cauchy rejects 6 to 7 % of independent transforms at the 5 % level; "
@@ -193,7 +192,5 @@ DISTANCES: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 def _cramer_von_mises_pvalue(u: FloatArray, estimate: float) -> float:
     """That of scipy where it is not small, else that of the limit law, but no larger than the others."""
-    from scipy.stats import cramervonmises
-
-    pvalue = float(cramervonmises(u, "uniform").pvalue) if u.size > 1 else 0.0
+    pvalue = float(scipy.stats.cramervonmises(u, "uniform").pvalue) if u.size > 1 else 0.0
     return pvalue if pvalue >= SMALL else min(SMALL if u.size > 1 else 1.0, cramer_von_mises_tail(estimate))

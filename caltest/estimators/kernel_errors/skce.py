@@ -251,25 +251,6 @@ ROWS, COLUMNS = 256, 2048
 """Shape of the tiles of h."""
 
 
-@dataclass(frozen=True, eq=False)
-class OutcomeTerms:
-    """What the terms of the first half can be, given the predictions and the targets of the second half.
-
-    Attributes
-    ----------
-    values
-        ``w_i(c) - E w_i(Z_i)`` for each outcome c, (n_1, k).
-    probabilities
-        Of the outcomes, (n_1, k).
-    observed
-        Terms of the observed outcomes, (n_1,).
-    """
-
-    values: FloatArray
-    probabilities: FloatArray
-    observed: FloatArray
-
-
 @dataclass(frozen=True)
 class CrossSKCE(KernelEstimator):
     """``mean h_ij`` over the pairs of an observation i of one half of the data and j of the other half.
@@ -330,11 +311,11 @@ class CrossSKCE(KernelEstimator):
     def estimate(self, sample: Sample) -> float:
         return float(np.mean(self.terms(sample)))
 
-    def outcome_terms(self, sample: Sample) -> OutcomeTerms:
-        """All values that the terms can take, for predictions with finitely many outcomes.
+    def outcome_terms(self, sample: Sample) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Terms of all outcomes (n_1, k), if these are finitely many, their probabilities, and the observed terms.
 
-        ``w_i(c) = mean_j sum_l k_l(p_i, p_j) (A_l (e_{y_j} - p_j))_c`` over the products l of the kernel, with the
-        matrices A_l of the target kernels. Time O(n**2 k), memory O(n k).
+        They are ``w_i(c) = mean_j sum_l k_l(p_i, p_j) (A_l (e_{y_j} - p_j))_c`` less their means, over the products l
+        of the kernel, with the matrices A_l of the target kernels. Time O(n**2 k), memory O(n k).
         """
         first, other = (sample.take(half) for half in self.halves(len(sample)))
         ours, theirs = first.predictions.law.finite, other.predictions.law.finite
@@ -351,7 +332,7 @@ class CrossSKCE(KernelEstimator):
                     values[rows] += tile @ weighted[columns]
         probabilities = normalised(ours.probabilities)
         values -= np.einsum("ik,ik->i", probabilities, values)[:, None]
-        return OutcomeTerms(values, probabilities, values[np.arange(len(first)), first.targets])
+        return values, probabilities, values[np.arange(len(first)), first.targets]
 
     def describe(self, predictions: Predictions) -> str:
         return self._described("pairs between alternate rows")
