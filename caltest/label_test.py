@@ -140,7 +140,9 @@ class Holm:
         if not self.more or pvalue > self.small:
             return pvalue
         most, small = self.more[-1][0], self.small
-        if _pvalue_of_ratio(_possible(sample), rng) <= 1.0 / (11 * most):
+        # Of the likelihood ratio, from so few draws that they take less time than redraws.
+        ratio = ImportanceSampling(FROM_ALTERNATIVES)
+        if ratio.pvalue(LogLikelihoodRatio(), _possible(sample), generator_apart(rng))[1] <= 1.0 / (11 * most):
             return 1.0 / most
         for number, null in self.more:
             again = _tested(sample, rng, null).pvalue * (null.n_resamples + 1)
@@ -208,11 +210,6 @@ def samples_of(predictions: MultiLabel, observed: FloatArray, missing: Missing) 
         "missing does not depend on it, given the prediction"
     )
     return samples, (note,) if count else ()
-
-
-def _pvalue_of_ratio(sample: Sample, rng: np.random.Generator) -> float:
-    """Of the likelihood ratio, from so few draws that they take less time than redraws."""
-    return ImportanceSampling(FROM_ALTERNATIVES).pvalue(LogLikelihoodRatio(), sample, generator_apart(rng))[1]
 
 
 def _possible(sample: Sample) -> Sample:

@@ -118,15 +118,10 @@ def ece_interval(
     largest = _largest(estimator, law)
     radius = max(_quantile(noise, number, level, generator) for noise in noises)
     if isinstance(estimator, ECE) and law.n_classes == 2:
-        radius = max(radius, largest * _reach_of_frequency(labels, level))
+        ones, n = int(np.sum(labels)), labels.size
+        low, high = clopper_pearson(ones, n, level)
+        radius = max(radius, largest * (high - ones / n), largest * (ones / n - low))
     return within(side, estimate - radius, estimate + radius, largest, level, METHOD, estimate)
-
-
-def _reach_of_frequency(labels: Array, level: float) -> float:
-    """How far the end of the interval of Clopper and Pearson for the frequency of class 1 is from it, at most."""
-    ones, n = int(np.sum(labels)), labels.size
-    low, high = clopper_pearson(ones, n, level)
-    return max(high - ones / n, ones / n - low)
 
 
 def _quantile(noise: Noise, n_resamples: int, level: float, generator: np.random.Generator) -> float:

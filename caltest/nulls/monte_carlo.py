@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.jobs import Stream, in_parts, run, streams
 from caltest._basics.numerics import Array, FloatArray, IntArray, at_least_as_large, check_memory
 from caltest._results.measures import matters
-from caltest._validation import optional, whole
+from caltest._validation import at_least, optional, whole
 from caltest.estimators import UCME, Estimator, LowRankSKCE
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.detectable import detectable
@@ -181,7 +181,8 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
             outcome = self._of_omnibus(estimator, sums.kept, values, sums.exclusion)
             return replace(outcome, estimate=estimator.of_rows.reported(sums.sums, values))
         assert isinstance(estimator, LowRankSKCE)
-        values = estimator.estimates_from(sums)
+        at_least(sums.n, 2 if estimator.unbiased else 1, "LowRankSKCE")
+        values = estimator.features.means(sums, estimator.unbiased)
         return ranked(float(values[0]), float(values[0]), values[1:])
 
     def check_summable(self, estimator: Estimator) -> None:

@@ -244,11 +244,6 @@ class Search:
 
     def rate(self, n: int, m: int) -> float:
         """The power at n from the first m simulations."""
-        self._simulate(n, m)
-        self.used[n] = max(m, self.used.get(n, 0))
-        return self._cell(n).rate
-
-    def _simulate(self, n: int, m: int) -> None:
         earlier = self.stored[n].pvalues if n in self.stored else np.empty(0)
         task = Task((self.test,), self.generator, n, simulation.child_seed(self.seed, n))
         pvalues = simulate(task, earlier[:, None], m, resumed=n not in self.used)[:, 0]
@@ -257,6 +252,8 @@ class Search:
             self.stored[n] = power_result(task, self.test, pvalues.size, (self.alpha,), level, pvalues)
         if pvalues.size < m:
             raise KeyboardInterrupt
+        self.used[n] = max(m, self.used.get(n, 0))
+        return self._cell(n).rate
 
     def _cell(self, n: int) -> PowerResult:
         """The simulations at n that were asked for."""

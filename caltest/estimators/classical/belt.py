@@ -132,7 +132,7 @@ def belt(estimator: CalibrationBelt, p: FloatArray, outcomes: Array, critical: F
             "predictions: got some that separate the outcomes, so that no polynomial is best; "
             "MonteCarloTest(CalibrationBelt()) still applies"
         )
-    columns = odds.columns(places)[:, :n_columns]
+    columns = odds.columns(scipy.special.logit(places))[:, :n_columns]
     log_odds = columns @ coefficients
     spread = np.sqrt(np.einsum("ij,ij->i", columns, np.linalg.solve(information, columns.T).T))
     widths = np.sqrt(critical)[:, None] * spread

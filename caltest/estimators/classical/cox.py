@@ -66,11 +66,8 @@ class LogOdds:
         """Number of columns."""
         return int(self.start.size)
 
-    def columns(self, p: FloatArray) -> FloatArray:
-        """The design (m, q) of other predictions (m,)."""
-        return self._at(scipy.special.logit(p))
-
-    def _at(self, x: FloatArray) -> FloatArray:
+    def columns(self, x: FloatArray) -> FloatArray:
+        """The design (m, q) of other log-odds (m,)."""
         powers = np.vander(x / self.scale, self.rank, increasing=True)
         return np.asarray(np.linalg.solve(self.triangle.T, powers.T).T)
 
@@ -81,7 +78,7 @@ class LogOdds:
         inner = np.ascontiguousarray(outcomes if self.kept.all() else outcomes[:, self.kept])
         if self.nodes is None:
             return selected_ratios(self.design, inner, self.start, min(2, self.rank), threshold)
-        sums, at_places = inner.astype(np.float64) @ self.design, self._at(self.nodes.places)
+        sums, at_places = inner.astype(np.float64) @ self.design, self.columns(self.nodes.places)
         ratios, columns, doubtful = self.nodes.selected_ratios(at_places, sums, self.start, threshold)
         if doubtful.any():
             again = selected_ratios(self.design, inner[doubtful], self.start, min(2, self.rank), threshold)

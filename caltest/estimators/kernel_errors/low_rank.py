@@ -7,7 +7,7 @@ from caltest._basics.numerics import Array, FloatArray, generator_apart
 from caltest._validation import at_least, switch, whole
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
-from caltest.hstatistics.sums.features import Features, FeatureSums
+from caltest.hstatistics.sums.features import Features
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import a_product_kernel
 from caltest.predictions import Predictions
@@ -66,12 +66,9 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator):
     _checks = {"kernel": a_product_kernel, "rank": whole(1), "unbiased": switch}
 
     def check(self, predictions: Predictions) -> None:
-        self._check_number(len(predictions))
+        at_least(len(predictions), 2 if self.unbiased else 1, "LowRankSKCE")
         if self._features is not None:
             predictions.check_compatible(self._features.landmarks, "landmarks")
-
-    def _check_number(self, n: int) -> None:
-        at_least(n, 2 if self.unbiased else 1, "LowRankSKCE")
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:
         if self._features is not None:
@@ -86,11 +83,6 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator):
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
         """Estimates for many targets (B, n); the features are computed once for all. Weights are for unbiased ones."""
         return self.features.estimates(predictions, targets, self.unbiased, weights)
-
-    def estimates_from(self, sums: FeatureSums) -> FloatArray:
-        """Estimates (B,) from the sums of all observations."""
-        self._check_number(sums.n)
-        return self.features.means(sums, self.unbiased)
 
     @property
     def features(self) -> Features:

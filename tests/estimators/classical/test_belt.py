@@ -87,7 +87,7 @@ def test_sums_over_places_are_those_over_rows(spread):
     assert ratios == pytest.approx(expected, rel=1e-7)
     assert (columns == selected).all()
     assert len(set(columns)) > 1
-    design = odds.columns(special.expit(odds.nodes.places))
+    design = odds.columns(odds.nodes.places)
     doubtful = odds.nodes.selected_ratios(design, outcomes @ odds.design, odds.start, 1.0)[2]
     assert 2 <= doubtful.sum() < 8
 

@@ -59,7 +59,7 @@ def test_newton_of_polynomials_agrees_with_statsmodels(degree):
     assert start == pytest.approx(null_likelihood(p, y), rel=1e-12)
     assert value == pytest.approx(model.llf, rel=1e-11)
     assert special.expit(odds.design @ coefficients) == pytest.approx(model.fittedvalues, abs=1e-7)
-    assert odds.columns(p) == pytest.approx(odds.design, rel=1e-9, abs=1e-9)
+    assert odds.columns(x) == pytest.approx(odds.design, rel=1e-9, abs=1e-9)
 
 
 def test_polynomials_of_nearly_equal_log_odds_have_fewer_columns():
