@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, resampling_pvalue, seed_of, step_down
-from caltest._basics.threads import progress_bars
-from caltest._results.calibration_test_result import PValueKind
+from caltest._basics.threads import progress_bars, tracked
+from caltest._results.calibration_test_result import CalibrationTestResult, PValueKind
 from caltest._results.report import (
     ASSUMPTIONS,
     KINDS,
@@ -24,19 +25,22 @@ from caltest._results.report import (
 )
 from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import Finding, Stored, impossible
-from caltest._validation import CalledWithData, same_length, switch
+from caltest._validation import CalledWithData, same_length, switch, whole_number
 from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import Groups, as_groups, large_enough, rows_of
-from caltest.default_test import weighted
+from caltest.default_test import calibration_test, cluster_test_for, weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
-from caltest.estimators.kernel_errors.cluster_skce import as_clusters
+from caltest.estimators.combined.joint import standardised
+from caltest.estimators.kernel_errors import cluster_skce
 from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
+from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.kernels import PairKernel
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.nulls.base import kind_given
+from caltest.nulls.bootstraps import LEAST
 from caltest.predictions import Sample
 from caltest.predictions.base import assumed
 from caltest.predictions.convert import as_sample
@@ -463,11 +467,10 @@ def calibration_by_group(
     sample, order = as_sample(predictions, targets, classes), order_of(targets, predictions)
     members = as_groups(groups, order, fewest=0)
     if clusters is not None:
-        from caltest.groups_in_clusters import groups_in_clusters
-
         if weights is not None:
             raise TypeError("clusters: got some with weights, wanted one of the two")
-        return groups_in_clusters(sample, members, as_clusters(clusters, order), kernel, n_resamples, rng, progress)
+        found = cluster_skce.as_clusters(clusters, order)
+        return groups_in_clusters(sample, members, found, kernel, n_resamples, rng, progress)
     estimator: Any = kernel
     left_out: tuple[str, ...] = ()
     if weights is not None:
@@ -479,3 +482,66 @@ def calibration_by_group(
             estimator = Omnibus(weights=weights) if kernel is None else WeightedSKCE(kernel, weights)
     result = GroupCalibrationTest(estimator, n_resamples).on(sample, members, rng=rng, progress=progress)
     return replace(result, notes=(*result.notes, *left_out))
+
+
+def groups_in_clusters(
+    sample: Sample,
+    groups: Groups,
+    clusters: Clusters,
+    kernel: PairKernel | None = None,
+    n_resamples: int = 999,
+    rng: Any = None,
+    progress: bool = False,
+) -> GroupCalibrationTestResult:
+    """The test of clusters in each group, by the step-down maximum of statistics in their standard deviations.
+
+    Draws of different groups are independent. Whatever statistics have in common, the probability that one of them is
+    beyond the maximum of independent draws is at most the sum of theirs, ``-log(1 - alpha)``: 0.0513 for alpha = 0.05.
+    """
+    same_length(len(sample), groups.n, "groups")
+    same_length(len(sample), len(clusters), "clusters")
+    groups, alone = large_enough(groups)
+    cluster_skce.check_clusters(clusters, sample.targets)
+    numbers = np.array([clusters.take(rows).n_clusters for rows in groups.rows])
+    groups, of_one = large_enough(groups, numbers, "cluster")
+    refuse_outcomes([("groups", groups.codes)], sample.targets, "{}")
+    seed, number = seed_of(rng), whole_number("n_resamples", n_resamples, 1) * ceil(len(groups) / FEW)
+    with progress_bars(switch("progress", progress)):
+        some = tracked(iter(range(len(groups))), len(groups), "groups")
+        found = [_of_group(sample, groups, clusters, kernel, number, seed, g) for g in some]
+    draws = [one.null_distribution for one in found if one.null_distribution is not None]
+    values = [np.append(one.statistic, drawn) for one, drawn in zip(found, draws, strict=True)]
+    scores = standardised(np.array(values))
+    excluded = np.array([one.pvalue == 0.0 for one in found])
+    scores[excluded, 0] = scores.max() + 1.0
+    few = ", ".join(groups.names[g] for g in np.flatnonzero(numbers[numbers >= 2] < LEAST))
+    note = (f"groups of fewer than {LEAST} clusters are tested by one row of each: {few}",) if few else ()
+    tested = GroupsTested(
+        np.array([one.estimate for one in found]),
+        scores[:, 0],
+        scores[:, 0],
+        np.array([one.pvalue for one in found]),
+        np.where(excluded, 0.0, step_down(scores)),
+        [one.finding for one in found],
+        given(sample.predictions.hypothesis, "G"),
+        f"{' or '.join(dict.fromkeys(one.test for one in found))} in each of {len(groups)} groups",
+        (*note, *alone, *of_one),
+        cluster_skce.ASSUMPTIONS,
+    )
+    null = " or ".join(dict.fromkeys(one.null for one in found))
+    return result_of(sample, groups, tested, null, "resampling", number, seed)
+
+
+def _of_group(
+    sample: Sample, groups: Groups, clusters: Clusters, kernel: PairKernel | None, number: int, seed: int, g: int
+) -> CalibrationTestResult:
+    """The test of clusters; of so few that signs have no distribution that of one row of each, which is exact."""
+    rows, rng = groups.rows[g], np.random.default_rng([seed, g])
+    part, own = sample.part(rows), clusters.take(rows)
+    if own.n_clusters >= LEAST:
+        return cluster_test_for(own, part, kernel, number).on(part, rng=rng)
+    kept = own.independent_rows(rng.permutation(rows.size))
+    while kept.size < 2:  # Of crossed clusters a row can share one with each of the others; not all do.
+        kept = own.independent_rows(rng.permutation(rows.size))
+    alone = part.take(kept)
+    return calibration_test(alone.predictions, alone.as_given, kernel=kernel, n_resamples=number, rng=seed_of(rng))

@@ -28,7 +28,7 @@ LAYERS = [
     ["decompositions"],
     ["nulls", "risk"],
     ["hypothesis_test", "calibration_accumulator", "named_tests"],
-    ["default_test", "group_test", "groups_in_clusters", "label_test", "lagged_test", "slices", "fields"],
+    ["default_test", "group_test", "label_test", "lagged_test", "slices", "fields"],
     ["generators", "intervals", "sequential", "comparisons"],
     ["studies", "recalibration"],
     ["plots"],

@@ -6,7 +6,7 @@ from scipy.special import ndtr
 
 import caltest as ct
 from caltest.cli.main import main
-from caltest.groups_in_clusters import LEAST
+from caltest.group_test import LEAST
 
 RNG = np.random.default_rng(5)
 C = np.arange(1200) // 4

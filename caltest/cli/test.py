@@ -22,7 +22,7 @@ from caltest.cli.prediction_files import check_different, cluster_columns, kept,
 from caltest.cli.samples import ece_notes, is_of_answers, read_samples
 from caltest.default_test import cluster_test_for, weighted
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
-from caltest.groups_in_clusters import groups_in_clusters
+from caltest.group_test import groups_in_clusters
 from caltest.predictions import Sample
 
 
