@@ -182,9 +182,8 @@ class PairedSKCETest(CalledWithData):
     Assumes independent observations. Asymptotic. Where both models are calibrated, the difference is degenerate and
     the test conservative: at the 5 % level it rejected at most 0.2 % of 1500 simulated data sets for each of n = 50 and
     n = 250 (binary; models that know different parts of what the outcomes depend on), and 0.2 to 1.7 % for two models
-    that are overconfident in the same way. Where one model predicts half of the frequency of rare events and the other
-    one and a half times it, errors of the same size, it rejected 0, 0, 0, 0 and 2 % of 300 data sets with 1, 2, 5, 10
-    and 20 expected events. So few events tell large errors apart only, as a note says for fewer than 20.
+    that are overconfident in the same way. Of rare events (``docs/validity.md``) few tell large errors apart only, as a
+    note says for fewer than 20.
 
     Time O(n**2 k), memory O(n k); eleven times that where so few outcomes are rare.
 

@@ -42,14 +42,8 @@ class ScoreDecomposition(WithIntervals):
     --------
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
-    >>> print(ct.score_decomposition(*ct.top_label(p, y)))
-    Brier score, recalibrated by isotonic regression
-    ------------------------------------------------
-                      observed
-      score             0.1611
-      miscalibration    0.0438
-      discrimination   0.0247
-      uncertainty      0.1420
+    >>> round(ct.score_decomposition(*ct.top_label(p, y)).miscalibration, 4)
+    0.0438
     """
 
     name: str

@@ -37,8 +37,6 @@ class SoftBinnedECE(BinaryStatistic):
     ------
     ValueError
         For a number of bins below 1, a temperature that is not positive, an order below 1 or infinite.
-    TypeError
-        For predictions that are not binary: reduce them by ``ct.top_label`` or ``ct.classwise``.
 
     Notes
     -----
