@@ -73,7 +73,6 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
     0.01
     """
 
-    n_resamples: int = 999
     stop_after: int | None = None
     _checks = {"stop_after": optional(whole(1))}
 
@@ -257,8 +256,6 @@ class KnownCovarianceMonteCarlo(ResamplingNull[UCME]):
     """
 
     citations = ("dwass1957", "widmann2021")
-
-    n_resamples: int = 999
 
     pvalue_kind = "exact"
     statistic_name = "T^2 with the covariance of the predictions"

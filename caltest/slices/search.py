@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -159,7 +158,6 @@ def find_slices(
     def found(some: Iterable[int]) -> tuple[Slice, ...]:
         return tuple(_slice(search, tested, level, i, explains[i], explained.get(i)) for i in some)
 
-    bins_of = {tables.words_of(cell): tables.bins_of(cell) for cell in search.slices.tolist()}
     return SliceSearchResult(
         rows=found(kept or ranked[:1].tolist()),
         others=found(i for i in ranked.tolist() if i in explained),
@@ -176,7 +174,7 @@ def find_slices(
         seed=seed,
         notes=notes,
         predictions=sample.predictions.describe(),
-        members=partial(_members, columns, bins_of),
+        members=Members(columns, {tables.words_of(cell): tables.bins_of(cell) for cell in search.slices.tolist()}),
     )
 
 
@@ -250,10 +248,17 @@ class Tables:
         return " and ".join(self.columns[j].words[own] for j, own in self.bins_of(cell)) or ALL
 
 
-def _members(columns: Sequence[Column], bins: Mapping[str, list[tuple[int, int]]], name: str) -> BoolArray:
-    """Which rows (n,) are in all bins of a slice, by its name."""
-    every = [columns[j].codes == own for j, own in bins[name]]
-    return np.asarray(np.logical_and.reduce([np.ones(columns[0].codes.size, dtype=np.bool_), *every]))
+@dataclass(frozen=True)
+class Members:
+    """The rows of slices by their names."""
+
+    columns: Sequence[Column] = field(repr=False)
+    bins: Mapping[str, list[tuple[int, int]]] = field(repr=False)
+
+    def __call__(self, name: str) -> BoolArray:
+        """Which rows (n,) are in all bins of a slice."""
+        every = [self.columns[j].codes == own for j, own in self.bins[name]]
+        return np.asarray(np.logical_and.reduce([np.ones(self.columns[0].codes.size, dtype=np.bool_), *every]))
 
 
 class Judged(NamedTuple):
