@@ -342,7 +342,11 @@ class GroupCalibrationTest(CalledWithData):
 
     def _redrawn(self, sample: Sample, groups: Groups, seed: int) -> "GroupsTested":
         """Any estimator in each group."""
-        estimator, notes = self._estimator(sample)
+        estimator = Omnibus() if self.estimator is None else self.estimator
+        notes = estimator.notes(len(sample))
+        if isinstance(estimator, Omnibus) and estimator.kernel is None:
+            kernel, more = default_kernel(sample.predictions)
+            estimator, notes = replace(estimator, kernel=kernel), (*notes, *more)
         maximum = GroupMaximum(estimator, groups)
         maximum.check(sample.predictions)
         maximum = maximum.resolve(sample.predictions, seed)
@@ -362,14 +366,6 @@ class GroupCalibrationTest(CalledWithData):
             maximum.estimator.describe(sample.predictions),
             (*notes, *maximum.resolved_notes()),
         )
-
-    def _estimator(self, sample: Sample) -> tuple[Estimator, tuple[str, ...]]:
-        estimator = Omnibus() if self.estimator is None else self.estimator
-        said = estimator.notes(len(sample))
-        if not isinstance(estimator, Omnibus) or estimator.kernel is not None:
-            return estimator, said
-        kernel, notes = default_kernel(sample.predictions)
-        return replace(estimator, kernel=kernel), (*said, *notes)
 
 
 class GroupsTested(NamedTuple):

@@ -348,18 +348,14 @@ def miscalibration_line(parts: Parts, fitted: FloatArray) -> Line:
     as far as the mean of their bin is, which vary within bins as predictions do.
     """
     p = parts.probabilities
-    if not parts.is_isotonic:
-        moved = np.maximum(p + fitted - (parts.expected_counts(p) / parts.sizes[:, None])[parts.numbers], 0.0)
-        fitted = normalised(moved)
-    after = _most_gained(parts, p, fitted)
-    corners = (p, parts.allowed(fitted), after)
     if parts.is_isotonic:
-        return corners
+        return p, parts.allowed(fitted), _most_gained(parts, p, fitted)
     means = (parts.expected_counts(p) / parts.sizes[:, None])[parts.numbers]
+    fitted = normalised(np.maximum(p + fitted - means, 0.0))
     away = p, _most_gained(parts, means, p)
     places = np.linspace(0.0, 1.0, FINE)
     least = places[np.argmin([parts.of_law(law_at(away, place))[1] for place in places])]
-    return law_at(away, least), *corners
+    return law_at(away, least), p, parts.allowed(fitted), _most_gained(parts, p, fitted)
 
 
 def discrimination_line(parts: Parts, fitted: FloatArray) -> Line:

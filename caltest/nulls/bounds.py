@@ -39,14 +39,11 @@ class DistributionFreeBound(Null[SKCE | BlockSKCE]):
 
     pvalue_kind = "bound"
     statistic_name = "the estimate"
+    wanted = "an estimator with a bound: SKCE(kernel) or unbiased BlockSKCE(kernel, block_size)"
 
     def check_estimator(self, estimator: Estimator) -> None:
-        if not isinstance(estimator, (SKCE, BlockSKCE)) or (
-            isinstance(estimator, BlockSKCE) and not estimator.unbiased
-        ):
-            raise self._illegal(
-                estimator, "an estimator with a bound: SKCE(kernel) or unbiased BlockSKCE(kernel, block_size)"
-            )
+        if not (isinstance(estimator, SKCE) or (isinstance(estimator, BlockSKCE) and estimator.unbiased)):
+            raise self._illegal(estimator, self.wanted)
 
     def outcome(self, estimator: SKCE | BlockSKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
         estimate = estimator.estimate(sample)

@@ -181,19 +181,15 @@ def estimate_calibration_error(
         return found
     settings: dict[str, Any] = {"error_functions": error_functions, "n_folds": folds_wanted, "held_out": share}
     settings |= {"classes": classes, "rng": seed, "progress": progress}
-    return _compared(found, estimate_calibration_error(predictions, targets, "top_label", **settings))
-
-
-def _compared(canonical: CalibrationErrorEstimate, top: CalibrationErrorEstimate) -> CalibrationErrorEstimate:
-    """The canonical error, with a note where its estimate contradicts that of the top label, which cannot be larger."""
-    if canonical.squared_error >= top.squared_error:
-        return canonical
+    top = estimate_calibration_error(predictions, targets, "top_label", **settings)
+    if found.squared_error >= top.squared_error:
+        return found
     numbers = f"{top.squared_error:.4g} (standard error {top.standard_error:.3g})"
     note = (
         f"this contradicts the squared error of the top label, which is estimated as {numbers} with the same settings "
         "and cannot be larger than the canonical one: an error of many dimensions takes more data; rely on the larger"
     )
-    return replace(canonical, notes=(*canonical.notes, note))
+    return replace(found, notes=(*found.notes, note))
 
 
 def _split(n: int, n_folds: int, share: float, rng: np.random.Generator) -> tuple[IntArray, IntArray]:

@@ -129,18 +129,16 @@ class SequentialTestResult(Stored):
         p = pvalue_phrase(self.pvalue, is_bound=True)
         if self.pvalue_otherwise is not None:
             p = f"p = 0, because {EXCLUDED}, and {pvalue_phrase(self.pvalue_otherwise, is_bound=True)} before"
-        when = (
-            "and never reached"
-            if first is None
-            else f"and first reached {1 / alpha:g} after {counted(first, 'observation')};"
-        )
-        end = f" {1 / alpha:g};" if first is None else ""
         if self.lag > 1:
-            when, end = f"(outcomes known after {counted(self.lag, 'observation')}, {self.lag} interleaved tests);", ""
+            when = f"(outcomes known after {counted(self.lag, 'observation')}, {self.lag} interleaved tests)"
+        elif first is None:
+            when = f"and never reached {1 / alpha:g}"
+        else:
+            when = f"and first reached {1 / alpha:g} after {counted(first, 'observation')}"
         return (
             f"The hypothesis that the predictions are calibrated ({self.hypothesis}) was tested sequentially with "
             f"{self.test} on n = {self.n} observations ({self.bets}): the evidence was E = "
-            f"{format_evalue(self.log_evalue)} after all {when}{end} {p} (upper bound of the p-value at any "
+            f"{format_evalue(self.log_evalue)} after all {when}; {p} (upper bound of the p-value at any "
             "stopping time)."
         )
 

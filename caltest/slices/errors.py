@@ -25,8 +25,7 @@ FEWEST_ROWS, FEWEST_SPREAD, FLAT = 10, 1.0, 1e-9
 
 def logits(p: FloatArray) -> FloatArray:
     """Of probabilities, 0 of those that are 0 or 1."""
-    inside = p * (1.0 - p) > 0.0
-    return np.where(inside, np.asarray(scipy.special.logit(np.where(inside, p, 0.5))), 0.0)
+    return np.asarray(scipy.special.logit(np.where(p * (1.0 - p) > 0.0, p, 0.5)))
 
 
 SHARE = "share"
