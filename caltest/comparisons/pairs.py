@@ -359,11 +359,8 @@ class PairComparison(Comparison[ComparedPair], Stored):
         """Which models differ at a level, in words."""
         names, pairs = self.rejected(alpha), f"{self._counted} of models"
         if not names:
-            where = (
-                f"in any of {pairs}"
-                if len(self.rows) > 1
-                else f"between {self.rows[0].first} and {self.rows[0].second}"
-            )
+            one = self.rows[0]
+            where = f"in any of {pairs}" if len(self.rows) > 1 else f"between {one.first} and {one.second}"
             return f"no evidence that calibration errors differ {where}, {at_level(alpha)}"
         which = first_of(names, LISTED, ", ")
         return f"calibration errors differ in {len(names)} of {pairs}, {at_level(alpha)}: {which}"
@@ -391,13 +388,8 @@ class PairComparison(Comparison[ComparedPair], Stored):
         return f"<comparison of {self._counted} of models, n = {self.n}>"
 
     def summary(self, alpha: float = 0.05) -> str:
-        limit = "normal limit, jackknife variance"
-        what = {
-            "Verdict": self.verdict(alpha),
-            "Difference": f"of {self.estimator}",
-            "p-value": limit,
-            "n": str(self.n),
-        }
+        what = {"Verdict": self.verdict(alpha), "Difference": f"of {self.estimator}"}
+        what |= {"p-value": "normal limit, jackknife variance", "n": str(self.n)}
         better = "better: has the smaller estimate; whether that is more than chance is what p says"
         lines = ["", better, f"Holm, BH: p-values adjusted for {self._counted}"]
         return Page(f"Comparison of {self._counted} of models", what, [""], Grid(self.table()), lines, notes=self.notes)

@@ -298,8 +298,6 @@ def _crossing(places: FloatArray, margins: FloatArray) -> float:
     return float(places[i - 1] + (places[i] - places[i - 1]) * margins[i - 1] / (margins[i - 1] - margins[i]))
 
 
-METHOD = "Monte Carlo tests along a line"
-
 AT_ONCE = 2**20
 """Class counts of redraws that are kept together."""
 
@@ -321,7 +319,8 @@ def intervals_of(
         ends = [inverted(line, value, draws, float(estimates[index]), level, few) for line in some]
         found[PARTS[index]] = Ends(min(one.low for one in ends), max(one.high for one in ends), ends[0].middle)
     found["uncertainty"] = _uncertainty(parts, counts.sum(axis=0) / len(labels), level, n_resamples, seed, few)
-    return {part: ConfidenceInterval(one.low, one.high, level, METHOD, one.middle) for part, one in found.items()}
+    how = level, "Monte Carlo tests along a line"
+    return {part: ConfidenceInterval(one.low, one.high, *how, one.middle) for part, one in found.items()}
 
 
 def calibrated_means(parts: Parts, n_resamples: int, seed: int) -> dict[str, float]:

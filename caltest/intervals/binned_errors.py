@@ -20,8 +20,6 @@ from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample
 
-METHOD = "triangle inequality, redraws"
-
 AT_ONCE = 2**22
 """Labels that are redrawn together."""
 
@@ -121,7 +119,7 @@ def ece_interval(
         ones, n = int(np.sum(labels)), labels.size
         low, high = clopper_pearson(ones, n, level)
         radius = max(radius, largest * (high - ones / n), largest * (ones / n - low))
-    return within(side, estimate - radius, estimate + radius, largest, level, METHOD, estimate)
+    return within(side, estimate - radius, estimate + radius, largest, level, "triangle inequality, redraws", estimate)
 
 
 def _quantile(noise: Noise, n_resamples: int, level: float, generator: np.random.Generator) -> float:
@@ -177,8 +175,6 @@ def _frequencies(law: FinitePredictions, labels: Array, binning: Binning) -> tup
     counts = 1.0 + np.bincount(numbers * k + labels, minlength=(numbers.max() + 1) * k).reshape(-1, k)
     return normalised(counts)[numbers], _GivenBins(tuple(numbers.tolist()))
 
-
-NORMAL = "debiased bins, normal limit"
 
 ADDED = 2.0
 """Occurrences of each class that are added to those of all bins together (Agresti and Coull 1998)."""
@@ -262,7 +258,8 @@ def binned_error_interval(
     middle = estimate + 2.0 * z * z * slope
     radius = abs(z) * sqrt(max(0.0, variance + 4.0 * slope * (estimate + z * z * slope)))
     low, high = (middle - radius, middle + radius) if z >= 0.0 else (middle + radius, middle - radius)
-    return within(side, low, high, farthest(sizes, frequencies + deviations), level, NORMAL, estimate)
+    largest = farthest(sizes, frequencies + deviations)
+    return within(side, low, high, largest, level, "debiased bins, normal limit", estimate)
 
 
 def _deviations(

@@ -24,8 +24,6 @@ from caltest.predictions import Predictions, Sample
 SMALL = 0.01
 """P-values up to which nobody asks what the test could have missed."""
 
-CHUNKS = "use LowRankSKCE or BlockSKCE on chunks of the data"
-
 FEW = 8
 """Predictions whose redraws say how many bytes those of all take."""
 
@@ -144,7 +142,8 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
         few = predictions.evenly_spaced(FEW)
         drawn = few.with_redraws(None, [(np.random.default_rng(0), some[0][1])])
         least = drawn.nbytes * len(sample) // len(few)
-        check_memory(least, "redrawn targets of a pass", (len(sample), "rows"), CHUNKS)
+        way_out = "use LowRankSKCE or BlockSKCE on chunks of the data"
+        check_memory(least, "redrawn targets of a pass", (len(sample), "rows"), way_out)
         parts = in_parts(some, max(1, LARGEST // least))
         targets = [sample.targets if observed and i == 0 else None for i in range(len(parts))]
         calls = [(estimator, predictions, *pair) for pair in zip(targets, parts, strict=True)]

@@ -24,8 +24,6 @@ from caltest.risk.functions import (
     TwoStepRidgeErrorFunction,
 )
 
-AGGREGATES = ("sum", "mean")
-
 GAMMAS = (1.0, 4.0)
 """Kernels of the ridge regressions tried by default: that of the paper's software, and one of half its width."""
 
@@ -138,8 +136,8 @@ def estimate_calibration_error(
     Reproduce      rng=1
     """
     sample = as_sample(predictions, targets, classes)
-    one_of("notion", notion, NOTIONS)
-    one_of("over_classes", over_classes, AGGREGATES)
+    one_of("notion", notion, ("canonical", "top_label", "classwise"))
+    one_of("over_classes", over_classes, ("sum", "mean"))
     dimension = points_of(sample.predictions.take(slice(1))).shape[1]
     folds_wanted, share = whole_number("n_folds", n_folds, 2, 10_000), fraction("held_out", held_out)
     seed = seed_of(rng)
@@ -224,9 +222,6 @@ def _standard_error(values: FloatArray) -> float:
     of_functions = (k - 1) / k * np.sum((means - means.mean()) ** 2)
     of_points = values.mean(axis=0).var(ddof=1) / m if m > 1 else 0.0
     return float(np.sqrt(of_functions + of_points))
-
-
-NOTIONS = ("canonical", "top_label", "classwise")
 
 
 def problems_of(sample: Sample, notion: str) -> list[tuple[str, Sample]]:

@@ -180,7 +180,8 @@ class SliceSearchResult(Stored):
         units = {one.unit for one in self.rows}
         said = [f"differences with intervals that hold for all {self.n_slices} slices together"]
         said += [words for unit, words in MEANINGS.items() if unit in units]
-        said += [NO_INTERVAL] if units & {ABOVE, CENTRAL} else []
+        if units & {ABOVE, CENTRAL}:
+            said.append("means and sd of errors have no intervals, as none hold for errors of any law")
         return [*said, *sharper(self.bars())]
 
     def summary(self, alpha: float | None = None) -> Page:
@@ -206,9 +207,6 @@ MEANINGS = {
     CENTRAL: "errors larger or smaller: outcomes in the central 68.3 % of predictions; sd of errors in predicted sd",
 }
 """Of units, in words."""
-
-NO_INTERVAL = "means and sd of errors have no intervals, as none hold for errors of any law"
-"""What is said of numbers."""
 
 
 def _cells(one: Slice) -> list[str]:

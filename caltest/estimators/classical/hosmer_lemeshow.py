@@ -17,8 +17,6 @@ from caltest.predictions import Predictions, Sample
 EXPECTED = 5.0
 """Groups in which less events or non-events are expected make the chi-squared law doubtful."""
 
-UNIT = "deviation of the groups, in standard deviations of an outcome"
-
 
 @dataclass(frozen=True)
 class HosmerLemeshow(BinaryStatistic):
@@ -64,7 +62,7 @@ class HosmerLemeshow(BinaryStatistic):
 
     def statistic_of(self, p: FloatArray) -> Callable[[Array], FloatArray]:
         groups = self._groups(p)
-        weights = np.divide(1.0, groups.variances, out=np.zeros(groups.sizes.size), where=groups.variances > 0.0)
+        weights = np.divide(1.0, groups.variances, out=np.zeros(groups.starts.size), where=groups.variances > 0.0)
 
         def of(outcomes: Array) -> FloatArray:
             events = np.add.reduceat(outcomes[:, groups.order], groups.starts, axis=1, dtype=np.intp)
@@ -79,7 +77,7 @@ class HosmerLemeshow(BinaryStatistic):
         # Of 1 - p, so that groups of certain events have no rounding errors for a variance.
         unexpected = np.asarray(np.bincount(numbers, 1.0 - p), dtype=np.float64)
         order = np.argsort(numbers, kind="stable")
-        return _Groups(order, np.cumsum(sizes) - sizes, sizes, expected, unexpected)
+        return _Groups(order, np.cumsum(sizes) - sizes, expected, unexpected, expected * unexpected / sizes)
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """The chi-squared tail."""
@@ -91,35 +89,27 @@ class HosmerLemeshow(BinaryStatistic):
             "were rare and predictions nearly equal; at the 1 % level up to 4 % and 31 %); "
             "MonteCarloTest(HosmerLemeshow()) is exact"
         )
-        return chi_squared_tail(estimate, groups.n_varying, note if least < EXPECTED else "")
+        return chi_squared_tail(estimate, int(np.count_nonzero(groups.variances)), note if least < EXPECTED else "")
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         """The root of the mean square of the deviations of groups, each in standard deviations of an outcome.
 
         The statistic is n times that mean square, and about the number of groups more by chance.
         """
-        mean = self._groups(self.probabilities(predictions)).n_varying if mean is None else mean
-        return root_per_observation(estimate - mean, len(predictions), UNIT)
+        if mean is None:
+            mean = float(np.count_nonzero(self._groups(self.probabilities(predictions)).variances))
+        unit = "deviation of the groups, in standard deviations of an outcome"
+        return root_per_observation(estimate - mean, len(predictions), unit)
 
     def describe(self, predictions: Predictions) -> str:
         return f"Hosmer-Lemeshow statistic, {self.n_bins} groups of equal size"
 
 
 class _Groups(NamedTuple):
-    """The observations in the order of their groups, where each group starts, and what is expected of it."""
+    """The observations in the order of their groups, where each group starts, E, n - E and ``E (1 - E / n)`` of it."""
 
     order: IntArray
     starts: IntArray
-    sizes: IntArray
     expected: FloatArray
     unexpected: FloatArray
-
-    @property
-    def variances(self) -> FloatArray:
-        """``E (1 - E / n)``."""
-        return self.expected * self.unexpected / self.sizes
-
-    @property
-    def n_varying(self) -> int:
-        """Groups whose number of events is not certain."""
-        return int(np.count_nonzero(self.variances))
+    variances: FloatArray
