@@ -27,7 +27,7 @@ from caltest.auditing.section import LEVEL, Data, Section
 from caltest.auditing.sections import NEEDED_POWER, SECTIONS, first_few, grave_in, more_rows_in_words
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
-from caltest.predictions import Predictions, Sample
+from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import are_certain, as_sample
 from caltest.predictions.faults.values import OF_RECORDS
@@ -301,8 +301,8 @@ def audit(
         raise ValueError("predictions: got an empty dictionary, wanted predictions of at least one model")
     number, shown = whole_number("n_resamples", n_resamples, 1), switch("progress", progress)
     seed = seed_of(rng)
-    known = {"groups": groups, "clusters": clusters, "features": features, "time": time, "classes": classes}
-    names = [f"{name}={name}" for name, value in known.items() if value is not None]
+    given = {"groups": groups, "clusters": clusters, "features": features, "time": time, "classes": classes}
+    names = [f"{name}={name}" for name, value in given.items() if value is not None]
     if field is not None:
         one_of("field", field, list(FIELDS))
         names.append(f'field="{field}"')
@@ -319,51 +319,43 @@ def audit(
                 sample = as_sample(*censored_pit_values(*survival, rng=generator_apart(seed)))
             else:
                 sample = as_sample(one, targets, classes)
-            order = order_of(targets, one)
-            data = _data(sample, order, features, groups, time, clusters, number, seed, names, survival)
+            order, n = order_of(targets, one), len(sample)
+            known = None if groups is None else _groups(groups, order, n)
+            columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
+            when = None if time is None else _in_order(rows_of(time, "time", order).values, n)
+            data = Data(sample, known, columns, when, None, n, number, seed, names, survival)
+            if clusters is not None:
+                data = _one_per_cluster(data, as_clusters(clusters, order))
             audits.append(_audited(str(name), data, field))
     return Audit(tuple(audits), seed, str(title))
 
 
-def _data(
-    sample: Sample,
-    order: Table,
-    features: Any,
-    groups: Any,
-    time: ArrayLike,
-    clusters: ArrayLike,
-    n_resamples: int,
-    seed: int,
-    names: Sequence[str],
-    survival: tuple[Predictions, Censored] | None,
-) -> Data:
-    """What is known of the rows, those of one per cluster if there are clusters, and all if they can be tested."""
-    n = len(sample)
-    known = None if groups is None else _groups(groups, order, n)
-    columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
-    when = None if time is None else _in_order(rows_of(time, "time", order).values, n)
-    told = dependent = None
-    if clusters is not None:
-        found = as_clusters(clusters, order)
-        same_length(n, len(found), "clusters")
-        check_clusters(found, sample.targets)
-        kept = found.independent_rows(np.random.default_rng([seed, 1]).permutation(n))
-        used = f"only one row of each of {kept.size} clusters is"
-        if found.are_crossed:
-            used = f"only {kept.size} rows that share neither of two clusters are"
-        told = f"{used} looked at ({kept.size} of {n} rows), so that rows are independent"
-        if are_tested_together(found, sample):
-            told = (
-                f"all {n} rows in {kept.size} clusters are tested, and groups of them; power, slices, times, tests "
-                "of maps and pictures are of one row of each"
-            )
-            dependent = sample, found, known
-        sample = sample.take(kept)
-        survival = None if survival is None else (survival[0].take(kept), survival[1].take(kept))
-        known = known.taken(kept) if isinstance(known, Groups) else known
-        columns = None if columns is None else {name: column[kept] for name, column in columns.items()}
-        when = None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable")
-    return Data(sample, known, columns, when, told, n, n_resamples, seed, names, survival, dependent)
+def _one_per_cluster(data: Data, clusters: Clusters) -> Data:
+    """The data with one row of each cluster, and all rows beside them if these can be tested."""
+    sample, known, when, survival, n = data.sample, data.groups, data.order, data.survival, data.n
+    same_length(n, len(clusters), "clusters")
+    check_clusters(clusters, sample.targets)
+    kept = clusters.independent_rows(np.random.default_rng([data.seed, 1]).permutation(n))
+    used = f"only one row of each of {kept.size} clusters is"
+    if clusters.are_crossed:
+        used = f"only {kept.size} rows that share neither of two clusters are"
+    told, dependent = f"{used} looked at ({kept.size} of {n} rows), so that rows are independent", None
+    if are_tested_together(clusters, sample):
+        told = (
+            f"all {n} rows in {kept.size} clusters are tested, and groups of them; power, slices, times, tests "
+            "of maps and pictures are of one row of each"
+        )
+        dependent = sample, clusters, known
+    return replace(
+        data,
+        sample=sample.take(kept),
+        groups=known.taken(kept) if isinstance(known, Groups) else known,
+        features=None if data.features is None else {name: one[kept] for name, one in data.features.items()},
+        order=None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable"),
+        clusters=told,
+        survival=None if survival is None else (survival[0].take(kept), survival[1].take(kept)),
+        dependent=dependent,
+    )
 
 
 def _groups(groups: Any, order: Table, n: int) -> Groups | str:
