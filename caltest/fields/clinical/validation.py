@@ -347,8 +347,6 @@ def _intervals_of_errors(
 
     The band holds curves that are fitted to outcomes drawn from the fitted one, as a whole, with the level.
     """
-    if not np.isfinite(line).all():
-        return {}
     deviation = np.maximum(others.std(axis=0), 1e-12)
     reach = float(np.quantile(np.abs((others - line) / deviation).max(axis=1), level, method="higher"))
     # Curves are smooth functions of the log-odds; risks of 0 and 1 keep their values.

@@ -18,9 +18,7 @@ LARGEST = 1e100
 
 
 def plain(value: Any) -> Any:
-    """A setting as it is, arrays and names as lists, maps as dictionaries, tuples of maps as dictionaries by number."""
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
+    """A setting as it is, arrays and names as lists, tuples of maps as dictionaries by number."""
     if isinstance(value, tuple):
         maps = all(hasattr(item, "to_dict") for item in value)
         return {str(number): item.to_dict() for number, item in enumerate(value)} if maps else list(value)
