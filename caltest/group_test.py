@@ -12,6 +12,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, resampling_pvalue, seed_of, step_down
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import CalibrationTestResult, PValueKind
+from caltest._results.measures import compared_in_cells
 from caltest._results.report import (
     ASSUMPTIONS,
     KINDS,
@@ -24,7 +25,7 @@ from caltest._results.report import (
     undecided,
 )
 from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, entries_of
-from caltest._results.values import Finding, Stored, impossible
+from caltest._results.values import ConfidenceInterval, Finding, Stored, impossible
 from caltest._validation import CalledWithData, same_length, switch, whole_number
 from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import Groups, as_groups, large_enough, rows_of
@@ -33,6 +34,7 @@ from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedS
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
 from caltest.estimators.combined.joint import standardised
+from caltest.estimators.combined.measures import LEVEL
 from caltest.estimators.kernel_errors import cluster_skce
 from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
@@ -45,6 +47,7 @@ from caltest.predictions import Sample
 from caltest.predictions.base import assumed
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_spread
+from caltest.slices.errors import SHARE, Shown
 from caltest.slices.group_sums import GroupSums
 
 SHOWN = 20
@@ -66,6 +69,9 @@ class GroupResult:
         miscalibrated, some calibrated group is among them with probability at most alpha.
     finding
         How outcomes of the group differ from what was predicted, in words.
+    claimed, observed
+        How often what the result compares is claimed and observed, with an ``interval`` for the difference; None with
+        weights or clusters, and for predictions of which nothing is compared.
 
     Examples
     --------
@@ -83,6 +89,9 @@ class GroupResult:
     pvalue: float
     adjusted: float
     finding: Finding | None
+    claimed: float | None = None
+    observed: float | None = None
+    interval: ConfidenceInterval | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,6 +106,11 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         What was found in each group, the smallest adjusted p-value first.
     pvalue
         Of the hypothesis that the predictions are calibrated in all groups: the smallest adjusted p-value.
+    compared
+        The event of which groups have a claimed and an observed share; intervals of Clopper and Pearson for differences
+        hold for all groups together with 95 %.
+    margin
+        Differences up to this are too small to matter.
 
     Examples
     --------
@@ -125,6 +139,8 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
     seed: int
     notes: tuple[str, ...] = ()
     assumes: str = ASSUMPTIONS
+    compared: str = ""
+    margin: float | None = None
 
     picture = "forest"
     _rows = "groups"
@@ -141,6 +157,9 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         rejected, level = self.rejected(alpha), at_level(alpha)
         if not rejected:
             kept = f"calibration is not rejected in any group {level}"
+            ends = [abs(end) for one in self.groups for end in one.interval or ()]
+            if self.margin is not None and max(ends) > self.margin:
+                kept += ", but errors that matter could have been missed"
             return undecided(self.pvalue, self.n_resamples, alpha) or kept
         names = ", ".join(rejected[:SHOWN]) + ", ..." * (len(rejected) > SHOWN)
         return f"reject calibration {level} in {len(rejected)} of {len(self.groups)} groups: {names}"
@@ -175,6 +194,8 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         rest = len(self.groups) - SHOWN
         more = [f"  and {rest} others, whose p-values are not smaller; to_pandas() has all"] if rest > 1 else []
         shown = self._table(alpha)[: 1 + SHOWN if more else None]
+        if self.compared:
+            more.append(f"claimed, observed: shares of {self.compared}; intervals hold for all groups together")
         return Page(self.test, found, [""], Grid(shown), [*more, ""], what, notes=self.notes)
 
     def __repr__(self) -> str:
@@ -188,11 +209,15 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         return [{**entries_of(one), "finding": str(one.finding or "")} for one in self.groups]
 
     def _table(self, alpha: float) -> Table:
-        rows = [["group", "n", "estimate", "z", "p-value", "adjusted", "what is wrong"]]
+        size = ["claimed", "observed", "difference"] if self.compared else ["estimate", "z"]
+        rows = [["group", "n", *size, "p-value", "adjusted", "what is wrong"]]
         for one in self.groups:
             pvalues = format_pvalue(one.pvalue), format_pvalue(one.adjusted)
             why = str(one.finding or "") if one.adjusted <= alpha else ""
-            rows.append([one.name, str(one.n), f"{one.estimate:.4g}", f"{one.z:z.2f}", *pvalues, why])
+            cells = [f"{one.estimate:.4g}", f"{one.z:z.2f}"]
+            if one.claimed is not None and one.observed is not None and one.interval is not None:
+                cells = compared_in_cells(one.claimed, one.observed, one.interval)
+            rows.append([one.name, str(one.n), *cells, *pvalues, why])
         return rows
 
 
@@ -318,6 +343,7 @@ class GroupCalibrationTest(CalledWithData):
         if not are_pvalues_enough():
             cautions = *cautions_on(sample), *notes_on_spread(groups.codes, sample)
             found = found._replace(notes=(*found.notes, *cautions))
+            found = found._replace(shares=Shares.of(sample, groups, getattr(self.estimator, "weights", None)))
         found = found._replace(notes=(*found.notes, *left_out))
         null = f"{self.null.describe_for(sample.predictions)}, the same for all groups"
         return result_of(sample, groups, found, null, self.null.pvalue_kind, self.n_resamples, seed)
@@ -381,6 +407,29 @@ class GroupsTested(NamedTuple):
     estimator: str
     notes: tuple[str, ...] = ()
     assumes: str = ASSUMPTIONS
+    shares: "Shares | None" = None
+
+
+class Shares(NamedTuple):
+    """How often an event is claimed and observed in each group, and from which difference on that matters."""
+
+    event: str
+    margin: float
+    of_groups: Sequence[Shown]
+
+    @classmethod
+    def of(cls, sample: Sample, groups: Groups, weights: FloatArray | None) -> "Shares | None":
+        """Of the last event that predictions claim: of hits, class 1 of two, or numbers above the median, say.
+
+        None with weights, and where nothing is claimed.
+        """
+        claims = sample.predictions.claims(sample.targets)[0] if weights is None else []
+        if not claims or (claim := claims[-1]).is_hazard:
+            return None
+        level = 1.0 - (1.0 - LEVEL) / len(groups)
+        parts = ((claim.probability[rows], claim.occurred[rows]) for rows in groups.rows)
+        shown = [Shown.of_shares(float(p.mean()), occurred, level, SHARE) for p, occurred in parts]
+        return cls(claim.event or f"outcomes {claim.name}", claim.margin, shown)
 
 
 def result_of(
@@ -388,10 +437,11 @@ def result_of(
 ) -> GroupCalibrationTestResult:
     """The result of a test of groups, the smallest adjusted p-value first."""
     names, sizes, numbers = groups.names, groups.sizes.tolist(), np.stack(found[:5], axis=1).tolist()
-    rows = []
+    rows, shares = [], found.shares
     for g in np.lexsort((-found.sizes, found.adjusted)):
         estimate, score, _, pvalue, adjusted = numbers[g]
-        rows.append(GroupResult(names[g], sizes[g], estimate, score, pvalue, adjusted, found.findings[g]))
+        shown = () if shares is None else shares.of_groups[g][:3]
+        rows.append(GroupResult(names[g], sizes[g], estimate, score, pvalue, adjusted, found.findings[g], *shown))
     return GroupCalibrationTestResult(
         test=GroupCalibrationTest.__name__,
         hypothesis=found.hypothesis,
@@ -406,6 +456,8 @@ def result_of(
         seed=seed,
         notes=(*assumed(sample.predictions), *sample.notes, *found.notes),
         assumes=found.assumes,
+        compared="" if shares is None else shares.event,
+        margin=None if shares is None else shares.margin,
     )
 
 

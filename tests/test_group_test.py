@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from printed import unfolded
 from samples import TV, W2, samples
+from scipy import stats
 
 import caltest as ct
 from caltest.group_test import step_down
@@ -53,6 +54,88 @@ def test_the_wrong_group_is_found(biased):
     assert repr(result) == "<GroupCalibrationTest: p = 0.005 (exact), 3 groups, n = 600>"
     with pytest.raises(KeyError, match="got 'w', wanted one of 'y'"):
         result["w"]
+
+
+def test_groups_have_claimed_and_observed_shares(biased):
+    p, y, group = biased
+    result = ct.calibration_by_group(p, y, group, n_resamples=39, rng=1)
+    for one in result.groups:
+        inside = group == one.name
+        assert (one.claimed, one.observed) == pytest.approx((p[inside].mean(), y[inside].mean()))
+        ends = stats.binomtest(int(y[inside].sum()), 200).proportion_ci(1.0 - 0.05 / 3, method="exact")
+        assert one.interval.ends == pytest.approx((ends.low - one.claimed, ends.high - one.claimed))
+    assert result.table()[0] == [
+        "group",
+        "n",
+        "claimed",
+        "observed",
+        "difference",
+        "p-value",
+        "adjusted",
+        "what is wrong",
+    ]
+    assert "claimed, observed: shares of class 1; intervals hold for all groups together" in unfolded(result)
+    assert str(ct.results.GroupCalibrationTestResult.from_dict(result.to_dict())) == str(result)
+    assert {"claimed", "observed", "low", "high"} <= set(result.to_pandas().columns)
+
+
+SHARES = {
+    "class": (
+        lambda rng: (q := rng.dirichlet(np.ones(4), 60), ct.Categorical(q).sample(rng)),
+        "the most probable class",
+    ),
+    "numbers": (lambda rng: (ct.Normal(np.zeros(60), 1.0), rng.normal(size=60)), "outcomes above the median"),
+    "counts": (lambda rng: (ct.Poisson(np.full(60, 0.3)), rng.poisson(0.3, 60)), "outcomes above the median"),
+    "members": (lambda rng: (ct.Ensemble(rng.normal(size=(60, 9))), rng.normal(size=60)), "outcomes above the median"),
+    "vectors": (
+        lambda rng: (ct.MvNormal(np.zeros((60, 2)), np.ones((60, 2))), rng.normal(size=(60, 2))),
+        "outcomes inside the 95 % region",
+    ),
+    "residuals": (lambda rng: ct.pit_values(ct.Normal(np.zeros(60), 1.0), rng.normal(size=60)), ""),
+}
+
+
+@pytest.mark.parametrize("kind", SHARES)
+def test_shares_of_groups_are_of_an_event_of_the_family(kind):
+    make, event = SHARES[kind]
+    result = ct.calibration_by_group(*make(np.random.default_rng(1)), np.arange(60) % 2, n_resamples=19, rng=1)
+    assert result.compared == event
+    assert ("estimate" in result.table()[0]) == (event == "")
+    assert (result.groups[0].interval is None) == (event == "")
+
+
+def test_groups_with_weights_or_clusters_have_estimates_in_place_of_shares(biased):
+    p, y, group = biased
+    for more in ({"weights": np.tile([1.0, 2.0], 300)}, {"clusters": np.arange(600) // 3}):
+        result = ct.calibration_by_group(p, y, group, n_resamples=19, rng=1, **more)
+        assert result.table()[0][2:4] == ["estimate", "z"]
+        assert not result.verdict(1e-9).endswith("missed")
+
+
+def test_what_could_have_been_missed_in_groups_is_said():
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.1, 0.9, 300)
+    few = ct.calibration_by_group(p, rng.random(300) < p, np.arange(300) % 2, n_resamples=99, rng=1)
+    said = "calibration is not rejected in any group at the 5 % level"
+    assert few.verdict() == f"{said}, but errors that matter could have been missed"
+    p = rng.uniform(0.1, 0.9, 40_000)
+    many = ct.calibration_by_group(p, rng.random(p.size) < p, np.arange(p.size) % 2, n_resamples=99, rng=1)
+    assert many.verdict() == said
+
+
+@pytest.mark.every(2)
+def test_intervals_of_groups_hold_together():
+    sets, missed = 200, 0
+    for seed in range(sets):
+        rng = np.random.default_rng(seed)
+        p, group = rng.beta(0.5, 4, 200), np.arange(200) % 10
+        true = np.minimum(1.0, p * np.where(group < 3, 2.0, 1.0))
+        found = ct.calibration_by_group(p, rng.random(200) < true, group, n_resamples=9, rng=1)
+        inside = (
+            one.interval.low <= (true - p)[group == int(one.name)].mean() <= one.interval.high for one in found.groups
+        )
+        missed += not all(inside)
+    assert missed <= stats.binom(sets, 0.05).ppf(0.999)
 
 
 def test_labels_masks_and_names_agree(biased):

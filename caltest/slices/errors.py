@@ -69,6 +69,7 @@ class BinaryErrors:
     """
 
     directions = (("claims too low", "claims too high"), ("claims not sure enough", "claims too sure"))
+    unit = "points"
 
     def __init__(self, p: FloatArray, y: FloatArray) -> None:
         self.p, self.y = p, y
@@ -97,6 +98,10 @@ class BinaryErrors:
         first = (n >= FEWEST_ROWS) & (v >= min_variance)
         spread = self._spread(fixed)
         return np.stack([first, first & (spread >= FEWEST_SPREAD) & (spread > FLAT * squares)])
+
+    def standard_errors(self, fixed: FloatArray) -> FloatArray:
+        """By how much all rows of each slice are off where the mean of the first statistic is 1, (S,)."""
+        return np.asarray(100.0 * np.sqrt(fixed[1]) / fixed[0])
 
     def _spread(self, fixed: FloatArray) -> FloatArray:
         """``sum v (l - c)**2``."""
@@ -165,6 +170,7 @@ class NumberErrors:
         ("outcomes above what is predicted", "outcomes below what is predicted"),
         ("errors larger than predicted", "errors smaller than predicted"),
     )
+    unit = "predicted standard deviations"
 
     def __init__(self, z: FloatArray, in_units: FloatArray | None = None) -> None:
         """Scores, and errors in predicted standard deviations, which are shown, if these are others."""
@@ -187,6 +193,10 @@ class NumberErrors:
         """Which statistics of which slices, (C, S), are looked at."""
         enough = fixed[0] >= max(FEWEST_ROWS, min_variance)
         return np.stack([enough, enough])
+
+    def standard_errors(self, fixed: FloatArray) -> FloatArray:
+        """By how much all rows of each slice are off where the mean of the first statistic is 1, (S,)."""
+        return np.asarray(1.0 / np.sqrt(fixed[0]))
 
     def statistics(self, sums: FloatArray, fixed: FloatArray) -> FloatArray:
         """Statistics (C, S, W)."""
@@ -230,6 +240,8 @@ class CountErrors(NumberErrors):
     laws. Normal scores, which are drawn within the probability of each count, hardly know rare ones.
     """
 
+    unit = "% of the predicted rates"
+
     def __init__(
         self, means: FloatArray, variances: FloatArray, counts: Array, law: Predictions, z: FloatArray
     ) -> None:
@@ -266,6 +278,9 @@ class CountErrors(NumberErrors):
         n, first, second = fixed
         enough = n >= FEWEST_ROWS
         return np.stack([enough & (first >= min_variance), enough & (second >= 2.0 * min_variance)])
+
+    def standard_errors(self, fixed: FloatArray) -> FloatArray:
+        return np.asarray(100.0 / np.sqrt(fixed[1]))
 
     def statistics(self, sums: FloatArray, fixed: FloatArray) -> FloatArray:
         return np.asarray(sums / np.sqrt(np.where(fixed[1:] > 0.0, fixed[1:], np.inf))[..., None])

@@ -32,6 +32,9 @@ WEIGHTS = np.array([1.0, 0.89])[:, None, None]
 CHANCE, SHARE = 4.0, 0.2
 """How much larger the square of a statistic often is in a part of a wrong slice, of many, and at most of it."""
 
+FOUND = 0.8416
+"""How many standard deviations the mean of a statistic is beyond what is critical where it is that in 80 %."""
+
 ALL = "all rows"
 """The words of the cell of all rows."""
 
@@ -168,6 +171,7 @@ def find_slices(
         n_rejected=int(np.count_nonzero(pvalues <= level)),
         pvalue=tested.pvalue,
         critical=tested.critical,
+        power=search.power(tested.critical),
         alpha=level,
         event=event,
         n_resamples=number,
@@ -310,6 +314,15 @@ class Search:
         rank = int(np.ceil((1.0 - alpha) * (n_resamples + 1)))
         critical = float(largest[rank - 1]) if rank <= n_resamples else float("inf")
         return Judged(z, found.adjusted.reshape(z.shape).min(axis=0), critical, float(found.adjusted.min()))
+
+    def power(self, critical: float) -> str:
+        """Of a slice of median size the wrong mean that is found in 80 % of data sets, in words, if it is asked for."""
+        some = np.flatnonzero(self.parts[0])
+        if not some.size or not np.isfinite(critical):
+            return ""
+        i = some[np.argsort(self.fixed[0, some], kind="stable")[(some.size - 1) // 2]]
+        off = (critical / WEIGHTS[0, 0, 0] + FOUND) * self.errors.standard_errors(self.fixed)[i]
+        return f"{off:.2g} {self.errors.unit} in a slice of {self.fixed[0, i]:.0f} rows"
 
     def pruned(self, rejected: BoolArray, critical: float) -> tuple[list[int], dict[int, int]]:
         """Rejected slices that remain when predictions are corrected in those before, and which explains each other."""

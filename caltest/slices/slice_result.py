@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from caltest._basics.numerics import BoolArray
-from caltest._results.measures import percent
+from caltest._results.measures import compared_in_cells
 from caltest._results.report import at_level, counted, format_pvalue, is_smallest, listed, pvalue_phrase, undecided
 from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
@@ -82,6 +82,9 @@ class SliceSearchResult(Stored):
         Of the hypothesis that predictions are right in all slices.
     critical
         What the largest statistic of calibrated predictions exceeds with a probability of ``alpha``.
+    power
+        How far all rows of a slice of median size have to be off in one direction to be found in 80 % of data sets, in
+        words; empty where only confidence is searched.
     alpha
         Familywise error rate of what is reported.
     event
@@ -113,6 +116,7 @@ class SliceSearchResult(Stored):
     predictions: str
     n_resamples: int
     seed: int
+    power: str = ""
     notes: tuple[str, ...] = ()
     others: tuple[Slice, ...] = ()
     members: Callable[[str], BoolArray] | None = field(default=None, repr=False)
@@ -155,7 +159,10 @@ class SliceSearchResult(Stored):
         said = at_level(level)
         some = self.rejected(level)
         if not some:
-            return undecided(self.pvalue, self.n_resamples, level) or f"no slice is rejected {said}"
+            missed = (
+                f", but errors below {self.power} could have been missed" if self.power and level == self.alpha else ""
+            )
+            return undecided(self.pvalue, self.n_resamples, level) or f"no slice is rejected {said}{missed}"
         rest = sum(one.explains for one in some) if self.others else 0
         more = f", which explain{'s' if len(some) == 1 else ''} {counted(rest, 'other')}" if rest else ""
         return f"predictions are wrong in {counted(len(some), 'slice')} {said}{more}"
@@ -172,6 +179,8 @@ class SliceSearchResult(Stored):
     def table(self) -> Table:
         header = ["slice", "n", "claimed", "observed", "difference", "p-value", "what is wrong", "explains"]
         rows = [header, *(_cells(one) for one in self.rows)]
+        if not any(one.explains for one in self.rows):
+            rows = [row[:-1] for row in rows]
         if not any(by := [one.explained_by for one in self.rows]):
             return rows
         return [[*row, more] for row, more in zip(rows, ("explained by", *by), strict=True)]
@@ -180,6 +189,8 @@ class SliceSearchResult(Stored):
         units = {one.unit for one in self.rows}
         said = [f"differences with intervals that hold for all {self.n_slices} slices together"]
         said += [words for unit, words in MEANINGS.items() if unit in units]
+        if any(one.explains for one in self.rows):
+            said.append("explains so many other slices, in which predictions are right once they are corrected in it")
         if units & {ABOVE, CENTRAL}:
             said.append("means and sd of errors have no intervals, as none hold for errors of any law")
         return [*said, *sharper(self.bars())]
@@ -190,6 +201,9 @@ class SliceSearchResult(Stored):
             "Verdict": self.verdict(alpha),
             "p-value": f"{format_pvalue(self.pvalue)}{smallest}, of all slices together",
         }
+        found |= (
+            {"Power": f"errors of {self.power}, the median size, are found in 80 % of data sets"} if self.power else {}
+        )
         what = {
             "Predictions": self.predictions + (f"; event: {self.event}" if self.event else ""),
             "Searched": f"{self.n_slices} slices of {self.n_columns} columns ({self.n_left_out} too small, or equal)",
@@ -210,8 +224,7 @@ MEANINGS = {
 
 
 def _cells(one: Slice) -> list[str]:
-    low, high, sign = 100.0 * one.interval.low, 100.0 * one.interval.high, "+" if one.unit == ABOVE else ""
-    difference = f"{100.0 * (one.observed - one.claimed):+.3g} ({low:+.3g} to {high:+.3g})"
+    sign = "+" if one.unit == ABOVE else ""
     wrong = one.direction + ("" if one.size is None else f" ({one.size:{sign}.3g} sd)")
-    shares = percent(one.claimed), percent(one.observed)
-    return [one.name, str(one.n), *shares, difference, format_pvalue(one.pvalue), wrong, str(one.explains)]
+    shares = compared_in_cells(one.claimed, one.observed, one.interval)
+    return [one.name, str(one.n), *shares, format_pvalue(one.pvalue), wrong, str(one.explains)]

@@ -247,12 +247,51 @@ def test_results_are_exported_and_read_back():
         again.mask(0)
     assert found.to_pandas().index.tolist() == [one.name for one in found.rows]
     assert found.to_markdown().startswith("| slice | n |")
-    assert found.verdict() == "no slice is rejected at the 5 % level"
+    assert (
+        found.verdict()
+        == f"{found.verdict(0.01).replace('1 %', '5 %')}, but errors below {found.power} could have been missed"
+    )
+    assert found.verdict(0.01) == "no slice is rejected at the 1 % level"
     for i in (1, -1, "first"):
         with pytest.raises(ValueError, match="i: got"):
             found.mask(i)
     few = ct.find_slices(p, rng.random(600) < p + 0.1, features, n_resamples=3, rng=1)
     assert few.verdict().startswith("undecided at the 5 % level: p-values of 3 redraws are 0.25 or more")
+
+
+POWERS = {
+    "binary": ("points", lambda rng, m, off: (rng.random(m.size) < 0.5 + 0.2 * np.tanh(m) + off / 100).astype(int)),
+    "normal": ("predicted standard deviations", lambda rng, m, off: m + 2.0 * (rng.normal(size=m.size) + off)),
+    "poisson": ("% of the predicted rates", lambda rng, m, off: rng.poisson(np.exp(m / 2.0) * (1.0 + off / 100))),
+}
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize("kind", POWERS)
+def test_errors_of_the_stated_size_are_found_in_80_percent(kind):
+    """Of slices of equal size; up to the 99.9 % interval of the binomial law, and what the size in words is rounded."""
+    unit, drawn = POWERS[kind]
+    sets, found = 60, 0
+    for seed in range(sets):
+        rng = np.random.default_rng(seed)
+        m, x = rng.normal(size=600), np.arange(600) % 4
+        laws = {"binary": 0.5 + 0.2 * np.tanh(m), "normal": ct.Normal(m, 2.0), "poisson": ct.Poisson(np.exp(m / 2.0))}
+        features = {"x": x.astype(str)}
+        said = ct.find_slices(laws[kind], drawn(rng, m, 0.0), features, n_resamples=199, error="bias", rng=1).power
+        size, words = said.split(" ", 1)
+        assert words == f"{unit} in a slice of 150 rows"
+        wrong = drawn(rng, m, np.where(x == 2, float(size), 0.0))
+        again = ct.find_slices(laws[kind], wrong, features, n_resamples=199, error="bias", rng=1)
+        found += "x = 2" in {one.name for one in again.unpruned().rejected()}
+    low, high = stats.binom(sets, 0.8).ppf([0.0005, 0.9995])
+    assert low - 0.03 * sets <= found <= high + 0.03 * sets
+
+
+def test_power_is_not_said_where_it_is_not_asked_for():
+    rng, features, p = made(600, 2, seed=8)
+    y = rng.random(600) < p
+    assert not ct.find_slices(p, y, features, n_resamples=19, error="confidence", rng=1).power
+    assert not ct.find_slices(p, y, features, n_resamples=9, rng=1).power
 
 
 def ensemble(n=1500, m=20, scale=None):
@@ -283,7 +322,7 @@ def test_errors_of_ensembles_are_shown_in_predicted_standard_deviations():
     found = ct.find_slices(ct.Ensemble(members), outcomes, {"x": x}, n_resamples=99, rng=1)
     assert found.rows[0].direction == "errors larger than predicted"
     assert found.rows[0].size == pytest.approx(1.5, abs=0.1)
-    assert len(found.remarks()) == 4
+    assert len(found.remarks()) == 4 + any(one.explains for one in found.rows)
     assert "not made from outcomes or members" in unfolded(found)
 
 
