@@ -9,6 +9,7 @@ Counts and sums of parts of the data add up, without rounding where there are no
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Any, Self
@@ -26,7 +27,7 @@ from caltest.predictions import Predictions, alternatives
 from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.classes.finite import SMALLEST, FinitePredictions
 from caltest.predictions.faults import Faults
-from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen
+from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults
 from caltest.predictions.faults.fault import GROUPS, cosines_of_ranks, group_edges, rank_groups, varies
 
 MOST_CLASSES = 32
@@ -140,8 +141,8 @@ class CellSums(Sums):
 
 
 @dataclass
-class CountsSeen(Seen):
-    """What the rows of faults see, from the counts (C, k, B) of labels in cells."""
+class CountsSeen:
+    """``Seen`` by the rows of faults, from the counts (C, k, B) of labels in cells."""
 
     view: ClassView
     counts: FloatArray
@@ -150,7 +151,7 @@ class CountsSeen(Seen):
     in_groups: FloatArray
     """Weights of labels in groups of their ranks, (k, GROUPS, B)."""
 
-    @property
+    @cached_property
     def grouped(self) -> FloatArray:
         return np.ascontiguousarray(self.in_groups.transpose(2, 0, 1))
 
@@ -167,25 +168,25 @@ class CountsSeen(Seen):
     def _by_group(values: FloatArray, groups: IntArray, n_groups: int) -> FloatArray:
         return np.asarray((np.arange(n_groups)[:, None] == groups).astype(np.float64) @ values)
 
-    @property
+    @cached_property
     def totals(self) -> FloatArray:
         return np.asarray(self.counts.sum(axis=0))
 
-    @property
+    @cached_property
     def hit_sums(self) -> FloatArray:
         return np.asarray(self.terms[:, 2:].sum(axis=0))
 
-    @property
+    @cached_property
     def top_sums(self) -> FloatArray:
         size, groups = self.view.chosen.size, self.view.places[self.view.top]
         hits = self.counts[np.arange(self.view.n), self.view.top]
         return np.concatenate([self._by_group(one, groups, size + 1)[:size] for one in (hits, self.terms[:, 0])])
 
-    @property
+    @cached_property
     def sums(self) -> FloatArray:
         return np.stack([self.counts[:, c].T @ self.view.of_chosen for c in self.view.chosen], axis=1)
 
-    @property
+    @cached_property
     def pair_logs(self) -> FloatArray:
         p, n_redraws, size = np.maximum(self.view.of_chosen, PAIR_FLOOR), self.counts.shape[2], self.view.chosen.size
         sums = np.empty((n_redraws, size, size, 2))

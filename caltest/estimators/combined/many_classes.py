@@ -11,11 +11,11 @@ depend on predictions only.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._basics.threads import n_threads, threaded
 from caltest._loops.rows import draw_by_row
@@ -28,7 +28,7 @@ from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions, alternatives
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults import Faults
-from caltest.predictions.faults.classes.labels import FLOOR, PAIR_FLOOR, PAIR_SHARE, ClassView, Seen, log_norms_of
+from caltest.predictions.faults.classes.labels import FLOOR, PAIR_FLOOR, PAIR_SHARE, ClassView, log_norms_of
 from caltest.predictions.faults.classes.several import ClassFaults
 from caltest.predictions.faults.fault import GROUPS
 
@@ -128,62 +128,17 @@ class ClassSums(Sums):
         )
 
 
-@dataclass(eq=False)
-class SumsSeen(Seen):
-    """What the rows of faults see, from the sums."""
+class SumsSeen:
+    """``Seen`` by the rows of faults, from the sums."""
 
-    view: ClassView
-    of: ClassSums
-
-    @property
-    def totals(self) -> FloatArray:
-        return self.of.by_class[:, :, -1].astype(np.float64)
-
-    @property
-    def hit_sums(self) -> FloatArray:
-        return self.of.labels[:, -4:].T
-
-    @property
-    def top_sums(self) -> FloatArray:
-        return np.concatenate([self.of.tops[:, :, 0], self.of.tops[:, :, 1]])
-
-    @property
-    def grouped(self) -> FloatArray:
-        return self.of.chosen[:, :, :GROUPS].astype(np.float64)
-
-    @property
-    def sums(self) -> FloatArray:
-        return self.of.chosen[:, :, GROUPS : GROUPS + self.of.chosen.shape[1]]
-
-    @property
-    def pair_logs(self) -> FloatArray:
-        size = self.of.chosen.shape[1]
-        return self.of.chosen[:, :, GROUPS + size :].reshape(len(self.of.chosen), size, size, 2)
-
-
-@dataclass(frozen=True, eq=False)
-class Redraws:
-    """Observed labels (n,), if given, and redraws that depend on a seed and the numbers of the rows only."""
-
-    law: FinitePredictions
-    observed: Array | None
-    rows: IntArray
-    seed: np.uint64
-    n_redraws: int
-
-    @property
-    def n_columns(self) -> int:
-        """Of all labels, which are never in memory together."""
-        return self.n_redraws + (self.observed is not None)
-
-    def __call__(self, block: IntArray) -> Array:
-        """Labels (B, m) of some of the rows."""
-        labels = np.empty((self.n_columns, block.size), dtype=self.law.label_type)
-        if self.observed is not None:
-            labels[0] = self.observed[block]
-        cumulative = np.cumsum(self.law.stored[block], axis=1, dtype=np.float64)
-        draw_by_row(cumulative, self.seed, self.rows[block], labels[self.n_columns - self.n_redraws :])
-        return labels
+    def __init__(self, view: ClassView, of: ClassSums) -> None:
+        self.view, size = view, view.chosen.size
+        self.totals = of.by_class[:, :, -1].astype(np.float64)
+        self.hit_sums = of.labels[:, -4:].T
+        self.top_sums = np.concatenate([of.tops[:, :, 0], of.tops[:, :, 1]])
+        self.grouped = of.chosen[:, :, :GROUPS].astype(np.float64)
+        self.sums = of.chosen[:, :, GROUPS : GROUPS + size]
+        self.pair_logs = of.chosen[:, :, GROUPS + size :].reshape(len(of.chosen), size, size, 2)
 
 
 class ManyClasses(OfRows[ClassSums]):
@@ -207,6 +162,7 @@ class ManyClasses(OfRows[ClassSums]):
 
     def __init__(self, bandwidth: float, faults: ClassFaults, in_blocks: bool) -> None:
         self.bandwidth, self.faults, self.in_blocks = bandwidth, faults, in_blocks
+        self._tiles: Kept = {}  # Those of all rows, as other labels than the observed and redrawn ones may follow.
         with np.errstate(over="ignore"):
             self._apart = np.exp(-1.0 / (np.array(FACTORS) * bandwidth))
 
@@ -217,8 +173,18 @@ class ManyClasses(OfRows[ClassSums]):
     def sums(
         self, law: FinitePredictions, observed: Array | None, rows: IntArray, seed: np.uint64, redraws: range
     ) -> ClassSums:
-        made = Redraws(law, observed, rows, seed, redraws.stop)
-        return self.of_blocks(law, made.n_columns, made)
+        first = int(observed is not None)
+
+        def drawn(block: IntArray) -> Array:
+            """Labels (B, m) of some of the rows, as those of all are never in memory together."""
+            labels = np.empty((first + redraws.stop, block.size), dtype=law.label_type)
+            if observed is not None:
+                labels[0] = observed[block]
+            cumulative = np.cumsum(law.stored[block], axis=1, dtype=np.float64)
+            draw_by_row(cumulative, seed, rows[block], labels[first:])
+            return labels
+
+        return self.of_blocks(law, first + redraws.stop, drawn)
 
     def of_labels(self, predictions: FinitePredictions, labels: Array, means: FloatArray | None = None) -> FloatArray:
         """The numbers (J, B) of labels (B, n) in memory, of all pairs; the kernel errors (5, B) can be known already.
@@ -229,14 +195,14 @@ class ManyClasses(OfRows[ClassSums]):
         labels = np.ascontiguousarray(labels, dtype=predictions.label_type)
         entries, kernels = Entries.of(labels, view.k), np.empty((N_KERNELS, len(labels)))
         if means is None:
-            kept = self._tiles if view is self.faults.view and view.n <= KEPT else None
-            pairs = pair_sums(view.stored, labels, entries, self.bandwidth, kept=kept)
+            tiles = self._tiles if view is self.faults.view and view.n <= KEPT else None
+            pairs = pair_sums(view.stored, labels, entries, self.bandwidth, kept=tiles)
             smoothed = pairs.smoothed
             kernels[:] = pairs.agreeing[:, :N_KERNELS].T + pairs.constants[:, None]
         else:
             smoothed = np.zeros((len(entries), N_KERNELS), dtype=np.float32)
             kernels[ORDER] = means * (view.n * (view.n - 1) / 2.0)
-        constants = self._constants(view)
+        constants = _constants(view)
         values = np.empty((self._n_values, len(labels)))
 
         def of_columns(part: slice) -> None:
@@ -255,7 +221,7 @@ class ManyClasses(OfRows[ClassSums]):
     ) -> ClassSums:
         """Sums for all columns of the labels (B, m) of some rows, in blocks of similar rows."""
         view = self._view(predictions)
-        total = ClassSums.without_labels(n_columns, view, *self._constants(view))
+        total = ClassSums.without_labels(n_columns, view, *_constants(view))
 
         def of_block(block: IntArray) -> tuple[FloatArray, Entries, Array]:
             p, labels = view.stored[block], np.ascontiguousarray(labels_of(block), dtype=predictions.label_type)
@@ -339,31 +305,6 @@ class ManyClasses(OfRows[ClassSums]):
         view = self.faults.view
         return view if view.law is predictions else ClassView(predictions, None, view.chosen)
 
-    def _constants(self, view: ClassView) -> tuple[float, float, FloatArray]:
-        """``sum p log p``, ``sum_i |p_i|**2`` and log norms of all temperatures; those of all rows are kept."""
-        return self._own_constants if view is self.faults.view else self._constants_of(view)
-
-    @cached_property
-    def _tiles(self) -> Kept:
-        """Those of all rows, as other labels than the observed and redrawn ones may follow."""
-        return {}
-
-    @cached_property
-    def _own_constants(self) -> tuple[float, float, FloatArray]:
-        return self._constants_of(self.faults.view)
-
-    @staticmethod
-    def _constants_of(view: ClassView) -> tuple[float, float, FloatArray]:
-        def of_part(part: slice) -> tuple[float, float, FloatArray]:
-            p = view.rows(part)
-            norms = log_norms_of(p, 1.0 / np.array(alternatives.TEMPERATURES)).sum(axis=1)
-            return float(np.vdot(p, np.log(np.maximum(p, FLOOR)))), float(np.vdot(p, p)), norms
-
-        parts = list(ranges(view.n, max(1, alternatives.PROBABILITIES_AT_ONCE // view.k)))
-        made = threaded(of_part, parts, len(parts), "likelihood")
-        logs, squares, norms = (np.sum(list(one), axis=0) for one in zip(*made, strict=True))
-        return float(logs), float(squares), norms
-
     def _add(self, total: ClassSums, view: ClassView, rows: IntArray, entries: Entries, smoothed: Array) -> None:
         """Add the numbers of the labels of some rows, of which the smoothed probabilities are given, (E, 5)."""
 
@@ -405,6 +346,21 @@ class ManyClasses(OfRows[ClassSums]):
                 pass
 
         return add_all
+
+
+@kept
+def _constants(view: ClassView) -> tuple[float, float, FloatArray]:
+    """``sum p log p``, ``sum_i |p_i|**2`` and log norms of all temperatures."""
+
+    def of_part(part: slice) -> tuple[float, float, FloatArray]:
+        p = view.rows(part)
+        norms = log_norms_of(p, 1.0 / np.array(alternatives.TEMPERATURES)).sum(axis=1)
+        return float(np.vdot(p, np.log(np.maximum(p, FLOOR)))), float(np.vdot(p, p)), norms
+
+    parts = list(ranges(view.n, max(1, alternatives.PROBABILITIES_AT_ONCE // view.k)))
+    made = threaded(of_part, parts, len(parts), "likelihood")
+    logs, squares, norms = (np.sum(list(one), axis=0) for one in zip(*made, strict=True))
+    return float(logs), float(squares), norms
 
 
 def are_read_in_blocks(data: Any) -> bool:

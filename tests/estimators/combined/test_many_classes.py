@@ -131,9 +131,7 @@ def test_sums_of_parts_are_added_and_their_labels_depend_on_rows_only(monkeypatc
     y, many = p.sample(2), ct.estimators.Omnibus().resolve(p)._many
 
     def sums(rows):
-        law = p.take(rows)
-        redraws = many_classes.Redraws(law, y[rows], np.arange(300)[rows], seed, 19)
-        return many.of_blocks(law, redraws.n_columns, redraws)
+        return many.sums(p.take(rows), y[rows], np.arange(300)[rows], seed, range(-1, 19))
 
     whole, parts = sums(slice(None)), sums(slice(0, 120))
     parts += sums(slice(120, None))
@@ -178,14 +176,15 @@ def test_single_precision_is_read_as_it_is(monkeypatch):
     assert skce(p, y) == skce(p.astype(np.float64), y)
 
 
-def test_norms_of_powers_in_single_precision():
+def test_norms_of_powers_in_single_precision(monkeypatch):
     p = predictions(300, 60)
     view, exponents = p.faults().view, np.exp(-np.linspace(-3.0, 3.0, 7))
     powers = [np.log((p.probabilities**s).sum(axis=1)) for s in exponents]
     assert log_norms_of(p.probabilities, exponents) == pytest.approx(np.array(powers), rel=1e-5, abs=2e-6)
     sums = sum_of_log_norms(view, np.arange(300), exponents)
     assert sums == pytest.approx(np.sum(powers, axis=1), rel=1e-5, abs=1e-4)
-    between = view._interpolated(np.arange(300))
+    monkeypatch.setattr("caltest.predictions.faults.classes.labels.LARGE", 0)
+    between = view.log_norms(slice(None))
     for t in (-2.9, -0.3, 0.0, 0.7, 2.5):
         wanted = np.log((p.probabilities ** np.exp(-t)).sum(axis=1)).sum()
         assert between(t) == pytest.approx(wanted, abs=300 * 1e-5)

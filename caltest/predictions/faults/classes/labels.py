@@ -79,11 +79,6 @@ class ClassView:
         """Rows whose probabilities are computed together."""
         return list(ranges(self.n, TABLE // self.k))
 
-    @property
-    def can_be_corrected(self) -> bool:
-        """Whether probabilities are few enough to be changed by a fault, to see what else is wrong."""
-        return bool(self.n * self.k <= CORRECTED)
-
     def choosing(self, chosen: IntArray) -> "ClassView":
         """The same predictions with other chosen classes, in whose terms places are named, too."""
         view = copy(self)
@@ -157,7 +152,11 @@ class ClassView:
         """``sum_i w_i log sum_c p_ic**exp(-t)`` of some rows, as a function of t."""
         weights = self.weights[rows]
         if self.k >= MANY and weights.size * self.k >= LARGE:
-            return self._interpolated(np.arange(self.n)[rows])
+            # By a polynomial of t from -3 to 3: its error is below 1e-6 for each observation.
+            points = np.polynomial.chebyshev.chebpts1(NODES)
+            total = sum_of_log_norms(self, np.arange(self.n)[rows], np.exp(-3.0 * points))
+            fitted = np.polynomial.Chebyshev(np.polynomial.chebyshev.chebfit(points, total, points.size - 1))
+            return lambda t: float(fitted(t / 3.0))
         logs = np.log(np.maximum(self.rows(rows), FLOOR))
 
         def direct(t: float) -> float:
@@ -166,13 +165,6 @@ class ClassView:
             return float(weights @ (largest + np.log(np.exp(powers - largest[:, None]).sum(axis=1))))
 
         return direct
-
-    def _interpolated(self, rows: IntArray) -> Callable[[float], float]:
-        """By a polynomial of t from -3 to 3: its error is below 1e-6 for each observation."""
-        points = np.polynomial.chebyshev.chebpts1(NODES)
-        total = sum_of_log_norms(self, rows, np.exp(-3.0 * points))
-        fitted = np.polynomial.Chebyshev(np.polynomial.chebyshev.chebfit(points, total, points.size - 1))
-        return lambda t: float(fitted(t / 3.0))
 
     def named(self, c: int) -> str:
         """A class in words."""
@@ -227,38 +219,26 @@ def sum_of_log_norms(view: ClassView, rows: IntArray, exponents: FloatArray) -> 
 
 
 class Seen(Protocol):
-    """What the rows of faults see of many redraws: sums over the observations."""
+    """What the rows of faults see of many redraws: sums over the observations, of labels, counts or sums of parts."""
 
     view: ClassView
-
-    @property
-    def totals(self) -> FloatArray:
-        """Weight of each class, (k, B)."""
-
-    @property
-    def hit_sums(self) -> FloatArray:
-        """Hits of the most probable class times features, (4, B)."""
-
-    @property
-    def top_sums(self) -> FloatArray:
-        """Hits, and then log losses, of the predictions of each chosen most probable class, (2 S, B)."""
-
-    @property
-    def grouped(self) -> FloatArray:
-        """Weight of each chosen label in groups of the ranks of its probability, (B, S, GROUPS)."""
-
-    @property
-    def sums(self) -> FloatArray:
-        """``M[b, c, a]``: probabilities of class a over observations of class c, chosen ones, (B, S, S)."""
-
-    @property
-    def pair_logs(self) -> FloatArray:
-        """``L[b, c, a]``: over observations of class c what leaks from a, and swaps with it, gain, (B, S, S, 2)."""
+    totals: FloatArray
+    """Weight of each class, (k, B)."""
+    hit_sums: FloatArray
+    """Hits of the most probable class times features, (4, B)."""
+    top_sums: FloatArray
+    """Hits, and then log losses, of the predictions of each chosen most probable class, (2 S, B)."""
+    grouped: FloatArray
+    """Weight of each chosen label in groups of the ranks of its probability, (B, S, GROUPS)."""
+    sums: FloatArray
+    """``M[b, c, a]``: probabilities of class a over observations of class c, chosen ones, (B, S, S)."""
+    pair_logs: FloatArray
+    """``L[b, c, a]``: over observations of class c what leaks from a, and swaps with it, gain, (B, S, S, 2)."""
 
 
 @dataclass
-class Labels(Seen):
-    """Labels (B, n), of one or two bytes each."""
+class Labels:
+    """Labels (B, n), of one or two bytes each, from which all follows that is ``Seen``."""
 
     view: ClassView
     labels: Array
@@ -299,19 +279,16 @@ class Labels(Seen):
 
     @cached_property
     def totals(self) -> FloatArray:
-        """Weight of each class, (k, B)."""
         view = self.view
         return features_by_class(view.weights[:, None], self.labels, view.k)[:, :, 0].T
 
     @cached_property
     def hit_sums(self) -> FloatArray:
-        """Hits of the most probable class times features, (4, B)."""
         hits = np.asarray(self.labels == self.view.top.astype(self.labels.dtype), dtype=np.float64)
         return np.asarray(self.view.hit_features @ hits.T)
 
     @cached_property
     def top_sums(self) -> FloatArray:
-        """Hits, and then log losses, of the predictions of each chosen class, (2 S, B)."""
         view, size = self.view, self.view.chosen.size
         # Predictions of classes that are not chosen are counted together, and left out.
         groups, sums = view.places[view.top], np.zeros((2, size + 1, len(self.labels)))
@@ -325,19 +302,16 @@ class Labels(Seen):
 
     @cached_property
     def grouped(self) -> FloatArray:
-        """Weight of each chosen label in groups of the ranks of its probability, (B, S, GROUPS)."""
         return counts_by_own_group(self.view.own_groups, self.places, self.view.weights, GROUPS)[:, :-1]
 
     @cached_property
     def sums(self) -> FloatArray:
-        """Sums of probabilities over observations of chosen classes, (B, S, S)."""
         view, size = self.view, self.view.chosen.size
         features = np.ascontiguousarray(view.of_chosen * view.weights[:, None])
         return features_by_class(features, self.places, size + 1)[:, :size]
 
     @cached_property
     def pair_logs(self) -> FloatArray:
-        """Sums of what leaks and swaps gain, (B, S, S, 2)."""
         view, size = self.view, self.view.chosen.size
         p = np.maximum(view.of_chosen, PAIR_FLOOR)
         sums = np.zeros((len(self.labels), size, size, 2))
@@ -411,7 +385,7 @@ class ClassFault(Fault[Labels]):
 
     def corrected(self, seen: Labels, sibling: int, t: float) -> FloatArray | None:
         """Probabilities (n, k), of not too many classes and predictions."""
-        return normalised(self.law(sibling, t)) if seen.view.can_be_corrected else None
+        return normalised(self.law(sibling, t)) if self.view.n * self.view.k <= CORRECTED else None
 
     @abstractmethod
     def law(self, sibling: int, t: float) -> FloatArray:
