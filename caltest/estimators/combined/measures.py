@@ -1,10 +1,10 @@
 """What predictions claim beside what happened, with intervals."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import sqrt
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray, IntArray
 from caltest._laws import law_of_count
@@ -68,7 +68,7 @@ def _of_claim(claim: Claim, level: float, clusters: Clusters | None = None, lag:
     share, method = int(occurred.sum()) / n, CLOPPER_PEARSON if clusters is None and lag == 1 else KORN_GRAUBARD
     if claim.is_hazard:
         method = GARWOOD if method == CLOPPER_PEARSON else f"{GARWOOD}, with the design effect of {method}"
-    ends = interval_of(claim.is_hazard)(share * n / effect, n / effect, LEVEL)
+    ends = (garwood if claim.is_hazard else clopper_pearson)(share * n / effect, n / effect, LEVEL)
     interval = ConfidenceInterval(*ends, LEVEL, method, share)
     gap = gap_interval(claim.probability, occurred, claim.order, level, *effects, is_hazard=claim.is_hazard)
     event = claim.event or f"an outcome {claim.name}"
@@ -141,9 +141,7 @@ def _effects_on_gap(claim: Claim, clusters: Clusters, failing: float) -> tuple[f
 
 def widened_by(df: float, tail: float) -> float:
     """How much larger a variance has to be for Student's law of so many degrees of freedom than for the normal one."""
-    from scipy.special import ndtri, stdtrit
-
-    return float((stdtrit(df, 1.0 - tail / 2.0) / ndtri(1.0 - tail / 2.0)) ** 2)
+    return float((scipy.special.stdtrit(df, 1.0 - tail / 2.0) / scipy.special.ndtri(1.0 - tail / 2.0)) ** 2)
 
 
 def _of_places(sample: Sample, finding: Finding | None) -> list[Measure]:
@@ -177,25 +175,16 @@ def clopper_pearson(count: float, n: float, level: float) -> tuple[float, float]
     The number of events varies less than a binomial one of the same mean (Hoeffding 1956), so that the interval of
     Clopper and Pearson 1934 has its level for probabilities that differ, too.
     """
-    from scipy.special import betaincinv
-
     tail = (1.0 - level) / 2.0
-    low = float(betaincinv(count, n - count + 1.0, tail)) if count else 0.0
-    return low, float(betaincinv(count + 1.0, n - count, 1.0 - tail)) if count < n else 1.0
+    low = float(scipy.special.betaincinv(count, n - count + 1.0, tail)) if count else 0.0
+    return low, float(scipy.special.betaincinv(count + 1.0, n - count, 1.0 - tail)) if count < n else 1.0
 
 
 def garwood(count: float, n: float, level: float) -> tuple[float, float]:
     """Interval for the mean of the rates of n rows in which some events were seen, as if of Poisson (Garwood 1936)."""
-    from scipy.special import gammaincinv
-
     tail = (1.0 - level) / 2.0
-    low = float(gammaincinv(count, tail)) / n if count else 0.0
-    return low, float(gammaincinv(count + 1.0, 1.0 - tail)) / n
-
-
-def interval_of(is_hazard: bool) -> Callable[[float, float, float], tuple[float, float]]:
-    """The interval of a frequency, or of the rate of events."""
-    return garwood if is_hazard else clopper_pearson
+    low = float(scipy.special.gammaincinv(count, tail)) / n if count else 0.0
+    return low, float(scipy.special.gammaincinv(count + 1.0, 1.0 - tail)) / n
 
 
 def gap_interval(
@@ -243,7 +232,7 @@ def gap_interval(
     spread = (counts + more) if is_hazard else more * sizes * f * (1.0 - f)
     noise = float(np.sqrt(2.0 / np.pi * spread).sum()) / n
     mean = float(probability.mean())
-    least, most = interval_of(is_hazard)(float(counts.sum()), n, 1.0 - failing / 4.0)
+    least, most = (garwood if is_hazard else clopper_pearson)(float(counts.sum()), n, 1.0 - failing / 4.0)
     halves = np.where(np.cumsum(sizes) <= n / 2.0, 1.0, -1.0)
     low = max(g - reach - noise, abs(float(halves @ differences)) / n - far, least - mean, mean - most, 0.0)
     # No outcomes are farther from the claims than those that are all on the other side of them.
@@ -257,8 +246,6 @@ def _differ_within(tenths: IntArray, parts: IntArray, errors: FloatArray) -> boo
     With n_b of n_t errors in part b of tenth t, of variance v_b, it is about
     ``sum_b v_b (1 - n_b/n_t) / (B - T)`` times a chi-squared number of B - T degrees of freedom.
     """
-    from scipy.special import chdtri
-
     sizes, tenth = np.bincount(parts), tenths[np.unique(parts, return_index=True)[1]]
     df = sizes.size - int(tenth.max()) - 1
     if df < 1 or errors.size < ROWS_OF_A_PART * sizes.size:
@@ -267,11 +254,9 @@ def _differ_within(tenths: IntArray, parts: IntArray, errors: FloatArray) -> boo
     variances = np.bincount(parts, np.square(errors - means[parts])) / np.maximum(sizes - 1, 1)
     squares = sizes @ np.square(means - (np.bincount(tenths, errors) / of_tenths)[tenth])
     by_chance = float(variances @ (1.0 - sizes / of_tenths[tenth])) / df
-    return bool(squares > by_chance * chdtri(df, BY_CHANCE))
+    return bool(squares > by_chance * scipy.special.chdtri(df, BY_CHANCE))
 
 
 def _reach(variance: float, tail: float) -> float:
     """How far a number of events of this variance may be from its mean, but for a tail."""
-    from scipy.special import ndtri
-
-    return float(-ndtri(tail)) * sqrt(variance + FEWEST) + 1.0
+    return float(-scipy.special.ndtri(tail)) * sqrt(variance + FEWEST) + 1.0
