@@ -1,6 +1,6 @@
 """Tiles that cover all pairs of observations, and the kernels of predictions on them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,15 +36,13 @@ def tile_size(predictions: Predictions) -> int:
 
 def tiles_of_blocks(sizes: IntArray, tile: int) -> Places:
     """Tiles that cover the pairs i <= j within blocks of these sizes, which follow each other."""
-    strips = -(-sizes // tile)
-    return _shifted_tiles(sizes, tile), int((strips * (strips + 1) // 2).sum())
-
-
-def _shifted_tiles(sizes: IntArray, tile: int) -> Iterator[Place]:
-    for stop, size in zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True):
-        for rows, columns in upper_tiles(size, tile)[0]:
-            start = stop - size
-            yield slice(start + rows.start, start + rows.stop), slice(start + columns.start, start + columns.stop)
+    strips, starts = -(-sizes // tile), np.cumsum(sizes) - sizes
+    places = (
+        (slice(start + rows.start, start + rows.stop), slice(start + columns.start, start + columns.stop))
+        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
+        for rows, columns in upper_tiles(size, tile)[0]
+    )
+    return places, int((strips * (strips + 1) // 2).sum())
 
 
 def total_of_tiles(tile_sums: TileSums, places: Places) -> FloatArray:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, IntArray, ranges
+from caltest._basics.numerics import FloatArray, ranges
 from caltest._basics.threads import tracked
 from caltest.estimators.combined.parts import OfRows, law_of
 from caltest.hstatistics.redraws.within_clusters import Partition
@@ -63,13 +63,15 @@ def numbers_in_clusters(
     """
     law, observed, n = law_of(sample.predictions), np.asarray(sample.targets), len(sample)
     seed = rng.integers(2**64, dtype=np.uint64)
-    groups = _groups(partition, rng)
+    groups = np.asarray((rng.permutation(partition.n_parts) % GROUPS)[partition.codes])
     n_groups, whole = int(groups.max()) + 1, by.sums(law, observed, np.arange(n), seed, range(-1, 0))
-    apart, differences = [], []
-    for rows in tracked(_rows_of(groups, n_groups), n_groups, "clusters"):
+    order, apart, differences = np.argsort(groups, kind="stable"), [], []
+    of_groups = np.split(order, np.searchsorted(groups[order], np.arange(1, n_groups)))
+    for rows in tracked(iter(of_groups), n_groups, "clusters"):
         sums = by.sums(law.take(rows), observed[rows], rows, seed, range(-1, REDRAWS))
         differences.append({name: column[..., 0] - column[..., 1:].mean(axis=-1) for name, column in _columns(sums)})
-        apart.append((rows.size, _first(sums)))
+        first = {name: column[..., :1] for name, column in _columns(sums)}
+        apart.append((rows.size, _replaced(sums, first)))
     changes = {name: np.stack([one[name] for one in differences]) for name in differences[0]}
     signs = np.column_stack([np.zeros(n_groups), rng.integers(2, size=(n_groups, n_resamples)) * -2.0])
 
@@ -95,16 +97,6 @@ def numbers_together(
     return by.values(by.sums(law, observed, partition.codes, seed, range(-1, n_resamples)))
 
 
-def _groups(partition: Partition, rng: np.random.Generator) -> IntArray:
-    """The group of each observation, (n,): of clusters at random."""
-    return np.asarray((rng.permutation(partition.n_parts) % GROUPS)[partition.codes])
-
-
-def _rows_of(groups: IntArray, n_groups: int) -> Iterator[IntArray]:
-    order = np.argsort(groups, kind="stable")
-    return iter(np.split(order, np.searchsorted(groups[order], np.arange(1, n_groups))))
-
-
 def _columns(sums: Sums) -> Iterator[tuple[str, FloatArray]]:
     """The sums that depend on targets, (..., B), with their names."""
     for name, axis in sums.redrawn.items():
@@ -114,11 +106,6 @@ def _columns(sums: Sums) -> Iterator[tuple[str, FloatArray]]:
 def _replaced(sums: Sums, columns: dict[str, FloatArray]) -> Sums:
     moved = {name: np.moveaxis(column, -1, sums.redrawn[name]) for name, column in columns.items()}
     return replace(sums, **{name: np.ascontiguousarray(one) for name, one in moved.items()})
-
-
-def _first(sums: Sums) -> Sums:
-    """Those of the observed targets."""
-    return _replaced(sums, {name: column[..., :1] for name, column in _columns(sums)})
 
 
 def _at_least(values: FloatArray, known: FloatArray) -> FloatArray:
