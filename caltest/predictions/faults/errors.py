@@ -13,7 +13,7 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import OfPatterns, Pattern, ranks
 from caltest.predictions.faults.noncentral import centred, log_ratio_of_noncentral
 from caltest.predictions.faults.scores import CLIPPED, Scores
-from caltest.predictions.faults.waves import SLOW, Wave, choices, following
+from caltest.predictions.faults.waves import SLOW, Wave, choices, following, shifts_in_places
 from caltest.predictions.faults.words import Fit, about, sized, sized_shift
 from caltest.predictions.standard_scores import own_units
 
@@ -359,13 +359,8 @@ class ShiftWave(Shift):
     patterns: Sequence[Wave]
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        def size(some: BoolArray) -> tuple[float, str]:
-            w = seen.weights[some]
-            mean, error = float(w @ own[some]) / w.sum(), sqrt(float(w @ w)) / w.sum()
-            return abs(mean) / error, f"{'+' if mean > 0.0 else ''}{about(seen.moved_by(mean))}"
-
-        own, places = self.own(seen, sibling)[0], self.patterns[sibling]
-        where = places.in_places(size, "", "predicted standard deviations")
+        own, wave = self.own(seen, sibling)[0], self.patterns[sibling]
+        where = shifts_in_places(wave, own, seen.weights, self.unit, seen.moved_by)
         return f"outcomes are off in places{self.in_coordinate(sibling)}{where}"
 
 

@@ -56,6 +56,19 @@ class Wave(Pattern):
         return f": {', '.join(said)}{more}" if said else ""
 
 
+def shifts_in_places(
+    wave: Wave, errors: FloatArray, weights: FloatArray, unit: str, moved_by: Callable[[float], float] = float
+) -> str:
+    """Words of the means of errors (n,), in some unit, in the places of a wave."""
+
+    def size(some: BoolArray) -> tuple[float, str]:
+        w = weights[some]
+        mean, error = float(w @ errors[some]) / w.sum(), float(np.linalg.norm(w)) / w.sum()
+        return abs(mean) / error, f"{'+' if mean > 0.0 else ''}{about(moved_by(mean))}"
+
+    return wave.in_places(size, "", unit)
+
+
 def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:
     """Cosines of j = 2, ..., number half periods, which halves of the predictions do not show."""
     if not varies(feature):

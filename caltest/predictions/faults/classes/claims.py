@@ -88,12 +88,12 @@ class OfEvent(OddsFault):
     def place(self, sibling: int) -> str:
         return ""
 
+    def promising(self, seen: Labels) -> FloatArray:
+        return np.zeros(1)
+
 
 class Claims(OfEvent, Frequency):
     """Odds that are exp(t) times as large as claimed."""
-
-    def promising(self, seen: Labels) -> FloatArray:
-        return np.zeros(1)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         claimed, came, _ = self.view.event.means(seen, np.ones(self.view.n, dtype=np.bool_))
@@ -128,9 +128,6 @@ class SlopeOfClaims(OfEvent, Slope):
 
     # Named where it explains outcomes clearly better than a temperature, which more people know.
     n_choices = 8
-
-    def promising(self, seen: Labels) -> FloatArray:
-        return np.zeros(1)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         above = self.along(sibling) > 0.0

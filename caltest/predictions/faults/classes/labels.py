@@ -236,7 +236,7 @@ class Seen(Protocol):
     """``L[b, c, a]``: over observations of class c what leaks from a, and swaps with it, gain, (B, S, S, 2)."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Labels:
     """Labels (B, n), of one or two bytes each, from which all follows that is ``Seen``."""
 
@@ -385,10 +385,10 @@ class ClassFault(Fault[Labels]):
 
     def corrected(self, seen: Labels, sibling: int, t: float) -> FloatArray | None:
         """Probabilities (n, k), of not too many classes and predictions."""
-        return normalised(self.law(sibling, t)) if self.view.n * self.view.k <= CORRECTED else None
+        return normalised(self.law(seen, sibling, t)) if self.view.n * self.view.k <= CORRECTED else None
 
     @abstractmethod
-    def law(self, sibling: int, t: float) -> FloatArray:
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
         """Probabilities ``Q_t``, (n, k), or what is in proportion to them."""
 
 
@@ -407,7 +407,7 @@ class OddsFault(ClassFault):
         c, x = self.class_of(sibling), t * self.along(sibling)
         return float(self.view.weights @ (x * (seen.first == c) - np.log1p(self.view.column(c) * np.expm1(x))))
 
-    def law(self, sibling: int, t: float) -> FloatArray:
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
         q = np.array(self.view.p)
         q[:, self.class_of(sibling)] *= np.exp(t * self.along(sibling))
         return q

@@ -10,13 +10,13 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import kept
-from caltest._basics.numerics import Array, BoolArray, FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.errors import scale_in_words
 from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern, Rows, cosines, halves, ranks, varies
-from caltest.predictions.faults.waves import FASTEST, WEIGHT_OF_WAVES, Wave, choices, following
-from caltest.predictions.faults.words import Fit, about, percent, sized_shift
+from caltest.predictions.faults.waves import FASTEST, WEIGHT_OF_WAVES, Wave, choices, following, shifts_in_places
+from caltest.predictions.faults.words import Fit, percent, sized_shift
 from caltest.predictions.quantile_forecast import QuantileForecast
 
 LARGEST = 8.0
@@ -163,7 +163,7 @@ class OfScores(OfPatterns[Labels], ClassFault):
         probabilities = np.maximum(normal_between(low, high), 1e-300)
         return float(seen.view.weights @ (np.log(probabilities) - np.log(seen.probabilities)))
 
-    def law(self, sibling: int, t: float) -> FloatArray:
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
         edges = np.stack([self.moved(edge, sibling, t) for edge in self._latent.edges.T], axis=1)
         return normal_between(edges[:, :-1], edges[:, 1:])
 
@@ -199,13 +199,7 @@ class LatentShiftWave(LatentShift):
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         z = self._latent.scores_of(seen)[0]
-
-        def size(some: BoolArray) -> tuple[float, str]:
-            w = seen.view.weights[some]
-            mean, error = float(w @ z[some]) / w.sum(), float(np.linalg.norm(w)) / w.sum()
-            return abs(mean) / error, f"{'+' if mean > 0.0 else ''}{about(mean)}"
-
-        return f"outcomes are off in places{self.patterns[sibling].in_places(size, '', self.unit)}"
+        return f"outcomes are off in places{shifts_in_places(self.patterns[sibling], z, seen.view.weights, self.unit)}"
 
 
 class LatentSlope(LatentShift):
@@ -272,7 +266,7 @@ class Step(ClassFault):
         ratios = self.moved(sibling)[np.arange(self.view.n), seen.first] / seen.probabilities
         return float(self.view.weights @ np.log1p(t * (ratios - 1.0)))
 
-    def law(self, sibling: int, t: float) -> FloatArray:
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
         return np.asarray((1.0 - t) * self.view.p + t * self.moved(sibling))
 
     def place(self, sibling: int) -> str:

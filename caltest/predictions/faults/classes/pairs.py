@@ -89,7 +89,7 @@ class Leak(OfPairs):
         ratios = self.view.column(a)[at_b] / seen.probabilities[at_b]
         return float(self.view.weights[at_b] @ np.log1p(t * ratios)) + remaining(float(seen.counts[a]), t)
 
-    def law(self, sibling: int, t: float) -> FloatArray:
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
         (a, b), p, q = self._classes(sibling), self.view.p, np.array(self.view.p)
         q[:, a], q[:, b] = (1.0 - t) * p[:, a], p[:, b] + t * p[:, a]
         return q
@@ -114,7 +114,7 @@ class Swap(OfPairs):
             total += float(self.view.weights[rows] @ np.log1p(t * (ratios - 1.0)))
         return total
 
-    def law(self, sibling: int, t: float) -> FloatArray:
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
         (a, b), p, q = self._classes(sibling), self.view.p, np.array(self.view.p)
         q[:, a], q[:, b] = p[:, a] + t * (p[:, b] - p[:, a]), p[:, b] + t * (p[:, a] - p[:, b])
         return q

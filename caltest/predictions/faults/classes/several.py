@@ -119,7 +119,7 @@ class Temperature(ClassFault):
         logs = float(self.view.weights[rows] @ np.log(seen.probabilities[rows]))
         return logs * (exp(-t) - 1.0) - self._log_norms(sibling)(t)
 
-    def law(self, sibling: int, t: float) -> FloatArray:
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
         rows, q = self.rows_of(sibling), np.array(self.view.p)
         q[rows] = normalised((q[rows] / q[rows].max(axis=1, keepdims=True)) ** exp(-t))
         return q
@@ -177,7 +177,7 @@ class Random(ClassFault):
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         return float(self.view.weights @ np.log1p(t * (1.0 / (self.view.k * seen.probabilities) - 1.0)))
 
-    def law(self, sibling: int, t: float) -> FloatArray:
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
         return np.asarray((1.0 - t) * self.view.p + t / self.view.k)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
@@ -193,29 +193,22 @@ class Permutation(ClassFault):
     def __init__(self, view: ClassView) -> None:
         super().__init__(view)
         self.n_choices = factorial(view.k)
-        self._order: IntArray | None = None
 
+    @kept
     def order(self, seen: Labels) -> IntArray:
         """For each class (k,) the one whose probabilities are those of its outcomes."""
-        if self._order is None:
-            logs = np.zeros((self.view.k, self.view.k))
-            for part in self.view.parts:
-                rows = self.view.weights[part, None] * np.log(np.maximum(self.view.rows(part), FLOOR))
-                np.add.at(logs, seen.first[part], rows)
-            self._order = scipy.optimize.linear_sum_assignment(-logs)[1]
-        return self._order
+        logs = np.zeros((self.view.k, self.view.k))
+        for part in self.view.parts:
+            rows = self.view.weights[part, None] * np.log(np.maximum(self.view.rows(part), FLOOR))
+            np.add.at(logs, seen.first[part], rows)
+        return np.asarray(scipy.optimize.linear_sum_assignment(-logs)[1])
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         ratios = self.view.at(self.order(seen)[seen.first]) / seen.probabilities
         return float(self.view.weights @ np.log1p(t * (ratios - 1.0)))
 
-    def corrected(self, seen: Labels, sibling: int, t: float) -> FloatArray | None:
-        self.order(seen)
-        return super().corrected(seen, sibling, t)
-
-    def law(self, sibling: int, t: float) -> FloatArray:
-        assert self._order is not None
-        return np.asarray((1.0 - t) * self.view.p + t * self.view.p[:, self._order])
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
+        return np.asarray((1.0 - t) * self.view.p + t * self.view.p[:, self.order(seen)])
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         moved = [(a, b) for b, a in enumerate(self.order(seen)) if a != b and seen.counts[b] > 0.0]
@@ -275,7 +268,7 @@ class Share(OfEachClass):
         others = float(self.view.weights.sum() - w.sum())
         return float(w @ np.log1p(t * (1.0 / p - 1.0))) + remaining(others, t)
 
-    def law(self, sibling: int, t: float) -> FloatArray:
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
         return np.asarray((1.0 - t) * self.view.p + t * (np.arange(self.view.k) == sibling))
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:

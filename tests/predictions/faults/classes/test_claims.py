@@ -41,10 +41,11 @@ def test_windows_are_compared_by_squared_standardised_sums_of_errors():
 def test_slopes_are_around_the_mean_of_the_log_odds():
     """At the centre that is printed the corrected claim is the claim."""
     p = np.random.default_rng(1).beta(1.0, 8.0, 400)
-    (slope,) = [one for one in ct.Bernoulli(p).faults().kinds if one.kind == "slope"]
+    faults = ct.Bernoulli(p).faults()
+    (slope,) = [one for one in faults.kinds if one.kind == "slope"]
     x, v = np.log(p / (1.0 - p)), p * (1.0 - p)
     centre = (v @ x) / v.sum()
-    corrected = slope.law(0, -0.5)
+    corrected = slope.law(faults.seen(np.zeros((1, 400))), 0, -0.5)
     assert np.log(corrected[:, 1] / corrected[:, 0]) == pytest.approx(centre + 0.5 * (x - centre), abs=1e-9)
 
 
