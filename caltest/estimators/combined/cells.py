@@ -28,7 +28,7 @@ from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.classes.finite import SMALLEST, FinitePredictions
 from caltest.predictions.faults import Faults
 from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults
-from caltest.predictions.faults.fault import GROUPS, cosines_of_ranks, group_edges, rank_groups, varies
+from caltest.predictions.faults.fault import GROUPS, cosines, group_edges, rank_groups
 
 MOST_CLASSES = 32
 """Classes up to which labels are counted in cells."""
@@ -292,13 +292,10 @@ class FewClasses(OfRows[CellSums]):
     def _terms_of(self, p: FloatArray) -> FloatArray:
         """Numbers (r, k, TERMS) of the labels of some rows: log p, p, and hits times 1 and cosines of confidence."""
         top, terms = p.argmax(axis=1), np.zeros((*p.shape, TERMS))
-        confidence, rows = p[np.arange(len(p)), top], np.arange(len(p))
-        below, up_to = (np.searchsorted(self.confidences, confidence, side=side) for side in ("left", "right"))
+        rows = np.arange(len(p))
         terms[..., 0], terms[..., 1] = np.log(np.maximum(p, SMALLEST)), p
         terms[rows, top, 2] = 1.0
-        if varies(self.confidences):
-            ranks = (below + up_to) / (2.0 * self.confidences.size)
-            terms[rows, top, 3:] = cosines_of_ranks(ranks, 3).T
+        terms[rows, top, 3:] = cosines(p[rows, top], 3, among=self.confidences).T
         return np.asarray(np.rint(terms[..., : self._n_terms] * TERM_UNIT) / TERM_UNIT)
 
     @property
