@@ -11,7 +11,7 @@ targets otherwise. Then, with the matrix ``M = sum_i phi_i psi_i'``::
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from typing import ClassVar, Self
 
 import numpy as np
@@ -140,7 +140,7 @@ class Features:
             "take a lower rank",
         )
         groups = list(ranges(targets.shape[0], max(1, SUMS // self._size())))
-        sums = [self._sums(predictions, targets[group], None, True) for group in groups]
+        sums = [self._sums(predictions, targets[group], None, True, np.float64) for group in groups]
         matrices, diagonals = [one.matrices for one in sums], [one.diagonal for one in sums]
         return FeatureSums(len(predictions), np.concatenate(matrices), np.concatenate(diagonals))
 
@@ -148,22 +148,26 @@ class Features:
         return int(self.prediction_map.shape[1] * self.target_map.shape[1])
 
     def _sums(
-        self,
-        predictions: Predictions,
-        targets: Array,
-        weights: FloatArray | None,
-        diagonal: bool,
-        dtype: type = np.float64,
+        self, predictions: Predictions, targets: Array, weights: FloatArray | None, diagonal: bool, dtype: type
     ) -> FeatureSums:
-        is_finite, grid = predictions.finite is not None, self._grid
-        if grid is not None and grid.is_worth(len(predictions)):
-            on_grid = partial(self._grid_sums, grid, predictions, targets, weights, diagonal)
-            return reduce(operator.add, map(on_grid, ranges(len(predictions), AT_NODES)))
+        is_finite, n = predictions.finite is not None, len(predictions)
+        on_grid = self._grid is not None and self._grid.is_worth(n)
+
+        def part_sums(part: slice) -> FeatureSums:
+            here, some = predictions.take(part), targets[:, part]
+            features = self._prediction_features(here)
+            if weights is not None:
+                features *= weights[part, None]
+            if is_finite:
+                return self._finite_sums(here, some, features)
+            if on_grid:
+                return self._grid_sums(here, some, features, self._expected(predictions, part), diagonal)
+            return self._real_sums(here, some, features, diagonal, dtype)
+
+        if on_grid:
+            return reduce(operator.add, map(part_sums, ranges(n, AT_NODES)))
         # Two parts at least, so that the small products of redraws are shared among threads of one product each.
-        size = ROWS if is_finite else min(NUMBERS, -(-len(predictions) // 2))
-        parts = list(ranges(len(predictions), size))
-        of_part = self._finite_sums if is_finite else partial(self._real_sums, dtype)
-        part_sums = partial(of_part, predictions, targets, weights, diagonal)
+        parts = list(ranges(n, ROWS if is_finite else min(NUMBERS, -(-n // 2))))
         return reduce(operator.add, threaded(part_sums, parts, len(parts), "features", products=True))
 
     def adder(self, predictions: Predictions) -> Callable[[Array], FloatArray]:
@@ -186,60 +190,49 @@ class Features:
 
     def diagonal(self, predictions: Predictions, targets: Array) -> float:
         """``sum_i |psi_i|**2 |phi_i|**2`` of real targets (n,) or (n, d)."""
-        return float(self._real_sums(np.float64, predictions, targets[None], None, True, slice(None)).diagonal[0])
+        features = self._prediction_features(predictions)
+        return float(self._real_sums(predictions, targets[None], features, True, np.float64).diagonal[0])
 
-    def _prediction_features(
-        self, predictions: Predictions, weights: FloatArray | None = None, part: slice | None = None
-    ) -> FloatArray:
-        """``psi``, (n, s), times the weights of the observations, of which they are a part, if they have some."""
-        features: FloatArray = self.kernel.prediction_kernel.tile(predictions, self.landmarks) @ self.prediction_map
-        return features if weights is None else features * weights[part, None]
+    def _prediction_features(self, predictions: Predictions) -> FloatArray:
+        """``psi``, (n, s)."""
+        return np.asarray(self.kernel.prediction_kernel.tile(predictions, self.landmarks) @ self.prediction_map)
 
-    def _finite_sums(
-        self, predictions: Predictions, targets: Array, weights: FloatArray | None, diagonal: bool, part: slice
-    ) -> FeatureSums:
+    def _finite_sums(self, predictions: Predictions, targets: Array, features: FloatArray) -> FeatureSums:
         """M with phi = e_y - p: that of the most probable labels, and of the changes from them."""
-        here = predictions.take(part).finite
-        assert here is not None
-        outcomes = here.outcomes(self.kernel.target_kernel, targets[:, part])
-        features, p = self._prediction_features(here, weights, part), outcomes.probabilities
-        matrices = changes_by_class(features, outcomes.base, outcomes.labels, here.n_classes)
+        law = predictions.finite
+        assert law is not None
+        outcomes = law.outcomes(self.kernel.target_kernel, targets)
+        p, matrices = outcomes.probabilities, changes_by_class(features, outcomes.base, outcomes.labels, law.n_classes)
         matrices += outcomes.anchors.T @ features
         means = p @ self.target_map
         norms = np.diag(self.target_map) - 2.0 * means + np.einsum("ik,ik->i", means, p)[:, None]
         norms *= np.einsum("is,is->i", features, features)[:, None]
-        return FeatureSums(len(here), matrices, gathered_sums(norms, outcomes.labels))
+        return FeatureSums(len(law), matrices, gathered_sums(norms, outcomes.labels))
 
     def _real_sums(
-        self,
-        dtype: type,
-        predictions: Predictions,
-        targets: Array,
-        weights: FloatArray | None,
-        diagonal: bool,
-        part: slice,
+        self, predictions: Predictions, targets: Array, features: FloatArray, diagonal: bool, dtype: type
     ) -> FeatureSums:
         """M with phi from landmarks among the targets, of which products with psi have a precision."""
-        here = predictions.take(part)
-        features = self._prediction_features(here, weights, part)
-        law, target_kernel = here.law.prepared(self.kernel.target_kernel), self.kernel.target_kernel
+        law, target_kernel = predictions.law.prepared(self.kernel.target_kernel), self.kernel.target_kernel
         expected = law.expected_kernel(target_kernel, self.targets)
         matrices = np.empty((len(targets), self.target_map.shape[1], features.shape[1]))
         diagonals, lengths = np.zeros(len(matrices)), np.einsum("is,is->i", features, features)
         columns: Array = np.ascontiguousarray(features.T, dtype=dtype)
         for some in ranges(len(targets), max(1, TILES // expected.size)):
-            tiles = law.target_tile(target_kernel, targets[some, part], self.targets)
+            tiles = law.target_tile(target_kernel, targets[some], self.targets)
             tiles -= expected
             matrices[some] = (columns @ tiles.astype(dtype, copy=False) @ self.target_map).swapaxes(1, 2)
             if diagonal:
                 phi = tiles @ self.target_map
                 diagonals[some] = np.einsum("bit,bit,i->b", phi, phi, lengths)
-        return FeatureSums(len(here), matrices, diagonals)
+        return FeatureSums(len(features), matrices, diagonals)
 
     def _single_squares(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
         """``|M|**2`` of many vectors (B, n, d) for a Gaussian kernel of targets, in single precision, (B,)."""
-        kernel, features = self.kernel.target_kernel, self._prediction_features(predictions, weights, slice(None))
+        kernel, features = self.kernel.target_kernel, self._prediction_features(predictions)
         assert kernel.gaussian is not None
+        if weights is not None:
+            features *= weights[:, None]
         gaussians = Gaussians(self.targets, kernel.gaussian.widths(self.targets.shape[1]))
         means = predictions.law.prepared(kernel).expected_kernel(kernel, self.targets)
         (squares,) = squared_sums(features, gaussians, [means], [self.target_map], targets)
@@ -265,20 +258,12 @@ class Features:
         return known[2]
 
     def _grid_sums(
-        self,
-        grid: Grid,
-        predictions: Predictions,
-        targets: Array,
-        weights: FloatArray | None,
-        diagonal: bool,
-        part: slice,
+        self, predictions: Predictions, targets: Array, features: FloatArray, expected: FloatArray, diagonal: bool
     ) -> FeatureSums:
         """M with phi interpolated between the nodes of a grid."""
-        here, target_kernel = predictions.take(part), self.kernel.target_kernel
-        features = self._prediction_features(here, weights, part)
-        lengths = np.einsum("is,is->i", features, features)
-        phi = here.law.target_tile(target_kernel, grid.nodes, self.targets) @ self.target_map
-        expected = self._expected(predictions, part)
+        lengths, grid = np.einsum("is,is->i", features, features), self._grid
+        assert grid is not None
+        phi = predictions.law.target_tile(self.kernel.target_kernel, grid.nodes, self.targets) @ self.target_map
         columns = [features, expected * lengths[:, None], lengths[:, None]] if diagonal else [features]
         r, squares = features.shape[1], np.square(phi).sum(axis=1)
 
@@ -290,10 +275,10 @@ class Features:
             sums = at_nodes[:, :, -1] @ squares - 2.0 * np.einsum("gt,bgt->b", phi, at_nodes[:, :, r:-1])
             return np.concatenate([matrices, sums[:, None]], axis=1)
 
-        sums = grid.sums(targets[:, part], np.concatenate(columns, axis=1), reduced)
+        sums = grid.sums(targets, np.concatenate(columns, axis=1), reduced)
         means, constant = expected.T @ features, float(lengths @ np.square(expected).sum(axis=1))
         matrices = sums[:, : means.size].reshape(-1, *means.shape) - means
-        return FeatureSums(len(here), matrices, sums[:, -1] + constant if diagonal else np.zeros(len(sums)))
+        return FeatureSums(len(features), matrices, sums[:, -1] + constant if diagonal else np.zeros(len(sums)))
 
 
 def inverse_root(matrix: FloatArray, least: float = 1e-10) -> FloatArray:

@@ -147,5 +147,7 @@ def test_real_sums_without_the_diagonal_are_the_same():
     p = ct.MvNormal(rng.normal(size=(50, 2)), 1.0)
     estimator = ct.LowRankSKCE(p.default_kernel(), 20).resolve(p, 1)
     y, features = p.sample(1, 5), estimator.features
-    with_diagonal = features._sums(p, y[:5], None, True).matrices
-    assert features._sums(p, y[:5], None, False).matrices == pytest.approx(with_diagonal, rel=1e-6, abs=1e-8)
+    with_diagonal = features._sums(p, y[:5], None, True, np.float64).matrices
+    assert features._sums(p, y[:5], None, False, np.float64).matrices == pytest.approx(
+        with_diagonal, rel=1e-6, abs=1e-8
+    )
