@@ -9,7 +9,7 @@ import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.scores import ResidualMean
 from caltest.hstatistics.sums.grid import Grid
-from caltest.hstatistics.sums.residuals import residual_means
+from caltest.hstatistics.sums.residuals import prediction_features, residual_means
 from caltest.predictions.standard_scores import mean_square
 
 MAKERS = [pytest.param(maker, id=family.__name__) for family, maker in FAMILIES.items()] + [
@@ -114,10 +114,10 @@ def test_residual_kernel_with_weights_by_pairs():
     rng = np.random.default_rng(1)
     p = ct.Normal(rng.random(12), 1.0)
     z, w = rng.normal(size=(4, 12)), rng.random(12)
-    kernel = p.default_kernel().resolve(p).prediction_kernel
-    everything = residual_means(kernel, (1.0,), p, z, w)[0]
+    psi = prediction_features(p.default_kernel().resolve(p).prediction_kernel, p)
+    everything = residual_means(psi, (1.0,), z, w)[0]
     pairs = [(i, j) for i in range(12) for j in range(i)]
-    alone = [residual_means(kernel, (1.0,), p, z, np.isin(np.arange(12), pair).astype(float))[0] for pair in pairs]
+    alone = [residual_means(psi, (1.0,), z, np.isin(np.arange(12), pair).astype(float))[0] for pair in pairs]
     products = np.array([w[i] * w[j] for i, j in pairs])
     assert everything == pytest.approx(products @ np.array(alone) / products.sum(), rel=1e-9)
 
@@ -127,10 +127,10 @@ def test_residual_kernels_of_several_bandwidths_on_a_grid_are_those_of_each(monk
     rng = np.random.default_rng(3)
     p = ct.Normal(rng.random(12), 1.0)
     z, w = rng.normal(size=(4, 12)), rng.random(12)
-    kernel, factors = p.default_kernel().resolve(p).prediction_kernel, (0.1, 1.0, 3.0)
-    alone = [residual_means(kernel, (factor,), p, z, w)[0] for factor in factors]
+    psi, factors = prediction_features(p.default_kernel().resolve(p).prediction_kernel, p), (0.1, 1.0, 3.0)
+    alone = [residual_means(psi, (factor,), z, w)[0] for factor in factors]
     monkeypatch.setattr(Grid, "is_worth", lambda *_: True)
-    together = residual_means(kernel, factors, p, z, w)
+    together = residual_means(psi, factors, z, w)
     assert together == pytest.approx(np.array(alone), abs=1e-5)
 
 

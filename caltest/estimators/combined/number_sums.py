@@ -135,9 +135,9 @@ class ResidualKernelSums(Summand):
         self._sums = ResidualSums(kernel, widths, among, 1 if scores.ndim == 2 else scores.shape[2])
 
     def __call__(self, predictions: Predictions, targets: Array, weights: FloatArray | None) -> FloatArray:
-        features = self._features if predictions is self._among else None
-        scores = scores_of(predictions.law, targets)
-        return residual_means(self._kernel, self._widths, predictions, scores, weights, features)
+        is_known = predictions is self._among
+        features = self._features if is_known else prediction_features(self._kernel, predictions)
+        return residual_means(features, self._widths, scores_of(predictions.law, targets), weights)
 
     def adder(self, predictions: Predictions) -> Adder:
         add, law = self._sums.adder(predictions), predictions.law

@@ -6,7 +6,7 @@ is ``|M|**2 - sum_i |psi_i|**2 |phi_i|**2``.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import ceil, sqrt
 
 import numpy as np
@@ -36,21 +36,15 @@ MANY = 100
 
 
 def residual_means(
-    prediction_kernel: PredictionKernel,
-    widths: Sequence[float],
-    predictions: Predictions,
-    scores: FloatArray,
-    weights: FloatArray | None = None,
-    features: FloatArray | None = None,
+    psi: FloatArray, widths: Sequence[float], scores: FloatArray, weights: FloatArray | None = None
 ) -> FloatArray:
     """Means of h over the pairs for several bandwidths of a Gaussian kernel of residuals, (L, B).
 
-    Scores (B, n) or (B, n, d) that are standard normal given the predictions; weights of the observations, and
-    their ``prediction_features`` if these are known. Time O(n r B) for many numbers, O(n r (B s + r)) else.
+    From ``prediction_features``, scores (B, n) or (B, n, d) that are standard normal given the predictions, and weights
+    of the observations. Time O(n r B) for many numbers, O(n r (B s + r)) else.
     """
     if scores.ndim == 3 and scores.shape[2] == 1:
         scores = scores[:, :, 0]
-    psi = prediction_features(prediction_kernel, predictions) if features is None else features
     if weights is not None:
         psi = psi * weights[:, None]
     n, d = scores.shape[1], 1 if scores.ndim == 2 else scores.shape[2]
@@ -63,8 +57,9 @@ def residual_means(
             sums = _sums_of_many(psi, landmarks, scores)
         else:
             parts = list(ranges(scores.shape[0], max(1, VALUES // (n * max(one.size for one in landmarks)))))
-            part_sums = partial(_sums, psi, landmarks)
-            some = threaded(lambda part: part_sums(scores[part]), parts, len(parts), "residuals", products=True)
+            some = threaded(
+                lambda part: _sums(psi, landmarks, scores[part]), parts, len(parts), "residuals", products=True
+            )
             sums = np.concatenate(list(some), axis=1)
     return np.asarray(sums / (n * (n - 1) if weights is None else 2.0 * weight_of_pairs(weights)))
 

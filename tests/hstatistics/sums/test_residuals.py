@@ -5,7 +5,7 @@ import pytest
 
 import caltest as ct
 from caltest.hstatistics.sums import residuals as hresiduals
-from caltest.hstatistics.sums.residuals import residual_means
+from caltest.hstatistics.sums.residuals import prediction_features, residual_means
 from caltest.kernels import ProductKernel
 
 KERNEL = ct.ExponentialKernel(ct.Wasserstein(), 0.5)
@@ -25,7 +25,7 @@ def test_numbers_to_the_accuracy_of_the_landmarks():
     rng = np.random.default_rng(1)
     predictions = ct.Normal(rng.random(50), 0.1)
     scores = rng.normal(size=(20, 50))
-    means = residual_means(KERNEL, (0.5, 1.0, 2.0), predictions, scores)
+    means = residual_means(prediction_features(KERNEL, predictions), (0.5, 1.0, 2.0), scores)
     for width, one in zip((0.5, 1.0, 2.0), means, strict=True):
         expected = exact(KERNEL, width, predictions, scores)
         assert one == pytest.approx(expected, abs=0.02 * expected.std())
@@ -35,7 +35,7 @@ def test_vectors_see_the_same_as_all_pairs():
     rng = np.random.default_rng(2)
     predictions = ct.MvNormal(rng.random((60, 3)), 0.1)
     scores = rng.normal(size=(40, 60, 3)) * rng.choice([0.7, 1.0, 1.4], size=(40, 1, 1))
-    means = residual_means(KERNEL, (1.0,), predictions, scores)[0]
+    means = residual_means(prediction_features(KERNEL, predictions), (1.0,), scores)[0]
     assert np.corrcoef(means, exact(KERNEL, 1.0, predictions, scores))[0, 1] > 0.99
 
 
@@ -45,13 +45,13 @@ def test_sums_of_features(d, monkeypatch):
     rng = np.random.default_rng(3)
     predictions = ct.Normal(rng.random(200), 0.1)
     scores = rng.normal(size=(7, 200) if d == 1 else (7, 200, d))
-    psi = hresiduals.prediction_features(KERNEL, predictions)
+    psi = prediction_features(KERNEL, predictions)
     phi = hresiduals._ResidualLandmarks(1.0, d).features(scores)
     h = np.einsum("is,js->ij", psi, psi) * np.einsum("bit,bjt->bij", phi, phi)
     expected = (h.sum(axis=(1, 2)) - np.einsum("bii->b", h)) / (200 * 199)
-    assert residual_means(KERNEL, (1.0,), predictions, scores)[0] == pytest.approx(expected, rel=1e-9)
+    assert residual_means(psi, (1.0,), scores)[0] == pytest.approx(expected, rel=1e-9)
     monkeypatch.setattr(hresiduals, "VALUES", 1000)
-    assert residual_means(KERNEL, (1.0,), predictions, scores)[0] == pytest.approx(expected, rel=1e-9)
+    assert residual_means(psi, (1.0,), scores)[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_features_have_mean_zero_for_normal_scores():
