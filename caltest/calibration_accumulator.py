@@ -158,7 +158,12 @@ class CalibrationTestAccumulator(OwnErrstate):
             )
         if self.is_by_row:
             state = state.with_rows(more.rows, "other")
-            _check_settings(state.estimator, more.estimator)
+            one, two = state.estimator, more.estimator
+            if isinstance(one, Omnibus) and isinstance(two, Omnibus) and one.of_rows.key != two.of_rows.key:
+                raise ValueError(
+                    "other: got another kernel, or other cells or features of predictions, which follow from the first "
+                    "chunk, wanted the same ones: test.accumulator(predictions=some of all predictions)"
+                )
         elif (
             state.streams & more.streams and state.kind is not None and self.null.draws_for(self.estimator, state.kind)
         ):
@@ -237,14 +242,6 @@ class CalibrationTestAccumulator(OwnErrstate):
         assert state.estimator is not None
         rng = np.random.default_rng(self._seed)
         return state.plus(self.null.sums(state.estimator, sample, rng, (self._seed, rows)))
-
-
-def _check_settings(one: Estimator | None, other: Estimator | None) -> None:
-    if isinstance(one, Omnibus) and isinstance(other, Omnibus) and one.of_rows.key != other.of_rows.key:
-        raise ValueError(
-            "other: got another kernel, or other cells or features of predictions, which follow from the first chunk, "
-            "wanted the same ones: test.accumulator(predictions=some of all predictions)"
-        )
 
 
 @dataclass(frozen=True, eq=False)

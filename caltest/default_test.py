@@ -169,16 +169,20 @@ def calibration_test(
                 "clusters: got some with weights, features or a lag, wanted none of these beside them; to use these, "
                 "pass one row of each cluster (caltest.estimators.one_per_cluster)"
             )
-        found = _clusters(clusters, predictions, targets, sample)
+        columns = [one.values for one in label_columns(clusters, "clusters", order_of(targets, predictions))]
+        same_length(len(Table.of(targets, "targets").values), len(columns[0]), "clusters")
+        kept = [one if sample.rows is None else one[sample.rows] for one in columns]
+        found = as_clusters(kept if len(kept) == 2 else kept[0])
         return cluster_test_for(found, sample, kernel, n_resamples).on(sample, rng=rng, progress=progress)
     if weights is not None:
         weights = rows_of(weights, "weights", order_of(targets, predictions)).array("weights")
     n = len(Table.of(targets, "targets").values)
     sample, weights, left_out = weighted(sample, weights, n)
-    columns, said = ((), ()) if features is None else features_of(features, sample, n)
-    if columns and left_out:
+    given, said = ((), ()) if features is None else features_of(features, sample, n)
+    if given and left_out:
         raise ValueError("weights: got some of 0 with features, wanted weights above 0; leave these rows out")
-    test, notes = _test_for(sample, kernel, weights, columns, n_resamples, progress)
+    with progress_bars(switch("progress", progress)):
+        test, notes = _test_for(sample, kernel, weights, given, n_resamples)
     result = test.on(sample, rng=rng, progress=progress) if lag == 1 else with_lag(test, sample, lag, rng, progress)
     # The default test says what is wrong; that of sets of rows does of one of them.
     if weights is None if lag > 1 else kernel is not None:
@@ -198,22 +202,16 @@ def _check_for_labels(**settings: Any) -> None:
 
 
 def _test_for(
-    sample: Sample,
-    kernel: PairKernel | None,
-    weights: FloatArray | None,
-    columns: tuple[Feature, ...],
-    n_resamples: int,
-    progress: bool,
+    sample: Sample, kernel: PairKernel | None, weights: FloatArray | None, given: tuple[Feature, ...], n_resamples: int
 ) -> tuple[CalibrationTest, tuple[str, ...]]:
     """The exact test of a kernel alone, or of all that the default test has, and what to know of its kernel."""
     if kernel is None:
-        with progress_bars(switch("progress", progress)):
-            chosen, notes = default_kernel(sample.predictions)
-        return OmnibusTest(chosen, n_resamples, weights, columns), notes
-    if columns and weights is not None:
+        chosen, notes = default_kernel(sample.predictions)
+        return OmnibusTest(chosen, n_resamples, weights, given), notes
+    if given and weights is not None:
         raise TypeError("weights: got some with a kernel and features, wanted at most two of the three")
     estimator: Estimator = SKCE(kernel) if weights is None else WeightedSKCE(kernel, weights)
-    return MonteCarloTest(estimator.given_features(columns) if columns else estimator, n_resamples), ()
+    return MonteCarloTest(estimator.given_features(given) if given else estimator, n_resamples), ()
 
 
 def _told_of_all(result: CalibrationTestResult, sample: Sample, weights: FloatArray | None, lag: int) -> dict[str, Any]:
@@ -259,14 +257,6 @@ def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[s
     if beyond:
         note += f"; for times after {laws.longest:g}, the last one of the curves, one above F there ({beyond} of them)"
     return replace(result, notes=(note, *result.notes))
-
-
-def _clusters(clusters: Any, predictions: Any, targets: Any, sample: Sample) -> Clusters:
-    """Those of the rows whose targets are not missing."""
-    columns = [one.values for one in label_columns(clusters, "clusters", order_of(targets, predictions))]
-    same_length(len(Table.of(targets, "targets").values), len(columns[0]), "clusters")
-    kept = [one if sample.rows is None else one[sample.rows] for one in columns]
-    return as_clusters(kept if len(kept) == 2 else kept[0])
 
 
 def _check_for_chunks(

@@ -34,22 +34,14 @@ def label_pair_sums(kernels: Kernels, predictions: Predictions, outcomes: Outcom
 
     In the faster of two ways, of which the Delta kernel, up to a factor, needs only one.
     """
-    factor = _multiple_of_identity(outcomes.gram)
-    if factor is not None:
-        return factor * _listed_sums(kernels, predictions, outcomes, None, places)
-    if outcomes.gram.shape[0] <= MOST_LABELS:
-        root = root_of(outcomes.gram)
-        if features_are_faster(outcomes, root.shape[0]):
-            return _feature_sums(kernels, predictions, outcomes, root, places)
-    return _listed_sums(kernels, predictions, outcomes, outcomes.gram, places)
-
-
-def _multiple_of_identity(gram: FloatArray) -> float | None:
-    """a, if the matrix is ``a I + b`` with numbers a and b: b is of no effect on residuals, which sum to 0."""
+    gram, n_labels = outcomes.gram, len(outcomes.gram)
     equal, other = gram[0, 0], gram[0, -1]
-    if np.array_equal(gram, np.where(np.eye(gram.shape[0], dtype=bool), equal, other)):
-        return float(equal - other)
-    return None
+    if np.array_equal(gram, np.where(np.eye(n_labels, dtype=np.bool_), equal, other)):
+        # Numbers that all labels share are of no effect on residuals, which sum to 0.
+        return float(equal - other) * _listed_sums(kernels, predictions, outcomes, None, places)
+    if n_labels <= MOST_LABELS and features_are_faster(outcomes, len(root := root_of(gram))):
+        return _feature_sums(kernels, predictions, outcomes, root, places)
+    return _listed_sums(kernels, predictions, outcomes, gram, places)
 
 
 def root_of(gram: FloatArray) -> FloatArray:

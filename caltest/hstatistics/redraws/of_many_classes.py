@@ -100,10 +100,6 @@ Kept = dict[tuple[int, int], KernelTile]
 """By their first row and their first column."""
 
 
-Parts = dict[int, Array]
-"""Predictions of the rows of a tile in single precision, transposed (k, r), by the first of these rows."""
-
-
 def pair_sums(
     p: Array, labels: Array, entries: Entries, bandwidth: float, *, in_threads: bool = True, kept: Kept | None = None
 ) -> PairSums:
@@ -131,7 +127,10 @@ StripSums = tuple[FloatArray, FloatArray, list[tuple[slice, Array]]]
 """What a strip adds to sums over pairs: R to that of some of the entries."""
 
 
-def _strip_sums(parts: Parts, labels: Array, entries: Entries, bandwidth: float, strip: Strip, kept: Kept) -> StripSums:
+def _strip_sums(
+    parts: dict[int, Array], labels: Array, entries: Entries, bandwidth: float, strip: Strip, kept: Kept
+) -> StripSums:
+    """From predictions of the rows of tiles in single precision, transposed (k, r), by the first of these rows."""
     blocks, columns = strip
     right, first = parts[columns.start], columns.start
     k, w = right.shape

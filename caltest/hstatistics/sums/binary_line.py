@@ -37,8 +37,7 @@ class Line:
 
     def pair_sums(self, weights: FloatArray) -> FloatArray:
         """``sum_{i<j} K_ij w_i w_j`` times the factor for each column w of the weights (n, m)."""
-        sums: FloatArray = pair_sums_of_lines([self], weights)[0]
-        return sums
+        return np.asarray(pair_sums_of_lines([self], weights)[0])
 
     def row_sums(self, weights: FloatArray) -> FloatArray:
         """``w_i sum_j K_ij w_j`` times the factor, (n,) in the order of the observations, for weights (n,)."""

@@ -285,5 +285,4 @@ def inverse_root(matrix: FloatArray, least: float = 1e-10) -> FloatArray:
     """``V diag(w)**-1/2`` for the eigenvectors V with eigenvalues w above least of the largest, by default rounding."""
     values, vectors = np.linalg.eigh(matrix)
     kept = values > least * values[-1]
-    root: FloatArray = vectors[:, kept] / np.sqrt(values[kept])
-    return root
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))

@@ -95,8 +95,7 @@ def block_means(kernel: PairKernel, sample: Sample, block_size: int, unbiased: b
         pairs *= 2.0 / (block_size * (block_size - 1))
         return pairs
     diagonal = h_diagonal(kernel, sample.take(slice(0, n_blocks * block_size)))
-    means: FloatArray = (2.0 * pairs + diagonal.reshape(n_blocks, block_size).sum(axis=1)) / block_size**2
-    return means
+    return np.asarray((2.0 * pairs + diagonal.reshape(n_blocks, block_size).sum(axis=1)) / block_size**2)
 
 
 def _sums_of_blocks(kernel: PairKernel, sample: Sample, block_size: int) -> FloatArray:

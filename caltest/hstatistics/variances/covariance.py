@@ -86,8 +86,7 @@ def _gaussian_term(law: Predictions, one: Term, other: Term, locations: Array) -
     expected *= factor
     first, second = (law.prepared(term).expected_kernel(term, locations) for term in (kernel, other_kernel))
     expected -= first[:, :, None] * second[:, None, :]
-    total: FloatArray = weight * other_weight * np.einsum("ij,il,ijl->jl", left, right, expected, optimize=True)
-    return total
+    return np.asarray(weight * other_weight * np.einsum("ij,il,ijl->jl", left, right, expected, optimize=True))
 
 
 def product_of_gaussians(

@@ -311,8 +311,7 @@ def _after(faults: Faults, seen: Any, corrected: list[Candidate]) -> tuple[Fault
 
 def _same(one: Candidate, faults: Faults) -> Fault[Any]:
     """The fault of the same kind among others."""
-    found: Fault[Any] = next(fault for fault in faults.kinds if fault.kind == one.fault.kind)
-    return found
+    return next(fault for fault in faults.kinds if fault.kind == one.fault.kind)
 
 
 def _together(

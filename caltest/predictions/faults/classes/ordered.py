@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import combinations
 from math import exp, sqrt
 from typing import Any
 
@@ -360,7 +361,10 @@ class Coverage(Fault[Labels]):
     range = (-8.0, 8.0)
 
     def __init__(self, levels: FloatArray) -> None:
-        self._levels, self._pairs = levels, _pairs_of(levels)
+        n, mirrored = levels.size, np.allclose(levels, 1.0 - levels[::-1], rtol=0.0, atol=1e-9)
+        self._levels, self._pairs = levels, list(combinations(range(n), 2))
+        if mirrored:
+            self._pairs = [(j, n - 1 - j) for j in range(n // 2)]
         self.n_siblings = len(self._pairs)
 
     def _nominal(self, sibling: int) -> float:
@@ -384,11 +388,3 @@ class Coverage(Fault[Labels]):
         covered, nominal = self.sized(seen, sibling, fit, percent), percent(self._nominal(sibling))
         wrong = "wide" if fit.t > 0.0 else "narrow"
         return f"{self.place(sibling)} is too {wrong}: it covers {covered} instead of {nominal}"
-
-
-def _pairs_of(levels: FloatArray) -> list[tuple[int, int]]:
-    """Places of two levels: of l and 1 - l if levels mirror each other, else of any."""
-    n = levels.size
-    if np.allclose(levels, 1.0 - levels[::-1], rtol=0.0, atol=1e-9):
-        return [(j, n - 1 - j) for j in range(n // 2)]
-    return [(low, high) for low in range(n) for high in range(low + 1, n)]

@@ -129,13 +129,16 @@ class LikelihoodOfPairs(Rows[Seen]):
     """Logarithm of the sum of the likelihood ratios of all leaks and swaps: one row, which sees rare large errors."""
 
     def __init__(self, view: ClassView) -> None:
-        super().__init__("likelihood of pairs", 1, lambda seen: self._rows(seen.pair_logs, seen.totals))
+        super().__init__("likelihood of pairs", 1, self._of)
         self.view, self.n_sums = view, 2 * view.chosen.size**2 + view.k
 
     def sums(self, seen: Seen) -> FloatArray:
         """What pairs gain, and totals."""
         logs = seen.pair_logs
         return np.concatenate([logs.reshape(len(logs), -1).T, seen.totals])
+
+    def _of(self, seen: Seen) -> FloatArray:
+        return self._rows(seen.pair_logs, seen.totals)
 
     def rows_of_sums(self, sums: FloatArray) -> FloatArray:
         size = self.view.chosen.size
