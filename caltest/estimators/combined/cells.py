@@ -9,7 +9,6 @@ Counts and sums of parts of the data add up, without rounding where there are no
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Any, Self
@@ -27,7 +26,7 @@ from caltest.predictions import Predictions, alternatives
 from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.classes.finite import SMALLEST, FinitePredictions
 from caltest.predictions.faults import Faults
-from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults
+from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen
 from caltest.predictions.faults.fault import GROUPS, cosines, group_edges, rank_groups
 
 MOST_CLASSES = 32
@@ -140,61 +139,34 @@ class CellSums(Sums):
     """Of the weights, (C,)."""
 
 
-@dataclass
 class CountsSeen:
-    """``Seen`` by the rows of faults, from the counts (C, k, B) of labels in cells."""
+    """``Seen`` by the rows of faults, from the counts (C, k, B) of labels in cells, and other ``CellSums``."""
 
-    view: ClassView
-    counts: FloatArray
-    terms: FloatArray
-    """Numbers of the labels, (C, TERMS, B)."""
-    in_groups: FloatArray
-    """Weights of labels in groups of their ranks, (k, GROUPS, B)."""
-
-    @cached_property
-    def grouped(self) -> FloatArray:
-        return np.ascontiguousarray(self.in_groups.transpose(2, 0, 1))
+    def __init__(self, view: ClassView, counts: FloatArray, terms: FloatArray, in_groups: FloatArray) -> None:
+        self.view, self._counts, size = view, counts, view.chosen.size
+        self.totals, self.hit_sums = counts.sum(axis=0), terms[:, 2:].sum(axis=0)
+        hits, groups = counts[np.arange(view.n), view.top], view.places[view.top]
+        self.top_sums = np.concatenate([_by_group(one, groups, size + 1)[:size] for one in (hits, terms[:, 0])])
+        self.grouped = np.ascontiguousarray(in_groups.transpose(2, 0, 1))
+        self.sums = np.stack([counts[:, c].T @ view.of_chosen for c in view.chosen], axis=1)
+        self.pair_logs, p = np.empty((*self.sums.shape, 2)), np.maximum(view.of_chosen, PAIR_FLOOR)
+        for place, c in enumerate(view.chosen):
+            ratios = p / p[:, [place]]
+            for one, gains in enumerate((ratios, ratios - 1.0)):
+                self.pair_logs[:, place, :, one] = counts[:, c].T @ np.log1p(PAIR_SHARE * gains)
 
     @property
     def ones(self) -> FloatArray:
         """How often label 1 occurs, (B, C)."""
-        return self.counts[:, 1].T
+        return self._counts[:, 1].T
 
     def ones_by_group(self, groups: IntArray, n_groups: int) -> FloatArray:
         """How often label 1 occurs in each group of the cells, (n_groups, B)."""
-        return self._by_group(self.counts[:, 1], groups, n_groups)
+        return _by_group(self._counts[:, 1], groups, n_groups)
 
-    @staticmethod
-    def _by_group(values: FloatArray, groups: IntArray, n_groups: int) -> FloatArray:
-        return np.asarray((np.arange(n_groups)[:, None] == groups).astype(np.float64) @ values)
 
-    @cached_property
-    def totals(self) -> FloatArray:
-        return np.asarray(self.counts.sum(axis=0))
-
-    @cached_property
-    def hit_sums(self) -> FloatArray:
-        return np.asarray(self.terms[:, 2:].sum(axis=0))
-
-    @cached_property
-    def top_sums(self) -> FloatArray:
-        size, groups = self.view.chosen.size, self.view.places[self.view.top]
-        hits = self.counts[np.arange(self.view.n), self.view.top]
-        return np.concatenate([self._by_group(one, groups, size + 1)[:size] for one in (hits, self.terms[:, 0])])
-
-    @cached_property
-    def sums(self) -> FloatArray:
-        return np.stack([self.counts[:, c].T @ self.view.of_chosen for c in self.view.chosen], axis=1)
-
-    @cached_property
-    def pair_logs(self) -> FloatArray:
-        p, n_redraws, size = np.maximum(self.view.of_chosen, PAIR_FLOOR), self.counts.shape[2], self.view.chosen.size
-        sums = np.empty((n_redraws, size, size, 2))
-        for place, c in enumerate(self.view.chosen):
-            ratios, counts = p / p[:, [place]], self.counts[:, c].T
-            sums[:, place, :, 0] = counts @ np.log1p(PAIR_SHARE * ratios)
-            sums[:, place, :, 1] = counts @ np.log1p(PAIR_SHARE * (ratios - 1.0))
-        return sums
+def _by_group(values: FloatArray, groups: IntArray, n_groups: int) -> FloatArray:
+    return np.asarray((np.arange(n_groups)[:, None] == groups).astype(np.float64) @ values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +282,7 @@ class FewClasses(OfRows[CellSums]):
         faults = self.faults(law, None, sums.sizes[full])
         by_label, total = sums.terms[:, :2].sum(axis=0), totals.sum()
         constants = sums.constants.sum(axis=0) / TERM_UNIT
-        seen = CountsSeen(faults.view, counts, sums.terms[full], sums.grouped)
+        seen: Seen = CountsSeen(faults.view, counts, sums.terms[full], sums.grouped)
         return np.concatenate(
             [
                 kernel_errors(self.kernels, law, counts, expected, weights),

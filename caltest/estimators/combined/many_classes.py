@@ -28,7 +28,7 @@ from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions, alternatives
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults import Faults
-from caltest.predictions.faults.classes.labels import FLOOR, PAIR_FLOOR, PAIR_SHARE, ClassView, log_norms_of
+from caltest.predictions.faults.classes.labels import FLOOR, PAIR_FLOOR, PAIR_SHARE, ClassView, Seen, log_norms_of
 from caltest.predictions.faults.classes.several import ClassFaults
 from caltest.predictions.faults.fault import GROUPS
 
@@ -266,7 +266,8 @@ class ManyClasses(OfRows[ClassSums]):
             residuals = np.square(sums.by_class[:, :, -1] - sums.expected[:, None], dtype=np.float64).sum(axis=0)
             kernels += self._apart[:, None] * (residuals - (n - 2.0 * by_label[1] + sums.squares)) / 2.0
         log_loss, brier = -(by_label[0] + sums.entropy) / n, 2.0 * (sums.squares - by_label[1]) / n
-        seen, first = SumsSeen(self.faults.view, sums), N_KERNELS + 3
+        seen: Seen = SumsSeen(self.faults.view, sums)
+        first = N_KERNELS + 3
         values[:N_KERNELS] = kernels[ORDER] * (2.0 / (n * (n - 1.0)))
         values[N_KERNELS:first] = log_loss, brier, self._likelihood_ratios(sums)
         for rows in self.faults.compared:

@@ -279,16 +279,19 @@ class Labels:
 
     @cached_property
     def totals(self) -> FloatArray:
+        """Weight of each class."""
         view = self.view
         return features_by_class(view.weights[:, None], self.labels, view.k)[:, :, 0].T
 
     @cached_property
     def hit_sums(self) -> FloatArray:
+        """Hits times features."""
         hits = np.asarray(self.labels == self.view.top.astype(self.labels.dtype), dtype=np.float64)
         return np.asarray(self.view.hit_features @ hits.T)
 
     @cached_property
     def top_sums(self) -> FloatArray:
+        """Hits, and then log losses, by the most probable class."""
         view, size = self.view, self.view.chosen.size
         # Predictions of classes that are not chosen are counted together, and left out.
         groups, sums = view.places[view.top], np.zeros((2, size + 1, len(self.labels)))
@@ -302,16 +305,19 @@ class Labels:
 
     @cached_property
     def grouped(self) -> FloatArray:
+        """Weights in groups of ranks."""
         return counts_by_own_group(self.view.own_groups, self.places, self.view.weights, GROUPS)[:, :-1]
 
     @cached_property
     def sums(self) -> FloatArray:
+        """Sums of probabilities."""
         view, size = self.view, self.view.chosen.size
         features = np.ascontiguousarray(view.of_chosen * view.weights[:, None])
         return features_by_class(features, self.places, size + 1)[:, :size]
 
     @cached_property
     def pair_logs(self) -> FloatArray:
+        """Sums of what leaks and swaps gain."""
         view, size = self.view, self.view.chosen.size
         p = np.maximum(view.of_chosen, PAIR_FLOOR)
         sums = np.zeros((len(self.labels), size, size, 2))
