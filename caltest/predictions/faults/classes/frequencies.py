@@ -5,7 +5,6 @@ from math import exp, inf, log, sqrt
 
 import numpy as np
 
-from caltest._basics.calls import kept
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.classes.labels import FLOOR, ClassFault, ClassView, Labels
@@ -64,6 +63,7 @@ class Frequencies(ClassFault):
         # The k - 2 factors beside t have the penalty of t, and more, as shares of few classes are said more plainly.
         self._penalty = (view.k - 2) * (0.5 * log(max(float(view.weights.sum()), FEWEST)) + MORE)
         self.n_choices = exp(self._penalty)
+        self._fitted: Factors | None = None
 
     def promising(self, seen: Labels) -> FloatArray:
         """No place where counts of classes are too near those expected to outweigh the penalty."""
@@ -99,22 +99,23 @@ class Frequencies(ClassFault):
         """The classes that are too rare and too frequent most clearly in the predictions."""
         return int(seen.excess.argmax()), int(seen.excess.argmin())
 
-    @kept
     def _factors(self, seen: Labels) -> Factors:
         """The most likely ones by Newton's method."""
-        logs = np.zeros(self.view.k)
-        for _ in range(STEPS):
-            expected, information = self._moments(np.exp(logs))
-            step = np.linalg.solve(information, seen.counts - expected - logs / SPREAD**2)
-            longest = float(np.abs(step).max())
-            logs = logs + step * min(1.0, LONGEST / max(longest, FLOOR))
-            if longest < CLOSE:
-                break
-        a, b = self._pair(seen)
-        covariance = np.linalg.inv(information)
-        along = covariance[:, a] - covariance[:, b]
-        variance = float(along[a] - along[b])
-        return Factors(logs, along / variance, sqrt(variance), float(logs[a] - logs[b]))
+        if self._fitted is None:
+            logs = np.zeros(self.view.k)
+            for _ in range(STEPS):
+                expected, information = self._moments(np.exp(logs))
+                step = np.linalg.solve(information, seen.counts - expected - logs / SPREAD**2)
+                longest = float(np.abs(step).max())
+                logs = logs + step * min(1.0, LONGEST / max(longest, FLOOR))
+                if longest < CLOSE:
+                    break
+            a, b = self._pair(seen)
+            covariance = np.linalg.inv(information)
+            along = covariance[:, a] - covariance[:, b]
+            variance = float(along[a] - along[b])
+            self._fitted = Factors(logs, along / variance, sqrt(variance), float(logs[a] - logs[b]))
+        return self._fitted
 
     def _moments(self, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Expected counts (k,) with such factors, and the information (k, k) on their logarithms, with the prior's."""

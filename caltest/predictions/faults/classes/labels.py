@@ -236,7 +236,7 @@ class Seen(Protocol):
     """``L[b, c, a]``: over observations of class c what leaks from a, and swaps with it, gain, (B, S, S, 2)."""
 
 
-@dataclass(eq=False)
+@dataclass
 class Labels:
     """Labels (B, n), of one or two bytes each, from which all follows that is ``Seen``."""
 

@@ -193,15 +193,17 @@ class Permutation(ClassFault):
     def __init__(self, view: ClassView) -> None:
         super().__init__(view)
         self.n_choices = factorial(view.k)
+        self._order: IntArray | None = None
 
-    @kept
     def order(self, seen: Labels) -> IntArray:
         """For each class (k,) the one whose probabilities are those of its outcomes."""
-        logs = np.zeros((self.view.k, self.view.k))
-        for part in self.view.parts:
-            rows = self.view.weights[part, None] * np.log(np.maximum(self.view.rows(part), FLOOR))
-            np.add.at(logs, seen.first[part], rows)
-        return np.asarray(scipy.optimize.linear_sum_assignment(-logs)[1])
+        if self._order is None:
+            logs = np.zeros((self.view.k, self.view.k))
+            for part in self.view.parts:
+                rows = self.view.weights[part, None] * np.log(np.maximum(self.view.rows(part), FLOOR))
+                np.add.at(logs, seen.first[part], rows)
+            self._order = scipy.optimize.linear_sum_assignment(-logs)[1]
+        return self._order
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         ratios = self.view.at(self.order(seen)[seen.first]) / seen.probabilities
