@@ -11,7 +11,6 @@ import numpy as np
 from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
-from caltest._loops.stacks import over_pairs
 
 CLOSE = 0.02
 """Scales that differ by less than this, relatively, are close."""
@@ -118,13 +117,3 @@ def two_sided_tile(rows: Parameters, columns: Parameters, b: float, out: FloatAr
             for j in range(out.shape[2]):
                 distance = abs(means[tile, i] - other_means[tile, j])
                 out[tile, i, j] = two_noises(distance, b, scales[tile, i], other_scales[tile, j])
-
-
-def one_sided(means: FloatArray, scales: FloatArray, targets: FloatArray, b: float) -> FloatArray:
-    """``one_sided_tile`` of means and scales (..., r) and targets (..., c): (..., r, c)."""
-    return over_pairs(one_sided_tile, (means, scales), (targets,), 1, b)
-
-
-def two_sided(rows: Parameters, columns: Parameters, b: float) -> FloatArray:
-    """``two_sided_tile`` of means and scales (..., r) and (..., c): (..., r, c)."""
-    return over_pairs(two_sided_tile, rows, columns, 1, b)

@@ -7,6 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas import laplaces
+from caltest._loops.stacks import over_pairs
 from caltest._validation import positive_number
 from caltest.kernels import LaplacianKernel, TargetKernel
 from caltest.predictions.numbers.univariate import ClosedForm, LocationScale
@@ -67,8 +68,8 @@ class Laplace(LocationScale):
         form = kernel.exponential
         if form is None or form.linear != 0.0 or form.square != 0.0:
             return None
-        width = 1.0 / form.rate
+        width, own = 1.0 / form.rate, (self.mean, self.scale)
         return (
-            lambda targets: laplaces.one_sided(self.mean, self.scale, targets, width),
-            lambda other: laplaces.two_sided((self.mean, self.scale), (other.mean, other.scale), width),
+            lambda targets: over_pairs(laplaces.one_sided_tile, own, (targets,), 1, width),
+            lambda other: over_pairs(laplaces.two_sided_tile, own, (other.mean, other.scale), 1, width),
         )
