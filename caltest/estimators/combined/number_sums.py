@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -283,24 +282,24 @@ class NumberSums(OfRows[RowSums]):
         total, diagonal = np.zeros((len(redraws), self._width)), 0.0
         for part in ranges(len(predictions), ROWS[self._target_ndim]):
             here, own = predictions.take(part), None if observed is None else observed[part]
-            adders, drawn = (
-                [one.adder(here) for one in self._summands],
-                partial(_targets, here.drawer(), rows[part], seed),
-            )
-
-            def add(
-                columns: slice, adders: list[Adder] = adders, drawn: Callable[..., Array] = drawn, own: Any = own
-            ) -> FloatArray:
-                targets = drawn(redraws[columns], own)
-                return np.concatenate([one(targets) for one in adders], axis=1)
-
-            parts = list(ranges(len(redraws), max(LEAST, TARGETS // len(here))))
-            some = threaded(add, parts, len(parts), "redraws", work=100.0 * len(here) * len(redraws), products=True)
-            for columns, sums in zip(parts, some, strict=True):
-                total[columns] += sums
+            self._add(total, here, partial(_targets, here.drawer(), rows[part], seed, own), redraws)
             if own is not None and redraws.start < 0 and not self._first.unbiased:
                 diagonal += self._first.features[0].diagonal(here, own)
         return RowSums(len(predictions), total, diagonal)
+
+    def _add(
+        self, total: FloatArray, predictions: Predictions, drawn: Callable[[range], Array], redraws: range
+    ) -> None:
+        adders = [one.adder(predictions) for one in self._summands]
+
+        def sums(columns: slice) -> FloatArray:
+            targets = drawn(redraws[columns])
+            return np.concatenate([one(targets) for one in adders], axis=1)
+
+        parts, work = list(ranges(len(redraws), max(LEAST, TARGETS // len(predictions)))), 100.0 * len(predictions)
+        some = threaded(sums, parts, len(parts), "redraws", work=work * len(redraws), products=True)
+        for columns, part in zip(parts, some, strict=True):
+            total[columns] += part
 
     def values(self, sums: RowSums) -> FloatArray:
         parts = np.split(sums.sums, np.cumsum(self._widths)[:-1], axis=1)
@@ -313,7 +312,7 @@ class NumberSums(OfRows[RowSums]):
         return float((values[0, 0] * sums.n**2 - sums.diagonal) / (sums.n * (sums.n - 1.0)))
 
 
-def _targets(drawer: Drawer, rows: IntArray, seed: np.uint64, redraws: range, observed: Array | None) -> Array:
+def _targets(drawer: Drawer, rows: IntArray, seed: np.uint64, observed: Array | None, redraws: range) -> Array:
     """Of some redraws (B, n) or (B, n, d), which depend on a seed and the numbers of rows only; -1 is the observed."""
     first = max(redraws.start, 0)
     parts = [observed[None]] if redraws.start < 0 and observed is not None else []
