@@ -151,6 +151,7 @@ class CalibrationTestAccumulator(OwnErrstate):
         if type(other) is not type(self) or self.test != other.test or self.estimator != other.estimator:
             raise ValueError("other: got an accumulator with other settings, wanted one of the same test")
         state, more = self._state, other._state
+        draws = state.kind is not None and self.null.draws_for(self.estimator, state.kind)
         if state.members & more.members:
             raise ValueError(
                 "other: got this accumulator, or one that it was copied from or has taken before, wanted one of other "
@@ -164,9 +165,7 @@ class CalibrationTestAccumulator(OwnErrstate):
                     "other: got another kernel, or other cells or features of predictions, which follow from the first "
                     "chunk, wanted the same ones: test.accumulator(predictions=some of all predictions)"
                 )
-        elif (
-            state.streams & more.streams and state.kind is not None and self.null.draws_for(self.estimator, state.kind)
-        ):
+        elif draws and state.streams & more.streams:
             raise ValueError(
                 "other: got an accumulator with the same rng and the same first chunk, and so the same random numbers, "
                 "wanted other ones: test.accumulator(rng=rng, part=1), part=2, ..."

@@ -136,11 +136,8 @@ class FiniteTiles(Tiles):
 
     def __init__(self, kernel: TargetKernel, form: DistanceForm, predictions: FinitePredictions, labels: Array) -> None:
         metric, function, residuals = form.metric, form.function, predictions.residuals(labels)
-        self._vectors = (
-            np.ascontiguousarray(predictions.embedding(metric)),
-            predictions.times_gram(residuals, kernel),
-            residuals,
-        )
+        points = np.ascontiguousarray(predictions.embedding(metric))
+        self._vectors = points, predictions.times_gram(residuals, kernel), residuals
         factor = function.stretch * form.inverse_width * (1.0 if metric.root else metric.scale)
         self._settings = Settings(
             metric.kind, metric.root, function.kind, factor, function.exponent == 2.0, function.shape

@@ -437,11 +437,8 @@ class VectorScores(Scores):
         if self._summed is None or self._summed[0] is not features:
             z = np.ascontiguousarray(self.clipped[:, :, :MOST_PAIRED].swapaxes(1, 2))
             n_redraws, d, n = z.shape
-            memory, sums = (
-                scratch("pairs", (n_redraws, d - 1, n)),
-                np.empty((n_redraws, d * (d - 1) // 2, len(features))),
-            )
-            first = 0
+            memory = scratch("pairs", (n_redraws, d - 1, n))
+            sums, first = np.empty((n_redraws, d * (d - 1) // 2, len(features))), 0
             for a in range(d - 1):
                 some = slice(first, first + d - 1 - a)
                 np.matmul(np.multiply(z[:, [a]], z[:, a + 1 :], out=memory[:, a:]), features.T, out=sums[:, some])

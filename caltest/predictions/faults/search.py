@@ -289,10 +289,8 @@ def findings_together(found: Explanation, faults: Faults, seen: Any) -> Finding:
         own, same = first.fault.log_ratio(seen, first.sibling, t), _same(then, moved[0])
         return [own + same.log_ratio(moved[1], then.sibling, float(other)) for other in others]
 
-    if (
-        not first.fault.says_what_happened
-        and (together := _together(log_ratios, fits, (first.ends, second.ends))) is not None
-    ):
+    together = None if first.fault.says_what_happened else _together(log_ratios, fits, (first.ends, second.ends))
+    if together is not None:
         fits = together
         after = _after(faults, seen, [replace(first, t=fits[0].t), *found.apart]) or after
         second = replace(second, fault=_same(second, after[0]))

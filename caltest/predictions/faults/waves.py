@@ -45,6 +45,11 @@ class Wave(Pattern):
 
     parts: tuple[tuple[BoolArray, str], ...] = ()
 
+    @classmethod
+    def of(cls, signs: FloatArray, name: str, feature: FloatArray, places: list[BoolArray]) -> "Wave":
+        """With the ranges of the feature in some places."""
+        return cls(signs, name, parts=tuple((some, _from_to(feature[some])) for some in places))
+
     def in_places(self, sizes: Callable[[BoolArray], tuple[float, str]], before: str, unit: str) -> str:
         """Words of the sizes of half periods, of which the standard errors are known, with their place.
 
@@ -73,11 +78,9 @@ def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:
     """Cosines of j = 2, ..., number half periods, which halves of the predictions do not show."""
     if not varies(feature):
         return []
-    r, found = ranks(feature), []
-    for j, signs in enumerate(cosines_of_ranks(r, number)[1:], start=2):
-        parts = [(some, _from_to(feature[some])) for some in half_periods(r, j)]
-        found.append(Wave(signs, name, parts=tuple(parts)))
-    return found
+    r = ranks(feature)
+    lines = enumerate(cosines_of_ranks(r, number)[1:], start=2)
+    return [Wave.of(signs, name, feature, half_periods(r, j)) for j, signs in lines]
 
 
 def following(errors: FloatArray, feature: FloatArray, name: str, first: int) -> list[Wave]:
@@ -99,8 +102,7 @@ def following(errors: FloatArray, feature: FloatArray, name: str, first: int) ->
         one[:] = errors @ power
     for best, own in zip(np.abs(sums).argmax(axis=0), sums.T, strict=True):
         angle = pi * (first + best) * r - np.angle(own[best])
-        parts = [(some, _from_to(feature[some])) for some in half_periods(angle / pi, 1)]
-        found.append(Wave(sqrt(2.0) * np.cos(angle), name, parts=tuple(parts)))
+        found.append(Wave.of(sqrt(2.0) * np.cos(angle), name, feature, half_periods(angle / pi, 1)))
     return found
 
 
