@@ -7,6 +7,9 @@ import numpy as np
 from caltest._basics.jit import jit, jit_sums
 from caltest._basics.numerics import Array, FloatArray
 
+Two = tuple[FloatArray, FloatArray]
+"""Arrays that a loop takes together, so that its arguments stay few."""
+
 
 def stack(values: FloatArray, batch: tuple[int, ...], ndim: int) -> FloatArray:
     """Contiguous (m, ...) of arrays whose dimensions before the last ``ndim`` broadcast to ``batch``."""

@@ -10,7 +10,7 @@ from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
 from caltest._loops.formulas.kernels import exponential
-from caltest._loops.stacks import add_weighted, frozen, is_used
+from caltest._loops.stacks import Two, add_weighted, frozen, is_used
 
 Side = tuple[FloatArray, FloatArray, FloatArray]
 """Targets (r, B) of rows or columns, and the means and precisions (r,) of their smoothed predictions."""
@@ -33,21 +33,16 @@ def smoothed_gaussian_sums(
     # An array that is made here needs no compiled code.
     values = np.empty(n_redraws)
     one, two = ((frozen(y), frozen(means), frozen(precisions)) for y, means, precisions in (rows, columns))
-    _add_smoothed_gaussians(frozen(tiles), precision, one, two, skip_lower, values, sums)
+    _add_smoothed_gaussians(frozen(tiles), precision, one, two, skip_lower, (values, sums))
     return sums
 
 
 @jit
 def _add_smoothed_gaussians(
-    tiles: FloatArray,
-    precision: float,
-    rows: Side,
-    columns: Side,
-    skip_lower: bool,
-    values: FloatArray,
-    sums: FloatArray,
+    tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool, work: Two
 ) -> None:
     (y_rows, row_means, row_precisions), (y_columns, column_means, column_precisions) = rows, columns
+    values, sums = work
     n_redraws = sums.shape[1]
     for i in range(tiles.shape[1]):
         m, r = row_means[i], row_precisions[i]
@@ -109,12 +104,7 @@ def redrawn_expectation_sums(
 
 @jit
 def _add_expectations(
-    tiles: FloatArray,
-    law: tuple[FloatArray, FloatArray],
-    targets: FloatArray,
-    square: bool,
-    work: tuple[FloatArray, FloatArray],
-    sums: FloatArray,
+    tiles: FloatArray, law: Two, targets: FloatArray, square: bool, work: Two, sums: FloatArray
 ) -> None:
     """``square`` is False: with a constant ``exponential`` becomes a part of this loop, which is slower then."""
     (means, factors), (values, coordinate) = law, work

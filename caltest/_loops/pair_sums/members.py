@@ -23,7 +23,7 @@ from caltest._loops.formulas.kernels import (
     rational,
     write_kernel,
 )
-from caltest._loops.stacks import add_weighted, frozen, is_used
+from caltest._loops.stacks import Two, add_weighted, frozen, is_used
 
 CACHED = 2**13
 """Numbers of the columns that stay in the cache."""
@@ -111,16 +111,10 @@ def _adder(kind: int) -> Callable[..., None]:
 
     @jit
     def add_redrawn(
-        settings: Settings,
-        tiles: FloatArray,
-        points: Weighted,
-        skip_lower: bool,
-        square: bool,
-        values: FloatArray,
-        sums: FloatArray,
+        settings: Settings, tiles: FloatArray, points: Two, skip_lower: bool, square: bool, work: Two
     ) -> None:
         """``square`` is False: with a constant the function becomes a part of this loop, which is slower then."""
-        (_, shape, root, factors), (rows, columns) = settings, points
+        (_, shape, root, factors), (rows, columns), (values, sums) = settings, points, work
         n_redraws = sums.shape[1]
         for i in range(tiles.shape[1]):
             for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
@@ -167,7 +161,7 @@ def redrawn_sums(
     # An array that is made here needs no compiled code.
     values = np.empty(n_redraws)
     points = frozen(rows), frozen(columns)
-    ADDERS[settings[0]](settings, frozen(tiles), points, skip_lower, False, values, sums)
+    ADDERS[settings[0]](settings, frozen(tiles), points, skip_lower, False, (values, sums))
     return sums
 
 
@@ -185,12 +179,7 @@ def redrawn_member_sums(settings: Settings, tiles: FloatArray, members: FloatArr
 
 @jit
 def _add_redrawn_members(
-    settings: Settings,
-    tiles: FloatArray,
-    members: FloatArray,
-    columns: FloatArray,
-    work: tuple[FloatArray, FloatArray],
-    sums: FloatArray,
+    settings: Settings, tiles: FloatArray, members: FloatArray, columns: FloatArray, work: Two, sums: FloatArray
 ) -> None:
     values, sum_of_members = work
     for i in range(tiles.shape[1]):

@@ -18,6 +18,9 @@ FOUR = 4
 Begin = tuple[int, int]
 """Of rows and of columns."""
 
+Lists = tuple[Array, Array, Array]
+"""Where the list of each label starts, its members, and room for the places of pairs."""
+
 GROUP = 16
 """Classes whose probabilities stay in the cache while all rows of a tile use them."""
 
@@ -131,11 +134,9 @@ def _sort_labels(labels: Array, begin: int, end: int, place: IntArray, starts: A
 
 
 @jit
-def _pairs_that_agree(
-    labels: Array, b: int, begin: Begin, shape: Begin, starts: Array, members: Array, pairs: Array, checked: bool
-) -> int:
+def _pairs_that_agree(labels: Array, b: int, begin: Begin, shape: Begin, lists: Lists, checked: bool) -> int:
     """Write the places i w + j in a tile of pairs with the same label, and return how many there are."""
-    (first, second), (r, w), n = begin, shape, 0
+    (first, second), (r, w), (starts, members, pairs), n = begin, shape, lists, 0
     for i in range(r):
         c, top = int(labels[b, first + i]) & (BUCKETS - 1), i * w
         s = int(starts[b, c])
@@ -184,21 +185,13 @@ def add_agreeing(
     The tile (r, w) begins at row ``first`` and column ``second`` of labels (B, n); the columns are sorted.
     """
     checked, pairs = n_classes > starts.shape[1] - 1, np.empty(tile.size + FOUR, dtype=np.int32)
-    _add_agreeing(tile.reshape(-1), labels, (first, second), tile.shape, starts, members, pairs, checked, sums)
+    _add_agreeing(tile.reshape(-1), labels, (first, second), tile.shape, (starts, members, pairs), checked, sums)
 
 
 @jit
 def _add_agreeing(
-    values: Array,
-    labels: Array,
-    begin: Begin,
-    shape: Begin,
-    starts: Array,
-    members: Array,
-    pairs: Array,
-    checked: bool,
-    sums: FloatArray,
+    values: Array, labels: Array, begin: Begin, shape: Begin, lists: Lists, checked: bool, sums: FloatArray
 ) -> None:
     for b in range(labels.shape[0]):
-        n = _pairs_that_agree(labels, b, begin, shape, starts, members, pairs, checked)
-        _powers_at(values, pairs, n, sums, b)
+        n = _pairs_that_agree(labels, b, begin, shape, lists, checked)
+        _powers_at(values, lists[2], n, sums, b)
