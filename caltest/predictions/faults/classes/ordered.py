@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from math import exp, sqrt
 from typing import Any
@@ -59,10 +59,10 @@ class Latent:
         """Powers of the scores of the outcomes times features."""
         n_features = len(self.features)
         return (
-            Rows("shift", n_features, self.sums_of_scores, 2.0),
+            Rows("shift", n_features, partial(self.sums_of_scores, self.features), 2.0),
             Rows("scale", n_features + 2, self.sums_of_squares, 2.0),
             Rows("skewness", 2, self.sums_of_cubes),
-            Rows("waves of shifts", len(self._fast), self.sums_by_waves, WEIGHT_OF_WAVES),
+            Rows("waves of shifts", len(self._fast), partial(self.sums_of_scores, self._fast), WEIGHT_OF_WAVES),
         )
 
     def following(self, targets: Array) -> "tuple[LatentShiftWave, ...]":
@@ -76,13 +76,9 @@ class Latent:
         """Scores of the labels, (B, n)."""
         return np.asarray(self.scores[np.arange(self.view.n), seen.labels])
 
-    def sums_of_scores(self, seen: Labels) -> FloatArray:
-        """Scores times features."""
-        return self.features @ self.scores_of(seen).T
-
-    def sums_by_waves(self, seen: Labels) -> FloatArray:
-        """Scores times fast waves of the first feature."""
-        return np.asarray(self._fast @ self.scores_of(seen).T)
+    def sums_of_scores(self, features: FloatArray, seen: Labels) -> FloatArray:
+        """Scores times some features, or fast waves of the first one."""
+        return np.asarray(features @ self.scores_of(seen).T)
 
     def sums_of_squares(self, seen: Labels) -> FloatArray:
         """Squares of the scores times features, and those on either side."""
