@@ -107,17 +107,25 @@ def _sum_over_triples(weights: FloatArray, p: FloatArray, rng: np.random.Generat
     With D_y = diag(P[:, y]), G = P P' and K G entry by entry the matrix is the sum over y of
     ``(K D_y)**2 K D_y (1 - 3 D_y) + 3 (K D_y)**2 (K G) D_y``, minus ``(K G)**3``.
     """
-    smoothed, n = weights * (p @ p.T), len(p)
+    smoothed = weights * (p @ p.T)
+    if rng is not None:
+        return _trace(lambda vectors: _times_vectors(weights, smoothed, p, vectors), len(p), rng)
+    total = -float(np.vdot(smoothed @ smoothed, smoothed))
+    for column in p.T:
+        once = weights * column
+        last = once * (1.0 - 3.0 * column) + 3.0 * smoothed * column
+        total += float(np.vdot(once @ once, last.T))
+    return total
 
-    def times(vectors: FloatArray) -> FloatArray:
-        product = -(smoothed @ (smoothed @ (smoothed @ vectors)))
-        for column in p.T:
-            d = column[:, None]
-            last = weights @ (d * (1.0 - 3.0 * d) * vectors) + 3.0 * (smoothed @ (d * vectors))
-            product += weights @ (d * (weights @ (d * last)))
-        return product
 
-    return float(np.trace(times(np.eye(n)))) if rng is None else _trace(times, n, rng)
+def _times_vectors(weights: FloatArray, smoothed: FloatArray, p: FloatArray, vectors: FloatArray) -> FloatArray:
+    """The matrix times the columns of ``vectors`` (n, m)."""
+    product = -(smoothed @ (smoothed @ (smoothed @ vectors)))
+    for column in p.T:
+        d = column[:, None]
+        last = weights @ (d * (1.0 - 3.0 * d) * vectors) + 3.0 * (smoothed @ (d * vectors))
+        product += weights @ (d * (weights @ (d * last)))
+    return product
 
 
 def _trace(times: Callable[[FloatArray], FloatArray], n: int, rng: np.random.Generator) -> float:
