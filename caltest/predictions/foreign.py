@@ -62,14 +62,14 @@ class Described:
 
     ``arguments`` are those of the constructor of ``family``, a class in ``caltest.predictions``, each with the leading
     dimensions ``batch``: (n,) for n distributions, () for a single one. ``name`` is that of the other package. A
-    mixture has the weights (..., m) as its argument, and ``components`` with the batch (..., m).
+    mixture has the weights (..., m), and then the arguments (..., m) of its components, of the family ``components``.
     """
 
     name: str
     family: str
     arguments: tuple[Array, ...]
     batch: tuple[int, ...]
-    components: "Described | None" = None
+    components: str = ""
 
     def as_rows(self) -> Self:
         """The same with a batch (n,); ``ValueError`` for more dimensions."""
@@ -79,20 +79,17 @@ class Described:
                 f"predictions: got {self.name} with parameters of shape {self.batch}, wanted one dimension, one "
                 f"distribution for each target; {'remove the last dimension' if self.batch[-1] == 1 else advice}"
             )
-        return self if self.batch else self._with_leading_dimension()
-
-    def _with_leading_dimension(self) -> Self:
-        arguments = tuple(argument[None] for argument in self.arguments)
-        components = None if self.components is None else self.components._with_leading_dimension()
-        return replace(self, arguments=arguments, batch=(1, *self.batch), components=components)
+        return self if self.batch else replace(self, arguments=tuple(one[None] for one in self.arguments), batch=(1,))
 
     def predictions(self) -> Any:
         """What they are here, for a batch (n,)."""
-        if (parts := self.components) is None:
+        if not self.components:
             return _family(self.family)(*self.arguments)
-        (weights,) = self.arguments
-        components = [_family(parts.family)(*(one[:, a] for one in parts.arguments)) for a in range(weights.shape[1])]
-        return _family("Mixture")(components, weights)
+        weights, *others = self.arguments
+        if self.components == "Mixture":
+            raise TypeError(f"predictions: got {self.name} of mixtures, wanted their components and weights in one")
+        kind = _family(self.components)
+        return _family("Mixture")([kind(*(one[:, a] for one in others)) for a in range(weights.shape[1])], weights)
 
 
 @contextmanager
@@ -118,9 +115,7 @@ def joined(parts: Sequence[Described]) -> Described:
                 f"predictions: got {first.name} of different dimensions at position 0 and {i}, wanted the same"
             )
     arguments = tuple(np.concatenate(arrays) for arrays in zip(*(part.arguments for part in parts), strict=True))
-    inner = [part.components for part in parts if part.components is not None]
-    batch = (sum(part.batch[0] for part in parts), *first.batch[1:])
-    return replace(first, arguments=arguments, batch=batch, components=joined(inner) if inner else None)
+    return replace(first, arguments=arguments, batch=(len(arguments[0]),))
 
 
 Rule = tuple[str, Callable[..., tuple[Array, ...]]]
@@ -220,8 +215,8 @@ def _described_object(data: Any, stats: Any) -> Described:
         mean, scale = np.broadcast_arrays(np.asarray(data.mu), np.asarray(data.sigma))
         return Described("Normal", "Normal", (mean, scale), mean.shape)
     if hasattr(stats, "Mixture") and isinstance(data, stats.Mixture):
-        components = [described_by_scipy(component).as_rows() for component in data.components]
-        return Described("Mixture", "Mixture", (np.asarray(data.weights),), (), joined(components))
+        inner = joined([described_by_scipy(component).as_rows() for component in data.components])
+        return Described("Mixture", "Mixture", (np.asarray(data.weights), *inner.arguments), (), inner.family)
     if isinstance(data, stats.rv_histogram):
         raise TypeError("predictions: got an rv_histogram, wanted it frozen: pass histogram()")
     if isinstance(data, (stats.rv_continuous, stats.rv_discrete)):
@@ -290,8 +285,8 @@ def described_by_torch(data: Any) -> Described:
             return Described("Independent(Normal, 1)", "MvNormal", (mean, scale**2), batch)
         name = f"Independent({inner.name}, {data.reinterpreted_batch_ndims})"
     if name == "MixtureSameFamily":
-        weights, components = data.mixture_distribution.probs, described_by_torch(data.component_distribution)
-        return Described(f"{name} of {components.name}", "Mixture", (_array(weights),), batch, components)
+        weights, inner = _array(data.mixture_distribution.probs), described_by_torch(data.component_distribution)
+        return Described(f"{name} of {inner.name}", "Mixture", (weights, *inner.arguments), batch, inner.family)
     raise TypeError(
         f"predictions: got {name} of torch.distributions, wanted one of {KNOWN_OF_TORCH}; for other distributions pass "
         "m draws from each: Ensemble(distribution.sample((m,)).T)"
