@@ -17,7 +17,7 @@ from caltest.estimators.combined.measures import clopper_pearson
 from caltest.nulls import ConditionalMonteCarlo, ImportanceSampling
 from caltest.predictions import MultiLabel, Sample
 from caltest.predictions.convert import Missing
-from caltest.predictions.questions.labels import of_labels
+from caltest.predictions.questions.classes import of_labels
 
 Streams = list[np.random.Generator]
 """Random numbers for each label; each use takes new ones."""

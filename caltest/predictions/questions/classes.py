@@ -1,4 +1,4 @@
-"""Probabilities that look as if they were those of other classes, percentages, or made from the outcomes."""
+"""Probabilities that look as if they were those of other classes or labels, percentages, or made from the outcomes."""
 
 from collections.abc import Sequence
 from math import inf
@@ -106,8 +106,7 @@ def columns_asked(names: Sequence[str], columns: IntArray, better: str, what: st
 
 def _assigned(scores: FloatArray) -> IntArray:
     """A column for each class, so that the sum of the scores (class, column) is as large as can be."""
-    columns: IntArray = scipy.optimize.linear_sum_assignment(scores, maximize=True)[1]
-    return columns
+    return np.asarray(scipy.optimize.linear_sum_assignment(scores, maximize=True)[1])
 
 
 def _following(p: FloatArray, occurred: Array) -> FloatArray:
@@ -146,3 +145,25 @@ def _disagreement(p: FloatArray, occurred: Array) -> float:
     sums = (np.abs((one * errors).sum(axis=0)) for one in (1.0, odds))
     spreads = (np.sqrt((one * one * variances).sum(axis=0)) for one in (1.0, odds))
     return float(np.max([in_units(*pair) for pair in zip(sums, spreads, strict=True)]))
+
+
+def of_labels(p: FloatArray, outcomes: FloatArray, names: Sequence[str], asked: Sequence[tuple[str, ...]]) -> list[str]:
+    """What to ask about p (n, L) and outcomes, 0, 1 or nan, given what there is to ask about each label."""
+    rows = np.flatnonzero(~np.isnan(outcomes).any(axis=1))
+    rows = rows[evenly_spaced(rows.size, SOME)]
+    columns = followed_columns(p[rows], outcomes[rows])
+    moved = np.flatnonzero(columns != np.arange(len(names)))
+    about_order = columns_asked([f"label {names[j]}" for j in moved[:SHOWN]], columns[moved], " better", "labels")
+    if about_order:
+        return list(about_order)
+    labels: dict[str, list[str]] = {}
+    for name, questions in zip(names, asked, strict=True):
+        for question in questions:
+            labels.setdefault(question, []).append(name)
+    return [f"{_named(which, len(names))}: {question}" for question, which in labels.items()]
+
+
+def _named(which: list[str], n_labels: int) -> str:
+    if len(which) == n_labels > 1:
+        return "all labels"
+    return f"label{'s' * (len(which) > 1)} {', '.join(which[:SHOWN])}{', ...' * (len(which) > SHOWN)}"

@@ -7,6 +7,7 @@ from printed import unfolded
 from scipy import special, stats
 
 import caltest as ct
+from caltest._results.tables import asked_in
 from caltest.predictions.convert import as_sample
 from caltest.predictions.questions.classes import _following
 
@@ -128,3 +129,40 @@ def test_one_class_is_no_reason_to_recalibrate():
     assert audit.models[0].decision == "not enough data to tell"
     answer = audit.models[0].sections["recalibration"].answer
     assert answer == "Not computed: all outcomes are class 1, which every map would make certain; wait for others."
+
+
+RNG = np.random.default_rng(1)
+LABELS = RNG.beta(0.6, 1.5, size=(600, 4))
+OCCURRED = (RNG.random(LABELS.shape) < LABELS).astype(float)
+
+
+def asked_of_labels(outcomes, p=LABELS):
+    result = ct.calibration_test(
+        ct.MultiLabel(p, ["a", "b", "c", "d"]), outcomes, missing="drop", n_resamples=19, rng=1
+    )
+    return asked_in(result.notes)[0]
+
+
+def test_calibrated_and_overconfident_labels():
+    assert asked_of_labels(OCCURRED) is None
+    odds = (LABELS / (1.0 - LABELS)) ** 2
+    assert asked_of_labels(OCCURRED, odds / (1.0 + odds)) is None
+
+
+@pytest.mark.parametrize("lacking", [False, True])
+def test_columns_of_labels_in_another_order(lacking):
+    outcomes = np.where(lacking & (np.random.default_rng(2).random(OCCURRED.shape) < 0.05), np.nan, OCCURRED)
+    assert asked_of_labels(outcomes[:, [1, 0, 2, 3]]) == (
+        "columns in another order would fit the outcomes better (label a: column 1, label b: column 0): is theirs that "
+        "of the labels?"
+    )
+
+
+def test_rows_and_single_labels():
+    order = "outcomes 1 row below would fit the predictions: are both in the same order?"
+    assert asked_of_labels(np.roll(OCCURRED, 1, axis=0)) == f"all labels: {order}"
+    reverse = "1 - p would fit the outcomes: are these the probabilities of the other class?"
+    assert asked_of_labels(np.column_stack([1.0 - OCCURRED[:, 0], OCCURRED[:, 1:]])) == f"label a: {reverse}"
+    several = asked_of_labels(1.0 - OCCURRED)
+    assert "columns" not in several
+    assert several.count("are these the probabilities of the other class?") == 2 - (several == f"all labels: {reverse}")
