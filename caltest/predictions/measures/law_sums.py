@@ -218,52 +218,38 @@ class LawSums:
         weights = WEIGHTS[::every]
         return Measures(refined(self.quantiles[rows])[..., ::every, None], weights / weights.sum())
 
+    def expected(self, kernel: TargetKernel, rows: IntArray, targets: FloatArray) -> FloatArray:
+        """``E k(Z, y)`` for distributions in rows (..., r) and targets (..., c): (..., r, c)."""
+        waved = self.waved(kernel, self)
+        if waved is None:
+            points = Measures(targets[..., None, None], np.ones(1))
+            return kernel_sums(kernel, self.measures(kernel, rows), points, False)
+        left = waved.waves.weighted(self.sums(waved, rows))
+        y = np.clip(targets, waved.low, waved.high)[..., None]
+        out = np.empty((*np.broadcast_shapes(rows.shape[:-1], y.shape[:-2]), rows.shape[-1], targets.shape[-1]))
+        for part in ranges(targets.shape[-1], AT_ONCE // (2 * waved.waves.size * prod(targets.shape[:-1]))):
+            np.matmul(left, waved.waves.of(y[..., part, :], np.ones(1)).swapaxes(-1, -2), out=out[..., part])
+        return out
 
-Place = tuple[LawSums, IntArray]
-"""Distributions, and the places (..., n) of some among them."""
+    def expected_of_pairs(
+        self, kernel: TargetKernel, rows: IntArray, other: "LawSums", columns: IntArray
+    ) -> FloatArray:
+        """``E k(Z, Z')`` for distributions in rows (..., r) and others in columns (..., c): (..., r, c)."""
+        waved, others = self.waved(kernel, other), other.waved(kernel, self)
+        if waved is None or others is None:
+            return kernel_sums(kernel, self.measures(kernel, rows), other.measures(kernel, columns), False)
+        sums = waved.waves.weighted(self.sums(waved, rows))
+        return np.asarray(np.matmul(sums, other.sums(others, columns).swapaxes(-1, -2)))
 
-
-def prepare(kernel: TargetKernel, one: Place) -> None:
-    """Compute what expectations of a kernel under these distributions and others among them share."""
-    one[0].waved(kernel, one[0])
-
-
-def expected(kernel: TargetKernel, one: Place, targets: FloatArray) -> FloatArray:
-    """``E k(Z, y)`` for distributions (..., r) and targets (..., c): (..., r, c)."""
-    laws, rows = one
-    waved = laws.waved(kernel, laws)
-    if waved is None:
-        return kernel_sums(kernel, laws.measures(kernel, rows), Measures(targets[..., None, None], np.ones(1)), False)
-    left = waved.waves.weighted(laws.sums(waved, rows))
-    y = np.clip(targets, waved.low, waved.high)[..., None]
-    out = np.empty((*np.broadcast_shapes(rows.shape[:-1], y.shape[:-2]), rows.shape[-1], targets.shape[-1]))
-    for part in ranges(targets.shape[-1], AT_ONCE // (2 * waved.waves.size * prod(targets.shape[:-1]))):
-        np.matmul(left, waved.waves.of(y[..., part, :], np.ones(1)).swapaxes(-1, -2), out=out[..., part])
-    return out
-
-
-def expected_of_pairs(kernel: TargetKernel, one: Place, two: Place) -> FloatArray:
-    """``E k(Z, Z')`` for distributions (..., r) and others (..., c): (..., r, c)."""
-    (left, rows), (right, columns) = one, two
-    waved = left.waved(kernel, right)
-    if waved is None:
-        return kernel_sums(kernel, left.measures(kernel, rows), right.measures(kernel, columns), False)
-    others = waved if left is right else right.waved(kernel, left)
-    assert others is not None
-    sums = waved.waves.weighted(left.sums(waved, rows))
-    return np.asarray(np.matmul(sums, right.sums(others, columns).swapaxes(-1, -2)))
-
-
-def sums_of_targets(kernel: TargetKernel, one: Place, weights: FloatArray, targets: FloatArray) -> FloatArray | None:
-    """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, r, c) and targets (B, c): (L, B); None for unknown kernels."""
-    laws, rows = one
-    waved = laws.waved(kernel, laws)
-    if waved is None:
-        return _sums_of_points(kernel, laws.measures(kernel, rows), weights, targets)
-    sums, y = laws.sums(waved, rows), np.clip(targets, waved.low, waved.high)
-    parts = list(ranges(len(y), AT_ONCE // y.shape[1]))
-    means = [[waved.waves.mixture_sums(sums, each, y[part]) for part in parts] for each in weights]
-    return np.stack([np.concatenate(one) for one in means])
+    def sums_of_targets(
+        self, kernel: TargetKernel, rows: IntArray, weights: FloatArray, targets: FloatArray
+    ) -> FloatArray | None:
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for weights (L, r, c), targets (B, c): (L, B); None for unknown kernels."""
+        waved = self.waved(kernel, self)
+        if waved is None:
+            return _sums_of_points(kernel, self.measures(kernel, rows), weights, targets)
+        y = np.clip(targets, waved.low, waved.high)
+        return waved.waves.mixture_sums(self.sums(waved, rows), weights, y)
 
 
 def _sums_of_points(

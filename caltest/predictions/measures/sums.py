@@ -56,12 +56,15 @@ class Waves:
         return sums * np.tile(self.heights, 2)
 
     def mixture_sums(self, rows: FloatArray, weights: FloatArray, targets: FloatArray) -> FloatArray:
-        """``sum_ij w_ij E k(Z_i, y_bj)`` for sums of waves (r, 2F), weights (r, c) and targets (B, c): (B,)."""
-        mixtures = self.weighted(rows).T @ weights
-        phases = self._phases(targets)
-        out = np.empty(targets.shape[0])
-        waves.values_of_waves(np.cos(phases), np.sin(phases), mixtures, np.empty((3, phases.shape[1])), out)
-        return out
+        """``sum_ij w_lij E k(Z_i, y_bj)`` for sums of waves (r, 2F), weights (L, r, c) and targets (B, c): (L, B)."""
+        left = self.weighted(rows).T
+
+        def values(one: FloatArray, some: FloatArray) -> FloatArray:
+            phases, out = self._phases(some), np.empty(len(some))
+            waves.values_of_waves(np.cos(phases), np.sin(phases), left @ one, np.empty((3, phases.shape[1])), out)
+            return out
+
+        return _by_parts(values, weights, targets)
 
     def _phases(self, points: FloatArray) -> FloatArray:
         return np.asarray(self.step * (points - self.centre))
@@ -245,19 +248,18 @@ def mixture_sums(kernel: TargetKernel, rows: Measures, weights: FloatArray, targ
     if form is None:
         return None
     if targets.ndim == 2 and form.is_exponential:
-        return _part_by_part(lambda one, some: sweep_mixture_sums(form, rows, one, some), weights, targets)
+        return _by_parts(lambda one, some: sweep_mixture_sums(form, rows, one, some), weights, targets)
     if targets.ndim == 2 and form.is_gaussian:
         most = VALUES // weights.shape[1]
         waves = gaussian_waves(sqrt(2.0) * float(form.factors[0]), most, rows.points, targets)
         if waves is not None:
-            sums = waves.of(rows.points[..., 0], rows.weights)
-            return _part_by_part(lambda one, some: waves.mixture_sums(sums, one, some), weights, targets)
+            return waves.mixture_sums(waves.of(rows.points[..., 0], rows.weights), weights, targets)
     points, y = np.ascontiguousarray(rows.points), redraws_last(targets)
     sums = members.redrawn_member_sums(form.settings, weights, points, y)
     return np.asarray(sums / rows.n_points)
 
 
-def _part_by_part(
+def _by_parts(
     function: Callable[[FloatArray, FloatArray], FloatArray], weights: FloatArray, targets: FloatArray
 ) -> FloatArray:
     """A function of weights (r, c) and some of the targets, (L, B) for weights (L, r, c) and targets (B, c)."""

@@ -14,8 +14,7 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, ge
 from caltest._validation import real_array, real_targets, refuse_negative, refuse_rows
 from caltest.kernels import TargetKernel
 from caltest.predictions.base import ClosedFormMissing, Drawer, Parameter, Predictions, median_standard_deviation
-from caltest.predictions.measures import law_sums
-from caltest.predictions.measures.law_sums import LEVEL_WEIGHTS, LawSums
+from caltest.predictions.measures.law_sums import LEVEL_WEIGHTS, LawSums, TooFine
 
 T = TypeVar("T")
 Other = TypeVar("Other", bound="Univariate")
@@ -62,7 +61,7 @@ class Univariate(Predictions):
         flat = copy(self)
         vars(flat).pop("_shared", None)
         flat._parameters = tuple(values.reshape(-1) for values in parameters)
-        self._shared = law_sums.LawSums(flat)
+        self._shared = LawSums(flat)
         self._rows = np.arange(parameters[0].size).reshape(self.shape)
 
     def _check(self) -> None:
@@ -112,7 +111,7 @@ class Univariate(Predictions):
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Means and variances (..., n)."""
 
-    def quantile_vectors(self, sums: law_sums.LawSums) -> FloatArray:
+    def quantile_vectors(self, sums: LawSums) -> FloatArray:
         """Vectors (n, d) whose distances are W2: means and centred quantiles, scaled to the standard deviation."""
         mean, variance = self.moments()
         quantiles = np.sqrt(LEVEL_WEIGHTS) * (sums.quantiles - mean[:, None])
@@ -164,7 +163,7 @@ class Univariate(Predictions):
     def prepared(self, kernel: TargetKernel) -> Self:
         for _, term in kernel.weighted_terms:
             if self._closed_form(term) is None:
-                self._by_rule(term, partial(law_sums.prepare, term))
+                self._by_rule(term, partial(self._shared.waved, term, self._shared))
         return self
 
     def _closed_form(self, kernel: TargetKernel) -> "ClosedForm[Self] | None":
@@ -178,29 +177,26 @@ class Univariate(Predictions):
         if (formulas := self._closed_form(kernel)) is not None:
             return formulas[0](targets)
         self._check_support(targets, "targets")
-        return self._by_rule(kernel, lambda place: law_sums.expected(kernel, place, targets))
+        return self._by_rule(kernel, lambda: self._shared.expected(kernel, self._rows, targets))
 
     def _expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         if (formulas := self._closed_form(kernel)) is not None:
             return formulas[1](other)
-        return self._by_rule(kernel, lambda place: law_sums.expected_of_pairs(kernel, place, other._place))
+        pairs = self._rows, other._shared, other._rows
+        return self._by_rule(kernel, lambda: self._shared.expected_of_pairs(kernel, *pairs))
 
     def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         sums = None
         if self._closed_form(kernel) is None:
-            sums = self._by_rule(kernel, lambda place: law_sums.sums_of_targets(kernel, place, weights, targets))
+            sums = self._by_rule(kernel, lambda: self._shared.sums_of_targets(kernel, self._rows, weights, targets))
         return super()._expectation_sums(kernel, weights, targets) if sums is None else sums
 
-    @property
-    def _place(self) -> law_sums.Place:
-        return self._shared, self._rows
-
-    def _by_rule(self, kernel: TargetKernel, function: Callable[[law_sums.Place], T]) -> T:
+    def _by_rule(self, kernel: TargetKernel, function: Callable[[], T]) -> T:
         if kernel.is_identity or kernel.of_classes:
             raise self._no_closed_form(kernel, "a kernel of numbers, such as GaussianKernel()")
         try:
-            return function(self._place)
-        except law_sums.TooFine:
+            return function()
+        except TooFine:
             raise ClosedFormMissing(
                 f"target_kernel: got {kernel!r} for {self.family} predictions of numbers so large that differences of "
                 "the size of the bandwidth are lost to rounding, wanted a larger bandwidth, or targets and predictions "
@@ -323,8 +319,7 @@ class LocationScale(Univariate):
 
     def impossible(self, targets: Array) -> BoolArray:
         """Which of the targets differ from a point prediction by more than rounding."""
-        missed: BoolArray = (self.scale == 0.0) & ~np.isclose(targets, self.mean, rtol=1e-9, atol=0.0)
-        return missed
+        return np.asarray((self.scale == 0.0) & ~np.isclose(targets, self.mean, rtol=1e-9, atol=0.0))
 
     def quantile_vectors(self, sums: LawSums) -> FloatArray:
         """Vectors (mean, standard deviation), the distance of which is the 2-Wasserstein distance."""
