@@ -179,7 +179,7 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     if laws is None:
         # F(time) is known with the time only, so it is nothing to condition on.
         laws, hypothesis = as_predictions(np.full(len(u), 0.5)), "F(Y) is uniform"
-    residuals = Residuals(laws, law, hypothesis, (0.25, 0.5, 1.0))
+    residuals = Residuals(laws, law, hypothesis)
     residuals.notes = (*laws.notes, *notes)
     residuals.called = "levels F(time)" if hypothesis == "F(Y) is uniform" else ""
     residuals._indices = () if targets.index is None else (targets.index,)

@@ -170,15 +170,13 @@ class Residuals(Predictions):
     """
 
     family = "Residuals"
+    hypothesis = ""
     called = ""
     """What they are called if their predictions are not known."""
 
-    def __init__(
-        self, predictions: Predictions, law: Predictions, hypothesis: str, widths: tuple[float, ...] = (0.5, 1.0, 2.0)
-    ) -> None:
+    def __init__(self, predictions: Predictions, law: Predictions, hypothesis: str) -> None:
         self._parameters = predictions, law
-        self._hypothesis = hypothesis
-        self._widths = widths
+        self.hypothesis = hypothesis
         self.notes = predictions.notes
 
     @property
@@ -191,10 +189,6 @@ class Residuals(Predictions):
     def law(self) -> Predictions:
         law: Predictions = self._parameters[1]
         return law
-
-    @property
-    def hypothesis(self) -> str:
-        return self._hypothesis
 
     @property
     def assumption(self) -> str:
@@ -257,8 +251,8 @@ class Residuals(Predictions):
         They are 1/2, 1 and 2 standard deviations of standardised residuals; 1/4, 1/2 and 1 of integral transforms, the
         law of which has no tails.
         """
-        scale = self.law.target_scale()
-        first, *others = (GaussianKernel(bandwidth=width * scale) for width in self._widths)
+        scale = self.law.target_scale() * (0.5 if isinstance(self.law, StandardUniform) else 1.0)
+        first, *others = (GaussianKernel(bandwidth=width * scale) for width in (0.5, 1.0, 2.0))
         return ProductKernel(self.predictions.default_kernel().prediction_kernel, sum(others, start=first))
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
@@ -367,4 +361,4 @@ def pit_values(predictions: Predictions, targets: ArrayLike, *, rng: Any = None)
         sample.predictions.check_continuous()
     u = np.clip(integral_transforms(sample.predictions, sample.targets, ties), 0.0, 1.0)
     law = StandardUniform((len(sample),))
-    return Residuals(sample.predictions, law, "F(Y) is uniform given P_X", (0.25, 0.5, 1.0)), u
+    return Residuals(sample.predictions, law, "F(Y) is uniform given P_X"), u

@@ -54,7 +54,7 @@ def loo_pit(values: ArrayLike) -> tuple[Residuals, Array]:
     refuse_rows((u < 0.0) | (u > 1.0), u, "values", "probabilities in [0, 1]")
     # Predictions are not known, so there is nothing to compare transforms by.
     laws = as_predictions(np.full(len(u), 0.5))._labelled(index_of(values))
-    residuals = Residuals(laws, StandardUniform((len(u),)), "F(Y) is uniform", (0.25, 0.5, 1.0))
+    residuals = Residuals(laws, StandardUniform((len(u),)), "F(Y) is uniform")
     residuals.called = "leave-one-out transforms"
     residuals.depends = (
         "transforms independent, which leave-one-out ones are not: p-values of any kind are approximate, mostly too "
