@@ -49,11 +49,7 @@ def own_units(law: "Predictions") -> tuple[FloatArray, FloatArray] | None:
     """
     if law.normal is not None or not law.is_continuous:
         return None
-    try:
-        mean, deviation = law.moments()[0], np.sqrt(law.moments()[1])
-    except TypeError:
-        low, mean, high = law.quantile(scipy.special.ndtr([[-1.0], [0.0], [1.0]]))
-        deviation = 0.5 * (high - low)
+    mean, deviation = _usual(law)
     with np.errstate(all="ignore"):
         ends = [law.log_density(mean + far * deviation) for far in (-FAR, FAR)]
     return (mean, deviation) if np.isfinite([*ends, deviation]).all() and (deviation > 0.0).all() else None
@@ -61,11 +57,16 @@ def own_units(law: "Predictions") -> tuple[FloatArray, FloatArray] | None:
 
 def spreads(law: "Predictions") -> FloatArray:
     """Standard deviations (n,), or those of normal laws with the same quantiles at 16 and 84 % if these are unknown."""
+    return _usual(law)[1].reshape(len(law))
+
+
+def _usual(law: "Predictions") -> tuple[FloatArray, FloatArray]:
     try:
-        return np.sqrt(law.moments()[1].reshape(len(law)))
+        mean, variance = law.moments()
     except TypeError:
-        low, high = law.quantile(scipy.special.ndtr([[-1.0], [1.0]]))
-        return np.asarray(0.5 * (high - low))
+        low, middle, high = law.quantile(scipy.special.ndtr([[-1.0], [0.0], [1.0]]))
+        return middle, 0.5 * (high - low)
+    return mean, np.sqrt(variance)
 
 
 _latest = local()
