@@ -74,8 +74,7 @@ class MatrixKernel(TargetKernel):
                     f"matrix: got {self.n_classes} rows and columns for the target {labels.max()}, "
                     "wanted one for each class"
                 )
-        tile: FloatArray = self.matrix[rows[..., :, None], columns[..., None, :]]
-        return tile
+        return np.asarray(self.matrix[rows[..., :, None], columns[..., None, :]])
 
     def check_classes(self, n_classes: int, names: list[str]) -> None:
         if n_classes != self.n_classes:
@@ -139,8 +138,7 @@ class DeltaKernel(TargetKernel):
     bound = 1.0
 
     def target_tile(self, rows: Array, columns: Array) -> FloatArray:
-        equal: FloatArray = (rows[..., :, None] == columns[..., None, :]).astype(np.float64)
-        return equal
+        return np.asarray(rows[..., :, None] == columns[..., None, :], dtype=np.float64)
 
     def resolve_for_targets(self, predictions: Predicted) -> Self:
         return self

@@ -114,10 +114,7 @@ def of_classes(law: "FinitePredictions", targets: Array) -> Checks:
 
 
 def margin_of(law: "FinitePredictions") -> float:
-    """Two points, or a fifth of the mean probability of the rarer of two classes, which hits of top labels are not.
-
-    It is never 0.
-    """
+    """Two points, or a fifth of the mean probability of the rarer of two classes, which hits of top labels are not."""
     if law.n_classes > 2 or law.notion == "top label":
         return POINTS
     mean = float(law.probabilities[:, 1].mean())

@@ -40,10 +40,6 @@ def interval_coverage(intervals: ArrayLike, targets: ArrayLike, *, confidence_le
 
     Notes
     -----
-    ``ct.calibration_test(*interval_coverage(...))`` tests coverage over all rows. With ``features=`` it tests coverage
-    given these, such as the width, and ``ct.calibration_by_group`` in groups. Intervals whose ends are quantiles, with
-    as many outcomes below as above, claim more: ``ct.QuantileForecast([0.05, 0.95], intervals)`` tests that.
-
     What is tested are the intervals at hand. Split conformal ones that m rows calibrate are right on average over such
     rows; given these they cover a share with the law Beta(m + 1 - l, l), l = floor((m + 1) a), for the level 1 - a and
     continuous outcomes (Vovk 2012, Conditional validity of inductive conformal predictors), 90 % give or take 3 % for

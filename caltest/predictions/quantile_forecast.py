@@ -124,8 +124,7 @@ class QuantileForecast(FinitePredictions):
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         """Real targets as the numbers of quantiles below them, an (n,) integer array."""
         values = real_targets(targets, len(self), name)
-        intervals: Array = (values[:, None] > self.values).sum(axis=1, dtype=np.intp)
-        return intervals
+        return np.asarray((values[:, None] > self.values).sum(axis=1, dtype=np.intp))
 
     def as_read(self, targets: ArrayLike, checked: Array) -> Array:
         return real_targets(targets, len(self), "targets")

@@ -47,8 +47,7 @@ class SurvivalCurve(Ordinal):
     ``docs/validity.md``). A note says so.
 
     After t_m nothing is known but the probability S(t_m): a row that is under observation then has its event beyond,
-    whenever that is. Curves of lifelines are ``model.predict_survival_function(X, times=times).T``, those of
-    scikit-survival ``model.predict_survival_function(X, return_array=True)`` at ``model.unique_times_``.
+    whenever that is.
 
     Examples
     --------

@@ -157,8 +157,7 @@ class CountPredictions(Predictions):
         return counts
 
     def impossible(self, targets: Array) -> BoolArray:
-        excluded: BoolArray = (self.mean == 0.0) & (targets > 0)
-        return excluded
+        return np.asarray((self.mean == 0.0) & (targets > 0))
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         return self.mean, self.variance
@@ -252,10 +251,7 @@ class CountPredictions(Predictions):
         return np.asarray(self.log_probabilities(np.asarray(targets, dtype=np.float64)[:, None])[:, 0])
 
     def natural(self) -> tuple[FloatArray, FloatArray]:
-        """Numbers eta and A (..., n) of probabilities ``h(u) exp(eta u - A)``, where h depends on the dispersion only.
-
-        For families that know other means.
-        """
+        """Numbers eta and A (..., n) of probabilities ``h(u) exp(eta u - A)``, where h depends on dispersions only."""
         raise NotImplementedError(f"{type(self).__name__}: got with_mean without natural, wanted both in the class")
 
     def with_mean(self, mean: FloatArray) -> "CountPredictions | None":

@@ -401,8 +401,7 @@ class DrawnEnsemble(Ensemble):
         return lambda uniforms: draw(uniforms).astype(np.float64)
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
-        checked: Array = self.source.check_targets(targets, name).astype(np.float64)
-        return checked
+        return np.asarray(self.source.check_targets(targets, name), dtype=np.float64)
 
     def impossible(self, targets: Array) -> BoolArray:
         return self.source.impossible(targets)

@@ -113,10 +113,9 @@ class Members(Predictions):
             return difference_of_means(distance_sums(self._measures, other._measures), *within)
         batch = np.broadcast_shapes(self.shape[:-1], other.shape[:-1])
         out = np.empty((*batch, len(self), len(other)))
-        rows, columns = (
-            np.broadcast_to(ended, (*batch, *ended.shape[-2:])).reshape(-1, *ended.shape[-2:])
-            for ended in (_ended(self.members), _ended(other.members))
-        )
+        # Sorted members are followed by infinity.
+        ended = (np.insert(one.members, one.n_members, np.inf, axis=-1) for one in (self, other))
+        rows, columns = (np.broadcast_to(one, (*batch, *one.shape[-2:])).reshape(-1, *one.shape[-2:]) for one in ended)
         squared_gaps(rows, columns, out.reshape(-1, len(self), len(other)))
         out *= 2.0
         return out
@@ -259,8 +258,3 @@ def _quantile_functions(rows: FloatArray, columns: FloatArray) -> tuple[FloatArr
     ends = np.union1d(np.arange(1, m + 1) * k, np.arange(1, k + 1) * m)
     widths = np.sqrt(np.diff(ends, prepend=0) / (m * k))
     return rows[..., (ends - 1) // k] * widths, columns[..., (ends - 1) // m] * widths
-
-
-def _ended(members: FloatArray) -> FloatArray:
-    """Sorted members (..., m) followed by infinity."""
-    return np.concatenate([members, np.full((*members.shape[:-1], 1), np.inf)], axis=-1)

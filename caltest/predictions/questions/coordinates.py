@@ -3,7 +3,7 @@
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, FloatArray, evenly_spaced
+from caltest._basics.numerics import Array, evenly_spaced
 from caltest.predictions.base import Predictions
 
 MOST = 32
@@ -23,7 +23,8 @@ def in_another_order(law: Predictions, targets: Array) -> tuple[str, ...]:
     some = coordinates_of(law.take(rows), each.size)
     if not some or each.size > MOST or rows.size < LEAST_ROWS:
         return ()
-    misfit = np.stack([_mean_squares(one, targets[rows]) for one in some])
+    squares = (np.square(one.standard_scores(targets[rows].T)) for one in some)
+    misfit = np.stack([np.minimum(one, LARGEST).mean(axis=1) for one in squares])
     if misfit.diagonal().max() <= WRONG:
         return ()
     columns = scipy.optimize.linear_sum_assignment(misfit)[1]
@@ -40,8 +41,3 @@ def coordinates_of(law: Predictions, d: int) -> list[Predictions]:
     """The laws of all coordinates; none where these are not known."""
     found = [law.coordinate(t) for t in range(d)]
     return [one for one in found if one is not None]
-
-
-def _mean_squares(law: Predictions, targets: Array) -> FloatArray:
-    """Of the scores of each column (d,) as outcomes of the law of one coordinate."""
-    return np.asarray(np.minimum(np.square(law.standard_scores(targets.T)), LARGEST).mean(axis=1))

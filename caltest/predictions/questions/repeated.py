@@ -48,8 +48,6 @@ def _counted(rows: Array, value: float) -> str:
 
 def _repeated_ends(law: Predictions, targets: Array) -> list[float]:
     """Smallest and largest outcomes of a coordinate that several have, if most outcomes are as was predicted."""
-    if not len(targets):
-        return []
     columns = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1).T
     ends = {float(end) for one in columns for end in (one.min(), one.max()) if (one == end).sum() >= REPEATED}
     rows = evenly_spaced(len(law), SOME)

@@ -312,12 +312,11 @@ class MvNormal(Predictions):
     def _as_kind(self, kind: int) -> Self:
         if kind == self._kind:
             return self
-        arrays = []
-        for values in (self.covariance, self._root):
-            diagonal = values
-            if self._kind == NUMBER:
-                diagonal = np.broadcast_to(values[..., None], self.mean.shape)
-            arrays.append(diagonal[..., None] * np.eye(self.dimension) if kind == FULL else diagonal)
+        arrays: list[FloatArray] = [self.covariance, self._root]
+        if self._kind == NUMBER:
+            arrays = [np.broadcast_to(one[..., None], self.mean.shape) for one in arrays]
+        if kind == FULL:
+            arrays = [one[..., None] * np.eye(self.dimension) for one in arrays]
         return self._like(self.mean, *arrays)
 
     def _in_units_of(self, widths: FloatArray) -> tuple[FloatArray, FloatArray]:
