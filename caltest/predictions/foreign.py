@@ -87,7 +87,7 @@ class Described:
             return _family(self.family)(*self.arguments)
         weights, *others = self.arguments
         if self.components == "Mixture":
-            raise TypeError(f"predictions: got {self.name} of mixtures, wanted their components and weights in one")
+            raise TypeError(f"predictions: got {self.name}, wanted a single mixture of all components")
         kind = _family(self.components)
         return _family("Mixture")([kind(*(one[:, a] for one in others)) for a in range(weights.shape[1])], weights)
 

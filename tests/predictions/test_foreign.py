@@ -286,6 +286,21 @@ def test_covariances_of_torch():
     np.testing.assert_allclose(diagonal.arguments[1], scale * scale, rtol=1e-12)
 
 
+def test_mixtures_without_torch():
+    weights, (mean, scale) = np.full((N, 3), 1 / 3), np.random.default_rng(1).random((2, N, 3))
+    parts = stand_in("Normal", loc=mean, scale=scale, batch_shape=(N, 3))
+
+    def of(components):
+        shares = stand_in("Categorical", probs=weights)
+        return stand_in("MixtureSameFamily", mixture_distribution=shares, component_distribution=components)
+
+    found = described_by_torch(of(parts)).as_rows().predictions()
+    wanted = ct.Mixture([ct.Normal(mean[:, a], scale[:, a]) for a in range(3)], weights)
+    np.testing.assert_allclose(found.moments(), wanted.moments(), rtol=1e-14)
+    with pytest.raises(TypeError, match="of MixtureSameFamily of Normal, wanted a single mixture"):
+        described_by_torch(of(of(parts))).predictions()
+
+
 def test_torch_vectors():
     torch = pytest.importorskip("torch")
     d, t = torch.distributions, torch.tensor
