@@ -114,7 +114,7 @@ class Members(Predictions):
         batch = np.broadcast_shapes(self.shape[:-1], other.shape[:-1])
         out = np.empty((*batch, len(self), len(other)))
         # Sorted members are followed by infinity.
-        ended = (np.insert(one.members, one.n_members, np.inf, axis=-1) for one in (self, other))
+        ended = (np.concatenate([one.members, np.full((*one.shape, 1), np.inf)], axis=-1) for one in (self, other))
         rows, columns = (np.broadcast_to(one, (*batch, *one.shape[-2:])).reshape(-1, *one.shape[-2:]) for one in ended)
         squared_gaps(rows, columns, out.reshape(-1, len(self), len(other)))
         out *= 2.0
