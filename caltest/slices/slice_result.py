@@ -190,7 +190,7 @@ class SliceSearchResult(Stored):
         said = [f"differences with intervals that hold for all {self.n_slices} slices together"]
         said += [words for unit, words in MEANINGS.items() if unit in units]
         if any(one.explains for one in self.rows):
-            said.append("explains so many other slices, in which predictions are right once they are corrected in it")
+            said.append("explains: how many other slices are right once predictions are corrected in this one")
         if units & {ABOVE, CENTRAL}:
             said.append("means and sd of errors have no intervals, as none hold for errors of any law")
         return [*said, *sharper(self.bars())]
