@@ -12,7 +12,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, resampling_pvalue, seed_of, step_down
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import CalibrationTestResult, PValueKind
-from caltest._results.measures import compared_in_cells
+from caltest._results.measures import shares_of
 from caltest._results.report import (
     ASSUMPTIONS,
     KINDS,
@@ -34,7 +34,7 @@ from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedS
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
 from caltest.estimators.combined.joint import standardised
-from caltest.estimators.combined.measures import LEVEL
+from caltest.estimators.combined.measures import CLOPPER_PEARSON, LEVEL, clopper_pearson
 from caltest.estimators.kernel_errors import cluster_skce
 from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
@@ -47,7 +47,6 @@ from caltest.predictions import Sample
 from caltest.predictions.base import assumed
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_spread
-from caltest.slices.errors import SHARE, Shown
 from caltest.slices.group_sums import GroupSums
 
 SHOWN = 20
@@ -70,8 +69,8 @@ class GroupResult:
     finding
         How outcomes of the group differ from what was predicted, in words.
     claimed, observed
-        How often what the result compares is claimed and observed, with an ``interval`` for the difference; None with
-        weights or clusters, and for predictions of which nothing is compared.
+        How often what the result compares is claimed and observed, with an ``interval`` for the mean true probability;
+        None with weights or clusters, and for predictions of which nothing is compared.
 
     Examples
     --------
@@ -107,8 +106,8 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
     pvalue
         Of the hypothesis that the predictions are calibrated in all groups: the smallest adjusted p-value.
     compared
-        The event of which groups have a claimed and an observed share; intervals of Clopper and Pearson for differences
-        hold for all groups together with 95 %.
+        The event of which groups have a claimed and an observed share; the intervals, of Clopper and Pearson, hold for
+        all groups together with 95 %.
     margin
         Differences up to this are too small to matter.
 
@@ -157,7 +156,7 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         rejected, level = self.rejected(alpha), at_level(alpha)
         if not rejected:
             kept = f"calibration is not rejected in any group {level}"
-            ends = [abs(end) for one in self.groups for end in one.interval or ()]
+            ends = [abs(end - (one.claimed or 0.0)) for one in self.groups for end in one.interval or ()]
             if self.margin is not None and max(ends) > self.margin:
                 kept += ", but errors that matter could have been missed"
             return undecided(self.pvalue, self.n_resamples, alpha) or kept
@@ -209,15 +208,14 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         return [{**entries_of(one), "finding": str(one.finding or "")} for one in self.groups]
 
     def _table(self, alpha: float) -> Table:
-        size = ["claimed", "observed", "difference"] if self.compared else ["estimate", "z"]
-        rows = [["group", "n", *size, "p-value", "adjusted", "what is wrong"]]
+        size = ["claimed", "observed", "95 % interval"] if self.compared else ["estimate", "z"]
+        rows = [["group", "n", *size, "adjusted p", "what is wrong"]]
         for one in self.groups:
-            pvalues = format_pvalue(one.pvalue), format_pvalue(one.adjusted)
             why = str(one.finding or "") if one.adjusted <= alpha else ""
             cells = [f"{one.estimate:.4g}", f"{one.z:z.2f}"]
             if one.claimed is not None and one.observed is not None and one.interval is not None:
-                cells = compared_in_cells(one.claimed, one.observed, one.interval)
-            rows.append([one.name, str(one.n), *cells, *pvalues, why])
+                cells = shares_of(one.claimed, one.observed, one.interval)
+            rows.append([one.name, str(one.n), *cells, format_pvalue(one.adjusted), why])
         return rows
 
 
@@ -415,7 +413,7 @@ class Shares(NamedTuple):
 
     event: str
     margin: float
-    of_groups: Sequence[Shown]
+    of_groups: Sequence[tuple[float, float, ConfidenceInterval]]
 
     @classmethod
     def of(cls, sample: Sample, groups: Groups, weights: FloatArray | None) -> "Shares | None":
@@ -426,10 +424,13 @@ class Shares(NamedTuple):
         claims = sample.predictions.claims(sample.targets)[0] if weights is None else []
         if not claims or (claim := claims[-1]).is_hazard:
             return None
-        level = 1.0 - (1.0 - LEVEL) / len(groups)
-        parts = ((claim.probability[rows], claim.occurred[rows]) for rows in groups.rows)
-        shown = [Shown.of_shares(float(p.mean()), occurred, level, SHARE) for p, occurred in parts]
-        return cls(claim.event or f"outcomes {claim.name}", claim.margin, shown)
+        level, shares = 1.0 - (1.0 - LEVEL) / len(groups), []
+        for rows in groups.rows:
+            occurred, share = int(claim.occurred[rows].sum()), float(claim.occurred[rows].mean())
+            ends = clopper_pearson(occurred, rows.size, level)
+            own = ConfidenceInterval(*ends, level, CLOPPER_PEARSON, share)
+            shares.append((float(claim.probability[rows].mean()), share, own))
+        return cls(claim.event or f"outcomes {claim.name}", claim.margin, shares)
 
 
 def result_of(
@@ -440,7 +441,7 @@ def result_of(
     rows, shares = [], found.shares
     for g in np.lexsort((-found.sizes, found.adjusted)):
         estimate, score, _, pvalue, adjusted = numbers[g]
-        shown = () if shares is None else shares.of_groups[g][:3]
+        shown = () if shares is None else shares.of_groups[g]
         rows.append(GroupResult(names[g], sizes[g], estimate, score, pvalue, adjusted, found.findings[g], *shown))
     return GroupCalibrationTestResult(
         test=GroupCalibrationTest.__name__,

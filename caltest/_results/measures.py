@@ -206,12 +206,6 @@ def shares_of(claimed: float, observed: float, interval: ConfidenceInterval) -> 
     return [*cells, f"{low.removesuffix(' %')} to {high}"]
 
 
-def compared_in_cells(claimed: float, observed: float, difference: ConfidenceInterval) -> list[str]:
-    """Cells of a claimed and an observed share, and of their difference in points with its interval."""
-    off, low, high = (100.0 * one for one in (observed - claimed, *difference))
-    return [percent(claimed), percent(observed), f"{off:+.3g} ({low:+.3g} to {high:+.3g})"]
-
-
 def table_of(measures: Sequence[Measure]) -> Table:
     """A line for each measure, below a heading."""
     return [["", "claimed", "observed", "95 % interval"], *([one.name, *cells_of(one)] for one in measures)]

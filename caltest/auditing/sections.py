@@ -13,7 +13,7 @@ import scipy
 from caltest._basics.numerics import IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.citations import reference
-from caltest._results.measures import compared_in_cells, ends_of, judged, matters, percent, points
+from caltest._results.measures import ends_of, judged, matters, percent, points, shares_of
 from caltest._results.report import counted, format_pvalue, listed, power_phrase, pvalue_phrase
 from caltest._results.tables import sharper
 from caltest._validation.groups import Groups
@@ -206,7 +206,7 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     where = f"in {len(rejected)} of {len(found.groups)} groups ({first_few(rejected)})" if rejected and told else ""
     where += _said_to_matter(grave, rejected) if where else ""
     if found.compared:
-        answer += f" Claimed and observed are shares of {found.compared}; intervals of differences hold together."
+        answer += f" Claimed and observed are shares of {found.compared}; intervals hold for all groups together."
     return Section(
         answer, {}, _rows_of(found.groups[:PANELS]), rejected=where, grave={name: rows[name] for name in grave}
     )
@@ -214,11 +214,11 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
 
 def _rows_of(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
     """A line for each group, below a heading."""
-    compared = ("claimed", "observed", "difference") if groups[0].interval is not None else ()
+    compared = ("claimed", "observed", "95 % interval") if groups[0].interval is not None else ()
     rows = [("group", "n", *compared, "p-value", "adjusted", "what is wrong")]
     for one in groups:
         why = "" if one.finding is None or one.adjusted > LEVEL else one.finding.words
-        shares = compared_in_cells(one.claimed, one.observed, one.interval) if compared else ()
+        shares = shares_of(one.claimed, one.observed, one.interval) if compared else ()
         rows.append((one.name, str(one.n), *shares, format_pvalue(one.pvalue), format_pvalue(one.adjusted), why))
     return tuple(rows)
 

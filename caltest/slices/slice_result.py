@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from caltest._basics.numerics import BoolArray
-from caltest._results.measures import compared_in_cells
+from caltest._results.measures import percent
 from caltest._results.report import at_level, counted, format_pvalue, is_smallest, listed, pvalue_phrase, undecided
 from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
@@ -224,7 +224,8 @@ MEANINGS = {
 
 
 def _cells(one: Slice) -> list[str]:
-    sign = "+" if one.unit == ABOVE else ""
+    low, high, sign = 100.0 * one.interval.low, 100.0 * one.interval.high, "+" if one.unit == ABOVE else ""
+    difference = f"{100.0 * (one.observed - one.claimed):+.3g} ({low:+.3g} to {high:+.3g})"
     wrong = one.direction + ("" if one.size is None else f" ({one.size:{sign}.3g} sd)")
-    shares = compared_in_cells(one.claimed, one.observed, one.interval)
-    return [one.name, str(one.n), *shares, format_pvalue(one.pvalue), wrong, str(one.explains)]
+    shares = percent(one.claimed), percent(one.observed)
+    return [one.name, str(one.n), *shares, difference, format_pvalue(one.pvalue), wrong, str(one.explains)]
