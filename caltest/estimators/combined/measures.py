@@ -200,7 +200,7 @@ def gap_interval(
     """For ``sum_b n_b/n |c_b - pi_b|`` with mean claimed and mean true probabilities c_b, pi_b of the tenths b.
 
     Errors that change their sign within a tenth cancel there: b are fiftieths where it is clear that errors of
-    independent outcomes differ within tenths.
+    independent outcomes differ within tenths. Their gap is at least that of tenths, whose lower end holds for it, too.
 
     The observed sum ``g = sum_b n_b/n |c_b - f_b|`` with frequencies f_b changes by at most 1/n with each outcome, its
     variance is at most that of the number of occurrences over n**2, ``v = sum_b n_b pi_b (1 - pi_b) / n**2``, its mean
@@ -216,11 +216,26 @@ def gap_interval(
     Design effects say how many outcomes are worth one independent one, in sums over all and in those of a tenth. Events
     less cumulative hazards have the variance of Poisson: ``n pi`` in place of ``n pi (1 - pi)``.
     """
-    n, failing, is_independent = occurred.size / effect, 1.0 - level, effect == effect_on_tenths == 1.0
-    bins, parts = TENTHS.assign(order[:, None]), FIFTIETHS.assign(order[:, None])
-    method = "tenths of similar predictions"
-    if is_independent and _differ_within(bins, parts, occurred - probability):
-        bins, method = parts, "fiftieths of similar predictions"
+    tenths, parts = TENTHS.assign(order[:, None]), FIFTIETHS.assign(order[:, None])
+    given = probability, occurred, level, effect, effect_on_tenths, is_hazard
+    found = _gap_in(tenths, "tenths of similar predictions", *given)
+    if effect != 1.0 or effect_on_tenths != 1.0 or not _differ_within(tenths, parts, occurred - probability):
+        return found
+    within = _gap_in(parts, "fiftieths of similar predictions", *given)
+    return replace(within, low=max(found.low, within.low))
+
+
+def _gap_in(
+    bins: IntArray,
+    method: str,
+    probability: FloatArray,
+    occurred: BoolArray,
+    level: float,
+    effect: float,
+    effect_on_tenths: float,
+    is_hazard: bool,
+) -> ConfidenceInterval:
+    n, failing = occurred.size / effect, 1.0 - level
     sizes = np.bincount(bins) / effect
     counts, claimed = np.bincount(bins, occurred) / effect, np.bincount(bins, probability) / effect
     differences = counts - claimed
