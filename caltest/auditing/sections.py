@@ -250,16 +250,14 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     said = found.verdict()
     number = counted(found.n_slices, "slice") + (" was" if found.n_slices == 1 else " were")
     answer = f"{said[0].upper()}{said[1:]}; {number} searched; the level holds for all together."
-    facts = {
-        "Difference": "observed less claimed, in percentage points; all intervals hold together with 95 %",
-        "Explains": "how many other slices are no longer rejected when predictions are corrected in this one and those "
-        "above",
-    }
+    facts = {"Difference": "observed less claimed, in percentage points; all intervals hold together with 95 %"}
+    if found.power:
+        facts["Power"] = f"errors of {found.power}, the median size, are found in 80 % of data sets"
     apart = sharper(found.bars())
     if apart:
         facts["P-values"] = apart[0]
     if more := [one for one in found.remarks()[1:] if one not in apart]:
-        facts["Shares"] = "; ".join(more)
+        facts["Columns"] = "; ".join(more)
     some = {one: np.flatnonzero(found.mask(i)) for i, one in enumerate(found.rejected(LEVEL)) if one.n < found.n}
     names, margin = [one.name for one in some], max((one.margin for one in judged(result.measures)), default=0.0)
     # Of many slices the worst look worse than they are, but for intervals that hold together.
