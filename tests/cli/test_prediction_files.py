@@ -905,3 +905,14 @@ def test_numbers_of_rows_are_no_members(place, tmp_path, capsys):
     status, _, err = result_of(capsys, tmp_path / "a.csv", *MEMBERS)
     assert status == 2
     assert f"of column {place + 1}, and fractions in others, wanted members only; name the members with" in err
+
+
+def test_columns_beside_the_predictions_are_numbers_with_gaps_or_text(tmp_path):
+    path = tmp_path / "columns.csv"
+    path.write_text("age,days,site,patient\n1.5,3,a,12345678901234567\n,4,b,\n-2.25,,c,12345678901234568\n")
+    sample = as_sample(np.full(3, 0.5), np.array([0, 1, 1]))
+    columns = prediction_files.read_columns(path, 3, sample)
+    np.testing.assert_array_equal(columns["age"], [1.5, np.nan, -2.25])
+    np.testing.assert_array_equal(columns["days"], [3.0, 4.0, np.nan])
+    assert columns["site"].tolist() == ["a", "b", "c"]
+    assert columns["patient"].tolist() == ["12345678901234567", "", "12345678901234568"]

@@ -409,6 +409,13 @@ def autoregressive(rng, n, m, correlation):
     return draws
 
 
+@pytest.mark.parametrize(("correlation", "step"), [(0.0, 1), (0.25, 2)])
+def test_weak_autocorrelation_of_short_chains_is_seen(correlation, step):
+    """Deviations from the mean of ten independent draws have a first autocorrelation of about -1/10."""
+    draws = autoregressive(np.random.default_rng(16), 300, 10, correlation)
+    assert posteriors_of(draws[..., None], np.zeros((300, 1))).step() == step
+
+
 @pytest.mark.parametrize(("correlation", "m"), [(0.5, 50), (0.9, 250), (0.95, 500)])
 def test_time_of_autocorrelation_of_chains_of_a_few_times_it(correlation, m):
     x = autoregressive(np.random.default_rng(14), 500, m, correlation)

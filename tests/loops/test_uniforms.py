@@ -1,7 +1,7 @@
 import numpy as np
 from scipy import stats
 
-from caltest._loops.uniforms import mixed, row_state, uniform
+from caltest._loops.uniforms import fill_uniforms, mixed, row_state, row_states, uniform
 
 
 def drawn(seed, rows, redraws):
@@ -29,3 +29,10 @@ def test_numbers_look_uniform_and_independent_across_rows_redraws_and_seeds():
 
 def test_the_number_of_a_row_does_not_depend_on_the_others():
     np.testing.assert_array_equal(drawn(5, [7, 10**12], [3])[0], drawn(5, [7], [3])[0])
+
+
+def test_numbers_of_later_redraws_are_filled_in():
+    states, found = np.empty(5, dtype=np.uint64), np.empty((3, 5))
+    row_states(np.uint64(5), np.arange(5), states)
+    fill_uniforms(states, 7, found)
+    np.testing.assert_array_equal(found, drawn(5, range(5), range(7, 10)).T)

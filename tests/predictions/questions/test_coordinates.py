@@ -54,6 +54,14 @@ def test_laws_of_coordinates(family):
         assert as_sample(one, Y[:, t]).questions == ()
 
 
+@pytest.mark.parametrize(("factor", "asks"), [(2.0, True), (4.0, False)])
+def test_orders_of_predictions_that_are_too_narrow(factor, asks):
+    """Where means tell coordinates apart far better than errors blur them."""
+    mean = 20.0 + 30.0 * RNG.normal(size=(N, D))
+    outcomes = (mean + factor * RNG.normal(size=(N, D)))[:, [1, 0, 2]]
+    assert bool(as_sample(ct.MvNormal(mean, np.ones(N)), outcomes).questions) == asks
+
+
 def test_coordinates_that_are_alike_have_no_order():
     """Where all columns have the same predictions each fits each."""
     same = ct.MvNormal(np.repeat(MEAN[:, :1], 2, axis=1), np.ones(N))
