@@ -253,3 +253,9 @@ def test_models_of_several_families_are_told_what_to_take():
         ct.compare_models(models, y)
     models["a"] = ct.Ensemble(models["a"].to_ensemble(100, rng=1).members)
     assert len(ct.compare_models(models, y, n_resamples=9, rng=1).rows) == 2
+
+
+def test_one_redraw_is_enough_for_a_comparison():
+    assert {row.pvalue for row in ct.compare_models(MODELS, S.y, n_resamples=1, rng=1).rows} <= {0.5, 1.0}
+    with pytest.raises(ValueError, match="n_resamples: got 0"):
+        ct.compare_models(MODELS, S.y, n_resamples=0, rng=1)

@@ -53,6 +53,8 @@ def test_one_redraw_and_joint_statistics():
     one = ct.noise_floor(S.p, ct.ECE(), n_resamples=1, rng=1)
     assert (one.standard_deviation, one.mean) == (0.0, one.draws[0])
     assert str(one).startswith("mean ")
+    two = ct.noise_floor(S.p, ct.ECE(), n_resamples=2, rng=1)
+    assert two.standard_deviation == pytest.approx(abs(two.draws[1] - two.draws[0]) / np.sqrt(2.0))
     kernel = ct.Categorical(S.p).default_kernel()
     joint = ct.noise_floor(S.p, ct.estimators.MaxSKCE(kernel), n_resamples=9, rng=1)
     np.testing.assert_allclose(joint.draws, ct.noise_floor(S.p, ct.SKCE(kernel), n_resamples=9, rng=1).draws)

@@ -130,6 +130,15 @@ def test_maps_as_dictionaries_and_files(tmp_path):
         CalibrationMap.from_dict({"map": "TemperatureMap", "input": "probabilities", "n_classes": 3, "clip": 0.1})
 
 
+def test_maps_of_one_class_against_the_others_are_all_binary():
+    fitted = ct.recalibration.OneVsRest(ct.recalibration.Platt()).fit(*classes())
+    entries = fitted.to_dict()
+    for i in "012":
+        wrong = entries | {"maps": entries["maps"] | {i: TemperatureScaling().fit(*classes()).to_dict()}}
+        with pytest.raises(ValueError, match="3 binary maps of probabilities"):
+            CalibrationMap.from_dict(wrong)
+
+
 def test_maps_do_not_change():
     p, y = classes()
     before = p.copy()

@@ -287,3 +287,16 @@ def test_networks_are_recalibrated_as_well_as_by_temperature_scaling(cifar10, na
         assert (gp.argmax(axis=1) == p[rest].argmax(axis=1)).all()
     # One split differs from the mean of ten by about as much as the limit.
     assert np.mean(gains) >= replications(-0.004, -0.002)
+
+
+def test_scales_at_the_end_of_the_search_are_those_of_a_map():
+    """The search ends at rounded logarithms of these."""
+    logits, labels = distorted(200)
+    entries = GPCalibrator(input="logits", **QUICK).fit(logits, labels).to_dict()
+    ends = {"lengthscale": 1e4, "variance": 1e4, "noise": 1e2}
+    for name, end in ends.items():
+        assert getattr(CalibrationMap.from_dict(entries | {name: end * (1.0 + 5e-7)}), name) > end
+        with pytest.raises(ValueError, match=name):
+            CalibrationMap.from_dict(entries | {name: end * (1.0 + 5e-6)})
+    wide = entries | {"scales": [1e3 * (1.0 + 5e-7)] * len(entries["scales"])}
+    assert CalibrationMap.from_dict(wide).scales.max() > 1e3
