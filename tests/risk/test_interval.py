@@ -156,3 +156,16 @@ def test_calibrated_predictions_and_limits():
         ct.risk.squared_error_interval(np.full(19, 0.5), np.zeros(19, dtype=int))
     with pytest.raises(TypeError):
         ct.risk.squared_error_interval(ct.Normal([0.0] * 30, 1.0), np.zeros(30))
+
+
+def test_errors_without_a_point_are_those_of_fits_without_it():
+    """Of the smoother ``U diag(s) U'`` with ``s = w / (w + c)`` for a kernel matrix ``U diag(w) U'``."""
+    rng = np.random.default_rng(2)
+    points, deviations = rng.normal(size=(12, 2)), rng.normal(size=(12, 3))
+    matrix = np.exp(-np.square(points[:, None] - points).sum(axis=2))
+    values, vectors = np.linalg.eigh(matrix)
+    found = interval._errors(deviations, vectors, values / (values + 0.3))
+    for i in range(12):
+        others = np.arange(12) != i
+        weights = np.linalg.solve(matrix[np.ix_(others, others)] + 0.3 * np.eye(11), matrix[others, i])
+        assert found[i] == pytest.approx(np.square(deviations[i] - weights @ deviations[others]).sum())

@@ -58,3 +58,15 @@ def test_features_have_mean_zero_for_normal_scores():
     scores = np.random.default_rng(4).normal(size=(1, 200_000))
     phi = hresiduals._ResidualLandmarks(0.5, 1).features(scores)[0]
     assert np.abs(phi.mean(axis=0)).max() < 4.5 * phi.std(axis=0).max() / np.sqrt(200_000)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_equal_weights_change_nothing(d):
+    """Sums are divided by those of the weights of pairs, whatever their unit."""
+    rng = np.random.default_rng(6)
+    law = ct.MvNormal(rng.normal(size=(150, d)), np.ones((150, d)))
+    psi = prediction_features(KERNEL, law)
+    scores = rng.normal(size=(3, 150, d))
+    plain = residual_means(psi, [0.5, 1.0], scores)
+    for weight in (1.0, 3.0):
+        np.testing.assert_allclose(residual_means(psi, [0.5, 1.0], scores, np.full(150, weight)), plain, rtol=1e-4)

@@ -96,6 +96,7 @@ def test_names_are_all_different_and_as_many():
         (Y[:3], r"got shape \(3, 3\), wanted \(4, 3\)"),
         ([0, 1, 2, 1], r"or a set of names of labels for each row"),
         (Y * 2, r"got 2 at row 0, column 0, wanted 0, 1 or booleans"),
+        ([[0, 1, 1], [1, 0], [1, 0, 0], [0, 0, 0]], r"got rows of different lengths, wanted 0 or 1 for each label"),
         ([{"dog"}, {"horse"}, set(), set()], r"got 'horse' at row 1, wanted names of labels: 'dog', 'cat'"),
         ([{"dog"}, set()], r"got 2 values, wanted 4"),
         (np.where(Y, "yes", "no"), r"got text such as 'yes'"),
