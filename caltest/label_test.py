@@ -9,11 +9,11 @@ from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, res
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.multi_label_result import LabelResult, MultiLabelTestResult
 from caltest._results.report import EXCLUDED, holm
-from caltest._results.values import ConfidenceInterval, EffectSize, impossible
+from caltest._results.values import EffectSize, impossible
 from caltest._validation import one_of, switch, whole_number
 from caltest.estimators import LogLikelihoodRatio, Omnibus
 from caltest.estimators.combined.findings import findings_of, named
-from caltest.estimators.combined.measures import clopper_pearson
+from caltest.estimators.combined.measures import share_interval
 from caltest.nulls import ConditionalMonteCarlo, ImportanceSampling
 from caltest.predictions import MultiLabel, Sample
 from caltest.predictions.convert import Missing
@@ -233,6 +233,5 @@ def _label(name: str, sample: Sample, pvalue: float, adjusted: float) -> LabelRe
         finding = impossible(sample.exclusion)
     elif adjusted <= LEVEL:
         finding = next(iter(named(findings_of(sample), adjusted)), None)
-    interval = ConfidenceInterval(*clopper_pearson(count, n, 0.95), 0.95, "Clopper and Pearson", count / n)
     claimed = float(sample.predictions.to_array().mean())
-    return LabelResult(name, n, claimed, count / n, interval, pvalue, adjusted, finding)
+    return LabelResult(name, n, claimed, count / n, share_interval(count, n, 0.95), pvalue, adjusted, finding)

@@ -20,6 +20,10 @@ from caltest._results.calibration_test_result import (
     FeatureResult as FeatureResult,
 )
 from caltest._results.citations import bibtex as bibtex
+from caltest._results.group_result import (
+    GroupCalibrationTestResult as GroupCalibrationTestResult,
+    GroupResult as GroupResult,
+)
 from caltest._results.measures import Detectable as Detectable, Measure as Measure
 from caltest._results.multi_label_result import LabelResult as LabelResult, MultiLabelTestResult as MultiLabelTestResult
 from caltest._results.values import (
@@ -52,7 +56,6 @@ from caltest.fields.weather.result import (
     PartResult as PartResult,
     VerificationResult as VerificationResult,
 )
-from caltest.group_test import GroupCalibrationTestResult as GroupCalibrationTestResult, GroupResult as GroupResult
 from caltest.intervals.noise_floor import NoiseFloor as NoiseFloor
 from caltest.risk.base import RiskEstimate as RiskEstimate
 from caltest.risk.error_estimate import (

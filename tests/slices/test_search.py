@@ -322,7 +322,7 @@ def test_errors_of_ensembles_are_shown_in_predicted_standard_deviations():
     found = ct.find_slices(ct.Ensemble(members), outcomes, {"x": x}, n_resamples=99, rng=1)
     assert found.rows[0].direction == "errors larger than predicted"
     assert found.rows[0].size == pytest.approx(1.5, abs=0.1)
-    assert len(found.remarks()) == 4 + any(one.explains for one in found.rows)
+    assert len(found.remarks()) == 5
     assert "not made from outcomes or members" in unfolded(found)
 
 

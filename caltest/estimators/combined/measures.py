@@ -97,10 +97,8 @@ def _tenths(claim: Claim) -> tuple[Measure, ...]:
     level = 1.0 - (1.0 - LEVEL) / sizes.size
     found = []
     for n, mean, share in zip(sizes.tolist(), claimed.tolist(), shares.tolist(), strict=True):
-        ends = clopper_pearson(round(share * n), n, level)
-        found.append(
-            Measure(f"claims of {percent(mean)}", mean, share, ConfidenceInterval(*ends, level, CLOPPER_PEARSON, share))
-        )
+        interval = share_interval(round(share * n), n, level)
+        found.append(Measure(f"claims of {percent(mean)}", mean, share, interval))
     return tuple(found)
 
 
@@ -180,6 +178,11 @@ def clopper_pearson(count: float, n: float, level: float) -> tuple[float, float]
     return low, float(scipy.special.betaincinv(count + 1.0, n - count, 1.0 - tail)) if count < n else 1.0
 
 
+def share_interval(count: int, n: int, level: float) -> ConfidenceInterval:
+    """That of Clopper and Pearson around the observed share."""
+    return ConfidenceInterval(*clopper_pearson(count, n, level), level, CLOPPER_PEARSON, count / n)
+
+
 def garwood(count: float, n: float, level: float) -> tuple[float, float]:
     """Interval for the mean of the rates of n rows in which some events were seen, as if of Poisson (Garwood 1936)."""
     tail = (1.0 - level) / 2.0
@@ -235,6 +238,7 @@ def _gap_in(
     effect_on_tenths: float,
     is_hazard: bool,
 ) -> ConfidenceInterval:
+    """The interval for similar predictions in given bins."""
     n, failing = occurred.size / effect, 1.0 - level
     sizes = np.bincount(bins) / effect
     counts, claimed = np.bincount(bins, occurred) / effect, np.bincount(bins, probability) / effect

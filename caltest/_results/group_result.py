@@ -1,0 +1,189 @@
+"""The result of a test of several groups."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from caltest._results.calibration_test_result import PValueKind
+from caltest._results.measures import shares_of
+from caltest._results.report import (
+    ASSUMPTIONS,
+    KINDS,
+    at_level,
+    format_pvalue,
+    in_brackets,
+    is_smallest,
+    listed,
+    pvalue_phrase,
+    undecided,
+)
+from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, entries_of
+from caltest._results.values import ConfidenceInterval, Finding, Stored
+
+SHOWN = 20
+"""Groups that a report shows; of more those with the smallest adjusted p-values."""
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """What was found in one group.
+
+    Attributes
+    ----------
+    estimate
+        Estimated calibration error of its n members.
+    z
+        The statistic in units of the standard deviation that it has if calibrated, from its mean then.
+    pvalue, adjusted
+        As if there were no other groups, and adjusted for all of them: if groups with at most alpha are called
+        miscalibrated, some calibrated group is among them with probability at most alpha.
+    finding
+        How outcomes of the group differ from what was predicted, in words.
+    claimed, observed
+        How often what the result compares is claimed and observed, with an ``interval`` for the mean true probability;
+        None with weights or clusters, and for predictions of which nothing is compared.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> first = ct.calibration_by_group(p, y, p.probabilities.argmax(axis=1), n_resamples=99, rng=1).groups[0]
+    >>> first.name, first.n, first.pvalue
+    ('8', 87, 0.01)
+    """
+
+    name: str
+    n: int
+    estimate: float
+    z: float
+    pvalue: float
+    adjusted: float
+    finding: Finding | None
+    claimed: float | None = None
+    observed: float | None = None
+    interval: ConfidenceInterval | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
+    """What a test of several groups found. Printing it gives a table; ``to_dict()`` is ready for JSON.
+
+    Attributes that are not explained here are those of ``CalibrationTestResult``.
+
+    Attributes
+    ----------
+    groups
+        What was found in each group, the smallest adjusted p-value first.
+    pvalue
+        Of the hypothesis that the predictions are calibrated in all groups: the smallest adjusted p-value.
+    compared
+        The event of which groups have a claimed and an observed share; the intervals, of Clopper and Pearson, hold for
+        all groups together with 95 %.
+    margin
+        Differences up to this are too small to matter.
+
+    Examples
+    --------
+    >>> import caltest as ct
+    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
+    >>> sure = {"sure": p.probabilities.max(axis=1) > 0.8, "not sure": p.probabilities.max(axis=1) < 0.5}
+    >>> result = ct.calibration_by_group(p, y, sure, n_resamples=99, rng=1)
+    >>> result
+    <GroupCalibrationTest: p = 0.01 (exact), 2 groups, n = 899>
+    >>> result["not sure"].adjusted
+    0.01
+    >>> result.sentence()[-67:]
+    '0.05 in 2 of 2 groups: "not sure" (p = 0.01) and "sure" (p = 0.01).'
+    """
+
+    test: str
+    hypothesis: str
+    predictions: str
+    estimator: str
+    null: str
+    n: int
+    groups: tuple[GroupResult, ...]
+    pvalue: float
+    pvalue_kind: PValueKind
+    n_resamples: int
+    seed: int
+    notes: tuple[str, ...] = ()
+    assumes: str = ASSUMPTIONS
+    compared: str = ""
+    margin: float | None = None
+
+    picture = "forest"
+    _rows = "groups"
+
+    def bars(self) -> list[Bar]:
+        unit = "error in standard deviations if calibrated"
+        return [
+            Bar(one.name, one.z, None, 0.0, "mean if calibrated", unit, one.adjusted <= STANDS_OUT)
+            for one in self.groups
+        ]
+
+    def verdict(self, alpha: float = 0.05) -> str:
+        """What the p-values say at a level, in words."""
+        rejected, level = self.rejected(alpha), at_level(alpha)
+        if not rejected:
+            kept = f"calibration is not rejected in any group {level}"
+            ends = [abs(end - (one.claimed or 0.0)) for one in self.groups for end in one.interval or ()]
+            if self.margin is not None and max(ends) > self.margin:
+                kept += ", but errors that matter could have been missed"
+            return undecided(self.pvalue, self.n_resamples, alpha) or kept
+        names = ", ".join(rejected[:SHOWN]) + ", ..." * (len(rejected) > SHOWN)
+        return f"reject calibration {level} in {len(rejected)} of {len(self.groups)} groups: {names}"
+
+    citations = ("barnard1963", "dwass1957", "phipson2010", "westfall1993")
+
+    def sentence(self, alpha: float = 0.05) -> str:
+        """One sentence for a paper: groups, observations, the p-value of all, and the groups that are rejected."""
+        rejected = [f'"{name}" ({pvalue_phrase(self[name].adjusted)})' for name in self.rejected(alpha)]
+        groups = f": {listed(rejected)}" if rejected else ""
+        kind = "exact Monte Carlo p-value" if self.pvalue_kind == "exact" else f"p-value by {self.pvalue_kind}"
+        if not is_smallest(self.pvalue, self.n_resamples):
+            kind += f" from {self.n_resamples} draws"
+        return (
+            f"The hypothesis that the predictions are calibrated in every one of {len(self.groups)} groups "
+            f"({self.hypothesis}) was tested with {self.test} on n = {self.n} observations ({self.estimator}): "
+            f"{pvalue_phrase(self.pvalue)}{in_brackets(self.pvalue, self.n_resamples, kind)}, with adjusted "
+            f"p-values <= {alpha:g} in {len(rejected)} of {len(self.groups)} groups{groups}."
+        )
+
+    def summary(self, alpha: float = 0.05) -> str:
+        pvalue = format_pvalue(self.pvalue) + in_brackets(self.pvalue, self.n_resamples, KINDS[self.pvalue_kind])
+        found = {"Verdict": self.verdict(alpha), "p-value": pvalue}
+        what = {
+            "Hypothesis": f"the predictions are calibrated in every group: {self.hypothesis}",
+            "Predictions": self.predictions,
+            "Assumes": f"{self.assumes}; groups that do not depend on them",
+            "Null": self.null,
+            "Estimator": self.estimator,
+            "Reproduce": f"rng={self.seed}",
+        }
+        rest = len(self.groups) - SHOWN
+        more = [f"  and {rest} others, whose p-values are not smaller; to_pandas() has all"] if rest > 1 else []
+        shown = self._table(alpha)[: 1 + SHOWN if more else None]
+        if self.compared:
+            more.append(f"claimed, observed: shares of {self.compared}; intervals hold for all groups together")
+        return Page(self.test, found, [""], Grid(shown), [*more, ""], what, notes=self.notes)
+
+    def __repr__(self) -> str:
+        p = pvalue_phrase(self.pvalue)
+        return f"<{self.test}: {p} ({self.pvalue_kind}), {len(self.groups)} groups, n = {self.n}>"
+
+    def table(self) -> Table:
+        return self._table(STANDS_OUT)
+
+    def row_entries(self) -> list[dict[str, Any]]:
+        return [{**entries_of(one), "finding": str(one.finding or "")} for one in self.groups]
+
+    def _table(self, alpha: float) -> Table:
+        size = ["claimed", "observed", "95 % interval"] if self.compared else ["estimate", "z"]
+        rows = [["group", "n", *size, "adjusted p", "what is wrong"]]
+        for one in self.groups:
+            why = str(one.finding or "") if one.adjusted <= alpha else ""
+            cells = [f"{one.estimate:.4g}", f"{one.z:z.2f}"]
+            if one.claimed is not None and one.observed is not None and one.interval is not None:
+                cells = shares_of(one.claimed, one.observed, one.interval)
+            rows.append([one.name, str(one.n), *cells, format_pvalue(one.adjusted), why])
+        return rows
