@@ -251,3 +251,39 @@ class TestClusters:
         y = ct.Categorical(p).sample(1)
         with pytest.raises(ValueError, match="clusters: got the targets"):
             call(p, y, np.array(list("abcdef"))[y])
+
+
+@pytest.mark.parametrize(("n", "k"), [(4000, 3), (12_000, 4), (9000, 40)])
+def test_errors_that_follow_the_confidence_up_and_down_are_found(n, k):
+    """With labels in memory, in products of low rank, and in sums over their entries."""
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet(np.full(k, 2.0 / k), n)
+    confidence, top = p.max(axis=1), p.argmax(axis=1)
+    ranks = (np.argsort(np.argsort(confidence)) + 0.5) / n
+    q = p.copy()
+    q[np.arange(n), top] *= np.exp(0.5 * np.cos(8.0 * np.pi * ranks))
+    y = (q.cumsum(axis=1) < rng.random((n, 1)) * q.sum(axis=1, keepdims=True)).sum(axis=1)
+    result = ct.calibration_test(p, y, n_resamples=99, rng=1)
+    assert result.pvalue == 0.01
+    assert result.finding.words.startswith("claims of the most probable class are off in places: those from 0.")
+    chunks = ct.OmnibusTest(n_resamples=99).accumulator(predictions=p, rng=1)
+    for part in np.array_split(np.arange(n), 3):
+        chunks.update(p[part], y[part])
+    assert chunks.result().pvalue == 0.01
+
+
+def test_an_interval_that_says_more_than_the_test_is_in_the_verdict():
+    """A wave that is too fast for all rows of the test, of an accuracy that is the one that is claimed."""
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(4), 40_000)
+    confidence, top = p.max(axis=1), p.argmax(axis=1)
+    ranks = (np.argsort(np.argsort(confidence)) + 0.5) / confidence.size
+    right = rng.random(confidence.size) < np.clip(confidence + 0.08 * np.cos(20.0 * np.pi * ranks), 0.0, 1.0)
+    q = p.copy()
+    q[np.arange(confidence.size), top] = 0.0
+    other = (q.cumsum(axis=1) < rng.random((confidence.size, 1)) * q.sum(axis=1, keepdims=True)).sum(axis=1)
+    result = ct.calibration_test(p, np.where(right, top, other), n_resamples=39, rng=1)
+    assert result.verdict().startswith(
+        "calibration is not rejected at the 5 % level, but probabilities of the most probable class are "
+    )
+    assert result.verdict().endswith(" percentage points off on average (more than 2 matters)")

@@ -230,6 +230,8 @@ def practical(rejects: bool, measures: Sequence[Measure], power: float | None) -
     answer, gaps = matters(measures), judged(measures)
     if answer is False:
         return ", but the error is too small to matter" if rejects else ", and errors that matter are ruled out"
+    if not rejects and answer:
+        return f", but {widest(measures)}"
     if not rejects:
         missed = bool(gaps) if power is None else power < HIGH
         return ", but errors that matter could have been missed" if missed else ""

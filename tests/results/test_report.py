@@ -225,13 +225,13 @@ def test_an_excluded_outcome_is_named_and_the_pvalue_without_the_rule_is_given(e
     assert result.pvalue == 0.0
     assert result.finding.words == EXCLUDED
     rest = np.delete(np.arange(60), 17)
-    others = ct.calibration_test(excluded[0].take(rest), excluded[1][rest], n_resamples=99, rng=1)
+    # The bandwidth is that of all rows.
+    kernel = excluded[0].default_kernel().resolve(excluded[0])
+    others = ct.OmnibusTest(kernel, 99)(excluded[0].take(rest), excluded[1][rest], rng=1)
     assert result.pvalue_otherwise == others.pvalue > 0.05
     weights = np.random.default_rng(1).random(60)
     weighted = ct.calibration_test(*excluded, n_resamples=99, weights=weights, rng=1)
-    others = ct.calibration_test(
-        excluded[0].take(rest), excluded[1][rest], n_resamples=99, weights=weights[rest], rng=1
-    )
+    others = ct.OmnibusTest(kernel, 99, weights[rest])(excluded[0].take(rest), excluded[1][rest], rng=1)
     assert weighted.pvalue_otherwise == others.pvalue
     lines = str(result).splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("p-value"))

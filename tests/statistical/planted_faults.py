@@ -91,6 +91,13 @@ def of_claims(change):
     return make
 
 
+def times_odds_of_top(p, factor):
+    """With other odds of the most probable class of each prediction."""
+    q, top = p.copy(), (np.arange(len(p)), p.argmax(axis=1))
+    q[top] *= factor
+    return q / q.sum(axis=1, keepdims=True)
+
+
 def with_odds(p, t):
     return p * np.exp(t) / (1.0 - p + p * np.exp(t))
 
@@ -379,6 +386,22 @@ PLANTED = [
         of_classes(lambda p: times_odds(p, 0, np.exp(0.8 * np.cos(5.0 * np.pi * (1.0 - p[:, 0]) ** 4)))),
         "wave",
         "class 0",
+    ),
+    Planted(
+        "classes",
+        "most probable class too high from 0.5 to 0.7",
+        of_classes(lambda p: times_odds_of_top(p, np.where((p.max(axis=1) > 0.5) & (p.max(axis=1) < 0.7), 0.4, 1.0))),
+        "window",
+        "claims of the most probable class from 0.",
+        None,
+        "too high",
+    ),
+    Planted(
+        "classes",
+        "a wave in the most probable class",
+        of_classes(lambda p: times_odds_of_top(p, np.exp(0.6 * np.cos(25.0 * p.max(axis=1))))),
+        "wave",
+        "the most probable class",
     ),
     Planted("claims", "odds 0.6", of_claims(lambda p: with_odds(p, np.log(0.6))), "frequency", "", 0.6, "too high"),
     Planted(

@@ -20,23 +20,23 @@ def find_cells(p: FloatArray, columns: IntArray, limits: FloatArray, next_nodes:
         cells[i] = -1 - node
 
 
-Rows = tuple[FloatArray, Array, FloatArray, FloatArray, IntArray, Array]
-"""Probabilities (n, k), observed labels (n,), weights (n,), terms (n, k, T) of labels, numbers of the rows (n,), and
-groups (n, k) of labels, or none (n, 0)."""
+Rows = tuple[FloatArray, Array, FloatArray, FloatArray, IntArray, Array, IntArray]
+"""Probabilities (n, k), observed labels (n,), weights (n,), terms (n, k, T) of labels, numbers of the rows (n,), groups
+(n, k + 1) of labels and of hits, or none (n, 0), and the labels (n,) that are hits."""
 
 
 @jit
 def count_labels(
     rows: Rows, seed: np.uint64, first: int, counts: FloatArray, sums: FloatArray, grouped: FloatArray
 ) -> None:
-    """Add to weights of labels ``counts[label, redraw]`` (k, B), ``sums[t, redraw]`` (T, B) and ``grouped`` (k, G, B).
+    """Add to weights of labels ``counts[label, redraw]`` (k, B), to ``sums`` (T, B) and to ``grouped`` (k + 1, G, B).
 
     The sums are those of the numbers ``terms[row, label, t]`` of the rows' labels, times their weights; those grouped
-    are the weights of each label in each of its groups. Redraws begin at ``first``, where -1 are the observed labels;
-    that of another one is the first class whose cumulative probability exceeds the random number of the redraw and of
-    the row, whose ``numbers`` are those in the whole data.
+    are the weights of each label in each of its groups, and of hits. Redraws begin at ``first``, where -1 are the
+    observed labels; that of another one is the first class whose cumulative probability exceeds the random number of
+    the redraw and of the row, whose ``numbers`` are those in the whole data.
     """
-    p, labels, weights, terms, numbers, groups = rows
+    p, labels, weights, terms, numbers, groups, tops = rows
     has_groups = groups.shape[1] > 0
     (k, n_redraws), n_terms = counts.shape, sums.shape[0]
     observed = 1 if first < 0 else 0
@@ -47,6 +47,8 @@ def count_labels(
             sums[t, 0] += weights[row] * terms[row, label, t]
         if has_groups:
             grouped[label, groups[row, label], 0] += weights[row]
+            if label == tops[row]:
+                grouped[k, groups[row, k], 0] += weights[row]
     ends, u, inside = np.empty(k), np.empty(REDRAWS), np.empty(REDRAWS)
     above = np.empty((k, REDRAWS))
     for start in range(observed, n_redraws, REDRAWS):
@@ -73,6 +75,10 @@ def count_labels(
                 end, line, last = ends[c], above[c], c + 1
                 if has_groups:
                     in_group = grouped[c, groups[row, c], start : start + size]
+                    if c == tops[row]:
+                        hits = grouped[k, groups[row, k], start : start + size]
+                        for b in range(size):
+                            hits[b] += inside[b] if u[b] < end else 0.0
                     for b in range(size):
                         value = weight if u[b] >= end else 0.0
                         line[b] += value
@@ -92,6 +98,10 @@ def count_labels(
                 line = grouped[last, groups[row, last], start : start + size]
                 for b in range(size):
                     line[b] += inside[b]
+                if last == tops[row]:
+                    hits = grouped[k, groups[row, k], start : start + size]
+                    for b in range(size):
+                        hits[b] += inside[b]
         for b in range(size):
             left = above[k - 1, 0]
             for c in range(k - 1):
@@ -105,9 +115,9 @@ def count_cells(
     rows: Rows, bounds: IntArray, seed: np.uint64, first: int, counts: FloatArray, sums: FloatArray, grouped: FloatArray
 ) -> None:
     """``count_labels`` of the rows of several cells, ``bounds[c]`` to ``bounds[c + 1]``: (C, k, B) and (C, T, B)."""
-    p, labels, weights, terms, numbers, groups = rows
+    p, labels, weights, terms, numbers, groups, tops = rows
     for cell in range(bounds.shape[0] - 1):
         some = slice(bounds[cell], bounds[cell + 1])
         own = labels[some] if labels.shape[0] else labels
-        of_cell = p[some], own, weights[some], terms[some], numbers[some], groups[some]
+        of_cell = p[some], own, weights[some], terms[some], numbers[some], groups[some], tops[some]
         count_labels(of_cell, seed, first, counts[cell], sums[cell], grouped)

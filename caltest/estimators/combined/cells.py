@@ -27,7 +27,7 @@ from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.classes.finite import SMALLEST, FinitePredictions
 from caltest.predictions.faults import Faults
 from caltest.predictions.faults.classes.labels import PAIR_FLOOR, PAIR_SHARE, ClassView, LabelFaults, Seen
-from caltest.predictions.faults.fault import GROUPS, cosines, group_edges, rank_groups
+from caltest.predictions.faults.fault import GROUPS, group_edges, rank_groups
 
 MOST_CLASSES = 32
 """Classes up to which labels are counted in cells."""
@@ -50,8 +50,8 @@ LARGEST = 2**29
 TERM_UNIT = 2.0**24
 """The same of the numbers of labels, whose sums are those of many redraws."""
 
-TERMS = 6
-"""How many numbers of a label are added exactly, and not only by cells; of two classes two, without hits."""
+TERMS = 2
+"""How many numbers of a label are added exactly, and not only by cells."""
 
 COLUMNS = 64
 """Redraws whose residuals are multiplied by kernels together."""
@@ -126,9 +126,11 @@ class CellSums(Sums):
     counts: FloatArray
     """Weight of each label for each redraw, (C, k, B)."""
     terms: FloatArray
-    """Of the numbers of the labels, (C, TERMS, B): log p, p, and four of hits of the most probable class."""
+    """Of the numbers of the labels, (C, TERMS, B): log p and p."""
     grouped: FloatArray
-    """Weight of each label in groups of the ranks of its probability, (k, GROUPS, B); none of two classes."""
+    """Weight of each label, and of hits, in groups of the ranks of its probability, (k + 1, GROUPS, B); none of two
+    classes.
+    """
     probabilities: IntArray
     """Of the probabilities, (C, k), in units of ``1 / UNIT``."""
     ratios: IntArray
@@ -144,7 +146,7 @@ class CountsSeen:
 
     def __init__(self, view: ClassView, counts: FloatArray, terms: FloatArray, in_groups: FloatArray) -> None:
         self.view, self._counts, size = view, counts, view.chosen.size
-        self.totals, self.hit_sums = counts.sum(axis=0), terms[:, 2:].sum(axis=0)
+        self.totals = counts.sum(axis=0)
         hits, groups = counts[np.arange(view.n), view.top], view.places[view.top]
         self.top_sums = np.concatenate([_by_group(one, groups, size + 1)[:size] for one in (hits, terms[:, 0])])
         self.grouped = np.ascontiguousarray(in_groups.transpose(2, 0, 1))
@@ -165,6 +167,17 @@ class CountsSeen:
         return _by_group(self._counts[:, 1], groups, n_groups)
 
 
+def _claims(p: FloatArray) -> FloatArray:
+    """Probabilities (n, k + 1) of all classes and of the most probable one, none of two classes."""
+    return np.column_stack([p, p.max(axis=1)]) if p.shape[1] > 2 else p[:, :0]
+
+
+def _terms_of(p: FloatArray) -> FloatArray:
+    """Numbers (r, k, TERMS) of the labels of some rows: log p and p."""
+    terms = np.stack([np.log(np.maximum(p, SMALLEST)), p], axis=2)
+    return np.asarray(np.rint(terms * TERM_UNIT) / TERM_UNIT)
+
+
 def _by_group(values: FloatArray, groups: IntArray, n_groups: int) -> FloatArray:
     return np.asarray((np.arange(n_groups)[:, None] == groups).astype(np.float64) @ values)
 
@@ -175,10 +188,9 @@ class FewClasses(OfRows[CellSums]):
 
     Parameters
     ----------
-    confidences
-        Probabilities of the most probable class of some of the predictions, in ascending order, for ranks.
     edges
-        Where groups of ranks of the probabilities of each class end, (k, 63); of two classes none.
+        Where groups of ranks of the probabilities of each class, and of the most probable one, end, (k + 1, 63); of two
+        classes none.
     kernels
         That of the estimate first.
     law
@@ -188,7 +200,6 @@ class FewClasses(OfRows[CellSums]):
     """
 
     cells: Cells
-    confidences: FloatArray
     edges: FloatArray
     kernels: tuple[ProductKernel, ...]
     law: FinitePredictions
@@ -204,7 +215,7 @@ class FewClasses(OfRows[CellSums]):
     @property
     def key(self) -> bytes:
         cells = self.cells
-        numbers = cells.columns.tobytes() + cells.limits.tobytes() + self.confidences.tobytes() + self.edges.tobytes()
+        numbers = cells.columns.tobytes() + cells.limits.tobytes() + self.edges.tobytes()
         return repr(self.kernels).encode() + numbers
 
     @classmethod
@@ -212,9 +223,8 @@ class FewClasses(OfRows[CellSums]):
         """With cells for some of the predictions."""
         p = np.asarray(law.evenly_spaced(MEDIAN_OF).stored, dtype=np.float64)
         cells = Cells.of(p, MOST_CELLS.get(law.n_classes, 512))
-        p = normalised(p)
-        confidences, edges = np.sort(p.max(axis=1)), group_edges(p if law.n_classes > 2 else p[:, :0])
-        return cls(cells, confidences, edges, tuple(kernels), law.take(slice(0, 1)), faults, weights)
+        edges = group_edges(_claims(normalised(p)))
+        return cls(cells, edges, tuple(kernels), law.take(slice(0, 1)), faults, weights)
 
     def at_once(self, law: FinitePredictions) -> int:
         return max(256, LARGEST // (8 * self._n_sums))
@@ -222,7 +232,7 @@ class FewClasses(OfRows[CellSums]):
     @property
     def _n_sums(self) -> int:
         """Numbers that are kept of each redraw."""
-        return len(self.cells) * (self.law.n_classes + self._n_terms) + len(self.edges) * GROUPS
+        return len(self.cells) * (self.law.n_classes + TERMS) + len(self.edges) * GROUPS
 
     def sums(
         self, law: FinitePredictions, observed: Array | None, rows: IntArray, seed: np.uint64, redraws: range
@@ -236,7 +246,7 @@ class FewClasses(OfRows[CellSums]):
         order = np.argsort(cells, kind="stable")
         bounds = np.searchsorted(cells[order], np.arange(len(self.cells) + 1))
         counts = np.zeros((len(self.cells), k, len(redraws)))
-        terms = np.zeros((len(self.cells), self._n_terms, len(redraws)))
+        terms = np.zeros((len(self.cells), TERMS, len(redraws)))
         grouped = np.zeros((len(self.edges), GROUPS, len(redraws)))
 
         def count(part: slice) -> tuple[Array, ...]:
@@ -245,8 +255,8 @@ class FewClasses(OfRows[CellSums]):
             some = order[ends[0] : ends[-1]]
             own, weights, y = np.asarray(p[some], dtype=np.float64), w[some], labels[some] if labels.size else labels
             own /= own.sum(axis=1, keepdims=True)
-            of_labels, ends = self._terms_of(own), ends - ends[0]
-            kept = own, y, weights, of_labels, rows[some], rank_groups(own[:, : len(self.edges)], self.edges)
+            terms_of_labels, groups, ends = _terms_of(own), rank_groups(_claims(own), self.edges), ends - ends[0]
+            kept = own, y, weights, terms_of_labels, rows[some], groups, own.argmax(axis=1)
             in_groups = np.zeros_like(grouped)
             count_cells(kept, ends, seed, redraws.start, counts[part], terms[part], in_groups)
             return in_groups, *(_by_cell(one, ends) for one in _expected(own, weights))
@@ -261,26 +271,13 @@ class FewClasses(OfRows[CellSums]):
         expected = (np.concatenate(one) for one in zip(*of_predictions, strict=True))
         return CellSums(np.diff(bounds), counts, terms, grouped, *expected)
 
-    def _terms_of(self, p: FloatArray) -> FloatArray:
-        """Numbers (r, k, TERMS) of the labels of some rows: log p, p, and hits times 1 and cosines of confidence."""
-        top, terms = p.argmax(axis=1), np.zeros((*p.shape, TERMS))
-        rows = np.arange(len(p))
-        terms[..., 0], terms[..., 1] = np.log(np.maximum(p, SMALLEST)), p
-        terms[rows, top, 2] = 1.0
-        terms[rows, top, 3:] = cosines(p[rows, top], 3, among=self.confidences).T
-        return np.asarray(np.rint(terms[..., : self._n_terms] * TERM_UNIT) / TERM_UNIT)
-
-    @property
-    def _n_terms(self) -> int:
-        return 2 if self.law.n_classes == 2 else TERMS
-
     def values(self, sums: CellSums) -> FloatArray:
         full = sums.sizes > 0
         counts, expected = sums.counts[full], sums.probabilities[full] / UNIT
         totals = expected.sum(axis=1)
         law, weights = self.law.with_rows(expected / totals[:, None]), sums.squares[full] / totals
         faults = self.faults(law, None, sums.sizes[full])
-        by_label, total = sums.terms[:, :2].sum(axis=0), totals.sum()
+        by_label, total = sums.terms.sum(axis=0), totals.sum()
         constants = sums.constants.sum(axis=0) / TERM_UNIT
         seen: Seen = CountsSeen(faults.view, counts, sums.terms[full], sums.grouped)
         return np.concatenate(

@@ -67,8 +67,8 @@ PAIR, LISTED, PRODUCT = 4.0, 2.0, 0.5
 """Nanoseconds for a pair of equal labels, for one of lists of changes, and for a product of two probabilities."""
 
 LOGS, SMOOTHED = [0, 2, 3, 4, 5, 6], slice(7, 12)
-TERMS = 16
-"""Numbers of each label: log p, p, five log ratios of random labels, five smoothed probabilities, four of hits."""
+TERMS = 12
+"""Numbers of each label: log p, p, five log ratios of random labels, and five smoothed probabilities."""
 
 ORDER = [2, 4, 3, 1, 0]
 """The kernels as components have them: that in the middle, and the others by their bandwidths."""
@@ -89,6 +89,8 @@ class ClassSums(Sums):
     """Hits and log losses of predictions of chosen classes, (S, B, 2)."""
     chosen: Array
     """What faults of chosen classes see, (B, S, GROUPS + 3 S)."""
+    hits: FloatArray
+    """Of the most probable class in groups of the ranks of its probability, (GROUPS, B, 1)."""
     expected: FloatArray
     """Expected counts, (k,)."""
     entropy: float
@@ -106,6 +108,7 @@ class ClassSums(Sums):
             by_class=self.by_class[:, part],
             tops=self.tops[:, part],
             chosen=self.chosen[part],
+            hits=self.hits[:, part],
         )
 
     @classmethod
@@ -121,6 +124,7 @@ class ClassSums(Sums):
             np.zeros((view.k, n_columns, len(alternatives.SHARES) + 1), dtype=np.float32),
             np.zeros((size, n_columns, 2)),
             np.zeros((n_columns, size, GROUPS + 3 * size), dtype=np.float32),
+            np.zeros((GROUPS, n_columns, 1)),
             view.expected,
             -logs,
             squares,
@@ -134,9 +138,8 @@ class SumsSeen:
     def __init__(self, view: ClassView, of: ClassSums) -> None:
         self.view, size = view, view.chosen.size
         self.totals = of.by_class[:, :, -1].astype(np.float64)
-        self.hit_sums = of.labels[:, -4:].T
         self.top_sums = np.concatenate([of.tops[:, :, 0], of.tops[:, :, 1]])
-        self.grouped = of.chosen[:, :, :GROUPS].astype(np.float64)
+        self.grouped = np.concatenate([of.chosen[:, :, :GROUPS], of.hits.transpose(1, 2, 0)], axis=1)
         self.sums = of.chosen[:, :, GROUPS : GROUPS + size]
         self.pair_logs = of.chosen[:, :, GROUPS + size :].reshape(len(of.chosen), size, size, 2)
 
@@ -324,20 +327,22 @@ class ManyClasses(OfRows[ClassSums]):
         of_rows, classes, codes, starts = rows[entries.rows], entries.classes, entries.codes, entries.starts
         p = view.stored[of_rows, classes] / view.totals[of_rows]
         logs, *noisy = alternatives.label_terms(p, view.k)
-        hits = (view.top[of_rows] == classes) * view.hit_features[:, of_rows]
+        hits = np.asarray(view.top[of_rows] == classes, dtype=np.float64)
         of_classes = np.ones((len(entries), len(alternatives.SHARES) + 1), dtype=np.float32)
         of_classes[:, :-1] = alternatives.gains_of_class(p)
-        of_labels = np.column_stack([logs, p, *noisy, smoothed, *hits])
-        hits_and_logs = np.column_stack([hits[0], logs])
+        of_labels = np.column_stack([logs, p, *noisy, smoothed])
+        hits_and_logs = np.column_stack([hits, logs])
         places = np.append(np.arange(view.chosen.size), -1)[view.places]
         of_entries, groups, together = places[classes], places[view.top[rows]], np.zeros(rows.size, dtype=np.intp)
         chosen, ranks = np.maximum(view.of_chosen[rows], PAIR_FLOOR), view.own_groups[rows]
+        of_hits = ranks[:, -1].astype(np.intp)
 
         def add(part: slice) -> None:
             columns = part.start, part.stop
             add_by_group(codes, starts, together, of_labels, *columns, total.labels[None])
             add_by_class(codes, starts, classes, of_classes, *columns, total.by_class)
             add_by_group(codes, starts, groups, hits_and_logs, *columns, total.tops)
+            add_by_group(codes, starts, of_hits, hits[:, None], *columns, total.hits)
             work = np.empty((view.chosen.size, 3 * view.chosen.size))
             add_of_chosen(codes, starts, of_entries, chosen, ranks, GROUPS, PAIR_SHARE, *columns, work, total.chosen)
 

@@ -40,8 +40,9 @@ def test_counts_are_those_of_labels_drawn_one_at_a_time(first):
     some, numbers = np.array([3, 5, 6, 20, 29]), 7 * np.arange(30) + 2
     counts, sums = np.zeros((4, n_redraws)), np.zeros((2, n_redraws))
     terms = np.random.default_rng(2).normal(size=(30, 4, 2))
-    groups, grouped = np.random.default_rng(3).integers(0, 5, (30, 4)).astype(np.uint8), np.zeros((4, 5, n_redraws))
-    rows = tuple(one[some] for one in (p, labels, weights, terms, numbers, groups))
+    groups, grouped = np.random.default_rng(3).integers(0, 5, (30, 5)).astype(np.uint8), np.zeros((5, 5, n_redraws))
+    tops = np.arange(30) % 3 + np.arange(30) % 2
+    rows = tuple(one[some] for one in (p, labels, weights, terms, numbers, groups, tops))
     count_labels(rows, SEED, first, counts, sums, grouped)
     redraws = range(max(first, 0), first + n_redraws)
     made = drawn(p[some], numbers[some], redraws)
@@ -53,16 +54,17 @@ def test_counts_are_those_of_labels_drawn_one_at_a_time(first):
     expected = np.zeros_like(grouped)
     for b, i in np.ndindex(made.shape):
         expected[made[b, i], groups[some[i], made[b, i]], b] += weights[some[i]]
+        expected[4, groups[some[i], 4], b] += weights[some[i]] * (made[b, i] == tops[some[i]])
     np.testing.assert_allclose(grouped, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_classes_of_probability_zero_are_never_drawn():
     p, counts = np.array([[0.0, 0.3, 0.0, 0.7, 0.0]]), np.zeros((5, 4000))
     none, one = np.zeros(0, dtype=np.intp), np.zeros(1, dtype=np.intp)
-    groups, grouped = np.zeros((1, 5), dtype=np.uint8), np.zeros((5, 1, 4000))
-    rows = p, none, np.ones(1), np.zeros((1, 5, 0)), one, groups
+    groups, grouped = np.zeros((1, 6), dtype=np.uint8), np.zeros((6, 1, 4000))
+    rows = p, none, np.ones(1), np.zeros((1, 5, 0)), one, groups, np.array([3])
     count_labels(rows, SEED, 0, counts, np.zeros((0, 4000)), grouped)
-    np.testing.assert_array_equal(grouped[:, 0], counts)
+    np.testing.assert_array_equal(grouped[:, 0], counts[[0, 1, 2, 3, 4, 3]])
     totals = counts.sum(axis=1)
     assert not totals[[0, 2, 4]].any()
     assert totals.sum() == 4000

@@ -9,11 +9,11 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, IntArray, normalised, ranges
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, normalised, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import counts_by_own_group, features_by_class, sums_by_group, tables_by_label
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.faults.fault import GROUPS, Fault, Faults, cosines, group_edges, rank_groups
+from caltest.predictions.faults.fault import GROUPS, Fault, Faults, group_edges, rank_groups
 
 CORRECTED = 2**22
 """Probabilities that are changed by a fault, to see what else is wrong."""
@@ -95,7 +95,9 @@ class ClassView:
         return np.asarray(self.stored[rows] / self.totals[rows, None])
 
     def column(self, c: int) -> FloatArray:
-        """Probabilities of a class, (n,); those of some classes are kept."""
+        """Probabilities of a class, (n,), of which some are kept, or for c = k of the most probable one of each."""
+        if c == self.k:
+            return self.confidence
         if c not in self._columns:
             if len(self._columns) >= MOST_CLASSES:
                 self._columns.clear()
@@ -116,15 +118,20 @@ class ClassView:
         """Probabilities of the chosen classes, (n, S)."""
         return np.asarray(self.stored[:, self.chosen] / self.totals[:, None])
 
+    @property
+    def claims(self) -> FloatArray:
+        """These, and the probability of the most probable class, (n, S + 1)."""
+        return np.column_stack([self.of_chosen, self.confidence])
+
     @cached_property
     def edges(self) -> FloatArray:
-        """Where the groups of ranks of these end, (S, 63)."""
-        return group_edges((self.among or self).of_chosen)
+        """Where the groups of ranks of these end, (S + 1, 63)."""
+        return group_edges((self.among or self).claims)
 
     @cached_property
     def own_groups(self) -> Array:
-        """Groups of the ranks of these, (n, S), and of all others a last one."""
-        return np.append(rank_groups(self.of_chosen, self.edges), np.zeros((self.n, 1), dtype=np.uint8), axis=1)
+        """Groups of the ranks of these, (n, S + 1)."""
+        return rank_groups(self.claims, self.edges)
 
     @cached_property
     def places(self) -> IntArray:
@@ -132,12 +139,6 @@ class ClassView:
         table = np.full(self.k, self.chosen.size)
         table[self.chosen] = np.arange(self.chosen.size)
         return table
-
-    @cached_property
-    def hit_features(self) -> FloatArray:
-        """What hits of the most probable class are multiplied by, (4, n)."""
-        ranked = None if self.among is None else self.among.confidence
-        return np.concatenate([np.ones((1, self.n)), cosines(self.confidence, 3, self.sizes, ranked)]) * self.weights
 
     @cached_property
     def variances(self) -> FloatArray:
@@ -166,9 +167,13 @@ class ClassView:
 
         return direct
 
+    def came(self, labels: Array, c: int) -> BoolArray:
+        """Where labels (n,) are a class, or for c = k the most probable one."""
+        return np.asarray(labels == (self.top if c == self.k else c))
+
     def named(self, c: int) -> str:
-        """A class in words."""
-        return self.law.outcome_in_words(c)
+        """A class in words, or for c = k the most probable one."""
+        return "the most probable class" if c == self.k else self.law.outcome_in_words(c)
 
 
 def surprising(view: ClassView, labels: Array) -> IntArray:
@@ -224,12 +229,12 @@ class Seen(Protocol):
     view: ClassView
     totals: FloatArray
     """Weight of each class, (k, B)."""
-    hit_sums: FloatArray
-    """Hits of the most probable class times features, (4, B)."""
     top_sums: FloatArray
     """Hits, and then log losses, of the predictions of each chosen most probable class, (2 S, B)."""
     grouped: FloatArray
-    """Weight of each chosen label in groups of the ranks of its probability, (B, S, GROUPS)."""
+    """Weight of each chosen label, and of hits of the most probable class, in groups of the ranks of their probability,
+    (B, S + 1, GROUPS).
+    """
     sums: FloatArray
     """``M[b, c, a]``: probabilities of class a over observations of class c, chosen ones, (B, S, S)."""
     pair_logs: FloatArray
@@ -284,12 +289,6 @@ class Labels:
         return features_by_class(view.weights[:, None], self.labels, view.k)[:, :, 0].T
 
     @cached_property
-    def hit_sums(self) -> FloatArray:
-        """Hits times features."""
-        hits = np.asarray(self.labels == self.view.top.astype(self.labels.dtype), dtype=np.float64)
-        return np.asarray(self.view.hit_features @ hits.T)
-
-    @cached_property
     def top_sums(self) -> FloatArray:
         """Hits, and then log losses, by the most probable class."""
         view, size = self.view, self.view.chosen.size
@@ -306,7 +305,12 @@ class Labels:
     @cached_property
     def grouped(self) -> FloatArray:
         """Weights in groups of ranks."""
-        return counts_by_own_group(self.view.own_groups, self.places, self.view.weights, GROUPS)[:, :-1]
+        view, groups = self.view, self.view.own_groups
+        # Labels of all other classes are counted with those of hits, whose counts follow.
+        sums = counts_by_own_group(groups, self.places, view.weights, GROUPS)
+        hits = np.asarray(self.labels == view.top.astype(self.labels.dtype), dtype=np.uint8)
+        sums[:, -1] = counts_by_own_group(np.repeat(groups[:, -1:], 2, axis=1), hits, view.weights, GROUPS)[:, 1]
+        return sums
 
     @cached_property
     def sums(self) -> FloatArray:
@@ -411,11 +415,12 @@ class OddsFault(ClassFault):
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         c, x = self.class_of(sibling), t * self.along(sibling)
-        return float(self.view.weights @ (x * (seen.first == c) - np.log1p(self.view.column(c) * np.expm1(x))))
+        came, p = self.view.came(seen.first, c), self.view.column(c)
+        return float(self.view.weights @ (x * came - np.log1p(p * np.expm1(x))))
 
     def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
-        q = np.array(self.view.p)
-        q[:, self.class_of(sibling)] *= np.exp(t * self.along(sibling))
+        c, q = self.class_of(sibling), np.array(self.view.p)
+        q[np.arange(self.view.n), self.view.top if c == self.view.k else c] *= np.exp(t * self.along(sibling))
         return q
 
 

@@ -42,13 +42,13 @@ STARTS = [(start, size) for size in (16, 8) for start in range(0, RANK_GROUPS - 
 """Where windows of groups of ranks begin, and how many groups they have."""
 
 OF_GROUPS = {
-    "curves": COSINES[:SLOW],
     "waves": COSINES[SLOW:],
     "windows": np.array([(start <= PLACES) & (start + size > PLACES) for start, size in STARTS], dtype=np.float64),
 }
-"""What the groups of ranks of the probabilities of a class count, (J, 64)."""
+"""What the groups of ranks of claims count, (J, 64), beside the slow cosines."""
 
-WEIGHTS = {"curves": 1.0, "waves": 0.5, "windows": 0.5}
+WEIGHT = 0.5
+"""Of these rows."""
 
 MOST_MOVED = 5
 """Classes in another place that are named."""
@@ -63,6 +63,7 @@ class ClassFaults(LabelFaults):
 
     def _fill(self) -> None:
         view, size = self.view, self.view.chosen.size
+        claimed = np.append(view.chosen, view.k)
         of_all = [] if view.k > MOST_CLASSES else [Permutation] if self.have_order else [Permutation, Frequencies]
         self.kinds = (
             Temperature(view),
@@ -71,27 +72,38 @@ class ClassFaults(LabelFaults):
             *(kind(view, view.k) for kind in (Frequency, Share, Slope)),
             Leak(view),
             Swap(view),
-            Window(view, view.chosen),
-            Wave(view, view.chosen, N_COSINES),
+            Window(view, claimed),
+            Wave(view, claimed, N_COSINES),
             *(kind(view) for kind in of_all),
         )
         n_pairs = size * (size - 1)
         self.compared = (
-            Rows("hits", 4, attrgetter("hit_sums")),
+            Rows("hits", 1 + SLOW, hits),
             Rows("scores by predicted class", 2 * size, attrgetter("top_sums")),
             totals(view),
-            *(Rows(name, len(how) * size, partial(summed, how), WEIGHTS[name]) for name, how in OF_GROUPS.items()),
+            Rows("curves", SLOW * size, curves),
+            *(Rows(name, len(how) * (size + 1), partial(summed, how), WEIGHT) for name, how in OF_GROUPS.items()),
             Rows("leak", n_pairs, leaks),
             Rows("swap", n_pairs // 2, swaps),
             LikelihoodOfPairs(view),
         )
 
 
-def summed(numbers: FloatArray, seen: Seen) -> FloatArray:
-    """Sums over the observations of each chosen class of numbers (J, 64) of the groups of its ranks, (S J, B)."""
+def summed(numbers: FloatArray, seen: Seen, of: slice = slice(None)) -> FloatArray:
+    """Sums over the observations of each chosen class, and hits, of numbers (J, 64) of the groups of their ranks."""
     # A product for each redraw, whose rounding does not depend on how many of them are looked at together.
-    sums = seen.grouped[:, :, :RANK_GROUPS] @ numbers.T
+    sums = seen.grouped[:, of, :RANK_GROUPS] @ numbers.T
     return sums.reshape(len(sums), -1).T
+
+
+def hits(seen: Seen) -> FloatArray:
+    """Hits of the most probable class, alone and times slow cosines of the ranks of its probability, (4, B)."""
+    return np.concatenate([seen.grouped[:, -1].sum(axis=1)[None], summed(COSINES[:SLOW], seen, slice(-1, None))])
+
+
+def curves(seen: Seen) -> FloatArray:
+    """Slow cosines of the ranks of the probabilities of the chosen classes, (3 S, B)."""
+    return summed(COSINES[:SLOW], seen, slice(-1))
 
 
 def totals(view: ClassView) -> Rows[Seen]:

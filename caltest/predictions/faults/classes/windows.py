@@ -62,11 +62,11 @@ class ClassClaims:
     def errors(self, seen: Labels) -> FloatArray:
         """Weighted differences of outcomes and claims, and their variances, (n, 2)."""
         w, p = self.view.weights, self.claims
-        return np.column_stack([w * ((seen.first == self.c) - p), np.square(w) * p * (1.0 - p)])
+        return np.column_stack([w * (self.view.came(seen.first, self.c) - p), np.square(w) * p * (1.0 - p)])
 
     def means(self, seen: Labels, some: BoolArray) -> tuple[float, float, float]:
         """Mean claim and mean outcome of some predictions, and the standard error of the second."""
-        w, claims, came = self.view.weights[some], self.claims[some], seen.first[some] == self.c
+        w, claims, came = self.view.weights[some], self.claims[some], self.view.came(seen.first, self.c)[some]
         error = sqrt(float(np.square(w) @ (claims * (1.0 - claims)))) / w.sum()
         return float(w @ claims / w.sum()), float(w @ came / w.sum()), float(error)
 
@@ -155,7 +155,7 @@ class Window(OfClaims):
 
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
         rows, w, p = self._inside(sibling)
-        came = seen.first[rows] == self.class_of(sibling)
+        came = self.view.came(seen.first, self.class_of(sibling))[rows]
         return t * float(w @ came) - float(w @ np.log1p(p * np.expm1(t)))
 
     def place(self, sibling: int) -> str:

@@ -44,18 +44,22 @@ FAULTS = ct.Categorical(P).faults(W)
 def test_totals_curves_waves_and_windows():
     totals = [[W[y == c].sum() for y in Y] for c in range(K)]
     assert rows_of(FAULTS, "frequency", Y) == pytest.approx(np.array(totals), rel=1e-12)
-    for name, some in (("curves", (1, 2, 3)), ("waves", range(4, 13))):
-        curves = [[(W * rounded_cosine(P[:, c], j))[y == c].sum() for y in Y] for c in range(K) for j in some]
+    claims = [(P[:, c], c == Y) for c in range(K)]
+    with_hits = [*claims, (P.max(axis=1), P.argmax(axis=1) == Y)]
+    for name, some, of in (("curves", (1, 2, 3), claims), ("waves", range(4, 13), with_hits)):
+        curves = [[(W * rounded_cosine(p, j))[one].sum() for one in came] for p, came in of for j in some]
         assert rows_of(FAULTS, name, Y) == pytest.approx(np.array(curves), abs=1e-10)
     some = [(s, s + 16) for s in range(0, 49, 8)] + [(s, s + 8) for s in range(0, 57, 4)]
-    inside = [[(groups_of(p) >= low) & (groups_of(p) < high) for low, high in some] for p in P.T]
-    windows = [[W[one & (y == c)].sum() for y in Y] for c in range(K) for one in inside[c]]
+    inside = [[(groups_of(p) >= low) & (groups_of(p) < high) for low, high in some] for p, _ in with_hits]
+    windows = [
+        [W[one & own].sum() for own in came] for (_, came), of in zip(with_hits, inside, strict=True) for one in of
+    ]
     assert rows_of(FAULTS, "windows", Y) == pytest.approx(np.array(windows), abs=1e-10)
 
 
 def test_hits():
     top, confidence = P.argmax(axis=1), P.max(axis=1)
-    features = [np.ones(N), *(cosine(confidence, j) for j in (1, 2, 3))]
+    features = [np.ones(N), *(rounded_cosine(confidence, j) for j in (1, 2, 3))]
     hits = [[(W * f)[y == top].sum() for y in Y] for f in features]
     assert rows_of(FAULTS, "hits", Y) == pytest.approx(np.array(hits), abs=1e-10)
     by_class = [[W[(top == a) & (y == a)].sum() for y in Y] for a in range(K)]
@@ -155,7 +159,7 @@ def test_other_chosen_classes_have_their_own_probabilities():
     few = view.choosing(np.array([0, 3, 49]))
     assert few.of_chosen == pytest.approx(p[:, [0, 3, 49]])
     assert few.places[[0, 3, 49, 7]].tolist() == [0, 1, 2, 3]
-    assert (few.edges.shape, few.own_groups.shape) == ((3, 63), (300, 4))
+    assert (few.edges.shape, few.own_groups.shape) == ((4, 63), (300, 4))
     assert few.origin is few
     assert view.of_chosen.shape == (300, view.chosen.size)
 
