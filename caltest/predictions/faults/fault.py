@@ -161,6 +161,8 @@ class Fault(ABC, Generic[S]):
     """Whether the smallest and the largest t stand for all beyond, which are nearly the same law."""
     has_simpler: ClassVar[bool] = False
     """Whether others say the same with fewer numbers, which are tried first where it alone explains the most."""
+    is_in_places: ClassVar[bool] = False
+    """Whether it changes some predictions only, and one of all that explains nearly as much is named first."""
     says_what_happened: ClassVar[bool] = False
     """Whether the words have an interval of a rate that was observed, which no second fault changes."""
 

@@ -30,6 +30,9 @@ CONFIDENCE, DROP = 0.95, 1.9207
 FEWEST = 100.0
 """Observations whose logarithm is the penalty of smaller samples too, so that few calibrated ones have findings."""
 
+NEARLY = 0.8
+"""Share of the gain of a fault in places from which on one of all predictions is named first."""
+
 REACH = 20.0
 """Gains at the best of the grid this far below the largest are refined for the first of a kind only."""
 
@@ -82,12 +85,19 @@ def candidates_of(faults: Faults, seen: Any) -> list[Candidate]:
 def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) -> list[Candidate]:
     """The likeliest fault of each kind and others like the best, at their most likely sizes.
 
-    Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
+    One of all predictions is the first if it explains nearly as much as one in places: real overconfidence follows no
+    formula, and with enough rows a window of claims fits a part of it better than a temperature fits all. Faults that
+    are the same for these predictions, as those of constant ones are, stay in the order of the list.
     """
     first = {one.fault.kind: one for one in reversed(likely)}
     near = [refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH]
     order = {fault.kind: i for i, fault in enumerate(kinds)}
-    return sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
+    ordered = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
+    if ordered[0].fault.is_in_places:
+        least = NEARLY * ordered[0].gain
+        wide = next((one for one in ordered if not one.fault.is_in_places and one.gain >= least), ordered[0])
+        ordered.sort(key=lambda one: one is not wide)
+    return ordered
 
 
 def apart_from(best: Candidate, likely: list[Candidate], seen: Any) -> list[Candidate]:
@@ -211,7 +221,8 @@ class Explanation:
 def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: Faults, seen: Any) -> Explanation:
     """That by the likeliest fault; or, if a second one is or may be clear, by faults that together are more likely.
 
-    The first is one of the three likeliest kinds, or the second of the best of these: a shift that a spread hides.
+    The first is one of the three likeliest kinds, or the second of the best of these: a shift that a spread hides. One
+    in places is not, if the likeliest is one of all predictions.
     """
 
     def told(one: Explanation) -> float:
@@ -222,7 +233,9 @@ def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: 
     is_all = best.after is not None or not _is_inside(best.first)
     if best.second is None and is_all and not ordered[0].fault.has_simpler:
         return best
-    kinds = {one.kind: one for one in reversed(ordered) if one.gain > 0.0 and one is not ordered[0]}
+    in_places = ordered[0].fault.is_in_places
+    may_be_first = [one for one in ordered[1:] if one.gain > 0.0 and (in_places or not one.fault.is_in_places)]
+    kinds = {one.kind: one for one in reversed(may_be_first)}
     waiting, tried = sorted(kinds.values(), key=lambda one: -one.gain)[:2], {ordered[0].kind}
     while waiting:
         found = [_explanation(one, likely, faults, seen) for one in waiting]

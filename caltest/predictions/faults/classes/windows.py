@@ -127,6 +127,7 @@ class Window(OfClaims):
 
     kind = "window"
     range = (-8.0, 8.0)
+    is_in_places = True
     says_what_happened = True
     each = len(WINDOWS)
 

@@ -175,3 +175,23 @@ def test_two_pairs_of_confused_classes_are_told_from_random_labels(exchanged):
     words = findings_of(as_sample(p, y))[0].words
     assert words.count("are confused") == 2
     assert "random" not in words
+
+
+@pytest.mark.parametrize("temperature", [1.15, 1.0])
+def test_what_all_predictions_share_is_named_before_a_window(temperature):
+    """Overconfidence that is larger from 0.7 to 0.97 than at the temperature: a window alone is a bit more likely."""
+    rng = np.random.default_rng(1)
+    p = np.exp(2.5 * rng.normal(size=(4000, 6)))
+    p /= p.sum(axis=1, keepdims=True)
+    rows, top, q = np.arange(len(p)), p.argmax(axis=1), p ** (1.0 / temperature)
+    q /= q.sum(axis=1, keepdims=True)
+    hit = q.max(axis=1) - 0.12 * ((p.max(axis=1) > 0.7) & (p.max(axis=1) < 0.97))
+    q *= ((1.0 - hit) / (1.0 - q.max(axis=1)))[:, None]
+    q[rows, top] = hit
+    y = (q.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
+    first, *others = findings_of(as_sample(p, y))
+    if temperature > 1.0:
+        assert (first.kind, first.second.kind) == ("temperature", "window")
+        assert first.gain < next(one.gain for one in others if one.kind == "window")
+    else:
+        assert first.place.startswith("claims of the most probable class")
