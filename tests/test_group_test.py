@@ -68,6 +68,10 @@ def test_groups_have_claimed_and_observed_shares(biased):
     assert "claimed, observed: shares of class 1; intervals hold for all groups together" in unfolded(result)
     assert str(ct.results.GroupCalibrationTestResult.from_dict(result.to_dict())) == str(result)
     assert {"claimed", "observed", "low", "high"} <= set(result.to_pandas().columns)
+    for bar, one in zip(result.bars(), result.groups, strict=True):
+        apart = [100.0 * (share - one.claimed) for share in (one.observed, *one.interval)]
+        assert [bar.estimate, *bar.interval, bar.reference] == pytest.approx([*apart, 0.0])
+    assert result.bars()[0].unit == "class 1: percentage points above the share claimed"
 
 
 SHARES = {

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.measures import shares_of
+from caltest._results.measures import MISSED, shares_of
 from caltest._results.report import (
     ASSUMPTIONS,
     KINDS,
@@ -115,11 +115,20 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
     _rows = "groups"
 
     def bars(self) -> list[Bar]:
-        unit = "error in standard deviations if calibrated"
-        return [
-            Bar(one.name, one.z, None, 0.0, "mean if calibrated", unit, one.adjusted <= STANDS_OUT)
-            for one in self.groups
-        ]
+        """How far observed shares are from those claimed; or errors, where nothing is compared."""
+        if not self.compared:
+            unit = "error in standard deviations if calibrated"
+            return [
+                Bar(one.name, one.z, None, 0.0, "mean if calibrated", unit, one.adjusted <= STANDS_OUT)
+                for one in self.groups
+            ]
+        what, unit = "as claimed", f"{self.compared}: percentage points above the share claimed"
+        bars = []
+        for one in self.groups:
+            claimed, observed, ends = one.claimed or 0.0, one.observed or 0.0, one.interval or ()
+            apart = [100.0 * (share - claimed) for share in (observed, *ends)]
+            bars.append(Bar(one.name, apart[0], apart[1:], 0.0, what, unit, one.adjusted <= STANDS_OUT))
+        return bars
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-values say at a level, in words."""
@@ -128,7 +137,7 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
             kept = f"calibration is not rejected in any group {level}"
             ends = [abs(end - (one.claimed or 0.0)) for one in self.groups for end in one.interval or ()]
             if self.margin is not None and max(ends) > self.margin:
-                kept += ", but errors that matter could have been missed"
+                kept += f", but {MISSED}"
             return undecided(self.pvalue, self.n_resamples, alpha) or kept
         names = ", ".join(rejected[:SHOWN]) + ", ..." * (len(rejected) > SHOWN)
         return f"reject calibration {level} in {len(rejected)} of {len(self.groups)} groups: {names}"

@@ -140,22 +140,22 @@ def matters(measures: Sequence[Measure]) -> bool | None:
     return False if gaps and all(one.gap.high <= one.margin for one in gaps) else None
 
 
-def _telling(gaps: Sequence[Gap]) -> Gap:
+def telling(measures: Sequence[Measure]) -> Gap | None:
     """The gap that decides whether an error matters: of those that are alike in that, the largest in margins."""
 
     def rank(one: Gap) -> tuple[bool, bool, float, float]:
         low, high = one.gap.ends
         return low > one.margin, high > one.margin, (one.gap.estimate or 0.0) / one.margin, high / one.margin
 
-    return max(gaps, key=rank)
+    return max(judged(measures), key=rank, default=None)
 
 
 def widest(measures: Sequence[Measure]) -> str | None:
     """The gap that decides whether an error matters, in words; None if there is none."""
-    gaps = judged(measures)
-    if not gaps:
+    most = telling(measures)
+    if most is None:
         return None
-    gap, margin, event, unit = _telling(gaps)
+    gap, margin, event, unit = most
     return f"{event} are {ends_of(gap)} {unit} off on average (more than {amount(margin)} matters)"
 
 
@@ -200,10 +200,8 @@ def _digits(share: float) -> int:
 
 def shares_of(claimed: float, observed: float, interval: ConfidenceInterval) -> list[str]:
     """Cells of a claimed and an observed share, and of its interval."""
-    shares = claimed, observed
-    cells = [percent(share, *shares) for share in shares]
-    low, high = (percent(share, *shares, *interval) for share in interval)
-    return [*cells, f"{low.removesuffix(' %')} to {high}"]
+    low, high = map(percent, interval)
+    return [percent(claimed, observed), percent(observed, claimed), f"{low.removesuffix(' %')} to {high}"]
 
 
 def table_of(measures: Sequence[Measure]) -> Table:
@@ -221,24 +219,29 @@ def cells_of(one: Measure) -> list[str]:
     return shares_of(one.claimed, one.observed or 0.0, one.interval)
 
 
+MISSED = "errors that matter could have been missed"
+
 HIGH = 0.8
 """Power from which on errors are found so often that their absence says something."""
 
 
 def practical(rejects: bool, measures: Sequence[Measure], power: float | None) -> str:
     """What the decision of a test means in practice, to be added to it; empty if that is not known."""
-    answer, gaps = matters(measures), judged(measures)
+    answer, most = matters(measures), telling(measures)
     if answer is False:
         return ", but the error is too small to matter" if rejects else ", and errors that matter are ruled out"
     if not rejects and answer:
         return f", but {widest(measures)}"
     if not rejects:
-        missed = bool(gaps) if power is None else power < HIGH
-        return ", but errors that matter could have been missed" if missed else ""
+        return f", but {MISSED}" if is_missed(most is not None, power) else ""
     if answer:
         return ": the error is large enough to matter"
-    if not gaps:
+    if most is None:
         return ": the predictions cannot be taken at face value"
-    _, margin, event, unit = _telling(gaps)
-    far = amount(margin, f" {unit.removeprefix('percentage ')}")
-    return f"; whether {event} are more than {far} off remains open"
+    far = amount(most.margin, f" {most.unit.removeprefix('percentage ')}")
+    return f"; whether {most.event} are more than {far} off remains open"
+
+
+def is_missed(is_judged: bool, power: float | None) -> bool:
+    """Whether errors that matter could be there although calibration is not rejected."""
+    return is_judged if power is None else power < HIGH

@@ -15,7 +15,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import matters
+from caltest._results.measures import MISSED, matters
 from caltest._results.report import counted, format_pvalue, power_phrase
 from caltest._results.tables import Grid, NamedRows, Page, Part, printable
 from caltest._results.values import Stored
@@ -482,7 +482,7 @@ def _decision(
             return USE, f"{kept}, and {power_phrase(result.detectable, LEVEL)}"
         more = more_rows_in_words(result, *counted)
         enough = "" if more is None else f"; {more} would find them in 80 % of such data sets"
-        return UNKNOWN, f"{kept}, but errors that matter could have been missed{enough}"
+        return UNKNOWN, f"{kept}, but {MISSED}{enough}"
     why = result.why(LEVEL)
     said = f"calibration is rejected {level}" + ("" if why is None else f": {why.replace('perhaps: ', 'perhaps ', 1)}")
     if answer is False and result.pvalue_otherwise is None:

@@ -10,6 +10,8 @@ import numpy as np
 from caltest._basics.arrays import labelled_as
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, seed_of
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.measures import MISSED, amount, ends_of, is_missed, matters, telling
 from caltest._results.report import (
     LISTED,
     at_level,
@@ -54,7 +56,8 @@ class ComparedModel:
     estimate, interval
         Of the calibration error; the interval is None where there is none.
     noise_floor, noise_quantile
-        Mean and 95 % quantile of the estimate if the predictions are calibrated.
+        Mean and 95 % quantile of the estimate if the predictions are calibrated. Beside an interval the estimate is
+        unbiased, so the mean is 0, and the quantile, which takes redraws, is None.
     pvalue, pvalue_holm, pvalue_bh
         Of the hypothesis that they are calibrated, and adjusted for the number of rows: by Holm's method, which bounds
         the probability of any false rejection, and by that of Benjamini and Hochberg, which bounds the expected share
@@ -63,6 +66,14 @@ class ComparedModel:
         What is wrong, in words, or None; it means something only where calibration is rejected.
     pvalue_otherwise
         As in ``CalibrationTestResult``.
+    gap, margin, compared, unit
+        Of the measure that decides whether the error matters, as in ``Measure``, what it is of, and in which unit; None
+        and empty where there is none.
+    matters
+        Whether the error of some measure is larger than its margin, or what was said to be impossible occurred; None if
+        that is open.
+    power
+        How often the test finds errors that just matter in such data at the 5 % level, if that is known.
 
     Examples
     --------
@@ -78,22 +89,28 @@ class ComparedModel:
     estimate: float
     interval: ConfidenceInterval | None
     noise_floor: float
-    noise_quantile: float
+    noise_quantile: float | None
     pvalue: float
     pvalue_holm: float
     pvalue_bh: float
     finding: Finding | None
     pvalue_otherwise: float | None = None
+    gap: ConfidenceInterval | None = None
+    margin: float | None = None
+    compared: str = ""
+    unit: str = ""
+    matters: bool | None = None
+    power: float | None = None
+
+    @property
+    def may_be_missed(self) -> bool:
+        """Whether an error that matters could be there although calibration is not rejected."""
+        return self.matters is not False and is_missed(self.gap is not None, self.power)
 
     @property
     def shown(self) -> float:
         """What the interval is about, if there is one: the estimate, cut at 0 as errors are at least that."""
         return self.estimate if self.interval is None or self.interval.estimate is None else self.interval.estimate
-
-    @property
-    def shown_floor(self) -> float:
-        """The mean if the predictions are calibrated, cut at 0 beside an interval, as that and its estimate are."""
-        return self.noise_floor if self.interval is None else max(0.0, self.noise_floor)
 
 
 class Comparison(AdjustedRows[R]):
@@ -152,31 +169,62 @@ class ModelComparison(Comparison[ComparedModel], Stored):
     picture = "forest"
 
     def bars(self) -> list[Bar]:
-        """Estimated errors with their intervals, beside what calibrated predictions give, for ``plots.forest``."""
+        """How far the rows are off, beside what is too small to matter, for ``plots.forest``; or estimated errors."""
+        if any(row.gap is None for row in self.rows):
+            return self._errors
+        what, unit = "too small to matter", f"{self.rows[0].unit} off on average"
+        return [
+            Bar(
+                *(one.name, 100.0 * (one.gap.estimate or 0.0), [100.0 * end for end in one.gap], None, what, unit),
+                *(one.pvalue_holm <= STANDS_OUT, (0.0, 100.0 * one.margin)),
+            )
+            for one in self.rows
+            if one.gap is not None and one.margin is not None
+        ]
+
+    @property
+    def _errors(self) -> list[Bar]:
+        """Estimates with their intervals, beside what calibrated predictions give."""
         what = "mean if calibrated", "error"
         return [
-            Bar(one.name, one.shown, one.interval, one.shown_floor, *what, one.pvalue_holm <= STANDS_OUT)
+            Bar(one.name, one.shown, one.interval, one.noise_floor, *what, one.pvalue_holm <= STANDS_OUT)
             for one in self.rows
         ]
 
     def table(self) -> Table:
-        level = f"{100 * self.confidence_level:g} %"
-        header = [self.kind, self.score_name, "estimate", f"{level} interval", "if calibrated", "p", "Holm", "BH"]
-        return [header, *(_cells(row) for row in self.rows)]
+        columns = {self.kind: [row.name for row in self.rows], self.score_name: [_score_cell(row) for row in self.rows]}
+        if any(row.gap for row in self.rows):
+            columns[f"{_short(self.rows)} off"] = ["-" if row.gap is None else ends_of(row.gap) for row in self.rows]
+        columns["p"] = [format_pvalue(row.pvalue, row.pvalue_otherwise) for row in self.rows]
+        columns["Holm"] = [format_pvalue(row.pvalue_holm, row.pvalue_otherwise) for row in self.rows]
+        columns["estimate"] = [f"{row.shown:.3g}" for row in self.rows]
+        intervals = [row.interval for row in self.rows]
+        if any(intervals):
+            cells = ["-" if one is None else f"[{one.low:.3g}, {one.high:.3g}]" for one in intervals]
+            columns[f"{100 * self.confidence_level:g} % interval"] = cells
+        if not all(intervals):
+            floors = ["-" if row.noise_quantile is None else f"{row.noise_quantile:.3g}" for row in self.rows]
+            columns["if calibrated"] = floors
+        return [list(columns), *map(list, zip(*columns.values(), strict=True))]
 
     def remarks(self) -> list[str]:
-        """Why p-values are 0, which is the smallest possible, and that they are not of the test of the intervals."""
-        return [*remarks(self.rows, self.n_resamples), *sharper(self.bars())]
+        """What is how far off; why p-values are 0, which is the smallest possible, and of which test they are not."""
+        return [*_how_far(self.rows, self.kind), *remarks(self.rows, self.n_resamples), *sharper(self._errors)]
 
     def verdict(self, alpha: float = 0.05) -> str:
-        """For which rows calibration is rejected at a level, in words."""
+        """For which rows calibration is rejected at a level and whether their errors matter, in words."""
         names = self.rejected(alpha)
-        if not names:
-            return undecided(self.pvalue, self.n_resamples, alpha) or (
-                f"calibration of none of {self._counted} is rejected {at_level(alpha)}"
-            )
-        which = first_of(names, LISTED, ", ")
-        return f"reject calibration {at_level(alpha)} for {len(names)} of {self._counted}: {which}"
+        if names:
+            which = f"for {len(names)} of {self._counted}: {first_of(names, LISTED, ', ')}"
+            return f"reject calibration {at_level(alpha)} {which}{_practical([self[name] for name in names])}"
+        if few := undecided(self.pvalue, self.n_resamples, alpha):
+            return few
+        kept = f"calibration of none of {self._counted} is rejected {at_level(alpha)}"
+        if all(row.matters is False for row in self.rows):
+            return f"{kept}, and errors that matter are ruled out"
+        missed = [row.name for row in self.rows if row.may_be_missed]
+        of = "" if len(missed) == len(self.rows) else f" for {first_of(missed, LISTED, ', ')}"
+        return f"{kept}, but {MISSED}{of}" if missed else kept
 
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: for which rows calibration is rejected after Holm's adjustment."""
@@ -199,8 +247,9 @@ class ModelComparison(Comparison[ComparedModel], Stored):
         lines = [""]
         if any(row.estimate < 0.0 <= row.shown for row in self.rows):
             lines.append("estimate: 0 where the unbiased estimate is negative, as the error is at least that")
-        lines.append("if calibrated: 95 % quantile of the estimate if the predictions are calibrated")
-        lines += [f"Holm, BH: p-values adjusted for {self._counted}", *self.remarks()]
+        if any(row.interval is None for row in self.rows):
+            lines.append("if calibrated: 95 % quantile of the estimate if the predictions are calibrated")
+        lines += [f"Holm: p adjusted for {self._counted}", *self.remarks()]
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue_holm <= level]
         title = f"Comparison of {self._counted}"
         return Page(
@@ -216,11 +265,47 @@ class ModelComparison(Comparison[ComparedModel], Stored):
         return f"<comparison of {self._counted}, n = {self.n}>"
 
 
-def _cells(row: ComparedModel) -> list[str]:
-    score = "-" if row.score is None else f"{row.score:.3f}" if 0.001 <= row.score <= 1.0 else f"{row.score:.3g}"
-    interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
-    pvalues = [format_pvalue(p, row.pvalue_otherwise) for p in (row.pvalue, row.pvalue_holm, row.pvalue_bh)]
-    return [row.name, score, f"{row.shown:.3g}", interval, f"{row.noise_quantile:.3g}", *pvalues]
+def _score_cell(row: ComparedModel) -> str:
+    return "-" if row.score is None else f"{row.score:.3f}" if 0.001 <= row.score <= 1.0 else f"{row.score:.3g}"
+
+
+def _short(rows: Sequence[ComparedModel]) -> str:
+    """The unit of gaps, in short."""
+    return next(row.unit for row in rows if row.gap).removeprefix("percentage ")
+
+
+def _how_far(rows: Sequence[ComparedModel], kind: str) -> list[str]:
+    """What the gaps of rows are of, a line for those that are of the same; those of classes are of each."""
+    alike: dict[str, list[tuple[float, str]]] = {}
+    for row in rows:
+        if row.gap is not None and row.margin is not None:
+            what = "probabilities of each class" if kind == "class" else row.compared
+            alike.setdefault(what, []).append((row.margin, row.name))
+    lines = []
+    for what, some in alike.items():
+        margins, names = zip(*some, strict=True)
+        least, most = amount(min(margins)), amount(max(margins))
+        which = "" if len(alike) == 1 else f" for {first_of(names, LISTED, ', ')}"
+        too_much = f"more than {least if least == most else f'{least} to {most}'} matters"
+        unit = f"{_short(rows)} off{which}"
+        lines.append(f"{unit}: 95 % interval for how far {what} are off on average ({too_much})")
+    return lines
+
+
+ANSWERS = {True: "large enough to matter", False: "too small to matter", None: "open"}
+
+
+def _practical(rows: Sequence[ComparedModel]) -> str:
+    """Whether the errors of rows that are rejected matter, in words."""
+    if not any(row.gap or row.matters for row in rows):
+        return ""
+    named = {answer: [row.name for row in rows if row.matters is answer] for answer in ANSWERS}
+    said = {answer: some for answer, some in named.items() if some}
+    if len(said) > 1:
+        return "".join(f"; {ANSWERS[answer]}: {first_of(some, LISTED, ', ')}" for answer, some in said.items())
+    (answer,) = said
+    error, are, s = ("the error", "is", "s") if len(rows) == 1 else ("the errors", "are", "")
+    return f"; whether {error} matter{s} remains open" if answer is None else f"; {error} {are} {ANSWERS[answer]}"
 
 
 def compared(
@@ -260,7 +345,7 @@ def compared(
     scores = [float(np.mean(one.targets)) if kind == "class" else _score(one) for one in samples.values()]
     adjusted = zip(holm(pvalues), benjamini_hochberg(pvalues), strict=True)
     rows = [
-        ComparedModel(name, score, *found, result.pvalue, *both, result.finding, result.pvalue_otherwise)
+        _row(name, score, found, both, result)
         for name, score, found, result, both in zip(samples, scores, estimates, results, adjusted, strict=True)
     ]
     first = next(iter(samples.values()))
@@ -280,16 +365,48 @@ def compared(
     )
 
 
+def _row(
+    name: str,
+    score: float | None,
+    estimated: tuple[float, ConfidenceInterval | None, float, float | None],
+    adjusted: tuple[float, float],
+    result: CalibrationTestResult,
+) -> ComparedModel:
+    """That of a model; to say that an outcome is impossible matters however small the error is on average."""
+    gap, margin, compared, unit = telling(result.measures) or (None, None, "", "")
+    return ComparedModel(
+        name=name,
+        score=score,
+        estimate=estimated[0],
+        interval=estimated[1],
+        noise_floor=estimated[2],
+        noise_quantile=estimated[3],
+        pvalue=result.pvalue,
+        pvalue_holm=adjusted[0],
+        pvalue_bh=adjusted[1],
+        finding=result.finding,
+        pvalue_otherwise=result.pvalue_otherwise,
+        gap=gap,
+        margin=margin,
+        compared=compared,
+        unit=unit,
+        matters=matters(result.measures) if result.pvalue_otherwise is None else True,
+        power=None if result.detectable is None else result.detectable.power(),
+    )
+
+
 def _estimated(
     estimator: Estimator, sample: Sample, n_resamples: int, level: float, rng: Any, progress: bool
-) -> tuple[float, ConfidenceInterval | None, float, float]:
+) -> tuple[float, ConfidenceInterval | None, float, float | None]:
     """The estimate, its jackknife interval where it has one and h varies, and mean and quantile of the noise floor."""
-    estimator = estimator.in_order_of(sample.order)
-    floor = noise_floor(sample.predictions, estimator, n_resamples=n_resamples, rng=rng, progress=progress)
-    resolved, interval = estimator.resolve(sample.predictions, floor.seed), None
+    estimator, seed = estimator.in_order_of(sample.order), seed_of(rng)
+    resolved = estimator.resolve(sample.predictions, seed)
     if isinstance(resolved, SKCE) and resolved.unbiased and len(sample) >= 3:
-        interval = jackknife_interval(resolved.kernel, sample, level, "two-sided", floor.seed)
-    return resolved.estimate(sample), interval, floor.mean, floor.quantile
+        interval = jackknife_interval(resolved.kernel, sample, level, "two-sided", seed)
+        if interval is not None:
+            return resolved.estimate(sample), interval, 0.0, None
+    floor = noise_floor(sample.predictions, estimator, n_resamples=n_resamples, rng=seed, progress=progress)
+    return resolved.estimate(sample), None, floor.mean, floor.quantile
 
 
 def notes_of(models: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -317,8 +434,9 @@ def compare_models(
 ) -> ModelComparison:
     """Compare the calibration of several models for the same outcomes.
 
-    For each model: its score, the estimated error with an interval and with what calibrated predictions would give, the
-    p-value of calibration, and this p-value adjusted for the number of models.
+    For each model: its score, how far its probabilities are off, the p-value of calibration, this p-value adjusted for
+    the number of models, and the estimated calibration error with an interval, or where there is none with what
+    calibrated predictions would give.
 
     Parameters
     ----------
@@ -336,7 +454,7 @@ def compare_models(
     test
         By default ``OmnibusTest`` with the shared kernel, or ``MonteCarloTest(SKCE(kernel))`` if a kernel is given.
     n_resamples
-        Redraws of the test, if none is given, and of the noise floor.
+        Redraws of the test, if none is given, and of the noise floor of an estimator without an interval.
     confidence_level
         Of the intervals.
 
@@ -352,9 +470,8 @@ def compare_models(
     Models are tested one by one, with the same random numbers: the outcomes cannot be drawn from all of them at once,
     so the adjustments are Holm's, valid for any dependence, and that of Benjamini and Hochberg. Whether two errors
     differ is another question, for ``compare_pairs``: intervals of models with the same outcomes can overlap although
-    the errors differ. Cost: for each model that of the test, of ``n_resamples`` redraws of the estimate, and
-    O(n**2 k) for the interval; for many
-    rows pass ``estimator=LowRankSKCE(kernel)``.
+    the errors differ. Cost: for each model that of the test, and O(n**2 k) for the interval, or ``n_resamples`` redraws
+    of the estimate if it has none; for many rows pass ``estimator=LowRankSKCE(kernel)``.
 
     Sources: Holm 1979; Benjamini and Hochberg 1995.
 

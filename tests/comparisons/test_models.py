@@ -34,8 +34,7 @@ def test_rows_hold_what_the_parts_say(comparison):
         assert row.estimate == pytest.approx(ct.SKCE(kernel)(p, S.y), rel=1e-10)
         assert tuple(row.interval) == pytest.approx(tuple(ct.skce_interval(p, S.y, kernel)), rel=1e-9)
         assert row.pvalue == ct.OmnibusTest(kernel, 99)(p, S.y, rng=stream).pvalue
-        floor = ct.noise_floor(p, ct.SKCE(kernel), n_resamples=99, rng=stream.spawn(1)[0])
-        assert (row.noise_floor, row.noise_quantile) == pytest.approx((floor.mean, floor.quantile), rel=1e-9)
+        assert (row.noise_floor, row.noise_quantile) == (0.0, None)
     pvalues = [row.pvalue for row in comparison.rows]
     assert [row.pvalue_holm for row in comparison.rows] == list(multipletests(pvalues, method="holm")[1])
     assert [row.pvalue_bh for row in comparison.rows] == list(multipletests(pvalues, method="fdr_bh")[1])
@@ -66,28 +65,32 @@ def test_printed_table(comparison):
     assert lines[0] == "Comparison of 3 models"
     start = next(i for i, line in enumerate(lines) if line.startswith("  model"))
     table = lines[start : start + 4]
-    words = "model accuracy estimate 95 % interval if calibrated p Holm BH"
+    words = "model accuracy points off p Holm estimate 95 % interval"
     assert table[0].split() == words.split()
     assert [line.split()[0] for line in table] == ["model", "good", "worse", "a_b"]
     assert lines[2].startswith("Verdict        reject calibration at the 5 % level for ")
-    assert "Holm, BH: p-values adjusted for 3 models" in lines
+    assert "Holm: p adjusted for 3 models" in lines
     assert "Reproduce      rng=1" in lines
     assert repr(comparison) == "<comparison of 3 models, n = 60>"
 
 
 def test_markdown_and_latex(comparison):
-    *markdown, empty, smallest, _, apart = comparison.to_markdown().splitlines()
+    *markdown, empty, off, _, smallest, _, apart = comparison.to_markdown().splitlines()
     assert (empty, smallest) == ("", "p = 0.01 (the smallest possible with 99 redraws)")
+    assert off == (
+        "points off: 95 % interval for how far probabilities of the most probable class are off on average "
+        "(more than 2 matters)"
+    )
     assert apart == "p-values and intervals come from different tests and can disagree"
-    assert markdown[1] == "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    assert markdown[1] == "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     assert len(markdown) == 5
-    assert all(line.count("|") == 9 for line in markdown)
+    assert all(line.count("|") == 8 for line in markdown)
     latex = comparison.to_latex().splitlines()
-    assert latex[0] == r"\begin{tabular}{lrrrrrrr}"
-    assert [latex[1], latex[3], latex[7], latex[10]] == [r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"]
-    assert latex[8] == rf"\multicolumn{{8}}{{l}}{{{smallest}}} \\"
+    assert latex[0] == r"\begin{tabular}{lrrrrrr}"
+    assert [latex[1], latex[3], latex[7], latex[11]] == [r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"]
+    assert latex[8] == rf"\multicolumn{{7}}{{l}}{{{off.replace('%', chr(92) + '%')}}} \\"
     assert latex[6].startswith(r"a\_b \& 50 \% & ")
-    assert latex[2].endswith(r"95 \% interval & if calibrated & p & Holm & BH \\")
+    assert latex[2].endswith(r"& points off & p & Holm & estimate & 95 \% interval \\")
     bars = ct.compare_models({"a|b\\": S.p}, S.y, n_resamples=9, rng=1)
     assert bars.to_markdown().splitlines()[2].startswith("| a\\|b\\\\ | ")
     assert bars.to_latex().splitlines()[4].startswith(r"a|b\textbackslash{} & ")
@@ -115,8 +118,11 @@ def test_other_estimators_kernels_and_tests():
     binned = ct.compare_models(two, S.y, estimator=ct.ECE(), test=test, n_resamples=99, rng=1)
     assert binned.rows[0].interval is None
     assert binned.rows[0].estimate == ct.ECE()(S.p, S.y)
+    (stream,) = np.random.SeedSequence(1).spawn(1)
+    floor = ct.noise_floor(S.p, ct.ECE(), n_resamples=99, rng=stream.spawn(1)[0])
+    assert (binned.rows[0].noise_floor, binned.rows[0].noise_quantile) == (floor.mean, floor.quantile)
     assert binned.rows[0].pvalue == test(S.p, S.y, rng=np.random.SeedSequence(1).spawn(1)[0]).pvalue
-    assert " | - | " in binned.to_markdown()
+    assert binned.table()[0] == ["model", "accuracy", "p", "Holm", "estimate", "if calibrated"]
     named = ct.compare_models(two, S.y, kernel=TV, n_resamples=99, rng=1)
     assert named.test.startswith("MonteCarloTest")
     assert named.rows[0].estimate == pytest.approx(ct.SKCE(TV)(S.p, S.y), rel=1e-10)
@@ -133,6 +139,46 @@ def test_no_interval_where_h_does_not_vary():
     certain = ct.compare_models({"sure": np.eye(3)[S.y], "other": S.p}, S.y, kernel=TV, n_resamples=9, rng=1)
     assert certain.rows[0].interval is None
     assert certain.rows[1].interval is not None
+    assert certain.table()[0][-2:] == ["95 % interval", "if calibrated"]
+    assert certain.table()[1][-2] == "-"
+
+
+def test_errors_that_matter_are_told_from_others():
+    """Claims 8 points too high, or right, of 2,000 events, and of 100."""
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.2, 0.8, 2000)
+    y, models = rng.random(p.size) < p, {"far": p + 0.08, "right": p}
+    found = ct.compare_models(models, y, n_resamples=199, rng=1)
+    for row, q in zip(found.rows, models.values(), strict=True):
+        result = ct.OmnibusTest(shared(models.values()).single, 199)(q, y, rng=np.random.SeedSequence(1).spawn(1)[0])
+        (frequency,) = [one for one in result.measures if one.gap is not None]
+        power = None if result.detectable is None else result.detectable.power()
+        assert (row.gap, row.margin, row.power) == (frequency.gap, frequency.margin, power)
+    far, right = found.rows
+    assert (far.matters, right.matters, right.power is None) == (True, None, False)
+    near, ruled_out = dataclasses.replace(far, name="near", matters=False), dataclasses.replace(right, matters=False)
+    found = dataclasses.replace(found, rows=(far, near, right))
+    assert found.verdict() == (
+        "reject calibration at the 5 % level for 2 of 3 models: far, near; large enough to matter: far; too small to "
+        "matter: near"
+    )
+    one = dataclasses.replace(found, rows=(far,))
+    assert one.verdict().endswith("for 1 of 1 model: far; the error is large enough to matter")
+    one = dataclasses.replace(found, rows=(ruled_out,))
+    assert one.verdict().endswith(
+        "calibration of none of 1 model is rejected at the 5 % level, and errors that matter are ruled out"
+    )
+    bar, low, high = found.bars()[0], *found.rows[0].gap
+    assert (list(bar.interval), bar.usual, bar.reference) == ([100.0 * low, 100.0 * high], (0.0, 2.0), None)
+    few = ct.compare_models({"right": p[:100]}, y[:100], n_resamples=199, rng=1)
+    assert few.verdict().endswith("is rejected at the 5 % level, but errors that matter could have been missed")
+    known = dataclasses.replace(right, name="known", power=0.9)
+    two = dataclasses.replace(found, rows=(*few.rows, known))
+    assert two.verdict().endswith("but errors that matter could have been missed for right")
+    open_ = dataclasses.replace(near, matters=None)
+    assert dataclasses.replace(found, rows=(open_,)).verdict().endswith("near; whether the error matters remains open")
+    both = dataclasses.replace(found, rows=(far, open_))
+    assert both.verdict().endswith("; large enough to matter: far; open: near")
 
 
 def test_classes():
@@ -201,7 +247,7 @@ def test_what_is_printed_lies_in_the_interval():
     row = found.rows[0]
     assert row.estimate < 0.0 == row.shown == row.interval.low
     assert "estimate: 0 where the unbiased estimate is negative" in unfolded(found)
-    assert found.table()[1][2] == "0"
+    assert found.table()[1][4] == "0"
     positive = ct.compare_models({"b": p}, y, kernel=TV, n_resamples=9, rng=1)
     # Two ways to the same number, of which one comes with the interval, differ by rounding.
     rounded = dataclasses.replace(positive.rows[0], estimate=np.nextafter(positive.rows[0].shown, 1.0))
@@ -209,13 +255,11 @@ def test_what_is_printed_lies_in_the_interval():
     assert all(one.interval.low <= one.shown <= one.interval.high for one in found.rows)
 
 
-def test_a_floor_below_0_does_not_hide_that_the_interval_holds_what_is_rejected(comparison):
+def test_the_interval_can_hold_what_is_rejected(comparison):
     interval = dataclasses.replace(comparison.rows[0].interval, low=0.0)
-    row = dataclasses.replace(comparison.rows[0], noise_floor=-1e-5, interval=interval, pvalue_holm=0.01)
+    row = dataclasses.replace(comparison.rows[0], interval=interval, pvalue_holm=0.01)
     found = dataclasses.replace(comparison, rows=(row,))
-    assert found.bars()[0].reference == 0.0
     assert "p-values and intervals come from different tests" in unfolded(found)
-    assert dataclasses.replace(row, interval=None).shown_floor == -1e-5
 
 
 def test_notes_are_said_once_or_with_the_names():

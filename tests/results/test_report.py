@@ -345,7 +345,7 @@ def test_tables_explain_0_and_the_smallest(excluded, wrong):
         assert f"the other rows: p = {otherwise:.3g}" in text
         assert "p = 0.01 (the smallest possible with 99 redraws)" in text
     assert r"a \textless{} b" in comparison.to_latex()
-    assert r"\multicolumn{8}{l}{p = 0.01 (the smallest possible with 99 redraws)} \\" in comparison.to_latex()
+    assert r"\multicolumn{7}{l}{p = 0.01 (the smallest possible with 99 redraws)} \\" in comparison.to_latex()
     assert comparison.to_pandas().loc["a < b", "pvalue_otherwise"] == otherwise
 
 
@@ -358,7 +358,7 @@ def test_a_0_says_why_in_every_table():
     assert "Note: p = 0 for label 0, label 1, because" in unfolded(labels)
     assert ct.SpiegelhalterTest()(p, y).table()[1][-1] == "0 (impossible)"
     assert ct.SequentialCalibrationTest().update(p, y).result().table()[1][-2] == "0 (impossible)"
-    assert ct.compare_models({"a": p}, y, n_resamples=19, rng=1).table()[1][-3:] == ["0 (impossible)"] * 3
+    assert ct.compare_models({"a": p}, y, n_resamples=19, rng=1).table()[1][2:4] == ["0 (impossible)"] * 2
     validated = clinical.validate(p, y, n_resamples=19, rng=1)
     assert "p-value        0 (impossible); of the calibration curve" in unfolded(validated)
     assert "p = 0, an impossible outcome)" in validated.sentence()
