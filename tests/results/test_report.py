@@ -358,7 +358,7 @@ def test_a_0_says_why_in_every_table():
     assert "Note: p = 0 for label 0, label 1, because" in unfolded(labels)
     assert ct.SpiegelhalterTest()(p, y).table()[1][-1] == "0 (impossible)"
     assert ct.SequentialCalibrationTest().update(p, y).result().table()[1][-2] == "0 (impossible)"
-    assert ct.compare_models({"a": p}, y, n_resamples=19, rng=1).table()[1][2:4] == ["0 (impossible)"] * 2
+    assert ct.compare_models({"a": p}, y, n_resamples=19, rng=1).table()[1][3:5] == ["0 (impossible)"] * 2
     validated = clinical.validate(p, y, n_resamples=19, rng=1)
     assert "p-value        0 (impossible); of the calibration curve" in unfolded(validated)
     assert "p = 0, an impossible outcome)" in validated.sentence()
