@@ -23,7 +23,7 @@ from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedS
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
 from caltest.estimators.combined.joint import standardised
-from caltest.estimators.combined.measures import LEVEL, share_interval
+from caltest.estimators.combined.measures import LEVEL, effect_of_clusters, share_interval
 from caltest.estimators.kernel_errors import cluster_skce
 from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
@@ -160,7 +160,8 @@ class GroupCalibrationTest(CalledWithData):
         if not are_pvalues_enough():
             cautions = *cautions_on(sample), *notes_on_spread(groups.codes, sample)
             found = found._replace(notes=(*found.notes, *cautions))
-            found = found._replace(shares=Shares.of(sample, groups, getattr(self.estimator, "weights", None)))
+            if getattr(self.estimator, "weights", None) is None:
+                found = found._replace(shares=Shares.of(sample, groups))
         found = found._replace(notes=(*found.notes, *left_out))
         null = f"{self.null.describe_for(sample.predictions)}, the same for all groups"
         return result_of(sample, groups, found, null, self.null.pvalue_kind, self.n_resamples, seed)
@@ -235,19 +236,22 @@ class Shares(NamedTuple):
     of_groups: Sequence[tuple[float, float, ConfidenceInterval]]
 
     @classmethod
-    def of(cls, sample: Sample, groups: Groups, weights: FloatArray | None) -> "Shares | None":
+    def of(cls, sample: Sample, groups: Groups, clusters: Clusters | None = None) -> "Shares | None":
         """Of the last event that predictions claim: of hits, class 1 of two, or numbers above the median, say.
 
-        None with weights, and where nothing is claimed.
+        None where nothing is claimed.
         """
-        claims = sample.predictions.claims(sample.targets)[0] if weights is None else []
+        claims = sample.predictions.claims(sample.targets)[0]
         if not claims or (claim := claims[-1]).is_hazard:
             return None
-        level, shares = 1.0 - (1.0 - LEVEL) / len(groups), []
+        level, shares, effect = 1.0 - (1.0 - LEVEL) / len(groups), [], None
         for rows in groups.rows:
-            count = int(claim.occurred[rows].sum())
-            interval = share_interval(count, rows.size, level)
-            shares.append((float(claim.probability[rows].mean()), count / rows.size, interval))
+            occurred, claimed = claim.occurred[rows], claim.probability[rows]
+            if clusters is not None:
+                errors = occurred - claimed
+                effect = effect_of_clusters(errors - errors.mean(), occurred, clusters.take(rows), 1.0 - level)
+            count = int(occurred.sum())
+            shares.append((float(claimed.mean()), count / rows.size, share_interval(count, rows.size, level, effect)))
         return cls(claim.event or f"outcomes {claim.name}", claim.margin, shares)
 
 
@@ -394,6 +398,7 @@ def groups_in_clusters(
         f"{' or '.join(dict.fromkeys(one.test for one in found))} in each of {len(groups)} groups",
         (*note, *alone, *of_one),
         cluster_skce.ASSUMPTIONS,
+        Shares.of(sample, groups, clusters),
     )
     null = " or ".join(dict.fromkeys(one.null for one in found))
     return result_of(sample, groups, tested, null, "resampling", number, seed)

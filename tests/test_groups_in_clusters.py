@@ -140,3 +140,20 @@ def test_size(replications):
         found = ct.calibration_by_group(p, outcomes(p, c, rng), groups, clusters=c, n_resamples=99, rng=seed)
         rejected += found.pvalue <= 0.05
     assert rejected <= {6: 3, 400: 32}[sets]
+
+
+def test_copies_of_rows_do_not_shorten_the_intervals_of_groups():
+    rng = np.random.default_rng(5)
+    p = rng.uniform(0.2, 0.8, 300)
+    y, groups, patient = rng.random(300) < p, np.arange(300) % 3, np.arange(300)
+    once = ct.calibration_by_group(p, y, groups, n_resamples=19, rng=1)
+    copied = [np.repeat(one, 4) for one in (p, y, groups)]
+    four = ct.calibration_by_group(*copied, clusters=np.repeat(patient, 4), n_resamples=19, rng=1)
+    for name in "012":
+        own, other = once[name], four[name]
+        assert (other.claimed, other.observed) == pytest.approx((own.claimed, own.observed))
+        # Student's law of 99 degrees of freedom makes them a little longer.
+        length, copies = np.diff(tuple(own.interval))[0], np.diff(tuple(other.interval))[0]
+        assert length < copies < 1.1 * length
+        assert other.interval.method == "Korn and Graubard"
+    assert four.table()[0][2:5] == ["claimed", "observed", "95 % interval"]

@@ -178,9 +178,10 @@ def clopper_pearson(count: float, n: float, level: float) -> tuple[float, float]
     return low, float(scipy.special.betaincinv(count + 1.0, n - count, 1.0 - tail)) if count < n else 1.0
 
 
-def share_interval(count: int, n: int, level: float) -> ConfidenceInterval:
-    """That of Clopper and Pearson around the observed share."""
-    return ConfidenceInterval(*clopper_pearson(count, n, level), level, CLOPPER_PEARSON, count / n)
+def share_interval(count: int, n: int, level: float, effect: float | None = None) -> ConfidenceInterval:
+    """That of Clopper and Pearson around the observed share; with a design effect that of Korn and Graubard."""
+    ends = clopper_pearson(count / (effect or 1.0), n / (effect or 1.0), level)
+    return ConfidenceInterval(*ends, level, CLOPPER_PEARSON if effect is None else KORN_GRAUBARD, count / n)
 
 
 def garwood(count: float, n: float, level: float) -> tuple[float, float]:
