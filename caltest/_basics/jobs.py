@@ -27,8 +27,11 @@ def streams(rng: np.random.Generator, n_resamples: int) -> list[Stream]:
 def redrawn(law: Any, function: Callable[[Array], Array], n_resamples: int, rng: np.random.Generator) -> Array:
     """Values (B, m) of a function of outcomes (B, n) that are redrawn from predictions."""
     parts = streams(rng, n_resamples)
-    values = threaded(lambda part: function(law.with_redraws(None, [part])), parts, len(parts), "redraws")
-    return np.concatenate(list(values))
+
+    def values(part: Stream) -> Array:
+        return function(law.with_redraws(None, [part]))
+
+    return np.concatenate(list(threaded(values, parts, len(parts), "redraws", products=True)))
 
 
 def n_jobs() -> int:
