@@ -83,11 +83,38 @@ def test_many_logistic_regressions_are_single_ones():
     p = rng.uniform(0.01, 0.99, 200)
     design = spline_basis(special.logit(p), np.quantile(special.logit(p), [0.1, 0.5, 0.9]))
     outcomes = np.vstack([rng.random((3, 200)) < p, rng.random((3, 200)) < p[::-1], rng.random((2, 200)) < 0.5])
-    offset = 0.3 * rng.normal(size=200)
-    found = logistic_fits(design, outcomes.astype(float), np.array([0.0, 1.0, 0.0]), offset)
+    found = logistic_fits(design, outcomes.astype(float), np.array([0.0, 1.0, 0.0]))
     for row, y in zip(found, outcomes, strict=True):
-        fitted = GLM(y.astype(float), design, family=families.Binomial(), offset=offset).fit(tol=1e-12)
-        assert row == pytest.approx(fitted.params, rel=1e-6, abs=1e-7)
+        fitted = GLM(y.astype(float), design, family=families.Binomial()).fit(tol=1e-12)
+        assert row == pytest.approx(fitted.params, rel=1e-8, abs=1e-8)
+
+
+def test_nearly_separated_outcomes_have_the_maximum_of_the_likelihood():
+    """Coefficients are tens of thousands there, and the gradient of the log-likelihood is 0 all the same."""
+    rng = np.random.default_rng(2)
+    p = rng.beta(1, 6, 60)
+    design = SplineCurve.of(p, p[:1]).design
+    outcomes = (rng.random((300, 60)) < p).astype(float)
+    found = logistic_fits(design, outcomes, np.array([0.0, 1.0, 0.0]))
+    assert 1e4 < np.abs(found).max() < 1e5
+    assert np.abs((outcomes - expit(found @ design.T)) @ design).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda p: p, "more cases; clinical.validation_size(risks)"),
+        (lambda p: 0.3 * p + 0.2, "refit intercept and slope of the log-odds"),
+        (lambda p: 1.8 * p / (1.0 + 0.8 * p), "to the log-odds, and validate on new cases"),
+    ],
+)
+def test_the_report_says_what_to_do_next(wrong, words):
+    assert words in unfolded(str(clinical.validate(*data(wrong=wrong), n_resamples=99, rng=1)))
+
+
+def test_one_event_is_not_several():
+    found = clinical.validate(P[:60], np.arange(60) == 3, n_resamples=19, rng=1)
+    assert found.sentence().startswith("With 1 event in 60 cases")
 
 
 def test_splines_are_linear_beyond_the_outer_knots():
@@ -475,9 +502,7 @@ def test_sample_sizes_give_intervals_of_the_widths():
     n, z = 1500, stats.norm.ppf(0.975)
     p = rng.choice(risks, n)
     outcomes = (rng.random((300, n)) < p).astype(float)
-    slopes = logistic_fits(
-        np.column_stack([np.ones(n), special.logit(p)]), outcomes, np.array([0.0, 1.0]), np.zeros(n)
-    )[:, 1]
+    slopes = logistic_fits(np.column_stack([np.ones(n), special.logit(p)]), outcomes, np.array([0.0, 1.0]))[:, 1]
     ratios = np.log(outcomes.sum(axis=1) / p.sum())
     assert np.sqrt(n / found.slope) * slopes.std() == pytest.approx(0.5 / (2 * z), rel=0.15)
     assert np.sqrt(n / found.oe_ratio) * ratios.std() == pytest.approx(np.arcsinh(0.2) / z, rel=0.15)

@@ -115,7 +115,7 @@ class ValidationByGroup(AdjustedRows[GroupValidation], Stored):
         rejected = sum(one.adjusted <= alpha for one in self.rows) or "none"
         ends = (f"{in_cell(one.ratio)[:-1]}; {one.name})" for one in (low, high))
         return (
-            f"With {self.events} events in {self.n} cases of {len(self.rows)} groups, O:E ratios were from "
+            f"With {counted(self.events, 'event')} in {self.n} cases of {len(self.rows)} groups, O:E ratios were from "
             f"{' to '.join(ends)}, with simultaneous {100 * self.confidence_level:g} % intervals; calibration in the "
             f"large was rejected {at_level(alpha)} in {rejected} of them (exact tests of the number of events, "
             f"adjusted {pvalue_phrase(self.pvalue)})."

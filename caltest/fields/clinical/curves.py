@@ -6,10 +6,11 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray
+from caltest._loops.statistics.logistic import maximise
 
-ITERATIONS, LONGEST, SHORT, TOLERANCE = 60, 20.0, 3.0, 1e-6
-"""Of Newton's method: steps; in standard errors if calibrated how long they may be, up to which length they need no
-check that the likelihood grows, and where they stop."""
+STEPS, TOLERANCE = 15, 1e-5
+"""Of Newton's method: how many full steps there are at most, and how long the last one is in standard errors if
+calibrated; its square is about what is still missing then."""
 
 QUANTILES = {5: (0.05, 0.275, 0.5, 0.725, 0.95), 4: (0.05, 0.35, 0.65, 0.95), 3: (0.1, 0.5, 0.9)}
 """Of the predictions, where the knots of a spline are: Harrell's."""
@@ -21,42 +22,33 @@ SPAN, DEGREE, POINTS = 0.75, 2, 200
 """Of loess: share of the data in a neighbourhood, degree, and between how many points curves are joined by lines."""
 
 
-def logistic_fits(design: FloatArray, outcomes: Array, start: FloatArray, offset: FloatArray) -> FloatArray:
+def logistic_fits(design: FloatArray, outcomes: Array, start: FloatArray) -> FloatArray:
     """Coefficients (B, q) of logistic regressions of outcomes (B, n) on one design (n, q), by Newton's method.
 
     They begin at ``start`` (q,), and stay there where outcomes are all alike, which have no maximum of the likelihood.
-    Where outcomes are separated they are large, not infinite.
+    Where full steps do not settle, shorter ones follow; where outcomes are separated, coefficients are large, not
+    infinite.
     """
-    p = 1.0 / (1.0 + np.exp(-(offset + design @ start)))
+    p = 1.0 / (1.0 + np.exp(-(design @ start)))
     triangle = np.asarray(np.linalg.qr(np.sqrt(p * (1.0 - p) + 1e-12)[:, None] * design, mode="r"))
-    x = np.linalg.solve(triangle.T, design.T).T
+    x = np.ascontiguousarray(np.linalg.solve(triangle.T, design.T).T)
     products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
     b, q = outcomes.shape[0], x.shape[1]
-    coefficients = np.tile(triangle @ start, (b, 1))
-    factor, rest = np.ones(b), np.flatnonzero((outcomes != outcomes[:, :1]).any(axis=1))
-    for _ in range(ITERATIONS):
+    coefficients, rest = np.tile(triangle @ start, (b, 1)), np.flatnonzero((outcomes != outcomes[:, :1]).any(axis=1))
+    # The information is the identity matrix at the start.
+    coefficients[rest] += (outcomes[rest] - p) @ x
+    for _ in range(STEPS):
+        mean = 0.5 + 0.5 * np.tanh(0.5 * (coefficients[rest] @ x.T))
+        information = ((mean * (1.0 - mean)) @ products).reshape(-1, q, q) + 1e-9 * np.eye(q)
+        steps = np.linalg.solve(information, ((outcomes[rest] - mean) @ x)[..., None])[..., 0]
+        coefficients[rest] += steps
+        rest = rest[~(np.linalg.norm(steps, axis=1) <= TOLERANCE)]
         if not rest.size:
             break
-        now, y = coefficients[rest], outcomes[rest]
-        mean = 1.0 / (1.0 + np.exp(-(offset + now @ x.T)))
-        information = ((mean * (1.0 - mean)) @ products).reshape(-1, q, q) + 1e-9 * np.eye(q)
-        steps = np.linalg.solve(information, ((y - mean) @ x)[..., None])[..., 0]
-        lengths = np.maximum(np.linalg.norm(steps, axis=1), 1e-300)
-        steps *= (factor[rest] * np.minimum(1.0, LONGEST / lengths))[:, None]
-        long = np.flatnonzero(lengths > SHORT)
-        before, after = (_log_likelihood(one[long], x, y[long], offset) for one in (now, now + steps))
-        worse = long[after < before]
-        steps[worse] = 0.0
-        coefficients[rest] += steps
-        factor[rest[long]] = np.minimum(1.0, 2.0 * factor[rest[long]])
-        factor[rest[worse]] /= 8.0
-        rest = rest[lengths > TOLERANCE]
+    for one in rest:
+        coefficients[one] = triangle @ start
+        maximise(x, outcomes[one].astype(np.int8), coefficients[one], q)
     return np.asarray(np.linalg.solve(triangle, coefficients.T).T)
-
-
-def _log_likelihood(coefficients: FloatArray, x: FloatArray, outcomes: Array, offset: FloatArray) -> FloatArray:
-    odds = offset + coefficients @ x.T
-    return np.asarray((outcomes * odds - np.logaddexp(0.0, odds)).sum(axis=1))
 
 
 def spline_basis(x: FloatArray, knots: FloatArray) -> FloatArray:
@@ -104,8 +96,8 @@ class SplineCurve:
             return np.tile(p, (len(outcomes), 1)), np.tile(np.nan, (len(outcomes), len(self.at)))
         start = np.zeros(q)
         start[0 if q == 1 else 1] = x[0] if q == 1 else 1.0
-        coefficients = logistic_fits(self.design, inner, start, np.zeros(x.size))
-        inside, line = (1.0 / (1.0 + np.exp(-(coefficients @ one.T))) for one in (self.design, self.at))
+        coefficients = logistic_fits(self.design, inner, start)
+        inside, line = (scipy.special.expit(coefficients @ one.T) for one in (self.design, self.at))
         # The maximum of the likelihood is at infinity there.
         alike = (inner == inner[:, :1]).all(axis=1)
         inside[alike] = line[alike] = inner[alike, :1]

@@ -10,7 +10,7 @@ import scipy
 from caltest._basics.calls import own_errstate
 from caltest._basics.jobs import redrawn
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, resampling_pvalue, seed_of
-from caltest._results.report import at_level, decision, format_pvalue, pvalue_phrase
+from caltest._results.report import at_level, counted, decision, format_pvalue, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, increasing_numbers, whole_number
@@ -116,8 +116,8 @@ class DecisionCurve(Stored):
     def sentence(self, alpha: float = 0.05) -> str:
         worst = self._worst
         return (
-            f"With {self.events} events in {self.n} cases, treating by predicted risk had the largest net benefit at "
-            f"{self._useful}; the loss by miscalibration was largest at {worst.name}, "
+            f"With {counted(self.events, 'event')} in {self.n} cases, treating by predicted risk had the largest net "
+            f"benefit at {self._useful}; the loss by miscalibration was largest at {worst.name}, "
             f"{1000 * worst.loss:.3g} net events per 1000 cases, and calibration was {decision(self.pvalue, alpha)} "
             f"(exact test by {self.n_resamples} redraws of the outcomes, {pvalue_phrase(self.pvalue)})."
         )

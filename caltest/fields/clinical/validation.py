@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -227,8 +228,8 @@ def _statistics(p: FloatArray, curve: CurveOf) -> Callable[[Array], FloatArray]:
     x = scipy.special.logit(p[kept])
     _, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
     middle_ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[inverse]
-    design, nothing = np.column_stack([np.ones(x.size), x]), np.zeros(x.size)
-    has_slope = np.unique(x).size > 1
+    design, has_slope = np.column_stack([np.ones(x.size), x]), np.unique(x).size > 1
+    in_the_large = cache(lambda events: shift(p[kept], events / x.size))
 
     def function(outcomes: Array) -> FloatArray:
         y = np.asarray(outcomes, dtype=np.float64)
@@ -236,9 +237,9 @@ def _statistics(p: FloatArray, curve: CurveOf) -> Callable[[Array], FloatArray]:
         if p.any():
             found[:, 0] = y.sum(axis=1) / p.sum()
         if x.size:
-            found[:, 1] = logistic_fits(design[:, :1], inner, np.zeros(1), x)[:, 0]
+            found[:, 1] = [in_the_large(events) for events in inner.sum(axis=1)]
         if has_slope:
-            found[:, 2] = logistic_fits(design, inner, np.array([0.0, 1.0]), nothing)[:, 1]
+            found[:, 2] = logistic_fits(design, inner, np.array([0.0, 1.0]))[:, 1]
             found[:, 3] = concordance(y, middle_ranks)
         found[(inner == inner[:, :1]).all(axis=1), 1:3] = np.nan
         found[(y == y[:, :1]).all(axis=1), 3] = np.nan

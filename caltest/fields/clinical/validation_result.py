@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import percent
-from caltest._results.report import decision, format_pvalue, in_cell, is_smallest, pvalue_phrase, with_interval
+from caltest._results.measures import matters, percent
+from caltest._results.report import counted, decision, format_pvalue, in_cell, is_smallest, pvalue_phrase, with_interval
 from caltest._results.tables import Bar, NamedRows, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
+from caltest._validation import fraction
 
 
 @dataclass(frozen=True)
@@ -135,12 +136,27 @@ class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
         """That of the default test."""
         return self.default_test.verdict(alpha)
 
+    def _next(self, alpha: float = 0.05) -> str | None:
+        """What to do after the verdict: update the model by what is wrong with it, or find more cases."""
+        if self.pvalue > fraction("alpha", alpha):
+            ruled_out = matters(self.default_test.measures) is False
+            return None if ruled_out else "more cases; clinical.validation_size(risks) says how many"
+        wrong = {one.name: f"{one.value:.3g}" for one in self.rows if one.pvalue <= alpha}
+        if "calibration slope" in wrong:
+            how = "refit intercept and slope of the log-odds (recalibration.Platt)"
+        elif "calibration in the large" in wrong:
+            how = f"add {wrong['calibration in the large']} to the log-odds"
+        else:
+            return "look at the curve (plot()) and at patients (find_slices): intercept and slope do not show the error"
+        return f"{how}, and validate on new cases"
+
     def sentence(self, alpha: float = 0.05) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.default_test.pvalue_otherwise)
         rows = [one for one in self.rows if one.name[0] != "E"]
         words = [f"the {one.name} was {with_interval(one.value, one.interval)}" for one in rows]
         return (
-            f"With {self.events} events in {self.n} cases ({self.expected:.4g} expected), {', '.join(words)}; "
+            f"With {counted(self.events, 'event')} in {self.n} cases ({self.expected:.4g} expected), "
+            f"{', '.join(words)}; "
             f"calibration was {decision(self.pvalue, alpha)} (exact test by {self.default_test.n_resamples} redraws of "
             f"the outcomes, {p})."
         )
@@ -177,6 +193,7 @@ class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
             "Events": f"{self.events} of {self.n} ({percent(self.events / self.n)}); expected {self.expected:.4g} "
             f"({percent(self.expected / self.n)})",
             "p-value": f"{p}; of the calibration curve alone {format_pvalue(self.curve.pvalue)}",
+            "Next": self._next(alpha),
         }
         what = {
             "Curve": "logistic regression on restricted cubic splines" if self.curve.method == "splines" else "loess",
