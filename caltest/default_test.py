@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from caltest.lagged_test import with_lag
 from caltest.named_tests import ClusterSKCETest, MonteCarloTest, OmnibusTest
 from caltest.nulls.bootstraps import MANY
 from caltest.predictions import Categorical, MultiLabel, Sample
-from caltest.predictions.censored import UNSEEN, Censored, as_times, censored_pit_values, in_rows_of
+from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of, note_on_draws
 from caltest.predictions.convert import Missing, as_sample
 
 
@@ -243,20 +242,7 @@ def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[s
     laws = in_rows_of(targets, predictions)
     pair = censored_pit_values(laws, targets, rng=generator_apart(seed))
     result = calibration_test(*pair, **settings, rng=seed)
-    beyond = int(np.count_nonzero(np.asarray(targets.time) > laws.longest))
-    note = (
-        f"{targets.n_censored} of {len(targets)} times are censored, which is taken to be independent of the event "
-        "given the prediction; what is tested is F(time), for a censored time a random number between F(time) and 1"
-    )
-    if laws.longest < inf:
-        note += ", for an event one between F at the times of the curves before and after it"
-    elif laws.finite is not None:
-        note += "; predictions are taken as F at the time of each row, and risks at one time are for one_calibration"
-    if targets.n_censored == len(targets):
-        note += f"; {UNSEEN}"
-    if beyond:
-        note += f"; for times after {laws.longest:g}, the last one of the curves, one above F there ({beyond} of them)"
-    return replace(result, notes=(note, *result.notes))
+    return replace(result, notes=(note_on_draws(laws, targets), *result.notes))
 
 
 def _check_for_chunks(

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import inf, sqrt
 from typing import Any, TypeVar
 
 import numpy as np
 
 from caltest._basics.arrays import labelled_as
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, seed_of
+from caltest._basics.numerics import ArrayLike, generator_apart, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import MISSED, amount, ends_of, is_missed, matters, telling
 from caltest._results.report import (
@@ -35,7 +35,8 @@ from caltest.intervals.kernel_errors import jackknife_interval
 from caltest.intervals.noise_floor import noise_floor
 from caltest.kernels import PairKernel
 from caltest.named_tests import MonteCarloTest, OmnibusTest
-from caltest.predictions import Sample
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of, note_on_draws
 from caltest.predictions.convert import as_sample
 from caltest.predictions.labelled import named_one
 from caltest.predictions.questions.misread import misread
@@ -443,7 +444,8 @@ def compare_models(
     models
         Predictions of each model by its name: ``Predictions``, or what becomes some, all of one family.
     targets
-        (n,) outcomes, the same for all models.
+        (n,) outcomes, the same for all models; ``ct.Censored(time, event)`` for times, as in ``calibration_test``: then
+        ``F(time)`` is compared, with the same random numbers for all models.
     classes, rng, progress
         As in ``calibration_test``.
     kernel
@@ -485,11 +487,25 @@ def compare_models(
     >>> [(row.name, row.pvalue, row.pvalue_holm) for row in comparison.rows]
     [('random forest', 0.01, 0.02), ('neural network', 0.02, 0.02)]
     """
-    samples = samples_of(models, targets, classes)
-    return compared(samples, "model", n_resamples, rng, progress, confidence_level, kernel, estimator, test)
+    seed = seed_of(rng)
+    samples = samples_of(models, targets, classes, seed)
+    return compared(samples, "model", n_resamples, seed, progress, confidence_level, kernel, estimator, test)
 
 
-def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike, classes: Sequence[Any] | None) -> dict[str, Sample]:
+def sample_of(predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None, seed: int) -> Sample:
+    """Of one of the models: for times, some of them censored, that of ``F(time)``, drawn alike for all models."""
+    times = as_times(predictions, targets)
+    if not isinstance(times, Censored):
+        return as_sample(predictions, targets, classes)
+    laws = in_rows_of(times, predictions)
+    residuals, u = censored_pit_values(laws, times, rng=generator_apart(seed))
+    residuals.notes = (note_on_draws(laws, times), *residuals.notes)
+    return as_sample(residuals, u)
+
+
+def samples_of(
+    models: Mapping[str, ArrayLike], targets: ArrayLike, classes: Sequence[Any] | None, seed: int = 0
+) -> dict[str, Sample]:
     """Samples by name."""
     if not isinstance(models, Mapping):
         of_frame = "; of a frame with a column for each model pass dict(frame)" if hasattr(models, "columns") else ""
@@ -498,12 +514,12 @@ def samples_of(models: Mapping[str, ArrayLike], targets: ArrayLike, classes: Seq
     if not models:
         raise ValueError('models: got none, wanted at least one {"name": predictions}')
     samples: dict[str, Sample] = {}
-    targets = labelled_as(targets, models.values())
+    targets = targets if isinstance(targets, Censored) else labelled_as(targets, models.values())
     for name, predictions in models.items():
         if not isinstance(name, str):
             raise TypeError(f"models: got the name {name!r}, wanted names that are strings")
         try:
-            samples[name] = as_sample(predictions, targets, classes)
+            samples[name] = sample_of(predictions, targets, classes, seed)
         except (ValueError, TypeError) as error:
             raise type(error)(f"models[{name!r}]: {error}") from None
     return samples
@@ -516,18 +532,31 @@ def check_same_kind(samples: dict[str, Sample]) -> None:
     for name, sample in samples.items():
         try:
             same_length(len(first), len(sample), "predictions")
-            known.check_compatible(sample.predictions, "predictions")
+            check_family(known, sample.predictions, "predictions")
             known = named_one(known, sample.predictions)
         except (ValueError, TypeError) as error:
-            of_numbers = not (known.discrete or sample.predictions.discrete)
-            differ = of_numbers and known.family != sample.predictions.family
-            advice = "; of other families take draws, ct.Ensemble(p.to_ensemble(100, rng=1).members)" if differ else ""
-            raise type(error)(f"models[{name!r}]: {error}{advice}") from None
+            raise type(error)(f"models[{name!r}]: {error}") from None
+
+
+def check_family(known: Predictions, other: Predictions, name: str) -> None:
+    """Raise unless kernels can compare predictions with those that are known; families of numbers have a way out."""
+    try:
+        known.check_compatible(other, name)
+    except TypeError as error:
+        if known.discrete or other.discrete:
+            raise
+        advice = "of other families take draws, ct.Ensemble(p.to_ensemble(100, rng=1).members)"
+        if any(getattr(one, "predictions", one).longest < inf for one in (known, other)):
+            advice = "give curves of all models at the same times, ct.predictions.SurvivalCurve(times, survival)"
+        raise TypeError(f"{error}; {advice}") from None
 
 
 def _score(sample: Sample) -> float | None:
     """Accuracy of classes; else the root mean square distance of outcomes and predicted means, if these are known."""
     law = sample.predictions.law
+    if law is not sample.predictions:
+        # Of levels F(y) those of a model that is wrong can have the smaller distance.
+        return None
     hits = law.hits(sample.targets)
     if hits is not None:
         return float(hits.mean())

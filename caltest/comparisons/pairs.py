@@ -30,14 +30,14 @@ from caltest._results.report import (
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
 from caltest._validation import CalledWithData, fraction, optional, switch
-from caltest.comparisons.models import Comparison, check_same_kind, notes_of, samples_of
+from caltest.comparisons.models import Comparison, check_family, check_same_kind, notes_of, sample_of, samples_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import error_if_calibrated, jackknife, row_sums
 from caltest.kernels import PairKernel
 from caltest.kernels.product import a_pair_kernel
 from caltest.predictions import Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.censored import Censored
 
 FEW = 20.0
 """Outcomes of rare classes below which the jackknife misses those that did not occur by chance."""
@@ -234,9 +234,10 @@ class PairedSKCETest(CalledWithData):
         """
         shown = switch("progress", progress)
         seed_of(rng)
-        targets = labelled_as(targets, (predictions, other_predictions))
-        sample, other = as_sample(predictions, targets, classes), as_sample(other_predictions, targets, classes)
-        sample.predictions.check_compatible(other.predictions, "other_predictions")
+        if not isinstance(targets, Censored):
+            targets = labelled_as(targets, (predictions, other_predictions))
+        sample, other = (sample_of(one, targets, classes, 0) for one in (predictions, other_predictions))
+        check_family(sample.predictions, other.predictions, "other_predictions")
         with progress_bars(shown):
             kernel = shared_kernel(self.kernel, [sample.predictions, other.predictions])
             sums = Sums.of(kernel, sample), Sums.of(kernel, other)
@@ -460,7 +461,7 @@ def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, leve
         ComparedPair(first, second, one.estimate, one.interval(level), one.pvalue, *both)
         for (first, second), one, both in zip(pairs, found, adjusted, strict=True)
     ]
-    notes = notes_of({name: sample.remarks for name, sample in samples.items()})
+    notes = notes_of({name: (*one.remarks, *one.predictions.notes) for name, one in samples.items()})
     return PairComparison(
         rows=tuple(rows),
         estimator=f"SKCE (unbiased, all pairs), k = {shared.describe()}",

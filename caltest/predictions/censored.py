@@ -110,8 +110,9 @@ class Censored(OwnErrstate):
     def __array__(self, *_: Any, **__: Any) -> Array:
         """None: what takes arrays of outcomes does not know that some are censored."""
         raise TypeError(
-            "targets: got ct.Censored, which calibration_test takes, and audit, of several models too; other "
-            "functions of one model take the pair caltest.fields.censored_pit_values(predictions, targets)"
+            "targets: got ct.Censored, which calibration_test takes, and audit, compare_models, compare_pairs and "
+            "PairedSKCETest of several models; other functions of one model take the pair "
+            "caltest.fields.censored_pit_values(predictions, targets)"
         )
 
     def take(self, rows: Array) -> "Censored":
@@ -184,6 +185,24 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     residuals.called = "levels F(time)" if hypothesis == "F(Y) is uniform" else ""
     residuals._indices = () if targets.index is None else (targets.index,)
     return residuals, u
+
+
+def note_on_draws(laws: Predictions, targets: Censored) -> str:
+    """What is tested of the times, and what it assumes."""
+    note = (
+        f"{targets.n_censored} of {len(targets)} times are censored, which is taken to be independent of the event "
+        "given the prediction; what is tested is F(time), for a censored time a random number between F(time) and 1"
+    )
+    if laws.longest < inf:
+        note += ", for an event one between F at the times of the curves before and after it"
+    elif laws.finite is not None:
+        note += "; predictions are taken as F at the time of each row, and risks at one time are for one_calibration"
+    if targets.n_censored == len(targets):
+        note += f"; {UNSEEN}"
+    beyond = int(np.count_nonzero(np.asarray(targets.time) > laws.longest))
+    if beyond:
+        note += f"; for times after {laws.longest:g}, the last one of the curves, one above F there ({beyond} of them)"
+    return note
 
 
 def notes_on_times(laws: Predictions | None, targets: Censored, levels: Levels) -> tuple[str, ...]:

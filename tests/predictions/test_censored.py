@@ -199,7 +199,7 @@ def test_slices_are_found_among_transforms():
 def test_what_takes_arrays_says_who_takes_censored_times():
     mean, times = data()
     for call in (ct.pit_values, ct.PITTest()):
-        with pytest.raises(TypeError, match=r"which calibration_test takes, and audit, of several models too"):
+        with pytest.raises(TypeError, match=r"which calibration_test takes, and audit, compare_models, compare_pairs"):
             call(ct.LogNormal(mean, 1.0), times)
 
 
