@@ -319,7 +319,7 @@ def calibration_by_group(
     groups
         As in a call of ``GroupCalibrationTest``.
     clusters
-        As in ``calibration_test``: each group is tested as there, with draws of its own, and p-values, which are not
+        As in ``calibration_test``: each group is tested as there, with redraws of its own, and p-values, which are not
         exact then, are adjusted for all groups in the same way. Groups of fewer than five clusters are tested by one
         row of each, and those of one are left out. Not beside weights.
     kernel
@@ -366,8 +366,8 @@ def groups_in_clusters(
 ) -> GroupCalibrationTestResult:
     """The test of clusters in each group, by the step-down maximum of statistics in their standard deviations.
 
-    Draws of different groups are independent. Whatever statistics have in common, the probability that one of them is
-    beyond the maximum of independent draws is at most the sum of theirs, ``-log(1 - alpha)``: 0.0513 for alpha = 0.05.
+    Redraws of groups are independent. Whatever statistics have in common, the probability that one of them is beyond
+    the maximum of independent redraws is at most the sum of theirs, ``-log(1 - alpha)``: 0.0513 for alpha = 0.05.
     """
     same_length(len(sample), groups.n, "groups")
     same_length(len(sample), len(clusters), "clusters")

@@ -87,7 +87,7 @@ class LikelihoodRatioTest(CalibrationTest):
     Parameters
     ----------
     n_resamples
-        Draws B from the alternatives.
+        Redraws B from the alternatives.
 
     Examples
     --------
@@ -186,9 +186,9 @@ class AsymptoticSKCETest(CalibrationTest):
     kernel
         Of predictions and targets; by default that of the family of the predictions.
     n_resamples
-        Bootstrap draws B; the smallest possible p-value is 1 / (B + 1).
+        Bootstrap redraws B; the smallest possible p-value is 1 / (B + 1).
     known_variance
-        Give the draws at least the variance that follows from the predictions; without it, as published, predictions
+        Give the redraws at least the variance that follows from the predictions; without it, as published, predictions
         of rare events are rejected too often.
 
     Examples
@@ -288,7 +288,7 @@ class ClusterSKCETest(CalibrationTest):
     kernel
         Of predictions and targets; by default that of the family of the predictions.
     n_resamples
-        Draws of the signs; with C clusters the p-value cannot be below about 2 / 2**C either.
+        Redraws of the signs; with C clusters the p-value cannot be below about 2 / 2**C either.
 
     Examples
     --------

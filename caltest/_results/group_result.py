@@ -150,7 +150,7 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         groups = f": {listed(rejected)}" if rejected else ""
         kind = "exact Monte Carlo p-value" if self.pvalue_kind == "exact" else f"p-value by {self.pvalue_kind}"
         if not is_smallest(self.pvalue, self.n_resamples):
-            kind += f" from {self.n_resamples} draws"
+            kind += f" from {self.n_resamples} redraws"
         return (
             f"The hypothesis that the predictions are calibrated in every one of {len(self.groups)} groups "
             f"({self.hypothesis}) was tested with {self.test} on n = {self.n} observations ({self.estimator}): "

@@ -145,7 +145,7 @@ def sentence_of(result: Any, alpha: float) -> str:
         kind = "exact p-value"
     p = result.pvalue if result.pvalue_otherwise is None else result.pvalue_otherwise
     if result.n_resamples is not None and not is_smallest(p, result.n_resamples, result.smallest):
-        kind += f" from {result.n_resamples} draws"
+        kind += f" from {result.n_resamples} redraws"
     numbers = f"estimate = {result.estimate:.3g}, statistic = {result.statistic:.3g}, {result.statistic_name}"
     more = kind, f"{result.test}: {result.estimator}", numbers
     found = pvalue_phrase(p, result.pvalue_kind == "bound")

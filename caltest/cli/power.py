@@ -78,7 +78,7 @@ def simulated(name: str, n_resamples: int, predictions: Predictions) -> Callable
     def tested(predictions: Any, targets: Any, *, rng: Any) -> CalibrationTestResult:
         return test.on(prepared(name, as_sample(predictions, targets)), rng=rng)
 
-    tested.__name__ = f"{name}, {n_resamples} draws" if how else name
+    tested.__name__ = f"{name}, {n_resamples} redraws" if how else name
     return tested
 
 

@@ -57,7 +57,7 @@ def columns_of_streams(
 
 
 def widened(draws: FloatArray, variance: float | None, rng: np.random.Generator) -> FloatArray:
-    """Draws of mean 0 with at least a variance, if one is known.
+    """Redraws of mean 0 with at least a variance, if one is known.
 
     What they lack is added as multiples of ``Z**2 - 1`` for standard normal Z, the limit law of a kernel with one
     eigenvalue, which of all limit laws of that variance has the largest probabilities far out.
@@ -73,7 +73,7 @@ class ArconesGineBootstrap(ResamplingNull[SKCE]):
     """Null distribution of ``n U`` for the unbiased SKCE U from bootstrap counts C ~ Multinomial(n, 1/n).
 
     With the doubly centred matrix ``G_ij = h_ij - r_i - r_j + m`` of row means r and overall mean m of h,
-    a draw is ``(C' G C - sum_i C_i G_ii) / n``. Since the counts sum to n this is::
+    a redraw is ``(C' G C - sum_i C_i G_ii) / n``. Since the counts sum to n this is::
 
         (C' H C - sum_i C_i h_ii - 2 (n - 1) sum_i C_i r_i + n (n - 1) m) / n
 
@@ -84,7 +84,7 @@ class ArconesGineBootstrap(ResamplingNull[SKCE]):
     n_resamples
         As in ``ConditionalMonteCarlo``.
     known_variance
-        Give the draws at least the variance that n U has given the predictions if they are calibrated
+        Give the redraws at least the variance that n U has given the predictions if they are calibrated
         (``caltest.hstatistics.variances.null_variance``), by adding independent multiples of ``Z**2 - 1`` for standard
         normal Z. As published, without it, the bootstrap rejects up to 29 % of calibrated predictions of rare events at
         the 5 % level: as long as none has occurred, h does not vary. It is not known for ``Unnormalised`` predictions
@@ -175,15 +175,15 @@ RARE = 0.2
 class ClusterBootstrap(ResamplingNull[Any]):
     """Null distribution of ``ClusterSKCE``, or of ``Omnibus`` in clusters, from independent random signs e of these.
 
-    With ``H_cd = sum_{i in c, j in d} h_ij`` a draw is the sum of ``e_c e_d H_cd`` over all clusters c and d that
+    With ``H_cd = sum_{i in c, j in d} h_ij`` a redraw is the sum of ``e_c e_d H_cd`` over all clusters c and d that
     differ, divided by the number of pairs; with all signs 1 it is the estimate. Signs keep the dependence of outcomes
-    within clusters, whatever it is. What the draws lack of the variance that the estimate has given the predictions if
+    within clusters, whatever it is. What redraws lack of the variance that the estimate has given the predictions if
     outcomes within clusters are independent too is added to them, as in ``ArconesGineBootstrap``.
 
     The numbers of ``Omnibus`` are functions of sums over the observations. What a cluster adds to a sum differs from
-    its mean given the predictions by ``D_c``, and a draw has ``sum_c e_c D_c`` in place of ``sum_c D_c``; numbers that
-    vary less than for independent outcomes are stretched to that variance, and the p-value is no smaller than that of
-    independent redraws. There are up to 200 signs, of groups of clusters where these are more.
+    its mean given the predictions by ``D_c``, and a redraw has ``sum_c e_c D_c`` in place of ``sum_c D_c``; numbers
+    that vary less than for independent outcomes are stretched to that variance, and the p-value is no smaller than
+    that of independent redraws. There are up to 200 signs, of groups of clusters where these are more.
 
     Where each observation has two labels, a and b, its sign is ``e_a + f_b`` for independent signs of both, and what no
     sign changes is subtracted: the sum of h over the pairs that share a, and over those that share b. The covariance of
@@ -326,7 +326,7 @@ class ClusterBootstrap(ResamplingNull[Any]):
         )
 
     def describe(self) -> str:
-        return f"multiplier bootstrap with a random sign for each cluster, {self.n_resamples} draws"
+        return f"multiplier bootstrap with a random sign for each cluster, {self.n_resamples} redraws"
 
 
 def _note_on(expected: float, number: int) -> str:

@@ -200,7 +200,7 @@ class EValueBound(LikelihoodRatioNull):
 class ImportanceSampling(LikelihoodRatioNull):
     """Exact p-values of the likelihood ratio far below 1 / (B + 1): targets are drawn from the alternatives.
 
-    With B draws from the mixture ``Q = sum_k w_k Q_k`` of alternatives, each of which counts ``1 / E`` if calibrated::
+    With B redraws from the mixture ``Q = sum_k w_k Q_k`` of alternatives, each counting ``1 / E`` if calibrated::
 
         p = (1 / E_0 + sum_b 1{E_b >= E_0} / E_b) / (B + 1)
 
@@ -209,7 +209,7 @@ class ImportanceSampling(LikelihoodRatioNull):
     Parameters
     ----------
     n_resamples
-        Number B >= 1 of draws (``ValueError`` otherwise).
+        Number B >= 1 of redraws (``ValueError`` otherwise).
 
     Notes
     -----
@@ -251,7 +251,7 @@ class ImportanceSampling(LikelihoodRatioNull):
         return observed, float(np.exp(min(0.0, log_p)))
 
     def describe(self) -> str:
-        return f"importance sampling from the alternatives, {self.n_resamples} draws"
+        return f"importance sampling from the alternatives, {self.n_resamples} redraws"
 
 
 def _draws(alternatives: Alternatives, stream: Stream) -> FloatArray:

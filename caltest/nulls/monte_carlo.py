@@ -54,12 +54,12 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
     Assumes that the targets are independent given the predictions, that kernel, bins and test locations do not
     depend on the targets, and that the data were not used to fit the model.
 
-    Time for the SKCE: with classes O(n**2 k) for the kernel, computed once, and for each draw an addition per pair of
+    Time for the SKCE: with classes O(n**2 k) for the kernel, computed once, and for each redraw an addition per pair of
     labels that differ from their most probable class and agree with each other: at most n**2 / (2 k) for balanced
     classes, few for confident models. Binary predictions with an exponential kernel: O(n B) after sorting. Real
-    targets: three exponentials per pair and draw. ``LowRankSKCE``: O(n r B). Memory: n B labels, of one byte for up to
-    256 classes, or numbers; beyond 1 GB the draws are made in passes that compute the kernel again. Inside
-    ``joblib.parallel_config(...)`` the draws are shared among its workers, on which, as on threads and passes, they do
+    targets: three exponentials per pair and redraw. ``LowRankSKCE``: O(n r B). Memory: n B labels, of a byte for up to
+    256 classes, or numbers; beyond 1 GB redraws are made in passes that compute the kernel again. Inside
+    ``joblib.parallel_config(...)`` redraws are shared among its workers, on which, as on threads and passes, they do
     not depend.
 
     Examples
@@ -192,7 +192,7 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
 
     def describe(self, redraws: str = Predictions.redraws) -> str:
         until = "" if self.stop_after is None else f" or until {self.stop_after} are as large"
-        return f"{redraws} (conditional Monte Carlo), {self.n_resamples} draws{until}"
+        return f"{redraws} (conditional Monte Carlo), {self.n_resamples} redraws{until}"
 
     def describe_for(self, predictions: Predictions) -> str:
         return self.describe(predictions.law.redraws)
@@ -226,7 +226,7 @@ class KnownCovarianceMonteCarlo(ResamplingNull[UCME]):
     ``V = sum_i Cov(D_i)`` follows from the predictions alone (``caltest.hstatistics.variances.covariance``), where
     Hotelling's T-squared estimates it from the targets; eigenvalues of its correlations of at most 1e-8 of the largest
     count as 0. Exact for every n, every B and every set of locations that does not depend on the targets, whatever V
-    is, as it is the same for all draws.
+    is, as it is the same for all redraws.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class KnownCovarianceMonteCarlo(ResamplingNull[UCME]):
     Notes
     -----
     Works for any number of observations and locations, duplicates among them, too. Assumes that the targets are
-    independent given the predictions. Time O(n J**2 k) for V and O(n J) for each draw.
+    independent given the predictions. Time O(n J**2 k) for V and O(n J) for each redraw.
 
     Sources: Widmann et al. 2021, appendix C, for the deviations; Dwass 1957 for the p-value.
 
@@ -280,7 +280,7 @@ class KnownCovarianceMonteCarlo(ResamplingNull[UCME]):
     def describe(self) -> str:
         return (
             "T^2 of the sum of the deviations with its known covariance, targets redrawn from the predictions, "
-            f"{self.n_resamples} draws"
+            f"{self.n_resamples} redraws"
         )
 
 

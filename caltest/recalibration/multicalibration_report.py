@@ -178,7 +178,7 @@ class MulticalibrationReport(Stored):
         }
         what = {
             "Repair": f"{counted(self.n_steps, 'step')}; {self.n} rows held out{fit}; event: {self.event}",
-            "Null": f"outcomes redrawn from the predictions, {self.n_resamples} draws; step-down maximum",
+            "Null": f"outcomes redrawn from the predictions, {self.n_resamples} redraws; step-down maximum",
             "Assumes": "outcomes independent given predictions and features, which are not made from outcomes",
             "Reproduce": f"rng={self.seed}",
         }

@@ -207,7 +207,7 @@ class SliceSearchResult(Stored):
         what = {
             "Predictions": self.predictions + (f"; event: {self.event}" if self.event else ""),
             "Searched": f"{self.n_slices} slices of {self.n_columns} columns ({self.n_left_out} too small, or equal)",
-            "Null": f"outcomes redrawn from the predictions, {self.n_resamples} draws; step-down maximum",
+            "Null": f"outcomes redrawn from the predictions, {self.n_resamples} redraws; step-down maximum",
             "Assumes": "outcomes independent given predictions and features, which are not made from outcomes"
             + " or members" * self.predictions.startswith("Ensemble"),
             "Reproduce": f"rng={self.seed}",

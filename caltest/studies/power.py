@@ -201,7 +201,7 @@ def power(
     a random stream of its own, so results do not depend on the workers. Ctrl-C ends the study: the result then has
     the simulations that were finished and says so; pass it as ``resume`` to go on.
 
-    Resampling tests with B draws have p-values j / (B + 1), so a level below 1 / (B + 1) never rejects. The standard
+    Resampling tests with B redraws have p-values j / (B + 1), so a level below 1 / (B + 1) never rejects. The standard
     error of a rate r is ``sqrt(r (1 - r) / m)``, at most 1.6 points for 1000 simulations.
 
     Examples

@@ -30,18 +30,18 @@ def default_test(n, k=10, **settings):
 
 
 def default_row(name, n, k, most, most_megabytes, **settings):
-    what = f"default test, 999 draws{', float32' if 'single' in settings else ''}"
+    what = f"default test, 999 redraws{', float32' if 'single' in settings else ''}"
     return Row(name, what, default_test(n, k, **settings), (), (seconds(most), megabytes(most_megabytes)))
 
 
 def groups_row(n, k, most):
     side = Side("caltest", "ours", "many_groups", n, k, {"draws": 999})
-    return Row(f"groups-{n}-{k}", "174 overlapping groups, 999 draws", side, (), (seconds(most),))
+    return Row(f"groups-{n}-{k}", "174 overlapping groups, 999 redraws", side, (), (seconds(most),))
 
 
 def default_family_row(family, title, n, most):
     side = Side("caltest", "ours_families", "default_test", n, 2, {"family": family, "draws": 999})
-    return Row(f"default-{family}-{n}", f"default test, 999 draws, {title}", side, (), (seconds(most),))
+    return Row(f"default-{family}-{n}", f"default test, 999 redraws, {title}", side, (), (seconds(most),))
 
 
 IN_CHUNKS = Side("caltest", "ours", "default_in_chunks", 1_000_000, 10, {"draws": 999, "chunks": 100})
@@ -59,7 +59,7 @@ def skce_row(n, k, times, *more):
 
 def bootstrap_row(k):
     resampling = Side("index resampling, numba", "reference", "bootstrap_test", 5000, k, {"draws": 50}, of_draws=1000)
-    title = "bootstrap test, 1000 draws, one core each"
+    title = "bootstrap test, 1000 redraws, one core each"
     return Row(f"bootstrap-{k}", title, bootstrap(5000, k), (resampling,), (faster(100),), one_core=True)
 
 
@@ -67,7 +67,7 @@ def monte_carlo_row(n, limit):
     draws = {"draws": 999}
     ours = Side("caltest", "ours", "bandwidths", n, 10, draws | {"bandwidths": [0.5, 0.1, 0.25, 1.0, 2.0]})
     calls = Side("SKCE, one bandwidth", "ours", "skce_of_redraw", n, 10, draws, times=999)
-    return Row(f"monte-carlo-{n}", "exact Monte Carlo, 999 draws, 5 bandwidths", ours, (calls,), (limit,))
+    return Row(f"monte-carlo-{n}", "exact Monte Carlo, 999 redraws, 5 bandwidths", ours, (calls,), (limit,))
 
 
 def probcal_row(n, draws, recorded):
@@ -76,7 +76,7 @@ def probcal_row(n, draws, recorded):
     how = {"of_draws": scaled, "peer": "probcal", "recorded": recorded}
     peer = Side("probcal", "peers", "probcal_skce_test", n, 2, settings, **how)
     ours = bootstrap(n, 2, binary=True)
-    return Row(f"binary-{n}", "bootstrap test, binary, 1000 draws", ours, (peer,), (faster(30),))
+    return Row(f"binary-{n}", "bootstrap test, binary, 1000 redraws", ours, (peer,), (faster(30),))
 
 
 def growth_row(name, title, side, small, large, low, high):
@@ -121,14 +121,14 @@ ROWS = [
     skce_row(2000, 1000, 1.5),
     bootstrap_row(10),
     bootstrap_row(2),
-    Row("default-1000", "default test, 999 draws", default_test(1000), (), (seconds(2),)),
+    Row("default-1000", "default test, 999 redraws", default_test(1000), (), (seconds(2),)),
     default_row("default-100000", 100_000, 10, 6, 2000),
     default_row("default-1000000", 1_000_000, 10, 60, 2000),
     default_row("default-binary", 1_000_000, 2, 8, 2000),
     default_row("default-2000-1000", 2000, 1000, 1, 100),
     default_row("default-10000-1000", 10_000, 1000, 6, 400),
     default_row("default-50000-1000", 50_000, 1000, 25, 500, single=True),
-    Row("default-chunks", "default test, 999 draws, 100 chunks", IN_CHUNKS, (), (megabytes(2000),)),
+    Row("default-chunks", "default test, 999 redraws, 100 chunks", IN_CHUNKS, (), (megabytes(2000),)),
     groups_row(5000, 2, 0.7),
     groups_row(5000, 10, 2.5),
     default_family_row("normal", "Normal", 500, 0.2),
@@ -144,7 +144,7 @@ ROWS = [
     monte_carlo_row(10_000, faster(10)),
     monte_carlo_row(1000, seconds(1)),
     Row("blocks", "SKCE of blocks of 2", block(1_000_000), (BLOCKS,), (faster(1), memory(1 / 2))),
-    Row("low-rank", "low rank Monte Carlo, 199 draws", LOW_RANK_TEST, (), (seconds(60), megabytes(3000))),
+    Row("low-rank", "low rank Monte Carlo, 199 redraws", LOW_RANK_TEST, (), (seconds(60), megabytes(3000))),
     growth_row("skce", "SKCE", skce, 5000, 40_000, 0, 70),
     growth_row("blocks", "SKCE of blocks of 2", block, 250_000, 1_000_000, 3.2, 4.8),
     growth_row("low-rank", "low rank SKCE", low_rank, 500_000, 2_000_000, 3.2, 4.8),
@@ -152,7 +152,7 @@ ROWS = [
     probcal_row(5000, 100, 18.5),
     probcal_row(10_000, 100, 77.0),
     Row("ece", "ECE, top label, 15 bins", Side("caltest", "ours", "top_label_ece", 1_000_000), TOP_LABEL, (faster(1),)),
-    Row("ece-test", "ECE, binary, exact Monte Carlo, 1000 draws", ECE_TEST, (ECE_REDRAWS,), (seconds(0.1),)),
+    Row("ece-test", "ECE, binary, exact Monte Carlo, 1000 redraws", ECE_TEST, (ECE_REDRAWS,), (seconds(0.1),)),
     family_row("normal", "Normal"),
     family_row("laplace", "Laplace, Laplacian kernel"),
     family_row("diagonal", f"MvNormal, d = {DIMENSIONS}, diagonal"),

@@ -28,7 +28,7 @@ class Side:
     def label(self):
         """Name with what is calculated from the measured time."""
         calls = f", {self.times} calls (one measured)" if self.times > 1 else ""
-        draws = f", {self.settings['draws']} of {self.of_draws} draws measured" if self.of_draws else ""
+        draws = f", {self.settings['draws']} of {self.of_draws} redraws measured" if self.of_draws else ""
         return f"{self.name}{calls}{draws}"
 
     def smaller(self, factor):

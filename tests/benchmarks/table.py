@@ -8,8 +8,8 @@ from pathlib import Path
 from .compare import comparison
 
 HEAD = ["what", "caltest", "beside", "ratio", "extra memory", "at least", "reached"]
-LEGEND = """Medians of {} repetitions in turn. Extra memory: peak above that before the call. Times of which some draws
-are measured are scaled to all draws, in the part that grows with them."""
+LEGEND = """Medians of {} repetitions in turn. Extra memory: peak above that before the call. Times of which some
+redraws are measured are scaled to all redraws, in the part that grows with them."""
 
 
 def lines(row, ours, others):

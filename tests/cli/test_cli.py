@@ -524,7 +524,7 @@ def test_power_of_a_file(models, capsys):
     ]
     status, out, _ = command(capsys, *arguments, "--n", "200")
     assert status == 0
-    assert "omnibus, 19 draws" in out
+    assert "omnibus, 19 redraws" in out
     assert "targets from p^0.1, n = 200" in out
     entries = json.loads(command(capsys, *arguments, "--format", "json")[1])
     assert (entries["n"], entries["n_simulations"], entries["alphas"]) == (80, 5, [0.05])

@@ -27,7 +27,7 @@ def test_report(result):
         "Predictions    Categorical, n = 40, 3 classes",
         "Assumes        outcomes independent given the predictions, and not used to fit or recalibrate the model "
         "(were they?)",
-        "Null           targets redrawn from the predictions (conditional Monte Carlo), 99 draws",
+        "Null           targets redrawn from the predictions (conditional Monte Carlo), 99 redraws",
         f"Estimator      {result.estimator}",
         f"Estimate       {result.estimate:.6g}",
         f"If calibrated  mean {result.null_distribution.mean():.3g}, standard deviation "

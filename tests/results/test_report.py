@@ -84,7 +84,7 @@ def test_sentences_of_other_kinds():
     blocks = ct.AsymptoticBlockSKCETest(TV, 3)(S.p, S.y).sentence()
     assert "n = 40 observations (39 used)" in blocks
     assert "(asymptotic p-value; AsymptoticBlockSKCETest: " in blocks
-    assert "(p-value by resampling from 19 draws; " in ct.AsymptoticSKCETest(TV, 19)(S.p, S.y, rng=1).sentence()
+    assert "(p-value by resampling from 19 redraws; " in ct.AsymptoticSKCETest(TV, 19)(S.p, S.y, rng=1).sentence()
     margin = ct.EquivalenceTest(0.5, TV)(S.p, S.y).sentence()
     assert "the calibration error is at least the margin (KCE >= 0.5)" in margin
     paired = ct.PairedSKCETest(TV)(S.p, S.p[::-1], S.y).sentence()
@@ -212,7 +212,7 @@ def test_the_smallest_pvalue_says_so_in_the_report_and_the_sentence(wrong):
     larger = ct.calibration_test(wrong[0], wrong[0].sample(1), n_resamples=99, rng=1)
     assert larger.pvalue > 0.01
     assert "smallest possible" not in unfolded(larger) + larger.sentence()
-    assert "from 99 draws" in larger.sentence()
+    assert "from 99 redraws" in larger.sentence()
 
 
 def test_no_smallest_pvalue_without_redraws(wrong):

@@ -147,7 +147,7 @@ class DecisionCurve(Stored):
             "Event": self.event or None,
             "Events": f"{self.events} of {self.n}",
         }
-        what = {"Null": f"outcomes redrawn from the risks, {self.n_resamples} draws", "Reproduce": f"rng={self.seed}"}
+        what = {"Null": f"outcomes redrawn from the risks, {self.n_resamples} redraws", "Reproduce": f"rng={self.seed}"}
         return self._page("Decision curve", found, what, notes=self.notes)
 
 

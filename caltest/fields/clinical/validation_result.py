@@ -197,7 +197,7 @@ class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
         }
         what = {
             "Curve": "logistic regression on restricted cubic splines" if self.curve.method == "splines" else "loess",
-            "Null": f"outcomes redrawn from the risks, {self.n_resamples} draws",
+            "Null": f"outcomes redrawn from the risks, {self.n_resamples} redraws",
             "Assumes": self.default_test.assumes,
             "Reproduce": f"rng={self.seed}",
         }
