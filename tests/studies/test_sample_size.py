@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 
 import caltest as ct
 from caltest.generators import Bias, DirichletModel, Distorted, GaussianModel, Resampled
-from caltest.studies.sample_size import Search, fitted_size
+from caltest.studies.sample_size import Crossing, Search, fitted_size
 
 PREDICTIONS = ct.Normal([0.0], 1.0)
 
@@ -91,6 +91,13 @@ class TestFit:
         crossing = fitted_size([(80, 100, 200), (100, 101, 200), (125, 103, 200)], 0.8, 100, 0.95)
         assert crossing.high == np.inf
 
+    @pytest.mark.parametrize(("power", "n"), [(0.3, 1.9175), (0.05, 0.0)])
+    def test_sizes_below_nothing_are_nothing(self, power, n):
+        """Where the line has the wanted probit only left of sqrt(n) = 0, or cannot be told from it there."""
+        crossing = fitted_size([(4, 10, 20), (9, 15, 20), (12, 18, 20)], power, 6, 0.95)
+        assert crossing[:2] == (pytest.approx(n, rel=0.001), 0.0)
+        assert 0.0 < crossing.high < np.inf
+
 
 class TestSearch:
     @pytest.mark.every(3)
@@ -131,6 +138,12 @@ class TestSearch:
     def test_the_largest_size_may_not_do(self):
         with pytest.raises(ValueError, match=r"n_max: got 100, where the simulated power is 0\.\d+ and not 0.8;"):
             ct.sample_size(mean_test, model(0.1), n_max=100, n_simulations=100, rng=1)
+
+    @pytest.mark.parametrize(("low", "end"), [(0.0, 1.0), (0.7, 1.0), (2.7, 2.0)])
+    def test_ends_are_whole_numbers_from_one_on(self, low, end):
+        search = Search(mean_test, model(0.3), 0.8, 0.05, 0.9, 100, 1, 100, 1)
+        interval = search._result(5, Crossing(5.0, low, 7.2), None).interval
+        assert (*interval.ends, interval.confidence_level) == (end, 8.0, 0.9)
 
     def test_stays_below_the_largest_size(self):
         expected = needed(0.3)

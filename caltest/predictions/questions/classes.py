@@ -63,7 +63,7 @@ def _of_two_classes(p: FloatArray, targets: Array) -> tuple[str, ...]:
         return (f"1 - p would fit the outcomes better: {asked}",)
     if targets.sum() >= FEWEST and _disagreement(p / 100.0, targets) < RIGHT:
         return ("p / 100 would fit the outcomes: are these percentages?",)
-    if p.max() <= 0.01 and _disagreement(100.0 * p, targets) < RIGHT:
+    if _disagreement(100.0 * p, targets) < RIGHT:
         return ("100 p would fit the outcomes: were percentages divided by 100 twice?",)
     return ()
 

@@ -9,7 +9,7 @@ from scipy import special, stats
 import caltest as ct
 from caltest._results.tables import asked_in
 from caltest.predictions.convert import as_sample
-from caltest.predictions.questions.classes import _following
+from caltest.predictions.questions.classes import _following, _of_two_classes
 
 
 @pytest.mark.parametrize("centre", [0.01, 0.5])
@@ -50,6 +50,41 @@ def test_percentages_divided_twice():
     y = (rng.random(N) < p).astype(int)
     assert as_sample(p, y).remarks == ()
     assert as_sample(p / 100.0, y).remarks == ("100 p would fit the outcomes: were percentages divided by 100 twice?",)
+
+
+OF_TWO = {
+    "other class": "1 - p would fit the outcomes: are these the probabilities of the other class?",
+    "better": "1 - p would fit the outcomes better: are these the probabilities of the other class?",
+    "percentages": "p / 100 would fit the outcomes: are these percentages?",
+    "divided": "100 p would fit the outcomes: were percentages divided by 100 twice?",
+}
+
+
+@pytest.mark.parametrize(
+    ("p", "n", "asked", "unasked", "words"),
+    [
+        (0.42, 400, 228, 226, "other class"),  # events at 6.08 and 5.88 standard deviations from p,
+        (0.3, 400, 302, 304, "other class"),  # at 2.40 and 2.62 from 1 - p,
+        (0.6, 2000, 20, 21, "percentages"),  # at 2.32 and 2.61 from p / 100,
+        (0.003, 400, 142, 144, "divided"),  # at 2.40 and 2.62 from 100 p,
+        (0.5, 1000, 5, 4, "percentages"),  # and of too few events.
+    ],
+)
+def test_how_far_outcomes_are_from_what_is_asked_about(p, n, asked, unasked, words):
+    assert _of_two_classes(np.full(n, p), np.arange(n) < asked) == (OF_TWO[words],)
+    assert _of_two_classes(np.full(n, p), np.arange(n) < unasked) == ()
+
+
+@pytest.mark.parametrize(("n", "words"), [(20, ("other class",)), (19, ())])
+def test_how_many_outcomes_of_two_classes_are_asked_about(n, words):
+    assert _of_two_classes(np.full(n, 0.9), np.arange(n) < 2) == tuple(OF_TWO[one] for one in words)
+
+
+@pytest.mark.parametrize(("below", "words"), [(131, ("better",)), (130, ())])
+def test_how_clearly_outcomes_follow_the_other_class(below, words):
+    """Of 201 rows of either probability 70 with the larger one are events: 6.07 or 5.98 standard deviations."""
+    p, y = np.repeat([0.05, 0.1], 201), np.concatenate([np.arange(201) < below, np.arange(201) < 70])
+    assert _of_two_classes(p, y) == tuple(OF_TWO[one] for one in words)
 
 
 def test_ranks_against_scipy():
