@@ -357,8 +357,11 @@ def test_groups_by_risk_need_different_risks():
     times = ct.Censored(np.arange(1.0, 61.0), np.full(60, True))
     with pytest.raises(ValueError, match="but all risks are the same; take calibration_test"):
         ct.fields.one_calibration(np.full(60, 0.4), times, 30.0)
-    with pytest.raises(ValueError, match="two groups with 5; take a later horizon, or calibration_test"):
-        ct.fields.one_calibration(np.linspace(0.1, 0.9, 60), times, 4.0)
+    seen = ", of which each has a row seen up to then; take another"
+    for events, advice in ((4, "; take a later"), (9, "; take a later"), (10, seen)):
+        message = f"targets: got {events} events up to {events}, wanted two groups with 5{advice} horizon, or calib"
+        with pytest.raises(ValueError, match=message):
+            ct.fields.one_calibration(np.linspace(0.1, 0.9, 60), times, events)
 
 
 def test_events_of_rows_that_are_censored_at_once_are_drawn_as_predicted():
