@@ -2,10 +2,22 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import caltest as ct
-from caltest.predictions.faults.scores import VectorScores
-from caltest.predictions.faults.vectors import products, radius_and_cubes
+from caltest.predictions.faults import Fit
+from caltest.predictions.faults.fault import Pattern
+from caltest.predictions.faults.scores import Scores, VectorScores
+from caltest.predictions.faults.shapes import HeavyTails, Outliers
+from caltest.predictions.faults.vectors import (
+    Correlation,
+    OfCoordinate,
+    RadialTails,
+    products,
+    radius_and_cubes,
+    sums_by_own,
+    total_squares,
+)
 
 
 def test_products_and_cubes_are_sums_over_the_observations():
@@ -18,3 +30,64 @@ def test_products_and_cubes_are_sums_over_the_observations():
     assert products(features, slice(-1, None), seen) == pytest.approx(np.array(expected[6:]), rel=1e-12)
     assert products(features[1:], slice(None), seen) == pytest.approx(np.array(expected[6:]), rel=1e-12)
     assert radius_and_cubes(seen)[1] == pytest.approx((z**3).sum(axis=2) @ np.arange(7.0), rel=1e-12)
+    assert radius_and_cubes(seen)[0] == pytest.approx(np.square(((z**2).sum(axis=2) - 4.0) / 8.0**0.5) @ np.arange(7.0))
+    assert total_squares(features, seen) == pytest.approx(features @ (z**2).sum(axis=2).T, rel=1e-12)
+    for power in (1, 2):
+        own = [[np.sum(f * one[:, t] ** power) for one in z] for t in range(2) for f in features]
+        assert sums_by_own([features, features], power, seen) == pytest.approx(np.array(own), rel=1e-12)
+
+
+CORRELATED = ct.MvNormal(np.zeros((400, 2)), np.tile([[1.0, 0.6], [0.6, 1.0]], (400, 1, 1)))
+
+
+def test_correlations_promise_what_their_slope_at_none_does():
+    """The square of the derivative of the log likelihood over its variance, which is that of a Monte Carlo sample."""
+    signs = np.where(np.arange(400) < 150, 1.0, -1.0)
+    fault = Correlation([(0, 1)], [Pattern(signs)])
+
+    def slope(y):
+        seen = VectorScores(CORRELATED, y[None], np.ones(400))
+        return (fault.log_ratio(seen, 0, 1e-4) - fault.log_ratio(seen, 0, -1e-4)) / 2e-4, fault.promising(seen)[0]
+
+    found = np.array([slope(CORRELATED.sample(seed)) for seed in range(200)])
+    ratios = np.square(found[:, 0]) / found[:, 1]
+    assert np.ptp(ratios) < 1e-4 * ratios[0]
+    assert ratios[0] == pytest.approx(found[:, 0].var(), rel=0.3)  # 3 standard errors
+
+
+def test_faults_of_a_coordinate_are_those_of_its_numbers():
+    y = np.random.default_rng(2).standard_t(3, size=(400, 2)) / 3.0**0.5
+    w = np.linspace(0.5, 1.5, 400)
+    seen, fit = VectorScores(CORRELATED, y[None], w), Fit(0.2, 0.1, 0.3)
+    for of_numbers in (HeavyTails(), Outliers(400.0)):
+        fault, alone = OfCoordinate(of_numbers, 2), Scores(ct.Normal(np.zeros(400), 1.0), y[None, :, 1], w)
+        assert fault.words(seen, 1, fit) == f"in coordinate 1 {of_numbers.words(alone, 0, fit)}"
+        assert fault.size(seen, 1, 0.2) == of_numbers.size(alone, 0, 0.2)
+        assert fault.log_ratio(seen, 1, 0.2) == pytest.approx(of_numbers.log_ratio(alone, 0, 0.2))
+        assert (fault.place(1), fault.n_siblings) == ("coordinate 1", 2)
+        assert fault.n_choices == 2 * (of_numbers.n_choices or 1)
+    e = np.clip(y, -6.0, 6.0)
+    third, fourth = (w @ one / w.sum() for one in (e**3 - 3.0 * e, e**4 - 6.0 * e**2 + 3.0))
+    assert fault.promising(seen) == pytest.approx(np.square(third) / 6.0 + np.abs(fourth) / 24.0)
+    wide = np.where(np.arange(400)[:, None] < [200, 201], 2.0, 0.0)
+    promised = fault.promising(VectorScores(CORRELATED, wide[None], np.ones(400)))
+    assert promised[1] == -np.inf < promised[0]
+
+
+@pytest.mark.parametrize(("share", "promised"), [(0.49, -np.inf), (0.5, 0.0)])
+def test_tails_of_all_coordinates_are_looked_for_where_half_of_the_errors_are_not_wide(share, promised):
+    """As wide for the chi-squared law of two coordinates as 1.1 standard deviations are for its median, of one."""
+    edge = 1.1 * (2.0 * np.log(2.0) / stats.chi2.ppf(0.5, 1)) ** 0.5
+    radius = np.where(np.arange(400) < 400 * share, 0.999, 1.001) * edge
+    seen = VectorScores(ct.MvNormal(np.zeros((400, 2)), 1.0), np.outer(radius, [0.6, 0.8])[None], np.ones(400))
+    assert RadialTails().promising(seen) == [promised]
+
+
+def test_words_about_tails_of_all_coordinates():
+    """The share of errors outside of the region of 99 %, of which the squared radius is that of the chi-squared law."""
+    y = np.zeros((400, 2))
+    y[:12, 0] = 1.001 * stats.chi2.ppf(0.99, 2) ** 0.5
+    y[12:100, 1] = 0.999 * stats.chi2.ppf(0.99, 2) ** 0.5
+    seen = VectorScores(ct.MvNormal(np.zeros((400, 2)), 1.0), y[None], np.ones(400))
+    words = RadialTails().words(seen, 0, Fit(0.2, 0.1, 0.25))
+    assert words.endswith("t with 5 (4 to 10) degrees of freedom: 3 % of them are outside of the region for 99 %")
