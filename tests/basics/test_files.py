@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -612,10 +613,17 @@ def test_interruption_of_a_process(tmp_path):
     assert (process.returncode, err) == (130, "caltest: interrupted\n")
 
 
-@pytest.mark.parametrize("text", ["y\n1\n", "a,y,y\n0.5,1,1\n", "a,b\n0.5,1\n"])
-def test_a_named_column_is_there_once_beside_others(text, tmp_path):
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [
+        ("y\n1\n", "only the column 'y' among y"),
+        ("a,y,y\n0.5,1,1\n", "2 columns 'y' among a, y, y"),
+        ("a,b\n0.5,1\n", "no column 'y' among a, b"),
+    ],
+)
+def test_a_named_column_is_there_once_beside_others(text, got, tmp_path):
     (tmp_path / "p.csv").write_text(text)
-    with pytest.raises(ValueError, match=r"columns? 'y' among .*, wanted it once, and columns of predictions"):
+    with pytest.raises(ValueError, match=rf"p.csv: got {got}, wanted it once, and columns of predictions$"):
         read_with_columns(tmp_path / "p.csv", ["y"])
 
 
@@ -639,3 +647,34 @@ def test_arrays_of_an_archive_are_columns_where_there_are_several(arrays, names)
     rows = files._archive("p", file)
     assert rows.names == names
     np.testing.assert_array_equal(rows.values, P)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ([], "p: got no rows, wanted one for each observation"),
+        ([np.empty(0), np.empty(0)], "p: got no rows, wanted one for each observation"),
+        ([np.ones(3), np.ones(2)], "p: got arrays of different shapes, a0 (3,), a1 (2,), wanted as many rows in each"),
+        (
+            [np.ones((2, 2, 1))] * 2,
+            "p: got arrays of different shapes, a0 (2, 2, 1), a1 (2, 2, 1), wanted as many rows in each",
+        ),
+    ],
+)
+def test_archives_that_are_no_rows(arrays, message):
+    file = io.BytesIO()
+    np.savez(file, **{f"a{i}": one for i, one in enumerate(arrays)})
+    file.seek(0)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        files._archive("p", file)
+
+
+@pytest.mark.parametrize(
+    ("number", "is_text"), [(2**53, False), (2**53 + 1, True), (-(2**53), False), (-(2**60), True)]
+)
+def test_whole_numbers_that_fractions_cannot_tell_apart_are_text(number, is_text):
+    """Only beside fractions: arrays of whole numbers keep their digits."""
+    columns = {"id": np.array([0, number]), "p": np.array([0.5, 1.0])}
+    values = files._of_columns("p", columns).values
+    assert values.tolist() == ([["0", "0.5"], [str(number), "1.0"]] if is_text else [[0, 0.5], [number, 1.0]])
+    assert files._of_columns("p", {"id": columns["id"], "other": columns["id"]}).values.tolist()[1] == [number, number]
