@@ -288,7 +288,7 @@ def shown(lead: Lead, places: FloatArray, values: FloatArray, expected: FloatArr
     The band holds all of them with 95 % at least, for every n. It is empty for horizons and for too few redraws.
     """
     low = high = np.empty(0)
-    if lead.horizon == 1 and len(values) * (1.0 - LEVEL) >= 1.0 - 1e-9:
+    if lead.horizon == 1 and len(values) * (1.0 - LEVEL) >= 1.0:
         low, high, _ = band_of_redraws(values, LEVEL)
     rows = {"places": places, "observed": values[0], "expected": expected}
     rows |= {"lowest": np.maximum(low, 0.0), "highest": high}
