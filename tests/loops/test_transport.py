@@ -32,3 +32,15 @@ def test_sources_that_are_used_up_are_sent_elsewhere():
         rows, columns = rng.dirichlet(np.ones(7)), rng.dirichlet(np.ones(7))
         costs = np.abs(rng.normal(size=7)[:, None] - rng.normal(size=7)) ** 3
         assert transport_cost(rows, columns, costs) == pytest.approx(by_linear_programming(rows, columns, costs))
+
+
+@pytest.mark.parametrize("batches", [((2,), (2,)), ((2,), ()), ((), (2,))])
+def test_costs_of_stacks_are_those_of_each_pair(batches):
+    """Distributions of rows and columns that have no batch of their own belong to all."""
+    rng = np.random.default_rng(3)
+    rows, columns = (rng.dirichlet(np.ones(k), (*batch, k - 2)) for batch, k in zip(batches, (4, 5), strict=True))
+    costs = rng.random((2, 2, 3, 4, 5))
+    left, right = (np.broadcast_to(one, (2, *one.shape[-2:])) for one in (rows, columns))
+    found = transport_costs(rows, columns, costs)
+    for b, i, j in np.ndindex(2, 2, 3):
+        assert found[b, i, j] == transport_cost(left[b, i], right[b, j], costs[b, i, j])
