@@ -75,7 +75,7 @@ def test_rows_of_pandas_are_matched_by_their_index():
         ({"a": np.zeros((3, 2))}, "one value for each row"),
         ({"a": [None, None, None], "b": [np.nan] * 3}, "no column with two different values"),
         ({1: [1, 2, 3], "1": [1, 2, 3]}, "several columns named 1"),
-        (pd.DataFrame([[1, 2]] * 3, columns=["a", "a"]), "several columns named 'a'"),
+        (pd.DataFrame([[1, 2, 3]] * 3, columns=["b", "a", "a"]), "several columns named 'a'"),
         (iter([1, 2]), "features: got list_iterator, wanted a data frame"),
     ],
 )
