@@ -83,6 +83,7 @@ def test_all_forms_give_the_same(name, tmp_path, capsys):
     assert result["pvalue"] == ct.calibration_test(P, Y, rng=1).pvalue
     softmax = "prob" not in "".join(FORMS[name][0])[:4]
     assert any("softmax of their log-likelihoods" in note for note in result["notes"]) == softmax
+    assert not any("questions have" in note for note in result["notes"])
 
 
 def test_the_ece_is_printed_beside_its_noise_floor(tmp_path, capsys):

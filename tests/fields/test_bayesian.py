@@ -425,6 +425,12 @@ def test_time_of_autocorrelation_of_chains_of_a_few_times_it(correlation, m):
     assert _autocorrelation_time(autoregressive(np.random.default_rng(15), 500, m, 0.0)) == 1.0
 
 
+@pytest.mark.parametrize("m", [4, 5, 6, 8])
+def test_draws_of_chains_that_never_move_are_one(m):
+    """All their correlations are 1, and the time is the length of the chain."""
+    assert _autocorrelation_time(np.ones((3, m))) == m
+
+
 @pytest.mark.statistical
 def test_chains_not_much_longer_than_their_autocorrelation_are_rejected_at_the_level(replications):
     number, rejected = replications(60, 1000), 0
