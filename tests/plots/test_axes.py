@@ -118,6 +118,25 @@ def test_long_titles_leave_room_for_the_picture_and_touch_no_marker(size):
     assert title.y0 - ax.bbox.y1 > (130.0 / 2.0) ** 0.5 * figure.dpi / 72.0
 
 
+@pytest.mark.parametrize(
+    ("size", "words", "lines", "letters", "font"),
+    [
+        ((3.0, 9.0), 12, 2, 29, "medium"),  # In 30 letters for 3 inches,
+        ((3.0, 9.0), 13, 2, 34, "small"),  # in 36 small ones where these take three lines,
+        ((9.0, 9.0), 20, 2, 49, "medium"),  # in at most 52,
+        ((9.0, 9.0), 21, 3, 49, "small"),
+        ((9.0, 3.0), 36, 2, 89, "medium"),  # and in 90 of 104 for a wide picture.
+    ],
+)
+def test_lines_of_titles_are_as_long_as_the_picture_is_wide(size, words, lines, letters, font):
+    ax = Figure(figsize=size).add_subplot()
+    _axes.set_title(ax, " ".join(["word"] * words))
+    found = ax.get_title().split("\n")
+    assert (len(found), len(found[0])) == (lines, letters)
+    ax.set_xlabel("", fontsize=font)
+    assert ax.title.get_fontsize() == ax.xaxis.label.get_fontsize()
+
+
 def test_inducing_inputs_beyond_the_picture_do_not_collapse_it(recwarn):
     p, y = ct.datasets.load_digits_predictions()["random forest"]
     found = ct.recalibration.GPCalibrator(n_inducing=3, max_iterations=9).fit(p.take(slice(0, 30)), y[:30])
