@@ -68,8 +68,9 @@ def test_the_map_is_the_softmax_of_prior_and_kernel_sums():
     np.testing.assert_allclose(fitted(p), softmax(mean.reshape(p.shape), axis=1), rtol=1e-10)
     assert (deviation > 0.0).all()
     np.testing.assert_allclose(deviation**2, fitted.process.moments(np.log(p.ravel()))[1], rtol=1e-10)
-    with pytest.raises(ValueError, match="wanted probabilities"):
-        fitted.latent_function([-1.0])
+    for low, high in ((-0.5, 0.5), (0.5, 1.5)):
+        with pytest.raises(ValueError, match=f"inputs: got {low} to {high}, wanted probabilities from 0 to 1"):
+            fitted.latent_function([low, high])
 
 
 def test_the_scale_with_the_larger_bound_is_kept():
