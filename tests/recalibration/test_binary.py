@@ -170,6 +170,7 @@ def test_bbq_is_the_slow_formula():
 def test_bbq_has_bins_for_five_observations_and_about_the_cube_root():
     assert BBQ().sizes(58) == range(1, 13)
     assert BBQ(spread=2.0).sizes(1001) == range(5, 22)
+    assert BBQ(spread=0.5).sizes(1000) == range(20, 21)
 
 
 def test_bbq_of_discrete_scores_treats_fit_and_prediction_alike():
