@@ -118,7 +118,7 @@ def one_calibration(
     survival = float(weights @ [1.0 - row.observed for row in rows])
     # Greenwood's variances of small groups of which few are left are too small.
     variance = max(float(np.square(weights) @ variances), _row(risk, time, event, at, level)[1])
-    whole = _interval(survival, variance, time, happened, at, level)
+    whole = _interval(survival, variance, int(happened.sum()), level)
     low, high, share = (one / float(risk.mean()) for one in (*whole, 1.0 - survival))
     ratio = ConfidenceInterval(low, high, level, whole.method, share)
     tail, seed = float(scipy.special.chdtrc(len(rows), statistic)), seed_of(rng)
@@ -182,20 +182,16 @@ def _row(
     greenwood = float((counts[some] / (at_risk[some] * (at_risk[some] - counts[some]))).sum())
     # Greenwood's variance is 0 where all had the event.
     variance = max(survival**2 * greenwood if survival > 0.0 else predicted * (1.0 - predicted) / time.size, 1e-12)
-    interval = _interval(survival, variance, time, happened, horizon, level)
-    name = f"risk {risk.min():.3g} to {risk.max():.3g}"
-    return SurvivalGroup(name, time.size, int(happened.sum()), predicted, 1.0 - survival, interval), variance
+    events, name = int(happened.sum()), f"risk {risk.min():.3g} to {risk.max():.3g}"
+    interval = _interval(survival, variance, events, level)
+    return SurvivalGroup(name, time.size, events, predicted, 1.0 - survival, interval), variance
 
 
-def _interval(
-    survival: float, variance: float, time: FloatArray, happened: BoolArray, horizon: float, level: float
-) -> ConfidenceInterval:
-    """Of the share of events up to the horizon, from an estimate of survival and its variance."""
-    if survival in (0.0, 1.0):
-        # Those that were censored before the horizon say nothing.
-        known = int(np.count_nonzero(happened | (time > horizon)))
-        ends = clopper_pearson(int(happened.sum()), known, level)
-        return ConfidenceInterval(*ends, level, "Clopper and Pearson", 1.0 - survival)
+def _interval(survival: float, variance: float, events: int, level: float) -> ConfidenceInterval:
+    """Of the share of events up to the horizon, from an estimate of survival, below 1, and its variance."""
+    if survival == 0.0:
+        # All others were censored before the last event, and say nothing.
+        return ConfidenceInterval(*clopper_pearson(events, events, level), level, "Clopper and Pearson", 1.0)
     hazard = -np.log(survival)
     width = float(scipy.special.ndtri((1.0 + level) / 2.0)) * np.sqrt(variance) / (survival * hazard)
     low, high = (1.0 - float(np.exp(-hazard * np.exp(sign * width))) for sign in (-1.0, 1.0))
