@@ -8,6 +8,7 @@ from scipy import special
 import caltest as ct
 from caltest.cli.test import table
 from caltest.predictions.convert import as_sample
+from caltest.predictions.questions.order import _Rows, _slope
 
 BELOW, ABOVE = "outcomes 1 row below would fit", "outcomes 7 rows above would fit"
 REVERSED, ANY = "outcomes in reverse order would fit", "outcomes fit the predictions of other rows as well as their own"
@@ -139,3 +140,19 @@ def test_few_rows_that_other_rows_fit_by_chance(replications):
         asked += [bool(questions(ct.Ensemble(rain[:, 1:]), rain[:, 0])), bool(questions(sharp, labels))]
     assert (asked <= 0.1 * n_sets).all()
     assert asked[0] <= 0.01 * n_sets
+
+
+def test_fits_of_classes_are_slopes_and_of_numbers_mean_squares():
+    """Slopes are those of least squares through all classes, with the error that independent outcomes give them."""
+    rng = np.random.default_rng(5)
+    p, v, part = rng.dirichlet(np.ones(3), 40), rng.uniform(0.1, 0.5, 40), slice(5, None)
+    y = np.eye(3)[rng.integers(0, 3, 40)]
+    of_classes, of_numbers = _Rows(p, v, y, True), _Rows(p, v, y, False)
+    moved = p[part] - p[part].mean(axis=0)
+    assert of_classes.fit(part, y[part]) == pytest.approx(np.polyfit(moved.ravel(), y[part].ravel(), 1)[0])
+    assert _slope(np.full((9, 2), 0.5), y[:9, :2]) == 0.0
+    slopes = [_slope(p, y[rng.permutation(40)]) for _ in range(2000)]
+    assert of_classes.slope_error == pytest.approx(np.std(slopes), rel=0.05)  # 3 standard errors
+    squares = [min(sum((a - b) ** 2) / c, 16.0) for a, b, c in zip(y[part], p[part], v[part], strict=True)]
+    assert of_numbers.fit(part, y[part]) == pytest.approx(np.mean(squares))
+    assert 16.0 in squares
