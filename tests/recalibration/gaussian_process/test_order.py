@@ -38,6 +38,10 @@ def test_shortfalls_are_those_of_all_pairs(scale):
     deviation = np.random.default_rng(1).normal(size=order.nodes.size)
     left = (1.0 - SLOPE) * order.prior + deviation
     p = order.nodes if scale == "probability" else np.exp(order.nodes)
+    if scale == "logit":
+        assert order.nodes[[0, -1]] == pytest.approx(np.array([1.5, -0.5]) * z.min() + np.array([-0.5, 1.5]) * z.max())
+    else:
+        assert (p[-1], np.diff(p).max() < 1.01 / 40) == (pytest.approx(1.0), True)
     for i, found in enumerate(order.shortfalls(deviation)[0]):
         beside = order.nodes < order.nodes[i]
         if scale != "logit":
