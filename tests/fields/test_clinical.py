@@ -535,6 +535,16 @@ def test_sizes_for_the_c_statistic_are_the_smallest_with_the_wanted_error():
     assert _newcombe_size(0.7, 0.3, 1e-7) > 1e13
 
 
+@pytest.mark.parametrize("name", ["oe_width", "slope_width", "c_width"])
+def test_intervals_have_a_smallest_width(name):
+    """One as narrow takes as many more cases as its square says: those of the O:E ratio by asinh(w / 2), about w / 2."""
+    of_name = {"oe_width": "oe_ratio", "slope_width": "slope", "c_width": "concordance"}[name]
+    narrow, wide = (getattr(clinical.validation_size(P, **{name: width}), of_name) for width in (1e-6, 1e-3))
+    assert narrow == pytest.approx(1e6 * wide, rel=1e-5)
+    with pytest.raises(ValueError, match="got one below 1e-06, wanted widths of at least that"):
+        clinical.validation_size(P, **{name: 0.99e-6})
+
+
 def test_sizes_with_few_events_are_noted():
     """Intervals of the O:E ratio are 0.25 wide on average for 18 cases, of which one has no event, with 0.2 wanted."""
     common = clinical.validation_size(np.random.default_rng(1).beta(1, 0.05, 5000))
