@@ -10,7 +10,7 @@ import pytest
 
 import caltest as ct
 from caltest.cli.main import main
-from caltest.cli.samples import _short
+from caltest.cli.samples import Question, _short, _table
 
 RNG = np.random.default_rng(1)
 LOGS = RNG.normal(-9.0, 2.0, (60, 4))
@@ -106,6 +106,18 @@ def test_fewer_choices_are_filled_up_with_zeros(tmp_path, capsys):
     result = found(tmp_path, capsys, lines)
     assert result["pvalue"] == ct.calibration_test(padded, answers, rng=1).pvalue
     assert "questions have 2 to 5 choices; those that a question does not have get probability 0" in result["notes"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "names", "row"),
+    [("ca", tuple("abc"), [0.3, 0.0, 0.7]), ("ad", None, [0.7, 0.3, 0.0]), (None, None, [0.7, 0.3, 0.0])],
+)
+def test_choices_are_columns_by_their_names_where_those_of_one_question_are_all(choices, names, row):
+    asked = [([0.2, 0.3, 0.5], tuple("abc")), ([0.7, 0.3], choices and tuple(choices))]
+    for order in (asked, asked[::-1]):
+        table, found = _table([Question("", p, of_question, 0, False, "", ()) for p, of_question in order])
+        assert found == names
+        assert table.tolist() == [[0.2, 0.3, 0.5] if len(p) == 3 else row for p, _ in order]
 
 
 def test_questions_about_the_data_name_the_choices(tmp_path, capsys):
