@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from grids import thinned
-from scipy import stats
+from scipy import special, stats
 from scipy.optimize import isotonic_regression
 from slow import pooled
 
@@ -133,6 +133,15 @@ def test_inverted_tests_of_a_frequency_are_the_exact_interval():
     assert (low, high) == (pytest.approx(exact.low, abs=0.001), pytest.approx(exact.high, abs=0.001))
     assert inverted(line, lambda law: float(law[0]), draws, 0.0, 0.95).low == 0.0
     assert inverted(line, lambda law: float(law[0]), draws, 1.0, 0.95).high == 1.0
+
+
+@pytest.mark.parametrize(("bias", "estimate", "ends"), [(0.1, 0.0, (0.0, 0.0392)), (-0.1, 1.0, (0.9608, 1.0))])
+def test_estimates_that_chance_explains_least_at_an_end_of_the_line_count_as_the_median_there(bias, estimate, ends):
+    """Which is 0.1 and 0.9, from normal estimates with a standard deviation of 0.02."""
+    noise = bias + 0.02 * special.ndtri((np.arange(1000) + 0.5) / 1000)
+    line = np.zeros(1), np.ones(1)
+    found = inverted(line, lambda law: float(law[0]), lambda law: law[0] + noise, estimate, 0.95)
+    assert found[:2] == pytest.approx(ends, abs=2e-4)
 
 
 @pytest.mark.parametrize("binning", [None, ct.binning.QuantileBinning(5)])

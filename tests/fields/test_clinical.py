@@ -537,7 +537,7 @@ def test_sizes_for_the_c_statistic_are_the_smallest_with_the_wanted_error():
 
 @pytest.mark.parametrize("name", ["oe_width", "slope_width", "c_width"])
 def test_intervals_have_a_smallest_width(name):
-    """One as narrow takes as many more cases as its square says: those of the O:E ratio by asinh(w / 2), about w / 2."""
+    """One as narrow takes as many more cases as its square says, also that of the O:E ratio, by asinh(w / 2)."""
     of_name = {"oe_width": "oe_ratio", "slope_width": "slope", "c_width": "concordance"}[name]
     narrow, wide = (getattr(clinical.validation_size(P, **{name: width}), of_name) for width in (1e-6, 1e-3))
     assert narrow == pytest.approx(1e6 * wide, rel=1e-5)
