@@ -90,10 +90,10 @@ def test_negative_ones_are_refused_with_what_they_may_be(make, advice):
     assert str(error.value).startswith(advice)
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.4])
-def test_means_in_the_place_of_standard_deviations(spread):
+@pytest.mark.parametrize(("spread", "unit"), [(0.0, 1.0), (0.4, 1.0), (0.4, 0.01)])
+def test_means_in_the_place_of_standard_deviations(spread, unit):
     rng = np.random.default_rng(12)
-    scale, mean = 2.0 * np.exp(spread * rng.normal(size=2 * N)), 8.0 + rng.random(2 * N)
+    scale, mean = 2.0 * unit * np.exp(spread * rng.normal(size=2 * N)), unit * (8.0 + rng.random(2 * N))
     words = "means and standard deviations in each other's place would fit the outcomes: are the two exchanged?"
     for factor in (1.0, 1.2):
         y = mean + factor * scale * rng.normal(size=2 * N)
@@ -101,4 +101,4 @@ def test_means_in_the_place_of_standard_deviations(spread):
         assert remarks(ct.Normal(scale, mean), y) == (words,)
     assert words not in remarks(ct.Normal(mean, scale), 0.6 * y)
     with pytest.raises(ValueError, match="wanted scales of at least 0; means come first, then scales"):
-        ct.Normal(scale, mean - 8.5)
+        ct.Normal(scale, mean - 8.5 * unit)
