@@ -36,3 +36,12 @@ def test_numbers_of_later_redraws_are_filled_in():
     row_states(np.uint64(5), np.arange(5), states)
     fill_uniforms(states, 7, found)
     np.testing.assert_array_equal(found, drawn(5, range(5), range(7, 10)).T)
+
+
+def test_a_number_of_0_is_filled_in_as_half_of_the_smallest_other_one():
+    """The mixed state 0 is 0: that of the first redraw, or of the third."""
+    for redraw in (0, 2):
+        states, found = np.array([-(redraw + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64), np.empty((1, 1))
+        assert uniform(states[0], redraw) == 0.0
+        fill_uniforms(states, redraw, found)
+        assert found.item() == 2.0**-54
