@@ -1,3 +1,5 @@
+import pytest
+
 from caltest._results.measures import Measure, ends_of, matters, percent, practical, shares_of, widest
 from caltest._results.values import ConfidenceInterval
 
@@ -58,3 +60,19 @@ def test_no_share_between_0_and_1_is_printed_as_one_of_them():
     assert said == ["0.0 %", "1e-10 %", "0.00010 %", "0.034 %", "97.0 %", "99.99990 %", "100.0 %"]
     interval = ConfidenceInterval(0.0, 0.03, 0.95, "")
     assert shares_of(1e-12, 0.0, interval) == ["1e-10 %", "0.0 %", "0.0 to 3.0 %"]
+
+
+@pytest.mark.parametrize(
+    ("shares", "text"),
+    [
+        ((0.5, 1e-4), "50.000 %"),
+        ((0.5, 1e-8), "50.0000 %"),  # though the other one has seven digits,
+        ((0.5, 1e-9), "50.0 %"),  # and none for one that is a power of 10.
+        ((1e-8,), "0.0000010 %"),
+        ((1e-9,), "1e-07 %"),
+        ((1.0 - 1e-9,), "99.99999990 %"),
+        ((0.0, 0.02), "0.0 %"),
+    ],
+)
+def test_digits_of_shares(shares, text):
+    assert percent(*shares) == text

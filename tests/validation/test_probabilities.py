@@ -6,6 +6,7 @@ import pytest
 import caltest as ct
 from caltest._validation.probabilities import (
     _are_distributions,
+    _nearly_probabilities,
     mixture_weights,
     probability_matrix,
     probability_vector,
@@ -114,3 +115,21 @@ def test_the_most_probable_classes_alone_lack_a_column_for_the_rest():
         probability_matrix(np.sort(p)[:, -5:])
     with pytest.raises(ValueError, match=r"wrap them in ct.MultiLabel$"):
         probability_matrix(np.random.default_rng(1).random((20, 5)))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "are_meant"),
+    [
+        ([0.0, 1.5], True),
+        ([0.0, 1.51], False),
+        ([-0.01, 0.5], False),
+        ([[0.45, 0.46], [0.55, 0.54]], True),
+        ([[0.5, 0.5], [0.6, 0.51]], False),
+        ([[0.5, 0.5], [0.4, 0.49]], False),
+        ([[45.0, 46.0], [55.0, 54.0]], True),
+        ([[50.0, 50.0], [60.0, 51.0]], False),
+        ([[1.1, -0.1]], False),
+    ],
+)
+def test_numbers_within_a_tenth_of_sums_of_1_or_100_are_meant_as_probabilities(numbers, are_meant):
+    assert _nearly_probabilities(np.array(numbers)) == are_meant
