@@ -856,6 +856,17 @@ def test_quantile_forecasts_are_audited():
     assert "<svg" in picture.svg
 
 
+def test_the_first_four_coordinates_and_the_four_worst_classes_have_pictures():
+    vectors = as_sample(ct.MvNormal(np.zeros((9, 6)), 1.0), np.zeros((9, 6)))
+    assert [one.alternative.split(", ")[0][-12:] for one in pictures_of(vectors, 1)] == [
+        f"coordinate {t}" for t in range(4)
+    ]
+    classes = as_sample(np.full((9, 6), 1.0 / 6.0), np.arange(9) % 6)
+    assert [one.alternative for one in pictures_of(classes, 1, [5, 0, 3, 1, 2, 4])[2:]] == [
+        f"reliability diagram of class {c}" for c in (5, 0, 3, 1)
+    ]
+
+
 def test_numbers_and_coordinates_of_vectors_have_pictures():
     rng = np.random.default_rng(1)
     mean = rng.normal(size=(60, 2))
