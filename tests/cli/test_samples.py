@@ -10,7 +10,7 @@ import pytest
 
 import caltest as ct
 from caltest.cli.main import main
-from caltest.cli.samples import Question, _short, _table
+from caltest.cli.samples import NoChoices, Question, _likelihood, _short, _table
 
 RNG = np.random.default_rng(1)
 LOGS = RNG.normal(-9.0, 2.0, (60, 4))
@@ -351,3 +351,14 @@ def test_long_values_are_cut_in_messages(length):
     """Sixty characters are shown, with the quotation marks."""
     text = repr("a" * (length - 2))
     assert _short("a" * (length - 2)) == (text if length == 60 else f"{text[:60]}...")
+
+
+@pytest.mark.parametrize("response", [[-1.5, False], ["-1.5", "False"], [[[-1.5, True]]], [["-1.5", "x"]]])
+def test_likelihoods_are_numbers_or_their_text_beside_whether_they_are_greedy(response):
+    assert _likelihood("line 1", "resps", response) == -1.5
+
+
+@pytest.mark.parametrize("response", [[True, False], [-1.5], [-1.5, 1, 2], ["x", "False"], -1.5, []])
+def test_other_responses_are_no_likelihoods(response):
+    with pytest.raises(NoChoices, match=r"^line 1: got .* in resps, wanted \[log-likelihood, is_greedy\] for each"):
+        _likelihood("line 1", "resps", response)

@@ -12,6 +12,7 @@ from scipy import stats
 import caltest as ct
 from caltest._loops.uniforms import fill_uniforms, row_state, uniform
 from caltest.estimators.combined.findings import pvalues_only
+from caltest.estimators.combined.number_sums import _targets
 
 N = 120
 TEST = ct.OmnibusTest(n_resamples=39)
@@ -280,3 +281,18 @@ def test_chunks_keep_the_level(name, replications, without_findings):
         pvalues.append(one.result().pvalue)
     for level in (0.05, 0.2):
         assert np.count_nonzero(np.array(pvalues) <= level) <= stats.binom.ppf(0.998, simulations, level)
+
+
+@pytest.mark.parametrize("seed", [7, 2**64 - 1])
+def test_numbers_of_one_redraw_are_independent_and_of_their_rows(seed):
+    """Two uniform numbers for each target, as for vectors."""
+
+    def both(uniforms):
+        return np.stack([uniforms(0), uniforms(1)], axis=2)
+
+    def drawn(rows, redraws):
+        return _targets(both, rows, np.uint64(seed), None, redraws)
+
+    found = drawn(np.arange(50), range(40))
+    assert abs(np.corrcoef(found.reshape(-1, 2).T)[0, 1]) * 2000**0.5 < 4.0
+    np.testing.assert_array_equal(drawn(np.array([3, 8]), range(5, 7)), found[5:7, [3, 8]])
