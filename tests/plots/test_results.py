@@ -57,3 +57,14 @@ def test_shortened_names_still_differ():
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert len(set(names)) == len(names)
     assert "inside the 80 % interval" in names
+
+
+@pytest.mark.parametrize(("highest", "is_all"), [(0.2, False), (1.0, True)])
+def test_clinical_curves_fill_the_picture_up_to_1(highest, is_all):
+    rng = np.random.default_rng(1)
+    risk = highest * rng.beta(2.0, 2.0, 200)
+    result = ct.fields.clinical.validate(risk, rng.random(200) < risk, n_resamples=19, rng=1)
+    axes, curve = ct.plots.clinical_curve(result, ax=figure.Figure().add_subplot()), result.curve
+    most = 1.05 * max(*curve.frequency, *curve.band[1], *curve.risk)
+    assert axes.get_xlim() == axes.get_ylim() == (0.0, 1.0 if is_all else pytest.approx(most))
+    assert (most > 1.0) == is_all
