@@ -94,3 +94,21 @@ def test_too_many_zeros_and_large_counts_are_no_rounding():
     found = first(ct.Poisson(mean), y)
     assert found.kind.endswith("factor")
     assert "rounded" not in found.words
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.1])
+@pytest.mark.parametrize(
+    ("excess", "found"),
+    [
+        ([11] * 5, [10] * 5),  # Of each the others are 4.4 standard deviations too frequent,
+        ([9] * 5, [0] * 5),  # or 3.6;
+        ([15] * 4, [10] * 4),  # three others at least are,
+        ([40] * 3, [0] * 3),
+        ([20] * 4 + [-1], [10] * 5),  # and three quarters of them.
+        ([20] * 4 + [-1] * 2, [0] * 4 + [10] * 2),
+    ],
+)
+def test_multiples_are_heaps_where_most_others_are_too_frequent(excess, found, unit):
+    expected = np.full(len(excess), 25.0)
+    values = 10.0 * unit * np.arange(1, len(excess) + 1)
+    assert heaps(values, expected + excess, expected, unit) == pytest.approx(unit * np.array(found))
