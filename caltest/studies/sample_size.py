@@ -318,7 +318,7 @@ class Search:
         return centre if crossing is None else min(max(crossing.n, centre / 2.0, self.n_min), 2.0 * centre, self.n_max)
 
     def _whole(self, estimate: float) -> int:
-        return self._within(ceil(estimate - 1e-9))
+        return self._within(ceil(estimate))
 
     def _within(self, n: int) -> int:
         return min(max(n, self.n_min), self.n_max)
