@@ -161,8 +161,10 @@ class Fault(ABC, Generic[S]):
     """Whether the smallest and the largest t stand for all beyond, which are nearly the same law."""
     has_simpler: ClassVar[bool] = False
     """Whether others say the same with fewer numbers, which are tried first where it alone explains the most."""
-    is_in_places: ClassVar[bool] = False
-    """Whether it changes some predictions only, and one of all that explains nearly as much is named first."""
+    is_in_places: bool = False
+    """Whether it changes some predictions or one class, and a plain one that explains nearly as much is named first."""
+    is_plain: bool = True
+    """Whether it changes the level or the spread of all predictions, and not the shape of their laws only."""
     says_what_happened: ClassVar[bool] = False
     """Whether the words have an interval of a rate that was observed, which no second fault changes."""
 
@@ -212,6 +214,8 @@ class OfPatterns(Fault[S]):
 
     def __init__(self, patterns: Sequence[Pattern], kind: str = "") -> None:
         self.patterns, self.n_siblings, self.kind = patterns, len(patterns), kind or self.kind
+        self.is_in_places = "local " in self.kind or "wave of " in self.kind
+        self.is_plain = not self.is_in_places
 
     def size(self, seen: S, sibling: int, t: float) -> float:
         """That of the place that is named."""

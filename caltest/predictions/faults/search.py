@@ -30,8 +30,9 @@ CONFIDENCE, DROP = 0.95, 1.9207
 FEWEST = 100.0
 """Observations whose logarithm is the penalty of smaller samples too, so that few calibrated ones have findings."""
 
-NEARLY = 0.8
-"""Share of the gain of a fault in places from which on one of all predictions is named first."""
+NEARLY, MINOR = 0.8, 0.1
+"""Share of the gain of a fault in places from which on a plain one is named first, and share of the gain of the
+likeliest fault up to which no other is named before it."""
 
 REACH = 20.0
 """Gains at the best of the grid this far below the largest are refined for the first of a kind only."""
@@ -85,9 +86,9 @@ def candidates_of(faults: Faults, seen: Any) -> list[Candidate]:
 def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) -> list[Candidate]:
     """The likeliest fault of each kind and others like the best, at their most likely sizes.
 
-    One of all predictions is the first if it explains nearly as much as one in places: real overconfidence follows no
-    formula, and with enough rows a window of claims fits a part of it better than a temperature fits all. Faults that
-    are the same for these predictions, as those of constant ones are, stay in the order of the list.
+    A plain one of all predictions is the first if it explains nearly as much as one in places: real overconfidence
+    follows no formula, and with enough rows a window of claims fits a part of it better than a temperature fits all.
+    Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
     """
     first = {one.fault.kind: one for one in reversed(likely)}
     near = [refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH]
@@ -95,8 +96,8 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) ->
     ordered = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
     if ordered[0].fault.is_in_places:
         least = NEARLY * ordered[0].gain
-        wide = next((one for one in ordered if not one.fault.is_in_places and one.gain >= least), ordered[0])
-        ordered.sort(key=lambda one: one is not wide)
+        plain = next((one for one in ordered if one.fault.is_plain and one.gain >= least), ordered[0])
+        ordered.sort(key=lambda one: one is not plain)
     return ordered
 
 
@@ -222,7 +223,7 @@ def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: 
     """That by the likeliest fault; or, if a second one is or may be clear, by faults that together are more likely.
 
     The first is one of the three likeliest kinds, or the second of the best of these: a shift that a spread hides. One
-    in places is not, if the likeliest is one of all predictions.
+    in places is not, if the likeliest is a plain one of all predictions, nor one that explains little beside it.
     """
 
     def told(one: Explanation) -> float:
@@ -233,8 +234,8 @@ def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: 
     is_all = best.after is not None or not _is_inside(best.first)
     if best.second is None and is_all and not ordered[0].fault.has_simpler:
         return best
-    in_places = ordered[0].fault.is_in_places
-    may_be_first = [one for one in ordered[1:] if one.gain > 0.0 and (in_places or not one.fault.is_in_places)]
+    is_plain, least = ordered[0].fault.is_plain, max(MINOR * ordered[0].gain, 0.0)
+    may_be_first = [one for one in ordered[1:] if one.gain > least and not (is_plain and one.fault.is_in_places)]
     kinds = {one.kind: one for one in reversed(may_be_first)}
     waiting, tried = sorted(kinds.values(), key=lambda one: -one.gain)[:2], {ordered[0].kind}
     while waiting:
@@ -261,18 +262,9 @@ def _explanation(first: Candidate, likely: list[Candidate], faults: Faults, seen
 def _second(first: Candidate, faults: Faults, seen: Any, after: tuple[Faults, Any]) -> Candidate | None:
     """The fault that is the clearest in corrected predictions, however the first is corrected."""
     others = candidates_of(*after)
-    second = max(
-        (
-            refined(one, after[1])
-            for one in others
-            if one.gain > others[0].gain - REACH
-            and (one.kind, one.sibling) != (first.kind, first.sibling)
-            and not are_alike(one, first)
-        ),
-        key=lambda one: one.gain,
-        default=None,
-    )
-    if second is None or second.gain <= 0.0 or not _is_inside(second):
+    first_one = first.kind, first.sibling
+    others = [one for one in others if (one.kind, one.sibling) != first_one and not are_alike(one, first)]
+    if not others or (second := in_order(after[0].kinds, others, after[1])[0]).gain <= 0.0 or not _is_inside(second):
         return None
     otherwise = first.fault.corrected_otherwise(seen, first.sibling)
     if otherwise is not None:

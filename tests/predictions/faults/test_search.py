@@ -1,9 +1,12 @@
-"""Siblings of a fault that are named beside it."""
+"""Siblings of a fault that are named beside it, and which of several faults is named first."""
 
 import numpy as np
+import pytest
 from scipy import special
 
 import caltest as ct
+from caltest.estimators.combined.findings import findings_of
+from caltest.predictions.convert import as_sample
 
 
 def test_each_class_turns_out_as_one_other():
@@ -16,3 +19,49 @@ def test_each_class_turns_out_as_one_other():
     assert "predicted as class 0 turns out as class 1" in why
     assert "predicted as class 4 turns out as class 3" in why
     assert why.count("predicted as class") == 2
+
+
+@pytest.mark.parametrize(
+    ("law", "outcomes", "local", "plain"),
+    [
+        (
+            lambda m: ct.Normal(m, 1.0),
+            lambda m, rng: m + np.where(m > 0.0, 1.08, 1.25) * rng.normal(size=m.size),
+            "local scale",
+            "scale",
+        ),
+        (
+            lambda m: ct.Poisson(np.exp(1.0 + m / 2.0)),
+            lambda m, rng: rng.poisson(np.exp(1.0 + m / 2.0) * np.where(m > 0.0, 1.08, 1.3)),
+            "local factor",
+            "added",
+        ),
+    ],
+    ids=["numbers", "counts"],
+)
+def test_what_all_predictions_share_is_named_before_a_half_of_them(law, outcomes, local, plain):
+    """All are off, one half of them more: that half alone is a bit more likely."""
+    rng = np.random.default_rng(2)
+    m = rng.normal(size=1000)
+    first, *others = findings_of(as_sample(law(m), outcomes(m, rng)))
+    assert first.kind == plain
+    assert first.gain < max(one.gain for one in others if one.kind == local)
+
+
+def test_what_all_predictions_share_is_named_second_before_a_window():
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet(np.ones(4), 4000)
+    q = np.sqrt(p) / np.sqrt(p).sum(axis=1, keepdims=True)
+    q[:, 2] *= np.where(p[:, 2] > 0.2, 2.5, 1.4)
+    y = (q.cumsum(axis=1) < rng.random((4000, 1)) * q.sum(axis=1, keepdims=True)).sum(axis=1)
+    first = findings_of(as_sample(p, y))[0]
+    assert (first.kind, first.second.kind) == ("temperature", "frequency")
+
+
+def test_what_explains_little_is_not_named_first():
+    """Heavy tails, and means that are 0.07 too low in one half, which is little beside them."""
+    rng = np.random.default_rng(1)
+    m = rng.normal(size=10000)
+    y = m + 0.07 * (m > 0.0) + rng.standard_t(2.5, size=m.size) / np.sqrt(5.0)
+    first = findings_of(as_sample(ct.Normal(m, 1.0), y))[0]
+    assert (first.kind, first.second.kind) == ("heavy tails", "local shift")

@@ -126,6 +126,7 @@ class ShareOfClaims(Share):
 class SlopeOfClaims(OfEvent, Slope):
     """Log odds that are 1 + t times as far from their mean, which for rare events is not that of even odds."""
 
+    is_in_places, is_plain = False, True
     # Named where it explains outcomes clearly better than a temperature, which more people know.
     n_choices = 8
 

@@ -157,6 +157,7 @@ class TemperatureOfTop(Temperature):
     """The same of predictions with one most probable class."""
 
     kind = "temperature of a class"
+    is_in_places, is_plain = True, False
 
     def rows_of(self, sibling: int) -> slice | IntArray:
         return np.flatnonzero(self.view.top == sibling)
@@ -294,6 +295,7 @@ class Slope(OddsFault, OfEachClass):
     """``Q_c ~ p_c exp(t x)`` with the log odds x of p_c around their mean: odds that are too extreme or too even."""
 
     kind = "slope"
+    is_in_places, is_plain = True, False
     range = (-3.0, 5.0)
 
     @kept
