@@ -40,6 +40,7 @@ class Factors:
     along: FloatArray
     error: float
     t: float
+    classes: tuple[int, int]
 
     def at(self, t: float) -> FloatArray:
         """Near ``self.t`` those that are most likely for another difference, to first order; 0 for none."""
@@ -82,6 +83,10 @@ class Frequencies(ClassFault):
     def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
         return np.asarray(self.view.p * np.exp(self._factors(seen).at(t)))
 
+    def place(self, sibling: int) -> str:
+        """The two classes most off, once they are known."""
+        return ", ".join(self.view.named(c) for c in self._fitted.classes) if self._fitted else ""
+
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         view, scores = self.view, np.abs(seen.excess)
         a, b = self._pair(seen)
@@ -114,7 +119,7 @@ class Frequencies(ClassFault):
             covariance = np.linalg.inv(information)
             along = covariance[:, a] - covariance[:, b]
             variance = float(along[a] - along[b])
-            self._fitted = Factors(logs, along / variance, sqrt(variance), float(logs[a] - logs[b]))
+            self._fitted = Factors(logs, along / variance, sqrt(variance), float(logs[a] - logs[b]), (a, b))
         return self._fitted
 
     def _moments(self, factors: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -95,3 +95,14 @@ def test_hits_ranks_and_coverage_have_no_cause_in_training():
         found = ct.calibration_test(law, outcomes, n_resamples=19, rng=1).findings
         assert found
         assert not any("training" in one.words for one in found)
+
+
+def test_verdict_is_on_the_classes_most_off():
+    """The most probable class is right about as often as claimed, and the others are far off."""
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet([6.0, 2.0, 2.0, 2.0], 2000)
+    q = p * np.array([1.0, 2.5, 0.6, 0.3])
+    y = (q.cumsum(axis=1) < rng.random((2000, 1)) * q.sum(axis=1, keepdims=True)).sum(axis=1)
+    result = ct.calibration_test(p, y, rng=1)
+    assert (result.finding.kind, result.finding.place) == ("frequencies", "class 1, class 3")
+    assert "the error is large enough to matter" in str(result).replace("\n               ", " ")
