@@ -14,7 +14,7 @@ from caltest.predictions.faults.fault import OfPatterns, Pattern, ranks
 from caltest.predictions.faults.noncentral import centred, log_ratio_of_noncentral
 from caltest.predictions.faults.scores import CLIPPED, Scores
 from caltest.predictions.faults.waves import SLOW, Wave, choices, following, shifts_in_places
-from caltest.predictions.faults.words import Fit, about, sized, sized_shift
+from caltest.predictions.faults.words import Fit, about, sized, sized_shift, told_apart
 from caltest.predictions.standard_scores import own_units
 
 NEGLIGIBLE = 0.1
@@ -289,7 +289,9 @@ def scale_in_words(pattern: Pattern, fit: Fit, ratio: Callable[[float], float] =
             "would make them"
         )
     much = f"{sized(fit, lambda t: ratio(pattern.sign * t))} times as large as predicted"
-    rest = pattern.opposite(f"{about(ratio(-pattern.sign * fit.t))} times elsewhere")
+    other = ratio(-pattern.sign * fit.t)
+    elsewhere = about(other) if about(other) != about(1.0) else told_apart(other, 1.0)[0]
+    rest = pattern.opposite(f"{elsewhere} times elsewhere")
     return f"predictions are too {'narrow' if size > 1.0 else 'wide'}{pattern.where}: errors are {much}{rest}"
 
 

@@ -7,7 +7,9 @@ from scipy import stats
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
-from caltest.predictions.faults.words import told_apart
+from caltest.predictions.faults.errors import scale_in_words
+from caltest.predictions.faults.fault import Pattern
+from caltest.predictions.faults.words import Fit, told_apart
 
 N = 1000
 RNG = np.random.default_rng(3)
@@ -103,3 +105,8 @@ def test_bounds_are_not_about_something():
     levels = [0.1, 0.5, 0.9]
     forecast = ct.QuantileForecast(levels, MEAN[:, None] + np.array([-1.0, 0.0, 1.0]))
     assert "by at least" in first(forecast, MEAN + 273.0).words
+
+
+def test_spreads_that_are_little_off_elsewhere_are_told_from_those_predicted():
+    pattern = Pattern(np.array([1.0, -1.0]), "where predicted means are above 0", "where they are at most 0")
+    assert scale_in_words(pattern, Fit(-0.04, -0.05, -0.03)).endswith(", and 1.04 times elsewhere")
