@@ -263,7 +263,10 @@ def _second(first: Candidate, faults: Faults, seen: Any, after: tuple[Faults, An
     """The fault that is the clearest in corrected predictions, however the first is corrected."""
     others = candidates_of(*after)
     first_one = first.kind, first.sibling
-    others = [one for one in others if (one.kind, one.sibling) != first_one and not are_alike(one, first)]
+    least = NEARLY * max(others[0].gain, 0.0) - REACH if others else 0.0
+    others = [
+        one for one in others if one.gain > least and (one.kind, one.sibling) != first_one and not are_alike(one, first)
+    ]
     if not others or (second := in_order(after[0].kinds, others, after[1])[0]).gain <= 0.0 or not _is_inside(second):
         return None
     otherwise = first.fault.corrected_otherwise(seen, first.sibling)
