@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from math import exp, pi, sqrt
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -143,6 +143,9 @@ class Rows(Generic[S]):
         return sums
 
 
+Scope = Literal["all", "places", "shape"]
+
+
 class Fault(ABC, Generic[S]):
     """Laws ``Q_t(. | P_i)`` with ``Q_0 = P_i``, of one kind and for each of m siblings: classes, pairs, halves.
 
@@ -161,10 +164,9 @@ class Fault(ABC, Generic[S]):
     """Whether the smallest and the largest t stand for all beyond, which are nearly the same law."""
     has_simpler: ClassVar[bool] = False
     """Whether others say the same with fewer numbers, which are tried first where it alone explains the most."""
-    is_in_places: bool = False
-    """Whether it changes some predictions or one class, and a plain one that explains nearly as much is named first."""
-    is_plain: bool = True
-    """Whether it changes the level or the spread of all predictions, and not the shape of their laws only."""
+    scope: Scope = "all"
+    """What it changes: the level or the spread of all predictions, those of some places or of one class, or the shape
+    of their laws only. The first is named before one in places that explains hardly more."""
     says_what_happened: ClassVar[bool] = False
     """Whether the words have an interval of a rate that was observed, which no second fault changes."""
 
@@ -214,8 +216,7 @@ class OfPatterns(Fault[S]):
 
     def __init__(self, patterns: Sequence[Pattern], kind: str = "") -> None:
         self.patterns, self.n_siblings, self.kind = patterns, len(patterns), kind or self.kind
-        self.is_in_places = "local " in self.kind or "wave of " in self.kind
-        self.is_plain = not self.is_in_places
+        self.scope = "places" if "local " in self.kind or "wave of " in self.kind else "all"
 
     def size(self, seen: S, sibling: int, t: float) -> float:
         """That of the place that is named."""

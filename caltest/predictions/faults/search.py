@@ -94,9 +94,9 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) ->
     near = [refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH]
     order = {fault.kind: i for i, fault in enumerate(kinds)}
     ordered = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
-    if ordered[0].fault.is_in_places:
+    if ordered[0].fault.scope == "places":
         least = NEARLY * ordered[0].gain
-        plain = next((one for one in ordered if one.fault.is_plain and one.gain >= least), ordered[0])
+        plain = next((one for one in ordered if one.fault.scope == "all" and one.gain >= least), ordered[0])
         ordered.sort(key=lambda one: one is not plain)
     return ordered
 
@@ -234,8 +234,8 @@ def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: 
     is_all = best.after is not None or not _is_inside(best.first)
     if best.second is None and is_all and not ordered[0].fault.has_simpler:
         return best
-    is_plain, least = ordered[0].fault.is_plain, max(MINOR * ordered[0].gain, 0.0)
-    may_be_first = [one for one in ordered[1:] if one.gain > least and not (is_plain and one.fault.is_in_places)]
+    is_plain, least = ordered[0].fault.scope == "all", max(MINOR * ordered[0].gain, 0.0)
+    may_be_first = [one for one in ordered[1:] if one.gain > least and not (is_plain and one.fault.scope == "places")]
     kinds = {one.kind: one for one in reversed(may_be_first)}
     waiting, tried = sorted(kinds.values(), key=lambda one: -one.gain)[:2], {ordered[0].kind}
     while waiting:

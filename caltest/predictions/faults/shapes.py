@@ -58,7 +58,7 @@ def _moments(skew: float, tails: float) -> tuple[float, float]:
 class OfShape(Fault[Scores]):
     """A law of another shape and the spread that was predicted, which most errors are not beyond."""
 
-    is_plain = False
+    scope = "shape"
 
     def promising(self, seen: Scores) -> FloatArray:
         return np.array([0.0 if seen.share_of(np.abs(seen.residuals) <= WIDE) >= 0.5 else -np.inf])
@@ -159,7 +159,7 @@ class LightTails(Fault[Scores]):
     """Sinh-arcsinh laws with lighter tails exp(t), standardised."""
 
     kind = "light tails"
-    is_plain = False
+    scope = "shape"
     range = (0.0, 2.0)
 
     def __init__(self, *, in_units: bool = False) -> None:

@@ -254,7 +254,7 @@ class RadialTails(Fault[VectorScores]):
     """Student's t of variance 1 with 1 / t degrees of freedom for all coordinates together."""
 
     kind = "heavy tails of all"
-    is_plain = False
+    scope = "shape"
     range = HeavyTails.range
 
     def promising(self, seen: VectorScores) -> FloatArray:

@@ -130,7 +130,7 @@ def distorted(kind, n, k=4):
         ("over", "overconfident"),
         ("under", "underconfident"),
         ("class", "of the outcomes are class 2 whatever is predicted"),
-        ("noise", "of the labels are random"),
+        ("noise", "of the labels were random"),
     ],
 )
 def test_words_for_classes(kind, words):

@@ -18,7 +18,7 @@ from caltest.predictions.faults.classes.windows import (
     claims_of,
     sums_in_windows,
 )
-from caltest.predictions.faults.fault import Rows, cosines
+from caltest.predictions.faults.fault import Rows, Scope, cosines
 from caltest.predictions.faults.words import Fit, about, percents
 
 MUCH = log(2.0)
@@ -126,7 +126,7 @@ class ShareOfClaims(Share):
 class SlopeOfClaims(OfEvent, Slope):
     """Log odds that are 1 + t times as far from their mean, which for rare events is not that of even odds."""
 
-    is_in_places, is_plain = False, True
+    scope: Scope = "all"
     # Named where it explains outcomes clearly better than a temperature, which more people know.
     n_choices = 8
 

@@ -324,7 +324,7 @@ class Level(Fault[Labels]):
     """The level of one of the quantiles is larger by t: outcomes next to it are below it instead of above it."""
 
     kind = "level"
-    is_in_places, is_plain = True, False
+    scope = "places"
     range = (-1.0, 1.0)
 
     def __init__(self, levels: FloatArray) -> None:
@@ -355,7 +355,7 @@ class Coverage(Fault[Labels]):
     """``Q ~ P exp(t)`` between two quantiles: of the levels l and 1 - l, or any two if not all have such another."""
 
     kind = "coverage"
-    is_in_places, is_plain = True, False
+    scope = "places"
     range = (-8.0, 8.0)
 
     def __init__(self, levels: FloatArray) -> None:

@@ -25,7 +25,7 @@ from caltest.predictions.faults.classes.labels import (
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
 from caltest.predictions.faults.classes.windows import Wave, Window
-from caltest.predictions.faults.fault import RANK_GROUPS, Rows, cosines_of_ranks
+from caltest.predictions.faults.fault import RANK_GROUPS, Rows, Scope, cosines_of_ranks
 from caltest.predictions.faults.words import Fit, instead, percent, percents
 
 LEAST_ROWS = 20
@@ -157,7 +157,7 @@ class TemperatureOfTop(Temperature):
     """The same of predictions with one most probable class."""
 
     kind = "temperature of a class"
-    is_in_places, is_plain = True, False
+    scope = "places"
 
     def rows_of(self, sibling: int) -> slice | IntArray:
         return np.flatnonzero(self.view.top == sibling)
@@ -194,7 +194,8 @@ class Random(ClassFault):
         return np.asarray((1.0 - t) * self.view.p + t / self.view.k)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        return f"about {self.sized(seen, sibling, fit, percent)} of the labels are random"
+        share = self.sized(seen, sibling, fit, percent)
+        return f"predictions are overconfident, as if about {share} of the labels were random"
 
 
 class Permutation(ClassFault):
@@ -295,7 +296,7 @@ class Slope(OddsFault, OfEachClass):
     """``Q_c ~ p_c exp(t x)`` with the log odds x of p_c around their mean: odds that are too extreme or too even."""
 
     kind = "slope"
-    is_in_places, is_plain = True, False
+    scope: Scope = "places"
     range = (-3.0, 5.0)
 
     @kept

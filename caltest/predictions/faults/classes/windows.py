@@ -127,7 +127,7 @@ class Window(OfClaims):
 
     kind = "window"
     range = (-8.0, 8.0)
-    is_in_places, is_plain = True, False
+    scope = "places"
     says_what_happened = True
     each = len(WINDOWS)
 
@@ -182,7 +182,7 @@ class Wave(OfClaims):
     """Log odds that are larger by t times a cosine of the ranks of the claims, of two half periods or more."""
 
     kind = "wave"
-    is_in_places, is_plain = True, False
+    scope = "places"
     range = (-6.0, 6.0)
 
     def __init__(self, view: ClassView, classes: Sequence[int] | IntArray, n_cosines: int) -> None:
