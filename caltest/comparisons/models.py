@@ -193,7 +193,9 @@ class ModelComparison(Comparison[ComparedModel], Stored):
         ]
 
     def table(self) -> Table:
-        columns = {self.kind: [row.name for row in self.rows], self.score_name: [_score_cell(row) for row in self.rows]}
+        columns = {self.kind: [row.name for row in self.rows]}
+        if any(row.score is not None for row in self.rows):
+            columns[self.score_name] = [_score_cell(row) for row in self.rows]
         if any(row.gap for row in self.rows):
             columns[f"{_short(self.rows)} off"] = ["-" if row.gap is None else ends_of(row.gap) for row in self.rows]
         columns["p"] = [format_pvalue(row.pvalue, row.pvalue_otherwise) for row in self.rows]

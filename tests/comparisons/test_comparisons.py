@@ -31,6 +31,8 @@ def test_reports_say_that_levels_are_compared():
     assert "what is tested is F(time)" in unfolded(str(pairs))
     # The distance of levels from 1/2 is no score: a model that is too wide has a small one.
     assert [row.score for row in table.rows] == [None, None]
+    assert table.table()[0] == ["model", "% off", "p", "Holm", "estimate", "95 % interval"]
+    assert table.remarks()[0].startswith("% off for A: 95 % interval for how far events ")
     paired = ct.PairedSKCETest()(models["A"], models["B"], times)
     assert paired.pvalue == pytest.approx(pairs.rows[0].pvalue)
 
