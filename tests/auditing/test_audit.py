@@ -499,7 +499,7 @@ def test_all_rows_of_many_clusters_are_tested(monkeypatch):
     assert (model.result.pvalue, model.result.n) == (wanted.pvalue, 900)
     assert "all 900 rows in 100 clusters are tested" in model.reason
     wanted = ct.calibration_by_group(p, y, np.arange(900) % 2, clusters=clusters, n_resamples=39, rng=1)
-    assert [row[3] for row in model.sections["groups"].rows[1:]] == [f"{one.adjusted:.3g}" for one in wanted.groups]
+    assert [row[-2] for row in model.sections["groups"].rows[1:]] == [f"{one.adjusted:.3g}" for one in wanted.groups]
     assert "random signs of clusters" in model.sections["test"].answer
     assert re.search(r"; at most \d+ clusters would find them", model.reason)
     assert re.search(r"takes at most \d+ clusters\.", model.sections["power"].answer)
