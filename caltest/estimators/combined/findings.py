@@ -97,7 +97,16 @@ def named(findings: tuple[Finding, ...], pvalue: float) -> tuple[Finding, ...]:
         return findings
     # Faults of the same likelihood, as all are of constant predictions, are one fault in other words.
     near = [one for one in others if not _are_one(one, first) and SAME < _gain(first) - _gain(one) < NEAR]
-    return (replace(first, words=f"{first.words}; or {near[0].words}") if near else first, *others)
+    return (
+        replace(first, words=f"{first.words}; or {_instead(near[0].words, first.words)}") if near else first,
+        *others,
+    )
+
+
+def _instead(words: str, first: str) -> str:
+    """Words without what the first begin with, too."""
+    head, _, rest = words.partition(": ")
+    return rest if rest and first.startswith(head) else words
 
 
 def _gain(finding: Finding) -> float:

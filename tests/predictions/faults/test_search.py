@@ -5,7 +5,8 @@ import pytest
 from scipy import special
 
 import caltest as ct
-from caltest.estimators.combined.findings import findings_of
+from caltest._results.values import Finding
+from caltest.estimators.combined.findings import findings_of, named
 from caltest.predictions.convert import as_sample
 
 
@@ -65,3 +66,13 @@ def test_what_explains_little_is_not_named_first():
     y = m + 0.07 * (m > 0.0) + rng.standard_t(2.5, size=m.size) / np.sqrt(5.0)
     first = findings_of(as_sample(ct.Normal(m, 1.0), y))[0]
     assert (first.kind, first.second.kind) == ("heavy tails", "local shift")
+
+
+def test_what_two_descriptions_begin_with_is_said_once():
+    overconfident, too_low = "predictions are overconfident, as if by chance", "outcomes are too low"
+    first = Finding(overconfident, "random labels", "", 0.2, None, 9.0)
+    second = Finding("predictions are overconfident: outcomes follow 2", "temperature", "", 2.0, None, 8.5)
+    assert named((first, second), 0.01)[0].words == f"{overconfident}; or outcomes follow 2"
+    other = Finding(f"{too_low}: by 2", "shift", "", 2.0, None, 8.5)
+    assert named((first, other), 0.01)[0].words == f"{overconfident}; or {too_low}: by 2"
+    assert named((other, first), 0.01)[0].words == f"{too_low}: by 2"
