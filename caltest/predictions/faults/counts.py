@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, BoolArray, FloatArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.heaped import Heaped
@@ -20,6 +20,9 @@ from caltest.predictions.standard_scores import in_units
 
 REACH, LARGEST_PART = 10.0, 0.999
 """Standard errors around a mean difference in which one is looked for, and the share of a mean that it may take."""
+
+NEVER = 1e-40
+"""Probabilities that no sum over counts notices, tilted or not."""
 
 LEAST_ZERO = 1e-6
 """Predicted probabilities of 0 below which zeros have no row."""
@@ -46,15 +49,19 @@ class CountView:
         return in_units(np.square(counts - self.mean[:, None]), np.square(self.deviation)[:, None])
 
     @cached_property
-    def _table(self) -> tuple[FloatArray, FloatArray]:
-        """Probabilities of the counts of the window, and their squared residuals, (n, U)."""
-        return self.law.probability_vectors(), self.squares(np.arange(*self.law.window)[None])
+    def _table(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Probabilities (m,) of the counts that each prediction may have, their squared residuals, and starts (n,)."""
+        p = self.law.probability_vectors()
+        rows, counts = np.nonzero(p > NEVER)
+        squares = np.square(counts + self.law.window[0] - self.mean[rows])
+        return p[rows, counts], in_units(squares, np.square(self.deviation)[rows]), np.searchsorted(rows, range(len(p)))
 
     def tilted(self, t: float) -> tuple[FloatArray, FloatArray]:
         """Sums of the probabilities times exp(-t r) of squared residuals r, and of these times r, (n,)."""
-        p, squares = self._table
+        p, squares, starts = self._table
         tilted = p * np.exp(-t * squares)
-        return np.maximum(tilted.sum(axis=1), 1e-300), (tilted * squares).sum(axis=1)
+        norms, sums = (np.add.reduceat(one, starts) for one in (tilted, tilted * squares))
+        return np.maximum(norms, 1e-300), sums
 
 
 def _log(means: FloatArray) -> FloatArray:
