@@ -669,3 +669,15 @@ def test_events_are_named():
         assert result.event == "dead"
         assert f"{'Event':<15}dead" in unfolded(result)
         assert "\nEvent " not in unfolded(call(p, [0, 1, 0, 0, 1], n_resamples=19, rng=1))
+
+
+def test_outcome_1_is_the_event_unless_classes_have_names():
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.1, 0.6, 400)
+    y = (rng.random(400) < 1.5 * p).astype(int)
+    found = clinical.validate(p, y, n_resamples=99, rng=1).default_test
+    assert found.why().startswith("the event occurs more often than predicted, ")
+    assert found.measures[0].event == "the event"
+    assert (found.hypothesis, found.predictions) == ("P(Y = 1 | p) = p", "Bernoulli, n = 400")
+    named = clinical.validate(ct.Bernoulli(p, classes=["alive", "dead"]), y, n_resamples=99, rng=1, classes=None)
+    assert named.default_test.why().startswith("class dead occurs more often than predicted, ")

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -295,17 +296,29 @@ class Bernoulli(ClassProbabilities):
 
     @property
     def hypothesis(self) -> str:
-        question = {"binary": "P(Y = 1 | p) = p", "top label": "P(top label is right | confidence) = confidence"}
+        of_event = "P(Y = 1 | p) = p"
+        question = {
+            "binary": of_event,
+            "event": of_event,
+            "top label": "P(top label is right | confidence) = confidence",
+        }
         return question.get(self._notion, f"P(Y = 1 | p) = p for {self._notion}")
+
+    def of_event(self) -> Self:
+        new = copy(self)
+        new._notion = "event" if self.notion == "binary" and self.classes is None else self.notion
+        return new
 
     @property
     def notion(self) -> str:
-        """``"binary"``, ``"top label"``, ``"class c against the rest"`` or ``"label l"``."""
+        """``"binary"``, ``"event"``, ``"top label"``, ``"class c against the rest"`` or ``"label l"``."""
         return self._notion
 
     def occurrence(self, c: int) -> str:
         if self._notion == "top label":
             return f"the top label is {('wrong', 'right')[c]}"
+        if self._notion == "event":
+            return f"{('no', 'the')[c]} event occurs"
         if self._notion.startswith("label "):
             return f"{self._notion} occurs" if c == 1 else f"the absence of {self._notion} occurs"
         one_class = self._notion.removesuffix(" against the rest")
@@ -325,7 +338,7 @@ class Bernoulli(ClassProbabilities):
         return self._array[..., None]
 
     def describe(self, n: int | None = None) -> str:
-        reduction = "" if self._notion == "binary" else f" ({self._notion})"
+        reduction = "" if self._notion in ("binary", "event") else f" ({self._notion})"
         return f"Bernoulli{reduction}, n = {len(self) if n is None else n}"
 
     def cdf(self, targets: Array) -> FloatArray:
