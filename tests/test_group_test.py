@@ -9,7 +9,9 @@ from samples import TV, W2, samples
 from scipy import stats
 
 import caltest as ct
-from caltest.group_test import step_down
+from caltest._validation.groups import as_groups
+from caltest.group_test import Shares, step_down
+from caltest.predictions.convert import as_sample
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -119,15 +121,16 @@ def test_what_could_have_been_missed_in_groups_is_said():
     assert many.verdict() == said
 
 
-@pytest.mark.every(2)
 def test_intervals_of_groups_hold_together():
     sets, missed = 200, 0
     for seed in range(sets):
         rng = np.random.default_rng(seed)
         p, group = rng.beta(0.5, 4, 200), np.arange(200) % 10
         true = np.minimum(1.0, p * np.where(group < 3, 2.0, 1.0))
-        found = ct.calibration_by_group(p, rng.random(200) < true, group, n_resamples=9, rng=1)
-        inside = (one.interval.low <= true[group == int(one.name)].mean() <= one.interval.high for one in found.groups)
+        groups = as_groups(group)
+        found = Shares.of(as_sample(p, rng.random(200) < true), groups).of_groups
+        means = [true[rows].mean() for rows in groups.rows]
+        inside = (low <= mean <= high for mean, (_, _, (low, high)) in zip(means, found, strict=True))
         missed += not all(inside)
     assert missed <= stats.binom(sets, 0.05).ppf(0.999)
 
