@@ -25,6 +25,7 @@ from caltest._results.group_result import (
     GroupResult as GroupResult,
 )
 from caltest._results.measures import Detectable as Detectable, Measure as Measure
+from caltest._results.model_comparison import ComparedModel as ComparedModel, ModelComparison as ModelComparison
 from caltest._results.multi_label_result import LabelResult as LabelResult, MultiLabelTestResult as MultiLabelTestResult
 from caltest._results.values import (
     ConfidenceInterval as ConfidenceInterval,
@@ -33,7 +34,6 @@ from caltest._results.values import (
 )
 from caltest.auditing.audit import Audit as Audit, ModelAudit as ModelAudit
 from caltest.auditing.section import Section as Section
-from caltest.comparisons.models import ComparedModel as ComparedModel, ModelComparison as ModelComparison
 from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparison as PairComparison
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors
 from caltest.decompositions.score_decomposition import ScoreDecomposition as ScoreDecomposition

@@ -16,6 +16,7 @@ from caltest._basics.jobs import streams
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.model_comparison import Comparison
 from caltest._results.report import (
     LISTED,
     at_level,
@@ -30,7 +31,7 @@ from caltest._results.report import (
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
 from caltest._validation import CalledWithData, fraction, optional, switch
-from caltest.comparisons.models import Comparison, check_family, check_same_kind, notes_of, sample_of, samples_of
+from caltest.comparisons.samples import check_family, check_same_kind, notes_of, sample_of, samples_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
 from caltest.hstatistics.variances.jackknife import error_if_calibrated, jackknife, row_sums

@@ -10,7 +10,7 @@ from samples import TV, W2, samples
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
-from caltest.comparisons.models import notes_of
+from caltest.comparisons.samples import notes_of
 
 S = samples(60, 3)
 MODELS = {"good": S.p, "worse": S.rng.dirichlet(np.ones(3), 60), "a_b & 50 %": S.rng.dirichlet(np.ones(3), 60)}

@@ -1,0 +1,81 @@
+"""Samples of models that are compared: all of one family and for the same outcomes."""
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Any
+
+from caltest._basics.arrays import labelled_as
+from caltest._basics.numerics import ArrayLike, generator_apart
+from caltest._validation import same_length
+from caltest.predictions import Predictions, Sample
+from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of, note_on_draws
+from caltest.predictions.convert import as_sample
+from caltest.predictions.labelled import named_one
+
+
+def sample_of(predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None, seed: int) -> Sample:
+    """Of one of the models: for times, some of them censored, that of ``F(time)``, drawn alike for all models."""
+    times = as_times(predictions, targets)
+    if not isinstance(times, Censored):
+        return as_sample(predictions, targets, classes)
+    laws = in_rows_of(times, predictions)
+    residuals, u = censored_pit_values(laws, times, rng=generator_apart(seed))
+    residuals.notes = (note_on_draws(laws, times), *residuals.notes)
+    return as_sample(residuals, u)
+
+
+def samples_of(
+    models: Mapping[str, ArrayLike], targets: ArrayLike, classes: Sequence[Any] | None, seed: int = 0
+) -> dict[str, Sample]:
+    """Samples by name."""
+    if not isinstance(models, Mapping):
+        of_frame = "; of a frame with a column for each model pass dict(frame)" if hasattr(models, "columns") else ""
+        kind = type(models).__name__
+        raise TypeError(f'models: got {kind}, wanted a dictionary {{"name": predictions, ...}}{of_frame}')
+    if not models:
+        raise ValueError('models: got none, wanted at least one {"name": predictions}')
+    samples: dict[str, Sample] = {}
+    targets = targets if isinstance(targets, Censored) else labelled_as(targets, models.values())
+    for name, predictions in models.items():
+        if not isinstance(name, str):
+            raise TypeError(f"models: got the name {name!r}, wanted names that are strings")
+        try:
+            samples[name] = sample_of(predictions, targets, classes, seed)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"models[{name!r}]: {error}") from None
+    return samples
+
+
+def check_same_kind(samples: dict[str, Sample]) -> None:
+    """Raise unless all models are of the same family and length as the first one."""
+    first = next(iter(samples.values()))
+    known = first.predictions
+    for name, sample in samples.items():
+        try:
+            same_length(len(first), len(sample), "predictions")
+            check_family(known, sample.predictions, "predictions")
+            known = named_one(known, sample.predictions)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"models[{name!r}]: {error}") from None
+
+
+def check_family(known: Predictions, other: Predictions, name: str) -> None:
+    """Raise unless kernels can compare predictions with those that are known; families of numbers have a way out."""
+    try:
+        known.check_compatible(other, name)
+    except TypeError as error:
+        if known.discrete or other.discrete:
+            raise
+        advice = "of other families take draws, ct.Ensemble(p.to_ensemble(100, rng=1).members)"
+        if any(getattr(one, "predictions", one).longest < inf for one in (known, other)):
+            advice = "give curves of all models at the same times, ct.predictions.SurvivalCurve(times, survival)"
+        raise TypeError(f"{error}; {advice}") from None
+
+
+def notes_of(models: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Notes on some models, each of them once, with the names of those that it is about if these are not all."""
+    names: dict[str, list[str]] = {}
+    for name, notes in models.items():
+        for note in dict.fromkeys(notes):
+            names.setdefault(note, []).append(name)
+    return tuple(note if len(some) == len(models) else f"{', '.join(some)}: {note}" for note, some in names.items())
