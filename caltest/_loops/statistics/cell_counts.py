@@ -26,6 +26,13 @@ Rows = tuple[FloatArray, Array, FloatArray, FloatArray, IntArray, Array, IntArra
 
 
 @jit
+def add_where(came: FloatArray, line: FloatArray) -> None:
+    """Add the weights of a row, which are 0 where another label came."""
+    for b in range(line.shape[0]):
+        line[b] += came[b]
+
+
+@jit
 def count_labels(
     rows: Rows, seed: np.uint64, first: int, counts: FloatArray, sums: FloatArray, grouped: FloatArray
 ) -> None:
@@ -47,9 +54,8 @@ def count_labels(
             sums[t, 0] += weights[row] * terms[row, label, t]
         if has_groups:
             grouped[label, groups[row, label], 0] += weights[row]
-            if label == tops[row]:
-                grouped[k, groups[row, k], 0] += weights[row]
-    ends, u, inside = np.empty(k), np.empty(REDRAWS), np.empty(REDRAWS)
+            grouped[k, groups[row, k], 0] += weights[row] * (label == tops[row])
+    ends, u, inside, came = np.empty(k), np.empty(REDRAWS), np.empty(REDRAWS), np.empty(REDRAWS)
     above = np.empty((k, REDRAWS))
     for start in range(observed, n_redraws, REDRAWS):
         size = min(REDRAWS, n_redraws - start)
@@ -73,21 +79,15 @@ def count_labels(
                 if ends[c] >= total:
                     break
                 end, line, last = ends[c], above[c], c + 1
+                for b in range(size):
+                    value = weight if u[b] >= end else 0.0
+                    line[b] += value
+                    came[b] = inside[b] - value
+                    inside[b] = value
                 if has_groups:
-                    in_group = grouped[c, groups[row, c], start : start + size]
+                    add_where(came, grouped[c, groups[row, c], start : start + size])
                     if c == tops[row]:
-                        hits = grouped[k, groups[row, k], start : start + size]
-                        for b in range(size):
-                            hits[b] += inside[b] if u[b] < end else 0.0
-                    for b in range(size):
-                        value = weight if u[b] >= end else 0.0
-                        line[b] += value
-                        in_group[b] += inside[b] - value
-                        inside[b] = value
-                else:
-                    for b in range(size):
-                        inside[b] = weight if u[b] >= end else 0.0
-                        line[b] += inside[b]
+                        add_where(came, grouped[k, groups[row, k], start : start + size])
                 for t in range(n_terms):
                     step = terms[row, c + 1, t] - terms[row, c, t]
                     if step != 0.0:
@@ -95,13 +95,9 @@ def count_labels(
                         for b in range(size):
                             line[b] += step * inside[b]
             if has_groups:
-                line = grouped[last, groups[row, last], start : start + size]
-                for b in range(size):
-                    line[b] += inside[b]
+                add_where(inside, grouped[last, groups[row, last], start : start + size])
                 if last == tops[row]:
-                    hits = grouped[k, groups[row, k], start : start + size]
-                    for b in range(size):
-                        hits[b] += inside[b]
+                    add_where(inside, grouped[k, groups[row, k], start : start + size])
         for b in range(size):
             left = above[k - 1, 0]
             for c in range(k - 1):
