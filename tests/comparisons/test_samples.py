@@ -77,7 +77,7 @@ def test_size_and_power_of_tests_of_each_model(replications, without_findings):
 
 @pytest.mark.statistical
 def test_size_and_power_of_pairs(replications):
-    """Both half as wide: 3.8 % of 400 sets. One of them right: it is called the better one in 82 %."""
+    """Both half as wide: 1.8 % of 400 sets. One of them right: it is called the better one in 82 %."""
     number, rejected, found = replications(40, 1000), 0, 0
     for i in range(number):
         (right, _), (wrong, times) = data([5, i]), data([5, i], scale=0.5)
