@@ -182,8 +182,7 @@ def categorical_sample(
     """Predictions of several classes and their targets; ``TypeError`` for other predictions."""
     sample = as_sample(predictions, targets, classes)
     if not isinstance(sample.predictions, Categorical):
-        raise TypeError(
-            f"predictions: got {sample.predictions.family} predictions, wanted Categorical ones or an (n, k) array; "
-            "binary predictions need no reduction"
-        )
+        family = sample.predictions.family
+        why = "; binary predictions need no reduction" if isinstance(sample.predictions, Bernoulli) else ""
+        raise TypeError(f"predictions: got {family} predictions, wanted Categorical ones or an (n, k) array{why}")
     return sample.predictions, sample.targets

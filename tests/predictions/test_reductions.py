@@ -17,6 +17,8 @@ def test_reductions():
     assert "class dog against the rest" in repr(pairs[1][0])
     with pytest.raises(TypeError, match="binary predictions need no reduction"):
         ct.top_label([0.2, 0.8], [0, 1])
+    with pytest.raises(TypeError, match=r"got Normal predictions, wanted Categorical ones or an \(n, k\) array$"):
+        ct.top_label(ct.Normal([0.2, 0.8], 1.0), [0.0, 1.0])
     result = ct.MonteCarloTest(ct.ECE(), n_resamples=9)(*ct.top_label(p, [1, 1, 0]), rng=1)
     assert result.estimator == "ECE (top label), 15 uniform bins, total variation distance"
 
