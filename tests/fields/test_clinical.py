@@ -112,6 +112,16 @@ def test_the_report_says_what_to_do_next(wrong, words):
     assert words in unfolded(str(clinical.validate(*data(wrong=wrong), n_resamples=99, rng=1)))
 
 
+def test_nothing_is_next_where_errors_are_small_or_would_have_been_seen():
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.3, 0.7, 40_000)
+    small = clinical.validate(p, rng.random(p.size) < p + 0.008, n_resamples=99, rng=1)
+    assert small.verdict().startswith("reject calibration at the 5 % level, but the error is too small to matter")
+    right = clinical.validate(p, rng.random(p.size) < p, n_resamples=99, rng=1)
+    assert not right.verdict().startswith("reject")
+    assert all("Next  " not in str(one) for one in (small, right))
+
+
 def test_one_event_is_not_several():
     found = clinical.validate(P[:60], np.arange(60) == 3, n_resamples=19, rng=1)
     assert found.sentence().startswith("With 1 event in 60 cases")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import matters, percent
+from caltest._results.measures import MISSED, matters, percent
 from caltest._results.report import counted, decision, format_pvalue, in_cell, is_smallest, pvalue_phrase, with_interval
 from caltest._results.tables import Bar, NamedRows, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
@@ -137,10 +137,12 @@ class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
         return self.default_test.verdict(alpha)
 
     def _next(self, alpha: float = 0.05) -> str | None:
-        """What to do after the verdict: update the model by what is wrong with it, or find more cases."""
+        """What to do after the verdict: update the model by what is wrong with it, find more cases, or nothing."""
         if self.pvalue > fraction("alpha", alpha):
-            ruled_out = matters(self.default_test.measures) is False
-            return None if ruled_out else "more cases; clinical.validation_size(risks) says how many"
+            more = "more cases; clinical.validation_size(risks) says how many"
+            return more if MISSED in self.verdict(alpha) else None
+        if self.default_test.pvalue_otherwise is None and matters(self.default_test.measures) is False:
+            return None
         wrong = {one.name: f"{one.value:.3g}" for one in self.rows if one.pvalue <= alpha}
         if "calibration slope" in wrong:
             how = "refit intercept and slope of the log-odds (recalibration.Platt)"
