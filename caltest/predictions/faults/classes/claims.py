@@ -1,11 +1,13 @@
 """Faults of predicted probabilities of two classes: claims that are off, everywhere or in places."""
 
-from functools import cached_property
+from collections.abc import Sequence
+from functools import cached_property, partial
 from math import log
+from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, IntArray
+from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest.predictions.faults.classes.frequencies import likely_cause
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
 from caltest.predictions.faults.classes.several import Frequency, Random, Share, Slope, Temperature
@@ -13,19 +15,21 @@ from caltest.predictions.faults.classes.windows import (
     ENDS,
     WINDOWS,
     ClassClaims,
+    FollowedWave,
     Wave,
     Window,
     claims_of,
     sums_in_windows,
 )
-from caltest.predictions.faults.fault import Rows, Scope, cosines
+from caltest.predictions.faults.fault import Fault, Rows, Scope, cosines
+from caltest.predictions.faults.waves import FASTEST, WEIGHT_OF_WAVES
 from caltest.predictions.faults.words import Fit, about, percents
 
 MUCH = log(2.0)
 """Of the logarithm of a factor of odds that has a likely cause."""
 
 N_COSINES = 6
-"""Cosines of the ranks of the claims."""
+"""Cosines of the ranks of the claims that are compared apart from faster ones."""
 
 
 class BinaryView(ClassView):
@@ -38,12 +42,12 @@ class BinaryView(ClassView):
 
     @cached_property
     def claim_features(self) -> FloatArray:
-        """What outcomes are multiplied by: 1 and cosines of the ranks of the claims, (7, n)."""
-        return np.append(np.ones((1, self.n)), cosines(self.event.named, N_COSINES, self.sizes), axis=0) * self.weights
+        """What outcomes are multiplied by: 1 and cosines of the ranks of the claims, (25, n)."""
+        return np.append(np.ones((1, self.n)), cosines(self.event.named, FASTEST, self.sizes), axis=0) * self.weights
 
-    def sums_of_claims(self, seen: Labels) -> FloatArray:
-        """Outcomes, alone and times cosines of the ranks of the claims."""
-        return np.asarray(self.claim_features @ seen.ones.T)
+    def sums_of_claims(self, features: slice, seen: Labels) -> FloatArray:
+        """Outcomes times some of these."""
+        return np.asarray(self.claim_features[features] @ seen.ones.T)
 
     def sums_in_windows(self, seen: Labels) -> FloatArray:
         """Outcomes in each window."""
@@ -72,9 +76,19 @@ class BinaryFaults(LabelFaults):
             SlopeOfClaims(view),
         )
         self.compared = (
-            Rows("claims", 1 + N_COSINES, view.sums_of_claims, 2.0),
+            Rows("claims", 1 + N_COSINES, partial(view.sums_of_claims, slice(1 + N_COSINES)), 2.0),
+            Rows(
+                "waves of claims",
+                FASTEST - N_COSINES,
+                partial(view.sums_of_claims, slice(1 + N_COSINES, None)),
+                WEIGHT_OF_WAVES,
+            ),
             Rows("windows of claims", len(WINDOWS), view.sums_in_windows),
         )
+
+    def following(self, targets: Array) -> Sequence[Fault[Any]]:
+        """The wave of the claims that outcomes follow."""
+        return FollowedWave.following(self.view, [1], targets)
 
 
 class OfEvent(OddsFault):

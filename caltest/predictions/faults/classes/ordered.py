@@ -133,7 +133,7 @@ class OrderedFaults(ClassFaults):
         self.compared = (*self.compared, *latent.compared)
 
     def following(self, targets: Array) -> Sequence[Fault[Any]]:
-        return self._latent.following(targets)
+        return *super().following(targets), *self._latent.following(targets)
 
 
 def _moments(view: ClassView) -> Named:

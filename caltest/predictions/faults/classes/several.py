@@ -1,16 +1,16 @@
 """Faults of predicted probabilities of several classes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import exp, factorial
 from operator import attrgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
 from caltest._basics.calls import kept
-from caltest._basics.numerics import FloatArray, IntArray, normalised
+from caltest._basics.numerics import Array, FloatArray, IntArray, normalised
 from caltest.predictions.faults.classes.frequencies import Frequencies
 from caltest.predictions.faults.classes.labels import (
     FLOOR,
@@ -24,25 +24,27 @@ from caltest.predictions.faults.classes.labels import (
     remaining,
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
-from caltest.predictions.faults.classes.windows import Wave, Window
-from caltest.predictions.faults.fault import RANK_GROUPS, Rows, Scope, cosines_of_ranks
+from caltest.predictions.faults.classes.windows import FollowedWave, Wave, Window
+from caltest.predictions.faults.fault import RANK_GROUPS, Fault, Rows, Scope, cosines_of_ranks
+from caltest.predictions.faults.waves import FASTEST, SLOW
 from caltest.predictions.faults.words import Fit, instead, percent, percents
 
 LEAST_ROWS = 20
 """Predictions with the same most probable class from which on these are judged by themselves."""
 
-N_COSINES, SLOW = 12, 3
-"""Cosines of the ranks of the probabilities of a class, and how many of them are compared apart from faster ones."""
+N_COSINES = 12
+"""Cosines of the ranks of the probabilities of a class that are compared apart from faster ones, but for slow ones."""
 
 PLACES = np.arange(RANK_GROUPS)
 
-COSINES = cosines_of_ranks((PLACES + 0.5) / RANK_GROUPS, N_COSINES)
+COSINES = cosines_of_ranks((PLACES + 0.5) / RANK_GROUPS, FASTEST)
 
 STARTS = [(start, size) for size in (16, 8) for start in range(0, RANK_GROUPS - size + 1, size // 2)]
 """Where windows of groups of ranks begin, and how many groups they have."""
 
 OF_GROUPS = {
-    "waves": COSINES[SLOW:],
+    "waves": COSINES[SLOW:N_COSINES],
+    "fast waves": COSINES[N_COSINES:],
     "windows": np.array([(start <= PLACES) & (start + size > PLACES) for start, size in STARTS], dtype=np.float64),
 }
 """What the groups of ranks of claims count, (J, 64), beside the slow cosines."""
@@ -62,8 +64,7 @@ class ClassFaults(LabelFaults):
     """Whether classes have one: a shift along it looks like other shares of all classes."""
 
     def _fill(self) -> None:
-        view, size = self.view, self.view.chosen.size
-        claimed = np.append(view.chosen, view.k)
+        view, size, claimed = self.view, self.view.chosen.size, self._claimed
         of_all = [] if view.k > MOST_CLASSES else [Permutation] if self.have_order else [Permutation, Frequencies]
         self.kinds = (
             Temperature(view),
@@ -87,6 +88,15 @@ class ClassFaults(LabelFaults):
             Rows("swap", n_pairs // 2, swaps),
             LikelihoodOfPairs(view),
         )
+
+    @property
+    def _claimed(self) -> IntArray:
+        """The classes whose claims can be off in places, the last of which is the most probable one of each row."""
+        return np.append(self.view.chosen, self.view.k)
+
+    def following(self, targets: Array) -> Sequence[Fault[Any]]:
+        """The waves of claims that outcomes follow."""
+        return FollowedWave.following(self.view, self._claimed, targets)
 
 
 def summed(numbers: FloatArray, seen: Seen, of: slice = slice(None)) -> FloatArray:

@@ -8,10 +8,11 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import kept
-from caltest._basics.numerics import BoolArray, FloatArray, IntArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
+from caltest.predictions.faults import waves
 from caltest.predictions.faults.classes.labels import FLOOR, ClassView, Labels, OddsFault
 from caltest.predictions.faults.fault import RANK_GROUPS, cosines_of_ranks, half_periods, ranks, varies
-from caltest.predictions.faults.waves import clearest
+from caltest.predictions.faults.waves import SLOW, choices, clearest, following
 from caltest.predictions.faults.words import Fit, about, percents
 
 LEAST_IN_WINDOW = 10
@@ -211,12 +212,48 @@ class Wave(OfClaims):
     def place(self, sibling: int) -> str:
         return "" if self.view.k == 2 else self.view.named(self.class_of(sibling))
 
-    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+    def half_periods(self, sibling: int) -> list[BoolArray]:
+        """Where the wave has one sign."""
         claims, number = self.of(sibling)
-        places = []
-        for some in half_periods(claims.ranks, number + 2):
+        return half_periods(claims.ranks, number + 2)
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        claims, places = self.of(sibling)[0], []
+        for some in self.half_periods(sibling):
             claimed, came, error = claims.means(seen, some)
             rates = " of the time instead of ".join(percents(came, claimed))
             places.append((abs(came - claimed) / max(error, FLOOR), f"those {claims.between(some)} come true {rates}"))
         said, more = clearest(places)
         return f"{claims.in_words} are off in places{': ' if said else ''}{', '.join(said)}{more}"
+
+
+class FollowedWave(Wave):
+    """The same times the wave of the claims, of any phase, that outcomes follow most."""
+
+    def __init__(self, view: ClassView, classes: Sequence[int], waves: Sequence[waves.Wave]) -> None:
+        super().__init__(view, classes, 2)
+        self._waves, self.n_choices = waves, choices(waves, view.weights)
+
+    @classmethod
+    def following(cls, view: ClassView, classes: Sequence[int] | IntArray, labels: Array) -> "tuple[FollowedWave, ...]":
+        """With those that labels (n,) follow in the claims of some classes, if there are some."""
+        found = {}
+        for c in map(int, classes):
+            claims = claims_of(view, c)
+            errors = view.weights * (view.came(labels, c) - claims.claims)
+            for wave in following(errors[None], claims.named, claims.in_words, SLOW + 1):
+                found[c] = wave
+        return (cls(view, list(found), list(found.values())),) if found else ()
+
+    def promising(self, seen: Labels) -> FloatArray:
+        found = []
+        for wave, c in zip(self._waves, self.classes, strict=True):
+            errors, variances = claims_of(self.view, c).errors(seen).T
+            found.append(np.square(wave.signs @ errors) / max(float(np.square(wave.signs) @ variances), FLOOR))
+        return np.array(found)
+
+    def along(self, sibling: int) -> FloatArray:
+        return self._waves[sibling].signs
+
+    def half_periods(self, sibling: int) -> list[BoolArray]:
+        return [some for some, _ in self._waves[sibling].parts]

@@ -107,3 +107,29 @@ def test_temperatures_of_rare_events_are_said_of_the_events():
     assert "claims of 0.098 % on average come true 0.23 % of the time" in words
     both = ct.calibration_test(np.stack([1.0 - p, p], axis=1), y, n_resamples=99, rng=1).finding.words
     assert "claims of 99.9 % on average come true 99.8 % of the time" in both
+
+
+def test_fast_waves_of_claims_are_found_and_named_with_their_phase():
+    """Claims of 16 half periods that are 10 points off, of which slower ones and windows show little."""
+    rng = np.random.default_rng(5)
+    p = rng.random(4000)
+    came = rng.random(4000) < p + 0.3 * np.sin(16.0 * np.pi * p) * np.minimum(p, 1.0 - p)
+    result = ct.calibration_test(ct.Bernoulli(p), came, n_resamples=99, rng=1)
+    assert result.pvalue == 0.01
+    assert result.components[0].name == "waves of claims"
+    assert result.finding.kind == "wave"
+    places = re.findall(
+        r"those from (\S+) to (\S+) come true (\S+) % of the time instead of (\S+) %", result.finding.words
+    )
+    assert len(places) >= 3
+    for low, high, rate, instead in np.array(places, dtype=float):
+        assert high - low == pytest.approx(1.0 / 16.0, abs=0.02)
+        assert np.sign(rate - instead) == np.sign(np.sin(8.0 * np.pi * (low + high)))
+
+
+def test_waves_of_claims_have_half_periods_of_some_observations():
+    """None of 60 tied values, in which a half period has no others."""
+    rng = np.random.default_rng(6)
+    for p, are_some in ((rng.random(300), True), (np.repeat([0.2, 0.5, 0.7], 100), False)):
+        faults = ct.Bernoulli(p).faults().to_name((rng.random(300) < p).astype(int))
+        assert (faults.kinds[-1].kind == "wave") is are_some

@@ -46,7 +46,8 @@ def test_totals_curves_waves_and_windows():
     assert rows_of(FAULTS, "frequency", Y) == pytest.approx(np.array(totals), rel=1e-12)
     claims = [(P[:, c], c == Y) for c in range(K)]
     with_hits = [*claims, (P.max(axis=1), P.argmax(axis=1) == Y)]
-    for name, some, of in (("curves", (1, 2, 3), claims), ("waves", range(4, 13), with_hits)):
+    speeds = ("curves", (1, 2, 3), claims), ("waves", range(4, 13), with_hits), ("fast waves", range(13, 25), with_hits)
+    for name, some, of in speeds:
         curves = [[(W * rounded_cosine(p, j))[one].sum() for one in came] for p, came in of for j in some]
         assert rows_of(FAULTS, name, Y) == pytest.approx(np.array(curves), abs=1e-10)
     some = [(s, s + 16) for s in range(0, 49, 8)] + [(s, s + 8) for s in range(0, 57, 4)]
@@ -98,8 +99,9 @@ def test_windows_of_claims():
         inside = (ranks > low) & (ranks <= high)
         enough = 60 * (high - low) >= 10
         assert row == pytest.approx(y[:, inside].sum(axis=1) if enough and inside.any() else np.zeros(B))
-    features = [np.ones(60), *(cosine(p, j) for j in range(1, 7))]
-    assert rows_of(faults, "claims", y) == pytest.approx(np.array(features) @ y.T, abs=1e-10)
+    features = np.array([np.ones(60), *(cosine(p, j) for j in range(1, 25))])
+    assert rows_of(faults, "claims", y) == pytest.approx(features[:7] @ y.T, abs=1e-10)
+    assert rows_of(faults, "waves of claims", y) == pytest.approx(features[7:] @ y.T, abs=1e-10)
 
 
 def test_many_classes_have_pairs_of_the_most_frequent_ones():
