@@ -269,10 +269,22 @@ def waving(m, periods):
     return np.sin(2.0 * np.pi * periods * stats.norm.cdf(m))
 
 
-def ordered_wave(rng, n):
-    mean, cuts = rng.normal(size=n), np.array([-1.2, -0.4, 0.4, 1.2])
-    p = np.diff(stats.norm.cdf(np.append(np.insert(cuts, 0, -np.inf), np.inf) - mean[:, None]), axis=1)
-    return ct.Ordinal(p), np.searchsorted(cuts, mean + 0.6 * waving(mean, 5) + rng.normal(size=n))
+def ordered_wave(shift=0.0, scale=0.0):
+    def make(rng, n):
+        mean, cuts = rng.normal(size=n), np.array([-1.2, -0.4, 0.4, 1.2])
+        p = np.diff(stats.norm.cdf(np.append(np.insert(cuts, 0, -np.inf), np.inf) - mean[:, None]), axis=1)
+        errors = shift * waving(mean, 5) + np.exp(scale * waving(mean, 5)) * rng.normal(size=n)
+        return ct.Ordinal(p), np.searchsorted(cuts, mean + errors)
+
+    return make
+
+
+def quantile_wave(rng, n):
+    """Widths that are wrong by a wave of the widths themselves."""
+    middle, size = rng.normal(size=(2, n))
+    scale = np.exp(0.3 * size)
+    values = middle[:, None] + scale[:, None] * stats.norm.ppf(LEVELS)
+    return ct.QuantileForecast(LEVELS, values), middle + scale * np.exp(0.4 * waving(size, 5)) * rng.normal(size=n)
 
 
 def sloping_quantiles(rng, n):
@@ -831,7 +843,40 @@ PLANTED = [
         "times as large as predicted where",
     ),
     Planted(
-        "ordered", "a wave of 5 periods", ordered_wave, "wave of shifts", "expected classes", None, "off in places"
+        "numbers",
+        "a wave of 5 periods of the predicted standard deviations",
+        of_numbers(lambda e, m, s, rng: e + 0.5 * waving(np.log(s) / 0.3, 5)),
+        "fast wave of shifts",
+        "predicted variances",
+        None,
+        "off in places",
+    ),
+    Planted(
+        "ordered",
+        "a wave of 5 periods",
+        ordered_wave(shift=0.6),
+        "wave of shifts",
+        "expected classes",
+        None,
+        "off in places",
+    ),
+    Planted(
+        "ordered",
+        "a wave of scales of 5 periods",
+        ordered_wave(scale=0.5),
+        "wave of scales",
+        "expected classes",
+        None,
+        "too narrow or too wide in places",
+    ),
+    Planted(
+        "quantiles",
+        "a wave of scales of 5 periods of the widths",
+        quantile_wave,
+        "wave of scales",
+        "predicted widths",
+        None,
+        "too narrow or too wide in places",
     ),
     Planted("quantiles", "rise too much with the middle", sloping_quantiles, "slope", "", None, "too low where"),
     Planted("ensembles", "rise too much with the mean", sloping_ensembles, "slope", "", None, "too low where"),

@@ -89,6 +89,11 @@ class Counts(SeesValues):
         return np.clip(in_units(self.differences, self.view.deviation), -CLIPPED, CLIPPED)
 
     @cached_property
+    def squares(self) -> FloatArray:
+        """Their squares."""
+        return np.square(self.residuals)
+
+    @cached_property
     def is_zero(self) -> FloatArray:
         """1 where the count is 0."""
         return np.asarray(self.targets == 0, dtype=np.float64)
@@ -135,6 +140,7 @@ class CountFaults(Faults):
             Rows("zeros", 5, zeros),
             Rows("skewness", 1, cubes),
             Rows("waves of means", FASTEST - SLOW, waves_of_means, WEIGHT_OF_WAVES),
+            Rows("waves of spreads", FASTEST - SLOW, waves_of_spreads, WEIGHT_OF_WAVES),
         )
         values: tuple[Fault[Any], ...] = (SameValue(len(law)), CutOff(len(law)), Heaped())
         if law.with_mean(view.mean) is None:
@@ -182,10 +188,15 @@ def waves_of_means(seen: Counts) -> FloatArray:
     return np.asarray(seen.view.fast @ seen.residuals.T)
 
 
+def waves_of_spreads(seen: Counts) -> FloatArray:
+    """Squared residuals times fast waves of the means."""
+    return np.asarray(seen.view.fast @ seen.squares.T)
+
+
 def spreads(seen: Counts) -> FloatArray:
     """Squared residuals times features, and squared differences."""
     squares = np.square(seen.differences) - seen.targets
-    return np.concatenate([seen.view.features @ np.square(seen.residuals).T, (squares @ seen.view.weights)[None]])
+    return np.concatenate([seen.view.features @ seen.squares.T, (squares @ seen.view.weights)[None]])
 
 
 def zeros(seen: Counts) -> FloatArray:

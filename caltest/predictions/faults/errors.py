@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import BoolArray, FloatArray
+from caltest._basics.numerics import FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import OfPatterns, Pattern, ranks
 from caltest.predictions.faults.noncentral import centred, log_ratio_of_noncentral
 from caltest.predictions.faults.scores import CLIPPED, Scores
-from caltest.predictions.faults.waves import SLOW, Wave, choices, following, shifts_in_places
+from caltest.predictions.faults.waves import SLOW, Wave, choices, following, scales_in_places, shifts_in_places
 from caltest.predictions.faults.words import Fit, about, sized, sized_shift, told_apart
 from caltest.predictions.standard_scores import own_units
 
@@ -376,14 +376,7 @@ class ScaleWave(Scale):
         return self.range
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        def size(some: BoolArray) -> tuple[float, str]:
-            w = seen.weights[some]
-            square = float(w @ np.square(own[some])) / w.sum()
-            error = sqrt(2.0 * float(w @ w)) / w.sum()
-            return abs(square - 1.0) / error, about(sqrt(square))
-
-        own, places = self.own(seen, sibling)[0], self.patterns[sibling]
-        where = places.in_places(size, "errors are ", "times as large as predicted")
+        where = scales_in_places(self.patterns[sibling], self.own(seen, sibling)[0], seen.weights)
         return f"predictions are too narrow or too wide in places{self.in_coordinate(sibling)}{where}"
 
 

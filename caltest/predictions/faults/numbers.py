@@ -55,9 +55,9 @@ class NumberFaults(Faults):
         self._law, self._spread = law, variance > 0.0
         one = np.ones((1, len(law)))
         means, variances = (None, None) if among is None else errors.location_and_variance(among)
-        by_mean = cosines(mean, FASTEST, among=means)
-        features = np.concatenate([one, by_mean[:SLOW], cosines(variance, 2, among=variances)]) * self.weights
-        fast = by_mean[SLOW:] * self.weights
+        by_mean, by_variance = cosines(mean, FASTEST, among=means), cosines(variance, FASTEST, among=variances)
+        features = np.concatenate([one, by_mean[:SLOW], by_variance[:2]]) * self.weights
+        fast = np.concatenate([by_mean[SLOW:], by_variance[2:]]) * self.weights
         self._named = [(mean, "predicted means"), (variance, "predicted variances")]
         everywhere = [Pattern(one[0])]
         kinds: list[Fault[Scores]] = [errors.Shift(everywhere), errors.Scale(everywhere)]

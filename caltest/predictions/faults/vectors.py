@@ -58,7 +58,7 @@ class VectorFaults(Faults):
         first = range(min(d, MOST_FEATURES))
         cos = [cosines(mean[:, t], FASTEST, among=None if means is None else means[:, t]) * w for t in first]
         features = np.concatenate([*(one[:1] for one in cos), cosines(variance, 1, among=variances) * w])
-        bent, slow = [one[1:] for one in cos], [one[1:SLOW] for one in cos]
+        bent, slow, fast = ([one[some] for one in cos] for some in (slice(1, None), slice(1, SLOW), slice(SLOW, None)))
         self._named = [(mean[:, t], f"predicted means of coordinate {t}") for t in first]
         everywhere, coordinates = [Pattern(one[0])], [Pattern(one[0], above=f"in coordinate {t}") for t in range(d)]
         kinds: list[Fault[Any]] = [
@@ -79,6 +79,7 @@ class VectorFaults(Faults):
             Rows("scales by prediction", len(features) * d, partial(sums_of_squares, features)),
             Rows("waves of shifts", sum(map(len, bent)), partial(sums_by_own, bent, 1), WEIGHT_OF_WAVES),
             Rows("waves of scales", sum(map(len, slow)), partial(sums_by_own, slow, 2), WEIGHT_OF_WAVES / 2.0),
+            Rows("fast waves of scales", sum(map(len, fast)), partial(sums_by_own, fast, 2), WEIGHT_OF_WAVES / 2.0),
             Rows("radius and cubes", 2, radius_and_cubes),
         ]
         paired = range(min(d, MOST_PAIRED))

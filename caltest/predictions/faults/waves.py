@@ -77,6 +77,17 @@ def shifts_in_places(
     return wave.in_places(size, "", unit)
 
 
+def scales_in_places(wave: Wave, errors: FloatArray, weights: FloatArray) -> str:
+    """Words of the root mean squares of standardised errors (n,) in the places of a wave."""
+
+    def size(some: BoolArray) -> tuple[float, str]:
+        w = weights[some]
+        square = float(w @ np.square(errors[some])) / w.sum()
+        return abs(square - 1.0) * w.sum() / sqrt(2.0 * float(w @ w)), about(sqrt(square))
+
+    return wave.in_places(size, "errors are ", "times as large as predicted")
+
+
 def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:
     """Cosines of j = 2, ..., number half periods, which halves of the predictions do not show."""
     if not varies(feature):

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.predictions.faults.fault import ranks
+from caltest.predictions.faults.fault import cosines_of_ranks, ranks
 from caltest.predictions.faults.waves import clearest, following
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
@@ -54,6 +54,80 @@ def test_fast_waves_are_seen_and_named(make, periods):
     assert "off in places" in first
     assert first.endswith(" other places")
     assert "off in places" not in str(second)
+
+
+def rows_of(law, name, targets, weights):
+    faults = law.faults(weights)
+    (rows,) = [one for one in faults.compared if one.name == name]
+    return rows.rows(faults.seen(targets))
+
+
+def fast(feature, first=4):
+    return cosines_of_ranks(ranks(feature), 24)[first - 1 :]
+
+
+def test_rows_are_fast_cosines_times_scores_and_their_squares():
+    """Of numbers, ordered outcomes and quantiles along both features, of vectors and counts along means."""
+    rng = np.random.default_rng(2)
+    n, w = 40, rng.uniform(0.5, 2.0, 40)
+    m, s = rng.normal(size=n), np.exp(rng.normal(size=n))
+    y = m + s * np.clip(rng.normal(size=(3, n)), -5.0, 5.0)
+    both = np.concatenate([fast(m), fast(s, 3)]) * w
+    for name, power in (("waves of shifts", 1), ("waves of scales", 2)):
+        expected = both @ (((y - m) / s) ** power).T
+        assert rows_of(ct.Normal(m, s), name, y, w) == pytest.approx(expected, abs=1e-9)
+    rate = np.exp(m)
+    counts = rng.poisson(rate, (3, n))
+    residuals = np.clip((counts - rate) / np.sqrt(rate), -6.0, 6.0)
+    for name, power in (("waves of means", 1), ("waves of spreads", 2)):
+        expected = (fast(rate) * w) @ (residuals**power).T
+        assert rows_of(ct.Poisson(rate), name, counts, w) == pytest.approx(expected, abs=1e-9)
+    means = rng.normal(size=(n, 2))
+    pairs = means + np.clip(rng.normal(size=(3, n, 2)), -5.0, 5.0)
+    found = rows_of(ct.MvNormal(means, np.ones((n, 2))), "fast waves of scales", pairs, w)
+    squares = np.square(pairs - means)
+    expected = [(fast(means[:, t]) * w) @ squares[:, :, t].T for t in (0, 1)]
+    assert found == pytest.approx(np.concatenate(expected), abs=1e-9)
+
+
+@pytest.mark.parametrize("law", [ct.Ordinal, ct.QuantileForecast])
+def test_rows_of_ordered_outcomes_are_fast_cosines_times_normal_scores_and_their_squares(law):
+    rng = np.random.default_rng(3)
+    n, w = 40, rng.uniform(0.5, 2.0, 40)
+    if law is ct.Ordinal:
+        p = rng.dirichlet(np.ones(4), n)
+        predictions, labels = ct.Ordinal(p), rng.integers(0, 4, (3, n))
+        first, second = p @ np.arange(4), p @ np.arange(4) ** 2
+        features = first, np.sqrt(second - first**2)
+    else:
+        middle, size = rng.normal(size=(2, n))
+        values = middle[:, None] + np.exp(size)[:, None] * np.array([-1.0, 0.0, 1.0])
+        predictions, labels = ct.QuantileForecast([0.1, 0.5, 0.9], values), rng.integers(0, 4, (3, n))
+        p, features = np.tile([0.1, 0.4, 0.4, 0.1], (n, 1)), (middle, np.exp(size))
+    scores = stats.norm.ppf(np.cumsum(p, axis=1) - p / 2.0)
+    scores -= (p * scores).sum(axis=1, keepdims=True)
+    scores /= np.sqrt((p * scores**2).sum(axis=1, keepdims=True))
+    z = scores[np.arange(n), labels]
+    waves = np.concatenate([fast(one, 3) for one in features]) * w
+    for name, power in (("waves of shifts", 1), ("waves of scales", 2)):
+        assert rows_of(predictions, name, labels, w) == pytest.approx(waves @ (z**power).T, abs=1e-9)
+
+
+def test_waves_of_scales_are_seen_along_every_feature_and_named():
+    """Of numbers along predicted variances, and of quantiles along widths."""
+    rng = np.random.default_rng(11)
+    m, size = rng.normal(size=(2, N))
+    s = np.exp(0.3 * size)
+    errors = s * np.exp(0.3 * np.sin(12.0 * np.pi * stats.norm.cdf(size))) * rng.normal(size=N)
+    quantiles = ct.QuantileForecast(LEVELS, m[:, None] + s[:, None] * stats.norm.ppf(LEVELS))
+    for law, kind, place in (
+        (ct.Normal(m, s), "fast wave of scales", "predicted variances"),
+        (quantiles, "wave of scales", "predicted widths"),
+    ):
+        result = ct.calibration_test(law, m + errors, n_resamples=99, rng=1)
+        assert result.pvalue == 0.01
+        assert (result.finding.kind, result.finding.place) == (kind, place)
+        assert result.finding.words.startswith("predictions are too narrow or too wide in places: errors are ")
 
 
 @pytest.mark.parametrize("change", [lambda m: 0.3 * (m * m - 1.0), lambda m: 0.35 * np.sin(3.0 * m)])

@@ -16,7 +16,15 @@ from caltest.predictions.faults.classes.labels import ClassFault, ClassView, Lab
 from caltest.predictions.faults.classes.several import ClassFaults, totals
 from caltest.predictions.faults.errors import scale_in_words
 from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern, Rows, cosines, halves, ranks, varies
-from caltest.predictions.faults.waves import FASTEST, WEIGHT_OF_WAVES, Wave, choices, following, shifts_in_places
+from caltest.predictions.faults.waves import (
+    FASTEST,
+    WEIGHT_OF_WAVES,
+    Wave,
+    choices,
+    following,
+    scales_in_places,
+    shifts_in_places,
+)
 from caltest.predictions.faults.words import Fit, percent, sized_shift
 from caltest.predictions.quantile_forecast import QuantileForecast
 
@@ -40,7 +48,8 @@ class Latent:
         others = among or {}
         lines = [cosines(feature, FASTEST, among=others.get(name)) for name, feature in features.items()]
         self.features = np.concatenate([one, *(some[:2] for some in lines)]) * view.weights
-        self._fast, self._first = lines[0][2:] * view.weights, next(iter(features.items()))
+        self._fast = np.concatenate([some[2:] for some in lines]) * view.weights
+        self._named = features
         self.everywhere = [Pattern(one[0])]
         self._places = [pattern for name, feature in features.items() for pattern in halves(feature, name)]
 
@@ -50,7 +59,7 @@ class Latent:
         kinds = LatentShift(self, self.everywhere), LatentScale(self, self.everywhere)
         if not self._places:
             return kinds
-        places, (name, feature) = self._places, self._first
+        places, (name, feature) = self._places, next(iter(self._named.items()))
         slopes = (LatentSlope(self, feature, name),) if varies(feature) else ()
         return *kinds, LatentShift(self, places, "local shift"), LatentScale(self, places, "local scale"), *slopes
 
@@ -63,21 +72,23 @@ class Latent:
             Rows("scale", n_features + 2, self.sums_of_squares, 2.0),
             Rows("skewness", 2, self.sums_of_cubes),
             Rows("waves of shifts", len(self._fast), partial(self.sums_of_scores, self._fast), WEIGHT_OF_WAVES),
+            Rows("waves of scales", len(self._fast), self.waves_of_squares, WEIGHT_OF_WAVES),
         )
 
-    def following(self, targets: Array) -> "tuple[LatentShiftWave, ...]":
-        """The wave of the first feature that scores of targets (n,) follow, if there is one."""
-        name, feature = self._first
-        z = self.scores[np.arange(self.view.n), targets]
-        found = following((self.view.weights * z)[None], feature, name, 2)
-        return (LatentShiftWave(self, found),) if found else ()
+    def following(self, targets: Array) -> Sequence[Fault[Labels]]:
+        """The waves of the features that scores of targets (n,), and their squares, follow."""
+        z, w = self.scores[np.arange(self.view.n), targets], self.view.weights
+        terms = np.stack([w * z, w * (np.square(z) - 1.0)])
+        found = [some for name, feature in self._named.items() if (some := following(terms, feature, name, 2))]
+        kinds = LatentShiftWave, LatentScaleWave
+        return [make(self, waves) for make, waves in zip(kinds, zip(*found, strict=True), strict=False)]
 
     def scores_of(self, seen: Labels) -> FloatArray:
         """Scores of the labels, (B, n)."""
         return np.asarray(self.scores[np.arange(self.view.n), seen.labels])
 
     def sums_of_scores(self, features: FloatArray, seen: Labels) -> FloatArray:
-        """Scores times some features, or fast waves of the first one."""
+        """Scores times some features, or fast waves of these."""
         return np.asarray(features @ self.scores_of(seen).T)
 
     def sums_of_squares(self, seen: Labels) -> FloatArray:
@@ -86,6 +97,10 @@ class Latent:
         squares, w = np.square(z), self.view.weights
         above = (squares * (z > 0.0)) @ w
         return np.concatenate([self.features @ squares.T, above[None], (squares @ w - above)[None]])
+
+    def waves_of_squares(self, seen: Labels) -> FloatArray:
+        """Squares of the scores times fast waves of the features."""
+        return np.asarray(self._fast @ np.square(self.scores_of(seen)).T)
 
     def sums_of_cubes(self, seen: Labels) -> FloatArray:
         """Cubes of the scores times features."""
@@ -241,6 +256,23 @@ class LatentScale(OfScores):
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         return scale_in_words(self.patterns[sibling], fit)
+
+
+class LatentScaleWave(LatentScale):
+    """Errors that are too large for some predictions and too small for others, with a wave of the predictions."""
+
+    kind = "wave of scales"
+    range = (-1.0, 1.0)
+    patterns: Sequence[Wave]
+
+    def __init__(self, latent: Latent, patterns: Sequence[Wave]) -> None:
+        super().__init__(latent, patterns)
+        self.n_choices = choices(patterns, latent.view.weights)
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        z = self._latent.scores_of(seen)[0]
+        where = scales_in_places(self.patterns[sibling], z, seen.view.weights)
+        return f"predictions are too narrow or too wide in places{where}"
 
 
 class Step(ClassFault):

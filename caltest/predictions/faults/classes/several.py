@@ -26,7 +26,7 @@ from caltest.predictions.faults.classes.labels import (
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
 from caltest.predictions.faults.classes.windows import FollowedWave, Wave, Window
 from caltest.predictions.faults.fault import RANK_GROUPS, Fault, Rows, Scope, cosines_of_ranks
-from caltest.predictions.faults.waves import FASTEST, SLOW
+from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES
 from caltest.predictions.faults.words import Fit, instead, percent, percents
 
 LEAST_ROWS = 20
@@ -43,14 +43,14 @@ STARTS = [(start, size) for size in (16, 8) for start in range(0, RANK_GROUPS - 
 """Where windows of groups of ranks begin, and how many groups they have."""
 
 OF_GROUPS = {
-    "waves": COSINES[SLOW:N_COSINES],
-    "fast waves": COSINES[N_COSINES:],
-    "windows": np.array([(start <= PLACES) & (start + size > PLACES) for start, size in STARTS], dtype=np.float64),
+    "waves": (COSINES[SLOW:N_COSINES], 1.0),
+    "windows": (
+        np.array([(start <= PLACES) & (start + size > PLACES) for start, size in STARTS], dtype=np.float64),
+        1.0,
+    ),
+    "fast waves": (COSINES[N_COSINES:], WEIGHT_OF_WAVES),
 }
-"""What the groups of ranks of claims count, (J, 64), beside the slow cosines."""
-
-WEIGHT = 0.5
-"""Of these rows."""
+"""What the groups of ranks of claims count, (J, 64), beside the slow cosines, and the weight of these rows."""
 
 MOST_MOVED = 5
 """Classes in another place that are named."""
@@ -83,7 +83,7 @@ class ClassFaults(LabelFaults):
             Rows("scores by predicted class", 2 * size, attrgetter("top_sums")),
             totals(view),
             Rows("curves", SLOW * size, curves),
-            *(Rows(name, len(how) * (size + 1), partial(summed, how), WEIGHT) for name, how in OF_GROUPS.items()),
+            *(Rows(name, len(how) * (size + 1), partial(summed, how), w) for name, (how, w) in OF_GROUPS.items()),
             Rows("leak", n_pairs, leaks),
             Rows("swap", n_pairs // 2, swaps),
             LikelihoodOfPairs(view),
