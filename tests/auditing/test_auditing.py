@@ -47,7 +47,7 @@ def test_pictures_have_words_and_names_of_their_own(audit):
 def test_pages_of_several_models_and_many_rows_are_small_and_name_pictures_once():
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(3), 20_000)
-    models = {name: ct.Categorical(p).at_temperature(t) for name, t in (("a", 1.0), ("b", 1.5), ("c", 2.0))}
+    models = {name: ct.Categorical(p).at_temperature(t) for name, t in (("a", 1.0), ("b", 2.0))}
     html = ct.audit(models, ct.Categorical(p).sample(1), n_resamples=19, rng=1).to_html()
     assert len(html) < 1_000_000
     names = re.findall(r'\sid="([^"]+)"', html)
