@@ -80,8 +80,11 @@ class Latent:
         z, w = self.scores[np.arange(self.view.n), targets], self.view.weights
         terms = np.stack([w * z, w * (np.square(z) - 1.0)])
         found = [some for name, feature in self._named.items() if (some := following(terms, feature, name, 2))]
-        kinds = LatentShiftWave, LatentScaleWave
-        return [make(self, waves) for make, waves in zip(kinds, zip(*found, strict=True), strict=False)]
+        kinds: list[Fault[Labels]] = []
+        for make, waves in zip((LatentShiftWave, LatentScaleWave), zip(*found, strict=True), strict=False):
+            kinds.append(make(self, waves))
+            kinds[-1].n_choices = choices(waves, w)
+        return kinds
 
     def scores_of(self, seen: Labels) -> FloatArray:
         """Scores of the labels, (B, n)."""
@@ -205,10 +208,6 @@ class LatentShiftWave(LatentShift):
     kind = "wave of shifts"
     patterns: Sequence[Wave]
 
-    def __init__(self, latent: Latent, patterns: Sequence[Wave]) -> None:
-        super().__init__(latent, patterns)
-        self.n_choices = choices(patterns, latent.view.weights)
-
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         z = self._latent.scores_of(seen)[0]
         return f"outcomes are off in places{shifts_in_places(self.patterns[sibling], z, seen.view.weights, self.unit)}"
@@ -264,10 +263,6 @@ class LatentScaleWave(LatentScale):
     kind = "wave of scales"
     range = (-1.0, 1.0)
     patterns: Sequence[Wave]
-
-    def __init__(self, latent: Latent, patterns: Sequence[Wave]) -> None:
-        super().__init__(latent, patterns)
-        self.n_choices = choices(patterns, latent.view.weights)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         z = self._latent.scores_of(seen)[0]
