@@ -54,12 +54,15 @@ def of_scales(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     if VARIANCES not in tried:
         return ()
     misfit = {words: _spread_disagrees(errors, one) for words, one in tried.items()}
-    usual, varied = max(float(np.median(in_units(errors, scale))), TINY) / QUARTILE, _is_varied(scale)
+    usual, near, varied = _ratio(errors, scale), _ratio(errors, tried[VARIANCES]), _is_varied(scale)
     if varied and _spread_disagrees(errors, usual * scale) < RIGHT:
+        return ()
+    # Noise that is not predicted, as of the latent function of a Gaussian process.
+    noisy = _spread_disagrees(errors, np.hypot(scale, _noise(errors, scale)))
+    if varied and noisy < min(RIGHT, _spread_disagrees(errors, near * tried[VARIANCES]), *misfit.values()):
         return ()
     best = min(misfit, key=misfit.__getitem__) if varied else VARIANCES
     if misfit[best] > RIGHT:
-        near = max(float(np.median(in_units(errors, tried[VARIANCES]))), TINY) / QUARTILE
         if not (abs(log(usual)) > log(TIMES[1]) and abs(log(near)) < log(TIMES[0])):
             return ()
         best = VARIANCES
@@ -103,6 +106,17 @@ def of_means(predictions: Predictions, counts: Array) -> tuple[str, ...]:
         return ()
     words = ratios[min(ratios)]
     return (f"the {words} predicted means would fit the outcomes: are these {MEANS[words][1]}?",)
+
+
+def _ratio(errors: FloatArray, scale: FloatArray) -> float:
+    """How many times as large as predicted the middle error is."""
+    return max(float(np.median(in_units(errors, scale))), TINY) / QUARTILE
+
+
+def _noise(errors: FloatArray, scale: FloatArray) -> float:
+    """The standard deviation of noise that, added to what is predicted, makes half of all errors the inner half."""
+    variances = np.square(errors / QUARTILE) - np.square(scale)
+    return sqrt(max(float(np.median(variances)), 0.0))
 
 
 def _tried(functions: Functions, parameters: FloatArray) -> dict[str, FloatArray]:

@@ -37,6 +37,16 @@ def test_few_other_wrong_spreads_are_asked_about():
     assert asked <= 5
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_that_is_not_predicted_is_no_variance(seed):
+    """As of the latent function of a Gaussian process: square roots of its spreads are near those of the outcomes."""
+    rng = np.random.default_rng(seed)
+    scale = 0.063 * np.exp(0.3 * np.abs(rng.normal(size=500)))
+    mean = 2.0 * rng.normal(size=500)
+    y = mean + scale * rng.normal(size=500) + 0.3 * rng.normal(size=500)
+    assert remarks(ct.Normal(mean, scale), y) == ()
+
+
 def test_other_functions_of_standard_deviations():
     rng = np.random.default_rng(14)
     scale = 1.2 + rng.gamma(1.0, 1.0, 1000)
