@@ -12,6 +12,7 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults import errors, shapes
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, cosines, halves, varies
+from caltest.predictions.faults.ranks import shapes_of_ranks
 from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, waves
@@ -107,7 +108,7 @@ class NumberFaults(Faults):
         size, seen = self._law.pool_size, self.seen(targets[None])
         if size is None:
             return errors.following_waves(seen, self._named, SLOW + 1)
-        return _places_of_pools(seen) if size >= LEAST_POOL else ()
+        return [*(_places_of_pools(seen) if size >= LEAST_POOL else ()), *shapes_of_ranks(seen)]
 
     def after(self, seen: Scores, correction: FloatArray | Scores | Others) -> tuple[Faults, Scores]:
         if isinstance(correction, Others):

@@ -1,0 +1,111 @@
+"""Faults in the shape of the ranks of outcomes among the members of ensembles: skewness and tails."""
+
+from functools import cached_property
+from math import exp
+
+import numpy as np
+import scipy
+
+from caltest._basics.numerics import FloatArray, IntArray
+from caltest.predictions.faults.scores import Scores
+from caltest.predictions.faults.shapes import OfShape, sinh_arcsinh
+from caltest.predictions.faults.words import Fit, percent
+
+LEAST, LEAST_OF_TAILS = 10, 20
+"""Members and outcome from which on skewness is looked at, and tails, which of fewer look like another spread."""
+
+INNER = 0.25
+"""How far from the middle the inner half of the ranks is, from 0 to 1."""
+
+
+class OfRanks(OfShape):
+    """Outcomes whose normal scores of ranks in their pools have another shape than those of all values of the pools.
+
+    The likelihood is that of the rank given the pool, so that laws of members have no part in it. Equal values share
+    their ranks.
+    """
+
+    range = (-2.0, 2.0)
+
+    def __init__(self, below: IntArray, equal: IntArray, size: int) -> None:
+        """Of pools of a size, with the numbers (n,) of values below the outcome, and equal to it with itself."""
+        self._below, self._equal, self._size = below, equal, size
+
+    @cached_property
+    def _scores(self) -> FloatArray:
+        return np.asarray(scipy.special.ndtri((np.arange(self._size) + 0.5) / self._size))
+
+    @cached_property
+    def _levels(self) -> FloatArray:
+        """Middle ranks, from 0 to 1."""
+        return (self._below + 0.5 * self._equal) / self._size
+
+    def _log_density(self, scores: FloatArray, t: float) -> FloatArray:
+        raise NotImplementedError
+
+    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        if seen.corrected is not None:  # Outcomes that are moved have no ranks.
+            return 0.0
+        logs = self._log_density(self._scores, t)
+        sums = np.concatenate([[0.0], np.cumsum(np.exp(logs - scipy.special.logsumexp(logs)))])
+        shares = (sums[self._below + self._equal] - sums[self._below]) / self._equal
+        return seen.total(np.log(np.maximum(self._size * shares, 1e-300)))
+
+    def _outside(self, seen: Scores) -> tuple[float, float]:
+        """Shares of the outcomes that are below all members, and above all; equal values count as either in part."""
+        ends = self._below == 0, self._below + self._equal == self._size
+        below, above = (seen.total(end / self._equal) / float(seen.weights.sum()) for end in ends)
+        return below, above
+
+
+class RankSkew(OfRanks):
+    """Sinh-arcsinh laws of the scores with a skew t."""
+
+    kind = "skew"
+
+    def _log_density(self, scores: FloatArray, t: float) -> FloatArray:
+        return sinh_arcsinh(scores, t, 1.0)
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        below, above = self._outside(seen)
+        shares = {"above": above, "below": below}
+        longer, other = ("above", "below") if fit.t > 0.0 else ("below", "above")
+        words = f"errors are skewed beside those of members, with the longer tail {longer}"
+        if shares[longer] > shares[other]:
+            first, second = (percent(shares[side]) for side in (longer, other))
+            ends = f"{first} of the outcomes are {longer} all members and {second} {other} all"
+            return f"{words}: {ends}, instead of {percent(1.0 / self._size)} each"
+        far = seen.share_of(fit.t * (self._levels - 0.5) < 0.0) + 0.5 * seen.share_of(self._levels == 0.5)
+        return f"{words}: {percent(far)} of the outcomes are {other} the middle of the members"
+
+
+class RankTails(OfRanks):
+    """Sinh-arcsinh laws of the scores with tails that are lighter by exp(t)."""
+
+    kind = "tails"
+
+    def _log_density(self, scores: FloatArray, t: float) -> FloatArray:
+        return sinh_arcsinh(scores, 0.0, exp(t))
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        found, expected = sum(self._outside(seen)), 2.0 / self._size
+        words = f"errors have {'lighter' if fit.t > 0.0 else 'heavier'} tails than members at the same spread"
+        if (found - expected) * fit.t < 0.0:
+            return (
+                f"{words}: {percent(found)} of the outcomes are outside of all members instead of {percent(expected)}"
+            )
+        inner = seen.share_of(np.abs(self._levels - 0.5) < INNER)
+        usual = float(np.mean(np.abs((np.arange(self._size) + 0.5) / self._size - 0.5) < INNER))
+        half = f"{percent(inner)} of the outcomes are in the inner half of the members"
+        return f"{words}: {half} instead of {percent(usual)}"
+
+
+def shapes_of_ranks(seen: Scores) -> list[OfRanks]:
+    """Those of pools, sorted values (n, N), that are large enough."""
+    pools, y = np.asarray(seen.law.members), seen.targets[0].reshape(-1, 1)  # type: ignore[attr-defined]
+    if (size := pools.shape[1]) < LEAST:
+        return []
+    below, up_to = (pools < y).sum(axis=1), (pools <= y).sum(axis=1)
+    equal = np.maximum(up_to - below, 1)
+    kinds = [RankSkew, RankTails] if size >= LEAST_OF_TAILS else [RankSkew]
+    return [kind(np.minimum(below, size - equal), equal, size) for kind in kinds]
