@@ -89,8 +89,33 @@ def test_words(scale, shift, words):
 
 
 def test_ranks_without_bias_and_spread_are_uneven_in_another_way():
-    assert _words(np.repeat([21, 79], 40), 100) == "uneven in another way"
+    assert _words(np.tile([10, 35, 50, 65, 90], 16), 100) == "uneven in another way"
     assert _words(np.full(80, 50), 100) == "posteriors too wide"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_shape_of_draws_is_named(seed):
+    """Of gamma laws and of two modes, with the mean and the spread of the posteriors."""
+    rng = np.random.default_rng(seed)
+    truths, shape = rng.normal(size=500), (500, 99)
+    skewed = (rng.gamma(2.0, 1.0, shape) - 2.0) / np.sqrt(2.0)
+    two_modes = 0.9 * rng.choice([-1.0, 1.0], shape) + np.sqrt(0.19) * rng.normal(size=shape)
+    for draws, words in (
+        (skewed, "draws skewed, their lower tail too short"),
+        (-skewed, "draws skewed, their upper tail too short"),
+        (two_modes, "tails of draws too short"),
+        (0.5 * rng.normal(size=shape), "posteriors too narrow"),
+    ):
+        assert _words((draws < truths[:, None]).sum(axis=1), 99) == words
+
+
+def test_parameters_that_are_wrong_together_are_not_said_to_be_right_by_themselves():
+    rng = np.random.default_rng(1)
+    truths = rng.multivariate_normal([0.0, 0.0], [[1.0, 0.8], [0.8, 1.0]], 100)
+    result = simulation_based_calibration(rng.normal(size=(100, 99, 2)), truths, n_resamples=99, rng=1)
+    assert not result.rejected()
+    words = "the parameters together; ranks of single ones do not show it"
+    assert result.verdict() == f"posteriors are wrong at the 5 % level ({words})"
 
 
 @pytest.mark.parametrize(("m", "places"), [(3, [0, 1, 2]), (20, range(20)), (50, range(2, 50, 5))])
@@ -447,8 +472,11 @@ def test_contrasts_of_ranks_are_in_standard_deviations():
     linear = (ranks - every.mean()).sum() / (every.std() * np.sqrt(6))
     squares = np.square(every - 3.5)
     quadratic = (np.square(ranks - 3.5) - squares.mean()).sum() / (squares.std() * np.sqrt(6))
-    assert calibration.shape_of(ranks, 7) == pytest.approx((linear, quadratic))
-    assert calibration.shape_of(np.array([0, 1, 1]), 1) == pytest.approx((1 / np.sqrt(3), 0.0))
+    legendre = np.polynomial.legendre.legvander((2 * ranks - 7) / 7, 3)[:, 3]
+    assert calibration.shape_of(ranks, 7)[:2] == pytest.approx((linear, quadratic))
+    assert calibration.shape_of(ranks, 7)[2] * legendre.sum() > 0.0
+    assert calibration.shape_of(np.array([0, 1, 1]), 1) == pytest.approx((1 / np.sqrt(3), 0.0, 0.0, 0.0))
+    np.testing.assert_allclose(sum(calibration.shape_of(np.array([k]), 7) ** 2 for k in range(8)), 8.0)
 
 
 def test_two_simulations_are_enough():

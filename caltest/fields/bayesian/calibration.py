@@ -82,14 +82,16 @@ def normal_scores(pools: FloatArray) -> FloatArray:
     return np.asarray(scipy.special.ndtri((scipy.stats.rankdata(pools, axis=1) - 0.5) / pools.shape[1]))
 
 
-def shape_of(ranks: IntArray, m: int) -> tuple[float, float]:
-    """Linear and quadratic contrast of ranks (n,) on 0 to m, in standard deviations; 0 where there is none."""
-    u = (2.0 * ranks - m) / (m + 1.0)
-    variance = m * (m + 2.0) / (3.0 * (m + 1.0) ** 2)
-    every = np.square((2.0 * np.arange(m + 1) - m) / (m + 1.0))
-    spread = every.std()
-    quadratic = (np.square(u) - every.mean()).sum() / (spread * np.sqrt(u.size)) if spread > 1e-12 else 0.0
-    return float(u.sum() / np.sqrt(variance * u.size)), float(quadratic)
+def shape_of(ranks: IntArray, m: int) -> FloatArray:
+    """Contrasts of degrees 1 to 4 of ranks (n,) on 0 to m, in standard deviations; 0 where there is none."""
+    every = (2.0 * np.arange(m + 1) - m) / (m + 1.0)
+    degrees = min(SHAPES, m)
+    # Columns of Q are polynomials that are orthogonal over the ranks, whose signs are those of the diagonal of R.
+    q, r = np.linalg.qr(np.vander(every, degrees + 1, increasing=True))
+    contrasts = np.zeros(SHAPES)
+    found = (q * np.sign(np.diag(r)))[ranks, 1:].sum(axis=0)
+    contrasts[:degrees] = found * np.sqrt((m + 1.0) / ranks.size)
+    return contrasts
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ class SimulationBasedCalibrationResult(Stored):
         if self.pvalue > alpha:
             return f"posteriors are not rejected {said}"
         some = [f"{one.name}: {one.finding}" for one in self.rejected(alpha)[:3]]
-        of_all = "ranks of each parameter are as they should be, the parameters together are not"
+        of_all = "the parameters together; ranks of single ones do not show it"
         return f"posteriors are wrong {said} ({'; '.join(some) or of_all})"
 
     def sentence(self, alpha: float = 0.05) -> str:
@@ -240,6 +242,10 @@ KEPT = 20
 
 BIAS = "draws too low", "draws too high"
 SPREAD = "posteriors too narrow", "posteriors too wide"
+SKEW = "draws skewed, their upper tail too short", "draws skewed, their lower tail too short"
+TAILS = "tails of draws too short", "tails of draws too long"
+SHAPES, MORE = 4, 1.25
+"""Contrasts, and how many times as large one of the shape is that is named before a bias or spread."""
 
 CLEAR = 3.0
 """Standard deviations from which on a bias is named beside a larger fault of the spread."""
@@ -404,8 +410,11 @@ def _computed(name: str, quantity: Quantity, kept: Posteriors, pools: FloatArray
 
 def _words(ranks: IntArray, m: int) -> str:
     """What the ranks look like."""
-    bias, spread = shape_of(ranks, m)
-    if max(abs(bias), abs(spread)) < 2.0:
+    bias, spread, skew, tails = map(float, shape_of(ranks, m))
+    level = max(abs(bias), abs(spread))
+    if max(abs(skew), abs(tails)) > max(MORE * level, 2.0):
+        return SKEW[int(skew < 0.0)] if abs(skew) > abs(tails) else TAILS[int(tails < 0.0)]
+    if level < 2.0:
         return "uneven in another way"
     centre, width = BIAS[int(bias < 0.0)], SPREAD[int(spread < 0.0)]
     far = ranks if bias < 0.0 else m - ranks
