@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy
 
 from caltest._basics.arrays import to_array
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, generator_of
@@ -17,6 +16,9 @@ from caltest.predictions.numbers.normal import Normal
 
 SMALLEST = 1e-300
 """What a distribution function is above a level that it reaches, at least."""
+
+MEDIAN_OF = 1000
+"""Mixtures of which a default bandwidth is the median, at least."""
 
 MANY = 2**10
 """Quantiles from which on a method that takes fewer steps, each of which takes longer, is faster than bisection."""
@@ -111,6 +113,14 @@ class Mixture(Predictions):
 
         return draw
 
+    @property
+    def default_median_of(self) -> int:
+        """Fewer, as a pair takes as many steps as there are pairs of components."""
+        return max(MEDIAN_OF, super().default_median_of // len(self.components))
+
+    def has_formulas(self, kernel: TargetKernel) -> bool:
+        return len(self.components) == 1 and self.components[0].has_formulas(kernel)
+
     def width(self, kernel: TargetKernel) -> int:
         return sum(one.width(kernel) for one in self.components)
 
@@ -171,8 +181,16 @@ class Mixture(Predictions):
         return np.asarray((self.weights * parts).sum(axis=-1))
 
     def log_density(self, targets: Array) -> FloatArray:
-        parts = np.stack([one.log_density(targets) for one in self.components], axis=-1)
-        return np.asarray(scipy.special.logsumexp(parts, axis=-1, b=self.weights))
+        shares = np.moveaxis(self.weights, -1, 0)
+        weighted = list(zip(self.components, shares, strict=True))
+        logs = [np.where(share > 0.0, one.log_density(targets), -np.inf) for one, share in weighted]
+        largest = np.maximum.reduce(logs)
+        level = np.where(np.isfinite(largest), largest, 0.0)
+        total = np.zeros_like(level)
+        for one, share in zip(logs, shares, strict=True):
+            total += share * np.exp(one - level)
+        with np.errstate(divide="ignore"):
+            return np.asarray(level + np.log(total))
 
     def affine(self, offset: FloatArray, factor: FloatArray | float) -> Self:
         return self._like(*(one.affine(offset, factor) for one in self.components), self.weights)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy
 from scipy import stats
 from scipy.optimize import linprog
 
@@ -187,3 +188,28 @@ def test_mixtures_of_classes_are_predictions_of_their_mean_probabilities():
     parts = [ct.Categorical([[0.2, 0.8], [0.5, 0.5]]), ct.Categorical([[0.6, 0.4], [0.1, 0.9]])]
     with pytest.raises(TypeError, match=r"pass the mean probabilities: ct\.Categorical"):
         ct.calibration_test(ct.Mixture(parts), [0, 1], n_resamples=9, rng=1)
+
+
+def test_densities_are_sums_of_those_of_components_that_have_weight():
+    rng = np.random.default_rng(5)
+    n, m = 200, 4
+    weights = rng.dirichlet(np.ones(m), n)
+    weights[:50, 1] = 0.0
+    weights /= weights.sum(axis=1, keepdims=True)
+    components = [ct.Normal(rng.normal(size=n), np.exp(rng.normal(size=n))) for _ in range(m)]
+    for y in (rng.normal(size=n), 30.0 * rng.normal(size=(3, n))):
+        logs = np.stack([one.log_density(y) for one in components], axis=-1)
+        expected = scipy.special.logsumexp(logs, axis=-1, b=weights)
+        np.testing.assert_allclose(ct.Mixture(components, weights).log_density(y), expected, rtol=1e-12)
+    pole = ct.Mixture([ct.Gamma([2.0, 0.5], 1.0), ct.Gamma([2.0, 0.5], 1.0)], [0.0, 1.0])
+    np.testing.assert_array_equal(pole.log_density(np.array([-1.0, 0.0])), [-np.inf, np.inf])
+
+
+def test_pairs_of_mixtures_are_fewer_where_components_are_many():
+    """The steps of a median bandwidth are as many as those of two components, and no estimate takes all pairs."""
+    normal = ct.Normal([0.0, 1.0], 1.0)
+    numbers = [ct.Mixture(m * [normal]).default_median_of for m in (1, 2, 10, 50)]
+    assert numbers == [10_000, 5_000, 1_000, 1_000]
+    kernel = ct.GaussianKernel(bandwidth=1.0)
+    assert ct.Mixture([normal]).has_formulas(kernel)
+    assert not ct.Mixture(2 * [normal]).has_formulas(kernel)
