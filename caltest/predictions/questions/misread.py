@@ -12,7 +12,7 @@ from caltest.predictions.quantile_forecast import QuantileForecast
 from caltest.predictions.questions.classes import MOST_CLASSES, of_classes
 from caltest.predictions.questions.coordinates import in_another_order
 from caltest.predictions.questions.order import misplaced
-from caltest.predictions.questions.parameters import exchanged, of_means, of_scales
+from caltest.predictions.questions.parameters import exchanged, of_failures, of_means, of_scales
 from caltest.predictions.questions.repeated import repeated
 from caltest.predictions.questions.units import in_another_unit, units_of_coordinates
 from caltest.predictions.standard_scores import spreads
@@ -46,7 +46,8 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
             return ()
         return (of_classes(finite, targets) if finite.probabilities_differ else ()) or misplaced(finite, targets)
     if predictions.discrete:
-        return _multiples(targets) or misplaced(predictions, targets) or of_means(predictions, targets)
+        asked = _multiples(targets) or misplaced(predictions, targets)
+        return asked or of_failures(predictions, targets) or of_means(predictions, targets)
     if targets.ndim == 2:
         reads = in_another_order, misplaced, in_another_unit, units_of_coordinates
         return _of_numbers(predictions, targets, None, reads)

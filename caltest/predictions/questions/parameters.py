@@ -7,6 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
+from caltest.predictions.counts.negative_binomial import NegativeBinomial
 from caltest.predictions.questions.classes import CLEAR, ENOUGH, RIGHT, WRONG
 from caltest.predictions.questions.order import LARGEST
 from caltest.predictions.questions.units import CLOSE, distance_of
@@ -106,6 +107,19 @@ def of_means(predictions: Predictions, counts: Array) -> tuple[str, ...]:
         return ()
     words = ratios[min(ratios)]
     return (f"the {words} predicted means would fit the outcomes: are these {MEANS[words][1]}?",)
+
+
+def of_failures(predictions: Predictions, counts: Array) -> tuple[str, ...]:
+    """Whether counts disagree with means of negative binomial laws, and would fit those with 1 - probability."""
+    rows = evenly_spaced(len(predictions), SOME)
+    law = predictions.take(rows)
+    if rows.size < ENOUGH or not isinstance(law, NegativeBinomial) or law.probability.max() >= 1.0:
+        return ()
+    y, other = np.asarray(counts[rows], dtype=np.float64), NegativeBinomial(law.size, 1.0 - law.probability)
+    disagree = [_mean_disagrees(y, *one.moments()) for one in (law, other)]
+    if disagree[0] < WRONG or disagree[1] > RIGHT or not _is_varied(law.moments()[0]):
+        return ()
+    return ("1 - probability would fit the outcomes: is it that of the other event, as torch has it?",)
 
 
 def _ratio(errors: FloatArray, scale: FloatArray) -> float:

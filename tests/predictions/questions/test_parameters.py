@@ -86,6 +86,18 @@ def test_functions_of_means_of_counts(dispersion):
             assert remarks(family(wrong), y) == ()
 
 
+def test_probabilities_of_the_other_event():
+    rng = np.random.default_rng(16)
+    mean, size = np.exp(1.0 + 0.5 * rng.normal(size=500)), 2.0
+    y = rng.poisson(mean * rng.gamma(size, 1.0 / size, mean.size))
+    words = "1 - probability would fit the outcomes: is it that of the other event, as torch has it?"
+    assert remarks(ct.NegativeBinomial(size, mean / (size + mean)), y) == (words,)
+    for factor in (0.3, 1.0, 3.0):
+        for power in (0.7, 1.0):
+            assert remarks(ct.NegativeBinomial.from_mean(factor * mean**power, 1.0 / size), y) == ()
+    assert remarks(ct.NegativeBinomial(0.5, 0.5 / (0.5 + mean)), y) == ()
+
+
 @pytest.mark.parametrize(
     ("make", "advice"),
     [
