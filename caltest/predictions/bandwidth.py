@@ -17,14 +17,20 @@ R = TypeVar("R")
 
 TILE = 256
 CELLS = 4096
-MEDIAN_OF = 10_000
-"""A median bandwidth of more predictions than this is that of so many evenly spaced ones."""
+MEDIAN_OF, LEAST_MEDIAN_OF = 10_000, 1000
+"""A median bandwidth of more predictions than this is that of so many evenly spaced ones; and at least how many these
+are where pairs take long."""
 KEPT = 500_000
 """The most distances kept in memory, 4 MB; above it the interval of the median is narrowed first."""
 
 
 class ZeroBandwidth(ValueError):
     """A median that is to be a bandwidth is 0: most pairs of predictions are identical, or most targets certain."""
+
+
+def median_of(parts: int) -> int:
+    """Predictions that a default median is of, if each has some parts, all pairs of which a distance takes."""
+    return max(LEAST_MEDIAN_OF, MEDIAN_OF // parts)
 
 
 def median_distance(predictions: "Predictions", metric: Metric, include_diagonal: bool = False) -> float:

@@ -10,15 +10,13 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, In
 from caltest._loops.formulas import normals
 from caltest._validation import mixture_weights
 from caltest.kernels import MMD, ExponentialKernel, GaussianKernel, ProductKernel, TargetKernel
+from caltest.predictions.bandwidth import median_of
 from caltest.predictions.base import Drawer, Parameter, Predictions, Uniforms, require_family
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.numbers.normal import Normal
 
 SMALLEST = 1e-300
 """What a distribution function is above a level that it reaches, at least."""
-
-MEDIAN_OF = 1000
-"""Mixtures of which a default bandwidth is the median, at least."""
 
 MANY = 2**10
 """Quantiles from which on a method that takes fewer steps, each of which takes longer, is faster than bisection."""
@@ -116,7 +114,7 @@ class Mixture(Predictions):
     @property
     def default_median_of(self) -> int:
         """Fewer, as a pair takes as many steps as there are pairs of components."""
-        return max(MEDIAN_OF, super().default_median_of // len(self.components))
+        return median_of(len(self.components))
 
     def has_formulas(self, kernel: TargetKernel) -> bool:
         return len(self.components) == 1 and self.components[0].has_formulas(kernel)

@@ -13,6 +13,7 @@ from caltest._validation.arrays import all_whole
 from caltest._validation.column_names import names_of_columns, refuse_quantiles
 from caltest.kernels import EnergyDistance, Metric, TargetKernel, Wasserstein
 from caltest.kernels.metrics.discrepancies import difference_of_means
+from caltest.predictions.bandwidth import median_of
 from caltest.predictions.base import Drawer, Parameter, Predictions, weighted_sum
 from caltest.predictions.measures.sums import Measures, distance_sums, kernel_sums, mixture_sums
 
@@ -63,6 +64,14 @@ class Members(Predictions):
     def drawer(self) -> Drawer:
         rows = np.arange(len(self))
         return lambda uniforms: self.members[rows, (uniforms(0) * self.n_members).astype(np.intp)]
+
+    @property
+    def default_median_of(self) -> int:
+        """Fewer of vectors, as a pair of ensembles takes as many steps as there are pairs of members."""
+        return median_of(self.n_members if self._is_vector else 1)
+
+    def has_formulas(self, kernel: TargetKernel) -> bool:
+        return not self._is_vector
 
     def width(self, kernel: TargetKernel) -> int:
         return super().width(kernel) + self.n_members * self.dimension

@@ -400,3 +400,13 @@ def test_memory_of_sums_does_not_grow_with_all_pairs_of_members(monkeypatch):
     ensemble = ct.Ensemble(np.random.default_rng(1).normal(size=(60, 40)))
     hpairs.h_sums(ct.ProductKernel(W2, GAUSSIAN), Sample(ensemble, np.zeros(60)))
     assert max(sizes) <= measure_sums.VALUES
+
+
+def test_pairs_of_ensembles_of_vectors_are_fewer_where_members_are_many():
+    """The steps of a median bandwidth are about as many for any number of members, and no estimate takes all pairs."""
+    numbers = [ct.Ensemble(np.zeros((2, m, 3))).default_median_of for m in (1, 4, 50)]
+    assert numbers == [10_000, 2_500, 1_000]
+    assert ct.Ensemble(np.zeros((2, 50))).default_median_of == 10_000
+    kernel = ct.GaussianKernel(bandwidth=1.0)
+    assert ct.Ensemble(np.zeros((2, 50))).has_formulas(kernel)
+    assert not ct.Ensemble(np.zeros((2, 50, 3))).has_formulas(kernel)
