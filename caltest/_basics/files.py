@@ -237,10 +237,14 @@ def _archive(name: str, file: BinaryIO) -> Rows:
         raise ValueError(f"{name}: got an archive that is no .npz of arrays ({error}), wanted arrays") from None
     if len(arrays) == 1:
         return _checked(name, *arrays.values())
-    tables = {key: [f"{key}{j}" for j in range(len(one.T))] for key, one in arrays.items() if one.ndim == 2}
+    if any(one.ndim not in (1, 2) for one in arrays.values()) or len({len(one) for one in arrays.values()}) > 1:
+        shapes = ", ".join(f"{key} {array.shape}" for key, array in arrays.items())
+        raise ValueError(f"{name}: got arrays of different shapes, {shapes}, wanted as many rows in each")
+    rows = {key: np.atleast_2d(one.T) for key, one in arrays.items()}
+    tables = {key: [f"{key}{j}" for j in range(len(one))] for key, one in rows.items() if len(one) != 1}
     columns: dict[str, Array] = {}
-    for key, array in arrays.items():
-        columns |= dict(zip(tables[key], array.T, strict=True)) if key in tables else {key: array}
+    for key, one in rows.items():
+        columns |= dict(zip(tables.get(key, [key]), one, strict=True))
     return replace(_of_columns(name, columns), tables=tables)
 
 
@@ -315,9 +319,6 @@ def _of_columns(name: str, columns: dict[str, Array], is_text: bool | None = Non
     """
     if not columns or len(next(iter(columns.values()))) == 0:
         raise ValueError(f"{name}: got no rows, wanted one for each observation")
-    if len({array.shape for array in columns.values()}) > 1 or next(iter(columns.values())).ndim != 1:
-        shapes = ", ".join(f"{key} {array.shape}" for key, array in columns.items())
-        raise ValueError(f"{name}: got arrays of different shapes, {shapes}, wanted as many rows in each")
     arrays = list(columns.values())
     are_numbers = all(array.dtype.kind in "buif" for array in arrays)
     if is_text is None:

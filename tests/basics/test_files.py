@@ -639,7 +639,14 @@ def test_tables_are_read_in_parts(kind, tmp_path):
     np.testing.assert_array_equal(np.concatenate([part.values for part in parts]), P[:11])
 
 
-@pytest.mark.parametrize(("arrays", "names"), [({"p": P}, None), ({"p": P[:, 0], "q": P[:, 1:]}, ["p", "q0", "q1"])])
+@pytest.mark.parametrize(
+    ("arrays", "names"),
+    [
+        ({"p": P}, None),
+        ({"p": P[:, 0], "q": P[:, 1:]}, ["p", "q0", "q1"]),
+        ({"q": P[:, :2], "p": P[:, 2:]}, ["q0", "q1", "p"]),
+    ],
+)
 def test_arrays_of_an_archive_are_columns_where_there_are_several(arrays, names):
     file = io.BytesIO()
     np.savez(file, **arrays)
@@ -655,6 +662,11 @@ def test_arrays_of_an_archive_are_columns_where_there_are_several(arrays, names)
         ([], "p: got no rows, wanted one for each observation"),
         ([np.empty(0), np.empty(0)], "p: got no rows, wanted one for each observation"),
         ([np.ones(3), np.ones(2)], "p: got arrays of different shapes, a0 (3,), a1 (2,), wanted as many rows in each"),
+        (
+            [np.ones((3, 2)), np.ones((2, 1)), np.ones(2)],
+            "p: got arrays of different shapes, a0 (3, 2), a1 (2, 1), a2 (2,), wanted as many rows in each",
+        ),
+        ([np.ones(3), np.ones(())], "p: got arrays of different shapes, a0 (3,), a1 (), wanted as many rows in each"),
         (
             [np.ones((2, 2, 1))] * 2,
             "p: got arrays of different shapes, a0 (2, 2, 1), a1 (2, 2, 1), wanted as many rows in each",
