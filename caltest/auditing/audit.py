@@ -275,12 +275,11 @@ def audit(
     score by more than 1.645 standard errors; and of all rows, mapped in this way, calibration is not rejected at the 5
     % level, or the error that is left is too small to matter. It is "do not use as it is" if a map is clearly better
     but not enough, or if it is not clearly better and the error matters, and else "not enough data to tell". It is "do
-    not use as it is" instead of the first and the last if the error matters in one of the given groups, of the slices
-    or of the quarters of the time, in which calibration is rejected. The reason says in which groups, if not in all,
-    slices of features and quarters of the time it is, whether it is after recalibration too, and in which of them the
-    error then still matters. Where the default test
-    does not reject, the reason names groups, slices and times in which calibration is rejected, each section with its
-    own level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
+    not use as it is" instead of these if the error matters in one of the given groups, of the slices or of the quarters
+    of the time, in which calibration is rejected, and still does there after recalibration where that is advised. The
+    reason says in which groups, if not in all, slices of features and quarters of the time it is, whether it is after
+    recalibration too, and in which of them the error then still matters. Where the default test does not reject, the
+    reason names groups, slices and times in which calibration is rejected, each section with its own level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
     ``calibration_test``, and five fits of a map.
 
     Errors of maps that are fitted to the other rows nearly cancel in the sums over all rows, so that a map that is
@@ -437,8 +436,10 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         mapped = sections["recalibration"].mapped
         left = [] if decision != REPAIR or mapped is None else grave_in(mapped, parts)
         if left:
-            reason += f"; after a map of all rows the error still matters in {first_few(left)}: fit maps to these"
-        if decision == REPAIR and (some.get("groups") or some.get("time")):
+            decision = REFUSE
+            reason += f"; a map of all rows helps, but after it the error still matters in {first_few(left)}: fit maps "
+            reason += "to these"
+        elif decision == REPAIR and (some.get("groups") or some.get("time")):
             reason += f"; one map for all {'groups' if some.get('groups') else 'times'} may make the others worse"
     if isinstance(data.groups, str):
         reason += f"; the groups that are given were not looked at: {data.groups}"
