@@ -98,7 +98,7 @@ def _suffices(found: "RecalibrationReport") -> bool:
     assert found.samples is not None
     if found.after.pvalue > LEVEL:
         return True
-    return found.after.pvalue_otherwise is None and matters(measures_of(found.samples[1])) is False
+    return found.after.pvalue_otherwise is None and matters(measures_of(found.samples[1], found.after.finding)) is False
 
 
 def _changed(gain: float, gains: FloatArray, name: str, clusters: Clusters | None = None) -> str:

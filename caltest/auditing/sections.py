@@ -20,7 +20,7 @@ from caltest._validation.groups import Groups
 from caltest.auditing.pictures import classes_of, drawn, pictures_of
 from caltest.auditing.repair import of_recalibration
 from caltest.auditing.section import LEVEL, Data, Section
-from caltest.estimators.combined.measures import measures_of
+from caltest.estimators.combined.told import told
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
 
@@ -231,7 +231,7 @@ def first_few(names: Sequence[str]) -> str:
 def grave_in(sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None) -> list[str]:
     """Names of the parts of the rows in which the error is known to be large enough to matter."""
     of_parts = {name: (sample.take(rows), clusters and clusters.take(rows)) for name, rows in parts.items()}
-    return [name for name, (some, own) in of_parts.items() if matters(measures_of(some, clusters=own))]
+    return [name for name, (some, own) in of_parts.items() if matters(told(some, 0.0, clusters=own)["measures"])]
 
 
 def _said_to_matter(grave: Sequence[str], rejected: Sequence[str]) -> str:

@@ -63,6 +63,8 @@ class Claim:
     """What the probabilities are of, if the name does not say it."""
     binned_error: str = ""
     """What the ECE of the probabilities is called, if they have one."""
+    rows: IntArray | None = field(default=None, repr=False)
+    """Which rows of the predictions these n are, if not all."""
     is_hazard: ClassVar[bool] = False
     """Whether the probabilities are cumulative hazards, of which the number of events has the variance of Poisson."""
 
@@ -310,7 +312,7 @@ def of_half(law: "Predictions", place: str, targets: Array) -> list[Claim]:
         return []
     rows, size = _half(law.moments()[int(found[1] == "variance")], found[2])
     claims = law.take(rows).claims(targets[rows])[0]
-    return [_among(one, f"{size} {found[1]}s") for one in (*claims[1:2], *claims[-1:])]
+    return [_among(one, rows, f"{size} {found[1]}s") for one in (*claims[1:2], *claims[-1:])]
 
 
 def _half(feature: FloatArray, side: str) -> tuple[IntArray, str]:
@@ -319,9 +321,9 @@ def _half(feature: FloatArray, side: str) -> tuple[IntArray, str]:
     return np.flatnonzero(upper if side == "above" else ~upper), "large" if side == "above" else "small"
 
 
-def _among(claim: Claim, half: str) -> Claim:
+def _among(claim: Claim, rows: IntArray, half: str) -> Claim:
     event = claim.event or f"an outcome {claim.name}"
-    return replace(claim, name=f"{claim.name}, {half}", event=f"{event} among {half}")
+    return replace(claim, name=f"{claim.name}, {half}", event=f"{event} among {half}", rows=rows)
 
 
 def of_named_coordinates(law: "MvNormal", place: str, targets: Array) -> list[Claim]:
@@ -334,7 +336,7 @@ def of_named_coordinates(law: "MvNormal", place: str, targets: Array) -> list[Cl
     if where := re.search(r"predicted means of coordinate (\d+) are (above|at most)", place):
         rows, size = _half(law.moments()[0][:, int(where[1])], where[2])
         claims = of_named_coordinates(law.take(rows), found[0], targets[rows])
-        return [_among(one, f"{size} means of {where[1]}") for one in claims]
+        return [_among(one, rows, f"{size} means of {where[1]}") for one in claims]
     n, z, spread, (a, b) = len(law), law.standard_scores(targets), law.moments()[1], found.groups()
     half, most, name = np.full(n, 0.5), np.full(n, LEVELS[1]), f"coordinate {a}"
     if b is not None:

@@ -335,6 +335,33 @@ def test_a_model_that_is_wrong_for_a_small_group_is_not_to_be_used():
     assert 'failures="1"' in told.to_junit()
 
 
+def in_threes(rng, n, change):
+    """Probabilities of three classes, and labels whose most probable class is right; others are changed."""
+    top, s = rng.uniform(0.5, 0.8, n), rng.uniform(0.1, 0.9, n)
+    p, truth = (np.stack([top, (1.0 - top) * one, (1.0 - top) * (1.0 - one)], axis=1) for one in (s, change(s)))
+    return p, ct.Categorical(truth).sample(rng)
+
+
+@pytest.mark.usefixtures("few_sections")
+@pytest.mark.parametrize("size", [1, 4])
+def test_an_error_of_classes_that_are_not_the_most_probable_matters_in_a_group(size):
+    rng, groups = np.random.default_rng(3), np.where(np.arange(20_000) % 10 == 0, "small", "large")
+    p, y = in_threes(rng, 20_000, lambda s: np.where(groups == "small", 0.5 * s, s))
+    clusters = {} if size == 1 else {"clusters": np.arange(20_000) // size}
+    model = ct.audit(p, y, groups=groups, n_resamples=39, rng=1, **clusters).models[0]
+    assert model.decision == "do not use as it is"
+    assert "rejected in 1 of 2 groups (small), and the error matters in small" in model.reason
+
+
+@pytest.mark.usefixtures("few_sections")
+def test_a_map_that_leaves_an_error_of_classes_that_are_not_the_most_probable_is_not_enough():
+    rng = np.random.default_rng(3)
+    p, y = in_threes(rng, 20_000, lambda s: s + np.sin(15.7 * (s - 0.1)) * np.minimum(s, 1 - s))
+    model = ct.audit(p, y, n_resamples=39, rng=1).models[0]
+    assert model.decision == "do not use as it is"
+    assert "Recalibration helps, but is not enough" in model.reason
+
+
 @pytest.mark.usefixtures("few_sections")
 def test_recalibration_is_advised_where_it_helps_by_more_than_chance(replications):
     """After a map that mends what a map can mend, what is left of an error is no reason for another one."""

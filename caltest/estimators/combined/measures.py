@@ -53,7 +53,7 @@ def measures_of(
     level = 1.0 - (1.0 - LEVEL) / max(1, len(claims))
     are_independent = clusters is None and lag == 1
     measured = [_of_claim(claim, level, clusters, lag) for claim in claims]
-    measured += _of_places(sample, finding) if are_independent else []
+    measured += _of_places(sample, finding, clusters, lag)
     measured += [Measure(score.name, score.claimed, score.observed) for score in scores]
     measured += [_binned_error(claim) for claim in claims if claim.binned_error and are_independent]
     return tuple(measured)
@@ -62,6 +62,7 @@ def measures_of(
 def _of_claim(claim: Claim, level: float, clusters: Clusters | None = None, lag: int = 1) -> Measure:
     n, occurred, effect, effects = claim.occurred.size, claim.occurred, float(lag), (float(lag), float(lag))
     if clusters is not None:
+        clusters = clusters if claim.rows is None else clusters.take(claim.rows)
         errors = occurred - claim.probability
         effect = effect_of_clusters(errors - errors.mean(), occurred, clusters, 1.0 - LEVEL)
         effects = _effects_on_gap(claim, clusters, 1.0 - level)
@@ -142,12 +143,12 @@ def widened_by(df: float, tail: float) -> float:
     return float((scipy.special.stdtrit(df, 1.0 - tail / 2.0) / scipy.special.ndtri(1.0 - tail / 2.0)) ** 2)
 
 
-def _of_places(sample: Sample, finding: Finding | None) -> list[Measure]:
+def _of_places(sample: Sample, finding: Finding | None, clusters: Clusters | None, lag: int) -> list[Measure]:
     """Claims about what a finding and a second one name; the intervals of gaps hold for all of them together."""
     named: dict[str, Measure] = {}
     for one in (finding, finding and finding.second):
         claims, among = sample.predictions.claims_at(one.place, sample.targets) if one else ([], 1)
-        named |= {claim.name: _of_claim(claim, 1.0 - (1.0 - LEVEL) / among) for claim in claims}
+        named |= {claim.name: _of_claim(claim, 1.0 - (1.0 - LEVEL) / among, clusters, lag) for claim in claims}
     return list(named.values())
 
 
