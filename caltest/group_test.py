@@ -23,7 +23,7 @@ from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedS
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
 from caltest.estimators.combined.joint import standardised
-from caltest.estimators.combined.measures import LEVEL, effect_of_clusters, share_interval
+from caltest.estimators.combined.measures import LEVEL, effect_of_clusters, share_interval, weighted_shares
 from caltest.estimators.kernel_errors import cluster_skce
 from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
@@ -160,8 +160,8 @@ class GroupCalibrationTest(CalledWithData):
         if not are_pvalues_enough():
             cautions = *cautions_on(sample), *notes_on_spread(groups.codes, sample)
             found = found._replace(notes=(*found.notes, *cautions))
-            if getattr(self.estimator, "weights", None) is None:
-                found = found._replace(shares=Shares.of(sample, groups))
+            weights = getattr(self.estimator, "weights", None)
+            found = found._replace(shares=Shares.of(sample, groups, weights=weights))
         found = found._replace(notes=(*found.notes, *left_out))
         null = f"{self.null.describe_for(sample.predictions)}, the same for all groups"
         return result_of(sample, groups, found, null, self.null.pvalue_kind, self.n_resamples, seed)
@@ -236,7 +236,9 @@ class Shares(NamedTuple):
     of_groups: Sequence[tuple[float, float, ConfidenceInterval]]
 
     @classmethod
-    def of(cls, sample: Sample, groups: Groups, clusters: Clusters | None = None) -> "Shares | None":
+    def of(
+        cls, sample: Sample, groups: Groups, clusters: Clusters | None = None, weights: FloatArray | None = None
+    ) -> "Shares | None":
         """Of the last event that predictions claim: of hits, class 1 of two, or numbers above the median, say.
 
         None where nothing is claimed.
@@ -247,12 +249,15 @@ class Shares(NamedTuple):
         level, shares, effect = 1.0 - (1.0 - LEVEL) / len(groups), [], None
         for rows in groups.rows:
             occurred, claimed = claim.occurred[rows], claim.probability[rows]
-            if clusters is not None:
+            mean, share = float(claimed.mean()), int(occurred.sum()) / rows.size
+            if weights is not None:
+                mean, share, effect = weighted_shares(claimed, occurred, weights[rows])
+            elif clusters is not None:
                 errors = occurred - claimed
                 effect = effect_of_clusters(errors - errors.mean(), occurred, clusters.take(rows), 1.0 - level)
-            count = int(occurred.sum())
-            shares.append((float(claimed.mean()), count / rows.size, share_interval(count, rows.size, level, effect)))
-        return cls(claim.event or f"outcomes {claim.name}", claim.margin, shares)
+            shares.append((mean, share, share_interval(share * rows.size, rows.size, level, effect)))
+        event = claim.event or f"outcomes {claim.name}"
+        return cls(event if weights is None else f"{event} by weight", claim.margin, shares)
 
 
 def result_of(

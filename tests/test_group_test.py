@@ -101,13 +101,17 @@ def test_shares_of_groups_are_of_an_event_of_the_family(kind):
     assert (result.groups[0].interval is None) == (event == "")
 
 
-def test_groups_with_weights_have_estimates_in_place_of_shares(biased):
+def test_groups_with_weights_have_shares_of_their_weight(biased):
     p, y, group = biased
-    result = ct.calibration_by_group(p, y, group, weights=np.tile([1.0, 2.0], 300), n_resamples=19, rng=1)
-    assert result.table()[0][2:4] == ["estimate", "z"]
-    assert not result.verdict(1e-9).endswith("missed")
-    bar, *_ = result.bars()
-    assert (bar.estimate, bar.reference, bar.interval) == (result.groups[0].z, 0.0, None)
+    weights = np.tile([1.0, 2.0], 300)
+    result = ct.calibration_by_group(p, y, group, weights=weights, n_resamples=19, rng=1)
+    assert result.compared == "class 1 by weight"
+    first, rows = result.groups[0], np.asarray(group) == result.groups[0].name
+    wanted = [np.average(np.asarray(one)[rows], weights=weights[rows]) for one in (p, y)]
+    assert (first.claimed, first.observed) == pytest.approx(tuple(wanted))
+    alone = ct.calibration_by_group(p, y, group, n_resamples=19, rng=1)[first.name].interval
+    ratio = (first.interval.high - first.interval.low) / (alone.high - alone.low)
+    assert ratio == pytest.approx(np.sqrt(10 / 9), abs=0.03)
 
 
 def test_what_could_have_been_missed_in_groups_is_said():

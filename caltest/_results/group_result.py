@@ -39,8 +39,8 @@ class GroupResult:
     finding
         How outcomes of the group differ from what was predicted, in words.
     claimed, observed
-        How often what the result compares is claimed and observed, with an ``interval`` for the mean true probability;
-        None with weights, and for predictions of which nothing is compared.
+        How often what the result compares is claimed and observed, by weight if there are weights, with an ``interval``
+        for the mean true probability; None for predictions of which nothing is compared.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         Of the hypothesis that the predictions are calibrated in all groups: the smallest adjusted p-value.
     compared
         The event of which groups have a claimed and an observed share; the intervals, of Clopper and Pearson, or in
-        clusters of Korn and Graubard, hold for all groups together with 95 %.
+        clusters and with weights of Korn and Graubard, hold for all groups together with 95 %.
     margin
         Differences up to this are too small to matter.
 

@@ -29,7 +29,7 @@ class Measure:
         Its value for the outcomes, or None for a property of the predictions alone.
     interval
         Of frequencies: the 95 % interval of Clopper and Pearson for the mean true probability, which has its level for
-        probabilities that differ, too (Hoeffding 1956); in clusters that of Korn and Graubard.
+        probabilities that differ, too (Hoeffding 1956); in clusters and with weights that of Korn and Graubard.
         Of numbers of events that of Garwood.
     gap
         Of frequencies: an interval for the mean absolute difference of claimed and true probabilities over tenths of

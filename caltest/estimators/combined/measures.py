@@ -41,44 +41,72 @@ FEWEST = 4.0
 
 
 def measures_of(
-    sample: Sample, finding: Finding | None = None, clusters: Clusters | None = None, lag: int = 1
+    sample: Sample,
+    finding: Finding | None = None,
+    clusters: Clusters | None = None,
+    lag: int = 1,
+    weights: FloatArray | None = None,
 ) -> tuple[Measure, ...]:
     """Claims and scores of predictions, with what a finding names; none where a family has none.
 
     Of outcomes that depend on each other those whose intervals are known: within clusters, or if they are less than a
     lag h apart. These are sums over h sets of independent ones, of a variance that is at most h times that of
-    independent outcomes (Cauchy and Schwarz), so that h of them count as one.
+    independent outcomes (Cauchy and Schwarz), so that h of them count as one. With weights there are no scores.
     """
     claims, scores = sample.predictions.claims(sample.targets)
     level = 1.0 - (1.0 - LEVEL) / max(1, len(claims))
-    are_independent = clusters is None and lag == 1
-    measured = [_of_claim(claim, level, clusters, lag) for claim in claims]
-    measured += _of_places(sample, finding, clusters, lag)
-    measured += [Measure(score.name, score.claimed, score.observed) for score in scores]
+    are_independent, dependence = clusters is None and lag == 1 and weights is None, (clusters, lag, weights)
+    measured = [_of_claim(claim, level, *dependence) for claim in claims]
+    measured += _of_places(sample, finding, *dependence)
+    measured += [Measure(score.name, score.claimed, score.observed) for score in scores] if weights is None else []
     measured += [_binned_error(claim) for claim in claims if claim.binned_error and are_independent]
     return tuple(measured)
 
 
-def _of_claim(claim: Claim, level: float, clusters: Clusters | None = None, lag: int = 1) -> Measure:
+def _of_claim(
+    claim: Claim, level: float, clusters: Clusters | None = None, lag: int = 1, weights: FloatArray | None = None
+) -> Measure:
     n, occurred, effect, effects = claim.occurred.size, claim.occurred, float(lag), (float(lag), float(lag))
+    mean, share = float(claim.probability.mean()), int(occurred.sum()) / n
+    if weights is not None:
+        weights = weights if claim.rows is None else weights[claim.rows]
+        weights, (mean, share, of_weights) = (
+            weights / weights.mean(),
+            weighted_shares(claim.probability, occurred, weights),
+        )
+        effect, effects = lag * of_weights, (lag * of_weights, lag * of_weights)
     if clusters is not None:
         clusters = clusters if claim.rows is None else clusters.take(claim.rows)
         errors = occurred - claim.probability
         effect = effect_of_clusters(errors - errors.mean(), occurred, clusters, 1.0 - LEVEL)
         effects = _effects_on_gap(claim, clusters, 1.0 - level)
-    share, method = int(occurred.sum()) / n, CLOPPER_PEARSON if clusters is None and lag == 1 else KORN_GRAUBARD
+    method = CLOPPER_PEARSON if clusters is None and effect == 1.0 else KORN_GRAUBARD
     if claim.is_hazard:
         method = GARWOOD if method == CLOPPER_PEARSON else f"{GARWOOD}, with the design effect of {method}"
     ends = (garwood if claim.is_hazard else clopper_pearson)(share * n / effect, n / effect, LEVEL)
     interval = ConfidenceInterval(*ends, LEVEL, method, share)
-    gap = gap_interval(claim.probability, occurred, claim.order, level, *effects, is_hazard=claim.is_hazard)
+    gap = gap_interval(
+        claim.probability, occurred, claim.order, level, *effects, is_hazard=claim.is_hazard, weights=weights
+    )
     event = claim.event or f"an outcome {claim.name}"
     tenths = _tenths(claim) if claim.binned_error and method == CLOPPER_PEARSON else ()
-    mean = float(claim.probability.mean())
     if claim.is_hazard:
         interval, gap = _times(interval, n), _times(gap, 1.0 / max(mean, TINY))
         return Measure(claim.name, n * mean, n * share, interval, gap, claim.margin, event)
     return Measure(claim.name, mean, share, interval, gap, claim.margin, event, tenths)
+
+
+def weighted_shares(probability: FloatArray, occurred: BoolArray, weights: FloatArray) -> tuple[float, float, float]:
+    """The claimed and the observed share of the weight, and how many observations are worth one of equal weight.
+
+    That is the larger one of ``n sum w_i**2 / (sum w_i)**2`` (Kish 1965), and of the same of squared errors, which
+    weights that rise with the variance make larger.
+    """
+    mean, share = (float(np.average(one, weights=weights)) for one in (probability, occurred))
+    squares = np.square(occurred - probability - (share - mean))
+    of_weights = float(np.square(weights).sum() / weights.sum() * weights.size / weights.sum())
+    own, total = float(np.square(weights) @ squares) * weights.size / float(weights.sum()), float(weights @ squares)
+    return mean, share, max(of_weights, own / total if total > 0.0 else 1.0)
 
 
 def _times(interval: ConfidenceInterval, factor: float) -> ConfidenceInterval:
@@ -143,12 +171,15 @@ def widened_by(df: float, tail: float) -> float:
     return float((scipy.special.stdtrit(df, 1.0 - tail / 2.0) / scipy.special.ndtri(1.0 - tail / 2.0)) ** 2)
 
 
-def _of_places(sample: Sample, finding: Finding | None, clusters: Clusters | None, lag: int) -> list[Measure]:
+def _of_places(
+    sample: Sample, finding: Finding | None, clusters: Clusters | None, lag: int, weights: FloatArray | None
+) -> list[Measure]:
     """Claims about what a finding and a second one name; the intervals of gaps hold for all of them together."""
     named: dict[str, Measure] = {}
     for one in (finding, finding and finding.second):
         claims, among = sample.predictions.claims_at(one.place, sample.targets) if one else ([], 1)
-        named |= {claim.name: _of_claim(claim, 1.0 - (1.0 - LEVEL) / among, clusters, lag) for claim in claims}
+        level = 1.0 - (1.0 - LEVEL) / among
+        named |= {claim.name: _of_claim(claim, level, clusters, lag, weights) for claim in claims}
     return list(named.values())
 
 
@@ -179,7 +210,7 @@ def clopper_pearson(count: float, n: float, level: float) -> tuple[float, float]
     return low, float(scipy.special.betaincinv(count + 1.0, n - count, 1.0 - tail)) if count < n else 1.0
 
 
-def share_interval(count: int, n: int, level: float, effect: float | None = None) -> ConfidenceInterval:
+def share_interval(count: float, n: int, level: float, effect: float | None = None) -> ConfidenceInterval:
     """That of Clopper and Pearson around the observed share; with a design effect that of Korn and Graubard."""
     ends = clopper_pearson(count / (effect or 1.0), n / (effect or 1.0), level)
     return ConfidenceInterval(*ends, level, CLOPPER_PEARSON if effect is None else KORN_GRAUBARD, count / n)
@@ -201,6 +232,7 @@ def gap_interval(
     effect_on_tenths: float = 1.0,
     *,
     is_hazard: bool = False,
+    weights: FloatArray | None = None,
 ) -> ConfidenceInterval:
     """For ``sum_b n_b/n |c_b - pi_b|`` with mean claimed and mean true probabilities c_b, pi_b of the tenths b.
 
@@ -219,10 +251,10 @@ def gap_interval(
     ends fail with a quarter of what the level leaves each, the others with an eighth in each direction.
 
     Design effects say how many outcomes are worth one independent one, in sums over all and in those of a tenth. Events
-    less cumulative hazards have the variance of Poisson: ``n pi`` in place of ``n pi (1 - pi)``.
+    less cumulative hazards have the variance of Poisson: ``n pi`` in place of ``n pi (1 - pi)``. Weights have mean 1.
     """
     tenths, parts = TENTHS.assign(order[:, None]), FIFTIETHS.assign(order[:, None])
-    given = probability, occurred, level, effect, effect_on_tenths, is_hazard
+    given = probability, occurred, level, effect, effect_on_tenths, is_hazard, weights
     found = _gap_in(tenths, "tenths of similar predictions", *given)
     if effect != 1.0 or effect_on_tenths != 1.0 or not _differ_within(tenths, parts, occurred - probability):
         return found
@@ -239,11 +271,13 @@ def _gap_in(
     effect: float,
     effect_on_tenths: float,
     is_hazard: bool,
+    weights: FloatArray | None,
 ) -> ConfidenceInterval:
     """The interval for similar predictions in given bins."""
-    n, failing = occurred.size / effect, 1.0 - level
-    sizes = np.bincount(bins) / effect
-    counts, claimed = np.bincount(bins, occurred) / effect, np.bincount(bins, probability) / effect
+    n, failing, mean = occurred.size / effect, 1.0 - level, float(np.average(probability, weights=weights))
+    weighed = 1.0 if weights is None else weights
+    sizes = np.bincount(bins, weights) / effect
+    counts, claimed = (np.bincount(bins, weighed * one) / effect for one in (occurred, probability))
     differences = counts - claimed
     g = float(np.abs(differences).sum()) / n
     variance = float((counts if is_hazard else counts * (1.0 - counts / sizes)).sum())
@@ -252,7 +286,6 @@ def _gap_in(
     f = (counts / more + 1.0) / (sizes / more + 2.0)
     spread = (counts + more) if is_hazard else more * sizes * f * (1.0 - f)
     noise = float(np.sqrt(2.0 / np.pi * spread).sum()) / n
-    mean = float(probability.mean())
     least, most = (garwood if is_hazard else clopper_pearson)(float(counts.sum()), n, 1.0 - failing / 4.0)
     halves = np.where(np.cumsum(sizes) <= n / 2.0, 1.0, -1.0)
     low = max(g - reach - noise, abs(float(halves @ differences)) / n - far, least - mean, mean - most, 0.0)

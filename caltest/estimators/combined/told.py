@@ -31,22 +31,22 @@ def told(
 ) -> dict[str, Any]:
     """Findings and measures, as fields of results and of an ``Outcome``; none where only p-values are asked for.
 
-    Faults are looked for in evenly spaced ones of very many observations. With weights nothing is measured. Outcomes
-    that are less than a lag apart count as one, as they may depend on each other.
+    Faults are looked for in evenly spaced ones of very many observations. Outcomes that are less than a lag apart count
+    as one, as they may depend on each other.
     """
     if are_pvalues_enough():
         return {}
     n = len(sample)
     rows = evenly_spaced(n, most_kept(sample.predictions))
     some = sample if rows.size == n else sample.take(rows)
-    is_measured = weights is None
+    given = weights
     if clusters is not None:
         weights = np.full(n, 1.0 / design_effect(some, clusters.take(rows)))
     elif weights is None and lag > 1:
         weights = np.full(n, 1.0 / lag)
     findings = named(findings_of(some, None if weights is None else weights[rows]), pvalue)
     said = findings[0] if findings and pvalue <= LEVEL else None
-    return {"findings": findings, "measures": measures_of(sample, said, clusters, lag) if is_measured else ()}
+    return {"findings": findings, "measures": measures_of(sample, said, clusters, lag, given)}
 
 
 def design_effect(sample: Sample, clusters: Clusters) -> float:

@@ -6,6 +6,7 @@ from printed import unfolded
 from scipy import special, stats
 
 import caltest as ct
+from caltest.binning import QuantileBinning
 from caltest.estimators.combined.findings import pvalues_only
 from caltest.estimators.combined.measures import clopper_pearson, gap_interval, mean_deviation, measures_of
 from caltest.predictions.convert import as_sample
@@ -507,9 +508,48 @@ def test_weights_and_constant_predictions():
     p = np.full(50, 0.3)
     y = (np.arange(50) < 20).astype(int)
     assert ct.calibration_test(p, y, n_resamples=19, rng=1).measures[0].claimed == pytest.approx(0.3)
-    weighted = ct.calibration_test(p, y, weights=np.linspace(1, 2, 50), n_resamples=19, rng=1)
-    assert weighted.measures == ()
-    assert weighted.verdict().startswith("calibration is not rejected at the 5 % level")
+    weights = np.linspace(1, 2, 50)
+    (weighted,) = ct.calibration_test(p, y, weights=weights, n_resamples=19, rng=1).measures
+    assert (weighted.claimed, weighted.observed) == pytest.approx((0.3, weights @ y / weights.sum()))
+
+
+def test_weights_that_count_rows_twice_leave_the_evidence_of_so_many_equal_ones():
+    """Half of the rows have nearly all of the weight, which are then the only ones."""
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.1, 0.9, 2000)
+    y, weights = (rng.random(2000) < p).astype(int), np.where(np.arange(2000) % 2, 1.0, 1e-9)
+    (some,) = measures_of(as_sample(p, y), weights=weights)
+    half, *_ = measures_of(as_sample(p[1::2], y[1::2]))
+    assert (some.claimed, some.observed) == pytest.approx((half.claimed, half.observed))
+    assert tuple(some.interval.ends) == pytest.approx(tuple(half.interval.ends), rel=1e-6)
+    assert tuple(some.gap.ends) == pytest.approx(tuple(half.gap.ends), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("rest", "words"), [(0.2, ": the error is large enough"), (0.02, ", but the error is too small")]
+)
+def test_errors_of_weighted_rows_matter_or_not(rest, words):
+    rng = np.random.default_rng(1)
+    sure = 1.0 - rest * rng.uniform(0.9, 1.1, 8000)
+    p, truth = (np.stack([sure, share * (1.0 - sure), (1.0 - share) * (1.0 - sure)], axis=1) for share in (0.5, 0.8))
+    weights = rng.uniform(0.8, 1.2, 8000)
+    result = ct.calibration_test(p, ct.Categorical(truth).sample(rng), weights=weights, n_resamples=39, rng=1)
+    assert result.verdict() == f"reject calibration at the 5 % level{words} to matter"
+    assert [one.name for one in result.measures] == ["accuracy", "class 1", "class 2"]
+
+
+@pytest.mark.parametrize("weigh", [lambda p, z: np.exp(z), lambda p, z: np.exp(2.0 * p)])
+@pytest.mark.parametrize("power", [1.0, 1.3])
+def test_intervals_of_weighted_rows_hold(weigh, power):
+    rng = np.random.default_rng(5)
+    p, missed, sets = rng.uniform(0.05, 0.95, 400), np.zeros(2), 200
+    weights, truth, bins = weigh(p, rng.normal(size=400)), p**power, QuantileBinning(10).assign(p[:, None])
+    share = weights / weights.sum()
+    gap, mean = np.abs(np.bincount(bins, share * (p - truth))).sum(), share @ truth
+    for _ in range(sets):
+        (one,) = measures_of(as_sample(p, (rng.random(400) < truth).astype(int)), weights=weights)
+        missed += not one.gap.low <= gap <= one.gap.high, not one.interval.low <= mean <= one.interval.high
+    assert (stats.binom.sf(missed - 1, sets, 0.05) > 1e-3).all()
 
 
 @pytest.mark.parametrize("low", [0.01, 0.2])
