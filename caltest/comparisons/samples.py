@@ -10,6 +10,7 @@ from caltest._validation import same_length
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of, note_on_draws
 from caltest.predictions.convert import as_sample
+from caltest.predictions.ensembles.members import of_equal_size
 from caltest.predictions.labelled import named_one
 
 
@@ -63,6 +64,9 @@ def check_family(known: Predictions, other: Predictions, name: str) -> None:
     """Raise unless kernels can compare predictions with those that are known; families of numbers have a way out."""
     try:
         known.check_compatible(other, name)
+        # Bandwidths are those of all models together.
+        one, next_one = of_equal_size([law.take(slice(0, 1)) for law in (known, other)])
+        one.followed_by(next_one)
     except TypeError as error:
         if known.discrete or other.discrete:
             raise

@@ -86,3 +86,13 @@ def test_size_and_power_of_pairs(replications):
         found += row.pvalue <= 0.05 and row.better == "A"
     assert rejected <= stats.binom.ppf(1.0 - 1e-3, number, 0.05)
     assert found >= stats.binom.ppf(1e-3, number, 0.8)
+
+
+@pytest.mark.parametrize("compare", [ct.compare_models, ct.compare_pairs])
+def test_draws_of_two_families_are_refused_by_the_name_of_the_model(compare):
+    mean = np.random.default_rng(1).normal(size=50)
+    first, second = (law.to_ensemble(5, rng=1) for law in (ct.Normal(mean, 1.0), ct.Laplace(mean, 1.0)))
+    with pytest.raises(TypeError, match=r"models\['b'\].*got Laplace predictions.*ct\.Ensemble\(p\.to_ensemble"):
+        compare({"a": first, "b": second}, mean)
+    with pytest.raises(ValueError, match=r"models\['b'\].*got members that are exchangeable"):
+        compare({"a": first, "b": ct.Ensemble(second.members)}, mean)
