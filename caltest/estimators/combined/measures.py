@@ -70,10 +70,8 @@ def _of_claim(
     mean, share = float(claim.probability.mean()), int(occurred.sum()) / n
     if weights is not None:
         weights = weights if claim.rows is None else weights[claim.rows]
-        weights, (mean, share, of_weights) = (
-            weights / weights.mean(),
-            weighted_shares(claim.probability, occurred, weights),
-        )
+        weights = weights / weights.mean()
+        mean, share, of_weights = weighted_shares(claim.probability, occurred, weights)
         effect, effects = lag * of_weights, (lag * of_weights, lag * of_weights)
     if clusters is not None:
         clusters = clusters if claim.rows is None else clusters.take(claim.rows)

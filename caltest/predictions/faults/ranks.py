@@ -1,5 +1,6 @@
 """Faults in the shape of the ranks of outcomes among the members of ensembles: skewness and tails."""
 
+from abc import abstractmethod
 from functools import cached_property
 from math import exp
 
@@ -40,8 +41,9 @@ class OfRanks(OfShape):
         """Middle ranks, from 0 to 1."""
         return (self._below + 0.5 * self._equal) / self._size
 
+    @abstractmethod
     def _log_density(self, scores: FloatArray, t: float) -> FloatArray:
-        raise NotImplementedError
+        """Of scores, up to a constant."""
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         if seen.corrected is not None:  # Outcomes that are moved have no ranks.
