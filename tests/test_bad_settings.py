@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from public import CLASSES
+from public import CLASSES, PUBLIC
 
 import caltest as ct
 from caltest import generators, recalibration
@@ -121,3 +121,64 @@ def test_numbers_of_all_kinds(number):
 def test_data_in_place_of_settings(kind, made):
     with pytest.raises(TypeError, match=rf"{kind.__name__}\(\.\.\.\)\(predictions, targets\)"):
         kind(made([0.2, 0.7]), [0, 1])
+
+
+P, Y = np.random.default_rng(1).dirichlet(np.ones(3), 24), np.arange(24) % 3
+DATA = {
+    "predictions": P[:, 1],
+    "targets": Y % 2,
+    "models": {"a": P[:, 1]},
+    "features": {"x": P[:, 1]},
+    "groups": Y,
+    "clusters": Y,
+    "generator": generators.Resampled(P, generators.Tempering(-0.5)),
+    "generators": [generators.Resampled(P)],
+    "tests": {"a": GOOD["test"]},
+    "name": "M1",
+    "n": 24,
+    "method": recalibration.Platt(),
+    "calibrators": [recalibration.Platt(), recalibration.BetaCalibration()],
+    "thresholds": [0.5],
+    "draws": P,
+    "truths": P[:, 0],
+}
+OF_THREE_CLASSES = {"compare_classes", "plots.classwise_reliability", "plots.simplex_map", "predictions.top_m"}
+OF_NUMBERS = {"plots.residual_spread": ct.Normal(P[:, 1], 1.0)}
+OF_NUMBERS |= {f"fields.weather.{name}": P for name in ("crps_decomposition", "exceedances", "rank_histogram")}
+MAY_BE_LEFT_OUT = {"max_bins", "m", "thin", ("estimators.TCal", "n_bins"), ("fields.weather.rank_histogram", "horizon")}
+LEAST = {
+    **dict.fromkeys(("block_size", "average_run_length", "n_folds", "n_classes", "n_groups"), 2),
+    **dict.fromkeys([(f"fields.{one}_calibration", "n_bins") for one in "ad"], 2),
+    **dict.fromkeys([(one, "n_bins") for one in ("find_slices", "plots.pit_histogram")], 2),
+    ("recalibration.Multicalibration", "n_bins"): 2,
+    ("nulls.PearsonNull", "n_resamples"): 2,
+    **dict.fromkeys([(f"plots.{one}", "n_resamples") for one in ("murphy_diagram", "windows", "residual_spread")], 19),
+    **dict.fromkeys([(f"fields.clinical.{one}", "n_resamples") for one in ("decision_curve", "validate")], 19),
+    ("sample_size", "n_simulations"): 20,
+    ("sample_size", "n_max"): 8,
+    **dict.fromkeys(("part", "start", "max_steps"), 0),
+}
+"""The least whole numbers that settings take, where it is not 1."""
+
+
+def whole_numbers():
+    for name, thing in PUBLIC.items():
+        is_made = inspect.isfunction(thing) or thing in CONSTRUCTORS.values()
+        is_made &= not name.startswith("results.") and name not in ("plots.recalibration_report", "plots.risk_curves")
+        for one, default in settings(thing).items() if is_made else ():
+            if type(default) is int or {one, (name, one)} & MAY_BE_LEFT_OUT:
+                yield name, one
+
+
+@pytest.mark.parametrize(("name", "setting"), whole_numbers())
+def test_least_whole_numbers(name, setting):
+    given = GOOD | DATA
+    if name in OF_THREE_CLASSES:
+        given |= {"predictions": P, "targets": Y}
+    elif name in OF_NUMBERS:
+        given |= {"predictions": OF_NUMBERS[name], "targets": P[:, 0]}
+    least = LEAST.get((name, setting), LEAST.get(setting, 1))
+    defaults = settings(PUBLIC[name]).items()
+    needed = {one: given.get(one, 1.0) for one, default in defaults if default is inspect.Parameter.empty}
+    with pytest.raises(ValueError, match=f"{setting}: got {least - 1}, wanted a whole number of at least {least}$"):
+        PUBLIC[name](**needed | {setting: least - 1})
