@@ -206,7 +206,8 @@ def _separator(first: list[str]) -> str | None:
 def _names_of_comments(comments: list[str], separator: str | None, width: int) -> list[str] | None:
     """The last comment, if it has a name for each column, none of which is a number."""
     last = next((line.lstrip("#").strip() for line in reversed(comments) if line.strip("# \t\r\n")), "")
-    names = last.split() if separator is None else next(_of_csv(csv.reader([last], delimiter=separator), 0), (0, []))[1]
+    cells = last.split() if separator is None else next(csv.reader([last], delimiter=separator), [])
+    names = [cell.strip() for cell in cells]
     return names if width > 1 and len(names) == width and not any(map(is_number, names)) else None
 
 
