@@ -12,10 +12,7 @@ from caltest._basics.numerics import FloatArray, IntArray
 @jit
 def row_terms(mean: FloatArray, variance: FloatArray, label: int, d_mean: FloatArray, d_variance: FloatArray) -> float:
     """The term of one row of k classes; its derivatives are written to the last two arguments."""
-    largest = mean[0]
-    for k in range(1, mean.shape[0]):
-        largest = max(largest, mean[k])
-    total = 0.0
+    largest, total = mean.max(), 0.0
     for k in range(mean.shape[0]):
         d_mean[k] = np.exp(mean[k] - largest)
         total += d_mean[k]
