@@ -74,8 +74,8 @@ class Tiles(ABC):
         square = self.tile((rows, rows))
         diagonal = float(np.trace(square))
         pairs = (float(square.sum()) - diagonal) / 2.0
-        size = WIDE if self.products else rows.stop - rows.start
-        for part in ranges(columns.stop - rows.stop, size):
+        at_once = WIDE if self.products else rows.stop - rows.start
+        for part in ranges(columns.stop - rows.stop, at_once):
             pairs += float(self.tile((rows, slice(rows.stop + part.start, rows.stop + part.stop))).sum())
         return pairs, diagonal
 
