@@ -54,11 +54,13 @@ DATA = re.compile(r"refuse_rows|require")
 """What names the boundaries that data have to keep."""
 NOTHING = re.compile(r"return ((np\.)?(zeros|empty)\(.*\)|inf|nan|0\.0|float\(\"inf\"\)|\de-(0?[6-9]|[1-9]\d) \* .*)$")
 """1.01 times as much is the same: of nothing, of the infinite and of a rounding error."""
-SIZES = re.compile(r"_?at_once")
-"""Names of functions that say how much is done at once, as the lines of ``SPEED`` do."""
+SIZES = re.compile(r"_?at_once|\w+_(is|are)_faster")
+"""Names of functions that say how much is done at once, or in which of two equal ways, as the lines of ``SPEED`` do."""
 REAL = {"float", "FloatArray", "Array"}
 MARK = re.compile(r"reshape|full\(.* -1\)|^\w+ = -1$")
 """Where -2 is the same as -1: a length that numpy finds, and the number of what is not there."""
+FIRST = re.compile(r"\.spawn\(\d+\)\[0\]$")
+"""The first stream of random numbers of some is the same, however many there are."""
 
 
 class Change(NamedTuple):
@@ -96,6 +98,8 @@ def replacements(node, parents, work):
         yield node.operand
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float) and is_size(abs(node.value)):
         if isinstance(parents[0], ast.UnaryOp) and MARK.search(ast.unparse(parents[1])):
+            return
+        if isinstance(parents[1], ast.Subscript) and FIRST.search(ast.unparse(parents[1])):
             return
         yield ast.Constant(other_constant(node.value, parents[0]))
     elif isinstance(parents[0], ast.Call) and node is parents[0].func:
