@@ -233,3 +233,27 @@ def test_shifts_and_factors_have_one_shape(name):
     entries = fitted_map("shift")[0].to_dict()
     with pytest.raises(ValueError, match=r"shift: got .*, wanted one for each of at least one of factor"):
         CalibrationMap.from_dict({**entries, name: [[value] for value in entries[name]]})
+
+
+RANGES = {
+    **dict.fromkeys([("vector", one) for one in ("weights", "intercept")], (-1e100, 1e100)),
+    **dict.fromkeys([("beta", one) for one in ("a", "b")], (0, 1e100)),
+    ("beta", "c"): (-1e100, 1e100),
+    **dict.fromkeys([("isotonic", "values"), ("interpolated", "values")], (0, 1)),
+    **dict.fromkeys([("temperature", "temperature"), ("family", "temperature"), ("gp", "slope")], (0.001, 1000)),
+    ("temperature", "clip"): (2.22507e-308, 0.001),
+    ("gp", "mean"): (-1e100, 1e100),
+    ("gp", "scales"): (5e-7, 1000),
+    **dict.fromkeys([("gp", one) for one in ("lengthscale", "variance")], (5e-7, 10000)),
+    ("gp", "noise"): (5e-7, 100),
+    ("shift", "factor"): (2e-9, 5e8),
+}
+
+
+@pytest.mark.parametrize(("name", "setting"), RANGES)
+def test_ranges_of_settings(name, setting):
+    entries, (low, high) = fitted_map(name)[0].to_dict(), RANGES[name, setting]
+    for far in (1.001 * low - 1.0, 1.001 * high):
+        value = np.full_like(entries[setting], far).tolist()
+        with pytest.raises(ValueError, match=re.escape(f"numbers from {low:g} to {high:g}")):
+            CalibrationMap.from_dict({**entries, setting: value})
