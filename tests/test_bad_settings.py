@@ -156,9 +156,20 @@ LEAST = {
     **dict.fromkeys([(f"fields.clinical.{one}", "n_resamples") for one in ("decision_curve", "validate")], 19),
     ("sample_size", "n_simulations"): 20,
     ("sample_size", "n_max"): 8,
-    **dict.fromkeys(("part", "start", "max_steps"), 0),
+    **dict.fromkeys(("part", "max_steps"), 0),
 }
 """The least whole numbers that settings take, where it is not 1."""
+MOST = {
+    **dict.fromkeys(("block_size", "min_size", "n_min", "n_max"), None),
+    ("predictions.top_m", "m"): 2,
+    "max_depth": 2,
+    "max_degree": 4,
+    ("recalibration.Multicalibration", "n_bins"): 1000,
+    ("recalibration.Multicalibration", "n_folds"): 100,
+    ("risk.variational_error", "n_folds"): 24,
+    **dict.fromkeys(("n_folds", "max_steps"), 10_000),
+}
+"""The largest, where it is not ten millions."""
 
 
 def whole_numbers():
@@ -171,14 +182,17 @@ def whole_numbers():
 
 
 @pytest.mark.parametrize(("name", "setting"), whole_numbers())
-def test_least_whole_numbers(name, setting):
+def test_ranges_of_whole_numbers(name, setting):
     given = GOOD | DATA
     if name in OF_THREE_CLASSES:
         given |= {"predictions": P, "targets": Y}
     elif name in OF_NUMBERS:
         given |= {"predictions": OF_NUMBERS[name], "targets": P[:, 0]}
-    least = LEAST.get((name, setting), LEAST.get(setting, 1))
     defaults = settings(PUBLIC[name]).items()
     needed = {one: given.get(one, 1.0) for one, default in defaults if default is inspect.Parameter.empty}
+    least, most = (ends.get((name, setting), ends.get(setting, usual)) for ends, usual in ((LEAST, 1), (MOST, 10**7)))
     with pytest.raises(ValueError, match=f"{setting}: got {least - 1}, wanted a whole number of at least {least}$"):
         PUBLIC[name](**needed | {setting: least - 1})
+    if most is not None:
+        with pytest.raises(ValueError, match=f"{setting}: got {most + 1}, wanted at most {most}$"):
+            PUBLIC[name](**needed | {setting: most + 1})
