@@ -78,8 +78,8 @@ class Change(NamedTuple):
         return f"{self.path}:{self.line}:{self.column}: {self.old} -> {self.new}"
 
 
-def replacements(node, parents, work):
-    """Code that may stand for a node, of another meaning; constants of ``work`` choose between two equal ways."""
+def replacements(node, parents):
+    """Code that may stand for a node, of another meaning."""
     if isinstance(node, ast.BinOp) and type(node.op) in PAIRS and not is_text(node):
         if isinstance(node.op, (ast.Mult, ast.Div)) and is_rounding(node.left):
             return
@@ -89,8 +89,6 @@ def replacements(node, parents, work):
     elif isinstance(node, ast.Compare) and type(node.ops[0]) in PAIRS:
         of_data = isinstance(parents[0], ast.Call) and DATA.search(ast.unparse(parents[0].func))
         if not of_data and ROUNDING.search(ast.unparse(node)):
-            return
-        if is_named(node.left, work) or is_named(node.comparators[0], work):
             return
         turned = TURNED if is_real(node) else PAIRS
         yield ast.Compare(node.left, [turned[type(node.ops[0])](), *node.ops[1:]], node.comparators)
@@ -147,7 +145,7 @@ def is_text(node):
 
 
 def candidates(node, source, path, work=frozenset(), parents=(None,)):
-    """All changes below a node, save in annotations, messages and texts."""
+    """All changes below a node, save in annotations, messages and texts, and in what constants of ``work`` choose."""
     if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert)):
         return
     if isinstance(node, ast.FunctionDef) and SIZES.fullmatch(node.name):
@@ -155,6 +153,8 @@ def candidates(node, source, path, work=frozenset(), parents=(None,)):
     if isinstance(node, ast.Assign) and WORK.search(text_after(node, parents[0])):
         return
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv) and is_named(node.left, work):
+        return
+    if isinstance(node, ast.Compare) and (is_named(node.left, work) or is_named(node.comparators[0], work)):
         return
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("warn", "Error", "cite", "sentence")):
         return
@@ -164,7 +164,7 @@ def candidates(node, source, path, work=frozenset(), parents=(None,)):
         if not SPEED.search(line):
             at, old = (path, node.lineno, node.col_offset, start, end), source[start:end]
             is_look = "plots" in path and isinstance(node, (ast.Constant, ast.BinOp)) and has_constant(node)
-            texts = [] if is_look else replacements(node, parents, work)
+            texts = [] if is_look else replacements(node, parents)
             for new in texts:
                 yield Change(*at, old, f"({ast.unparse(new)})")
             if isinstance(node, ast.Return) and returns_numbers(parents) and not NOTHING.match(old):
