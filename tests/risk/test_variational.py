@@ -52,6 +52,13 @@ def test_classes_count_all_their_deviations():
 
 
 @pytest.mark.parametrize("order", [1, 2])
+def test_maps_that_change_nothing_find_no_error(order):
+    p, y = squared(40, 3)
+    found = ct.risk.variational_error(p, y, order, calibrator=Known(np.copy), rng=1)
+    assert (found.low, found.estimate) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("calibrator", [None, ct.recalibration.BetaCalibration()])
 def test_lower_ends_hold_and_estimates_are_near(order, calibrator):
     """The error of P(Y = 1 | p) = p**2 is 1/6 of the first order, and 1/30 of the second."""
