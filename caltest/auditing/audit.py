@@ -129,9 +129,10 @@ class Audit(NamedRows[ModelAudit], Stored):
 
     def summary(self) -> str:
         """All sections as text, the decision first."""
-        parts: list[Part] = []
+        are_several = len(self.models) > 1
+        parts: list[Part] = [Grid(self.table())] if are_several else []
         for one in self.models:
-            if len(self.models) > 1:
+            if are_several:
                 parts += ["", f"=== {one.name} ==="], []
             parts.append({"Decision": f"{one.decision}: {one.reason}"})
             for key, section in one.sections.items():
@@ -139,8 +140,6 @@ class Audit(NamedRows[ModelAudit], Stored):
                 parts += ["", (SECTIONS | FIELDS)[key][0], section.answer + where], dict(section.facts)
                 if section.rows:
                     parts.append(Grid(section.rows))
-        if len(self.models) > 1:
-            parts[:0] = [Grid(self.table())]
         return Page(self.title, *parts)
 
     def passed(self, fail_on: str = "reject") -> bool:

@@ -182,6 +182,9 @@ def test_measures_of_several_models_are_matched_by_name():
     assert "class 1" in [one.name for one in audit["rare"].result.measures]
     found = {row[0]: row[2] for row in audit.table()}
     assert "class 1" not in found
+    first, *lines = str(audit).splitlines()[2:]
+    assert first.split() == list(models)
+    assert [line for line in lines if line.startswith("===")] == ["=== rare ===", "=== right ==="]
     right = {row[0]: row[2] for row in audit["right"].result.table()}
     assert found["log loss"].startswith(right["log loss"])
 
