@@ -304,3 +304,10 @@ def test_places_of_calibrated_ensembles_are_as_those_of_their_members(n_members,
     assert all(one.gain < 0.0 for one in places)
     wide = findings_of(as_sample(p, centre + 1.6 * e))[0]
     assert wide.kind == "scale"
+
+
+@pytest.mark.parametrize("n_members", [4, 5])
+def test_shifts_by_the_mean_are_looked_for_from_five_members_on(n_members):
+    pools = np.random.default_rng(1).normal(size=(40, n_members + 1))
+    sample = as_sample(ct.Ensemble(pools[:, 1:]), pools[:, 0])
+    assert bool(sample.predictions.law.faults().following(sample.targets)) == (n_members == 5)

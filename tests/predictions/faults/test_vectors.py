@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
+from caltest.predictions.convert import as_sample
 from caltest.predictions.faults import Fit
 from caltest.predictions.faults.fault import Pattern
 from caltest.predictions.faults.scores import Scores, VectorScores
@@ -12,6 +13,7 @@ from caltest.predictions.faults.shapes import HeavyTails, Outliers
 from caltest.predictions.faults.vectors import (
     Correlation,
     OfCoordinate,
+    PoolCorrelation,
     RadialTails,
     products,
     radius_and_cubes,
@@ -91,3 +93,10 @@ def test_words_about_tails_of_all_coordinates():
     seen = VectorScores(ct.MvNormal(np.zeros((400, 2)), 1.0), y[None], np.ones(400))
     words = RadialTails().words(seen, 0, Fit(0.2, 0.1, 0.25))
     assert words.endswith("t with 5 (4 to 10) degrees of freedom: 3 % of them are outside of the region for 99 %")
+
+
+@pytest.mark.parametrize("n_members", [4, 5])
+def test_correlations_of_errors_are_looked_for_from_five_members_on(n_members):
+    pools = np.random.default_rng(1).normal(size=(40, n_members + 1, 2))
+    kinds = as_sample(ct.Ensemble(pools[:, 1:]), pools[:, 0]).predictions.law.faults().kinds
+    assert sum(isinstance(one, PoolCorrelation) for one in kinds) == (n_members == 5)
