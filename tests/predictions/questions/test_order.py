@@ -66,6 +66,14 @@ def test_calibrated_data_are_not_asked_about(family, replications):
         assert not as_sample(*data(family, 50 + 7 * seed % 100, seed)).questions
 
 
+def test_outcomes_of_other_rows_for_laws_of_infinite_variance():
+    rng = np.random.default_rng(1)
+    predictions = ct.StudentT(np.full(300, 2.0), rng.normal(0.0, 30.0, 300), np.ones(300))
+    y = predictions.sample(rng)
+    assert questions(predictions, y) == []
+    assert questions(predictions, y[::-1])[0].endswith(": are both in the same order?")
+
+
 def test_other_errors_are_not_asked_about():
     rng = np.random.default_rng(2)
     m = rng.normal(size=400)
