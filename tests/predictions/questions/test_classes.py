@@ -9,7 +9,7 @@ from scipy import special, stats
 import caltest as ct
 from caltest._results.tables import asked_in
 from caltest.predictions.convert import as_sample
-from caltest.predictions.questions.classes import _following, _of_two_classes
+from caltest.predictions.questions.classes import _following, _of_two_classes, of_labels
 
 
 @pytest.mark.parametrize("centre", [0.01, 0.5])
@@ -201,3 +201,9 @@ def test_rows_and_single_labels():
     several = asked_of_labels(1.0 - OCCURRED)
     assert "columns" not in several
     assert several.count("are these the probabilities of the other class?") == 2 - (several == f"all labels: {reverse}")
+
+
+@pytest.mark.parametrize(("n_asked", "who"), [(1, "label a"), (2, "labels a, b"), (4, "all labels")])
+def test_labels_of_one_question_are_named_together(n_asked, who):
+    asked = [("is it?",)] * n_asked + [()] * (4 - n_asked)
+    assert of_labels(LABELS, OCCURRED, "abcd", asked) == [f"{who}: is it?"]
