@@ -71,8 +71,9 @@ def test_errors_of_bins():
             kind(0)
         with pytest.raises(ValueError, match="n_bins: got no values"):
             kind([])
-        with pytest.raises(ValueError, match="bins: got 20 values, wanted one to fit"):
-            kind().fit([0.2, 0.8], [0, 1])
+        for several, message in ((kind(), "bins: got 20 values"), (kind([5, 10]), "bins: got 2 values")):
+            with pytest.raises(ValueError, match=f"{message}, wanted one to fit"):
+                several.fit([0.2, 0.8], [0, 1])
         with pytest.raises(TypeError, match=r"got probabilities of 2 classes.*use ct.top_label"):
             kind(5).fit([[0.2, 0.8], [0.5, 0.5]], [0, 1])
         with pytest.raises(ValueError, match="got 1 observation, wanted at least 2"):
