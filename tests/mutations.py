@@ -48,6 +48,8 @@ TINY = 1e-5
 """Constants of at most this stand for rounding errors, and the reciprocals of still smaller ones for infinity."""
 ROUNDING = re.compile(r"\de-(0[6-9]|[1-9]\d)|TOLERANCE|ROUNDING|NOTHING|SINGULAR|TINY|TIE\b")
 """Tolerances: no number lies just at their boundary."""
+LEVELS = re.compile(r"LEVEL|STANDS_OUT")
+"""Names of levels, which p-values of redraws can equal, so that their boundaries say something."""
 MANY = 100
 """Whole numbers that are the same one more or less."""
 DATA = re.compile(r"refuse_rows|require")
@@ -78,8 +80,8 @@ class Change(NamedTuple):
         return f"{self.path}:{self.line}:{self.column}: {self.old} -> {self.new}"
 
 
-def replacements(node, parents):
-    """Code that may stand for a node, of another meaning."""
+def replacements(node, parents, real):
+    """Code that may stand for a node, of another meaning; ``real`` names the constants that are real numbers."""
     if isinstance(node, ast.BinOp) and type(node.op) in PAIRS and not is_text(node):
         if isinstance(node.op, (ast.Mult, ast.Div)) and is_rounding(node.left):
             return
@@ -90,7 +92,7 @@ def replacements(node, parents):
         of_data = isinstance(parents[0], ast.Call) and DATA.search(ast.unparse(parents[0].func))
         if not of_data and ROUNDING.search(ast.unparse(node)):
             return
-        turned = TURNED if is_real(node) else PAIRS
+        turned = TURNED if is_real(node, real) else PAIRS
         yield ast.Compare(node.left, [turned[type(node.ops[0])](), *node.ops[1:]], node.comparators)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield node.operand
@@ -122,12 +124,13 @@ def has_constant(node):
     return any(isinstance(one, ast.Constant) for one in ast.walk(node))
 
 
-def is_real(node):
-    """Whether a comparison is of real numbers, which are not at the boundary itself."""
+def is_real(node, real=frozenset()):
+    """Whether a comparison is of real numbers, which are not at the boundary itself, or a number is real."""
     return any(
-        (isinstance(one, ast.Constant) and isinstance(one.value, float)) or isinstance(one, ast.Div)
-        for side in (node.left, *node.comparators)
-        for one in ast.walk(side)
+        (isinstance(one, ast.Constant) and isinstance(one.value, float))
+        or isinstance(one, ast.Div)
+        or is_named(one, real)
+        for one in ast.walk(node)
     )
 
 
@@ -144,7 +147,7 @@ def is_text(node):
     return any(isinstance(one, ast.JoinedStr) or isinstance(getattr(one, "value", None), str) for one in ast.walk(node))
 
 
-def candidates(node, source, path, work=frozenset(), parents=(None,)):
+def candidates(node, source, path, work=frozenset(), real=frozenset(), parents=(None,)):
     """All changes below a node, save in annotations, messages and texts, and in what constants of ``work`` choose."""
     if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert)):
         return
@@ -164,7 +167,7 @@ def candidates(node, source, path, work=frozenset(), parents=(None,)):
         if not SPEED.search(line):
             at, old = (path, node.lineno, node.col_offset, start, end), source[start:end]
             is_look = "plots" in path and isinstance(node, (ast.Constant, ast.BinOp)) and has_constant(node)
-            texts = [] if is_look else replacements(node, parents)
+            texts = [] if is_look else replacements(node, parents, real)
             for new in texts:
                 yield Change(*at, old, f"({ast.unparse(new)})")
             if isinstance(node, ast.Return) and returns_numbers(parents) and not NOTHING.match(old):
@@ -173,13 +176,25 @@ def candidates(node, source, path, work=frozenset(), parents=(None,)):
         if field not in ("annotation", "returns", "decorator_list", "slice"):
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    yield from candidates(child, source, path, work, (node, *parents))
+                    yield from candidates(child, source, path, work, real, (node, *parents))
 
 
 def constants_of_work(tree):
     """Names of constants of a file whose docstrings say how much is done at once, or in which of two equal ways."""
     nodes = [node for node in tree.body if isinstance(node, ast.Assign) and WORK.search(text_after(node, tree))]
     return {name.id for node in nodes for name in ast.walk(node) if isinstance(name, ast.Name)}
+
+
+def real_constants(tree):
+    """Names of constants of a file that are real numbers, but for levels."""
+    for node in (one for one in tree.body if isinstance(one, ast.Assign)):
+        for name, value in zip(parts(node.targets[0]), parts(node.value), strict=False):
+            if isinstance(name, ast.Name) and is_real(value) and not LEVELS.search(name.id):
+                yield name.id
+
+
+def parts(node):
+    return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
 def is_named(node, names):
@@ -212,7 +227,7 @@ def drawn(number, seed, wanted):
         if not SKIPPED.search(name) and (not wanted or home in wanted):
             source = path.read_text()
             if can_be_imported(tree := ast.parse(source)):
-                changes = candidates(tree, source, name, constants_of_work(tree))
+                changes = candidates(tree, source, name, constants_of_work(tree), set(real_constants(tree)))
                 folders.setdefault(home, []).extend(one for one in changes if one.old != one.new)
     for home, changes in folders.items():
         random.Random(f"{seed} {home}").shuffle(changes)
