@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.stats import beta, norm, t as student
 from statistical.cluster_intervals import CLAIMS, TRUTHS, coverage, drawn, events, gaps_missed
 
 import caltest as ct
@@ -43,6 +43,17 @@ def test_copies_of_rows_say_what_the_rows_say(law, truth):
 def test_clusters_of_independent_rows_take_little(law, truth):
     effects = [design_effect(as_sample(law, truth.sample(seed)), as_clusters(np.arange(N) // 4)) for seed in (1, 2)]
     assert 1.0 <= np.mean(effects) < 1.0 + 5.0 * np.sqrt(2.0 / GROUPS / 2.0)
+
+
+@pytest.mark.parametrize("events", [(12, 9, 3), (12, 9, 3, 5)])
+def test_effect_of_few_clusters_is_that_of_their_sums(events):
+    """Outcomes less their frequency, summed over clusters of 20, against the variance of independent outcomes."""
+    n = len(events)
+    y = (np.arange(20) < np.array(events)[:, None]).astype(int).ravel()
+    sums, variance = np.array(events) - 20 * y.mean(), y.mean() * (1.0 - y.mean())
+    wider = (student.ppf(0.975, n - 1) / norm.ppf(0.975)) ** 2
+    effect = design_effect(as_sample(np.full(y.size, 0.3), y), as_clusters(np.repeat(np.arange(n), 20)))
+    assert effect == pytest.approx(n * sums.var(ddof=1) * wider / (y.size * variance), rel=1e-4)
 
 
 def test_words_count_observations():
