@@ -141,3 +141,8 @@ def test_values_of_few_outcomes():
         law = ct.Normal(np.zeros(len(y)), 1.0)
         assert len(repeated_values(law, np.array(y), np.ones(len(y)))) == 0
     assert ct.calibration_test(ct.Normal(np.zeros(5), 1.0), np.full(5, 0.3), n_resamples=19, rng=1).pvalue > 0.0
+
+
+def test_two_outcomes_that_are_equal_are_a_repeated_value():
+    outcomes = np.append(np.linspace(-1.0, 1.0, 8), [0.3, 0.3])
+    assert [one.value for one in repeated_values(ct.Normal(np.zeros(10), 1.0), outcomes, np.ones(10))] == [0.3]

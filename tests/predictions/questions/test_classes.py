@@ -207,3 +207,17 @@ def test_rows_and_single_labels():
 def test_labels_of_one_question_are_named_together(n_asked, who):
     asked = [("is it?",)] * n_asked + [()] * (4 - n_asked)
     assert of_labels(LABELS, OCCURRED, "abcd", asked) == [f"{who}: is it?"]
+
+
+@pytest.mark.parametrize("n", [19, 20])
+def test_questions_are_asked_from_twenty_rows_on(n):
+    y = np.arange(n) % 3
+    made, rare = 0.1 + 0.7 * np.eye(3)[y], np.full((n, 3), [0.02, 0.49, 0.49])
+    for p, outcomes, words in (
+        (made, y, "are the predictions made from the outcomes?"),
+        (rare, np.zeros(n, dtype=int), "all outcomes are class 0: were they read from the right column?"),
+        (np.full(n, 0.02), np.ones(n, dtype=int), "are these the probabilities of the other class?"),
+    ):
+        asked = as_sample(p, outcomes).remarks
+        assert len(asked) == (n == 20)
+        assert all(one.endswith(words) for one in asked)

@@ -50,3 +50,9 @@ def test_codes_that_can_be_values():
     assert remarks(debts, np.append(-9999.0, -8000.0 + 50.0 * rng.normal(size=N - 1))) == ()
     heavy = ct.Normal(np.zeros(N), np.full(N, 900.0))
     assert remarks(heavy, np.append(-999.0, rng.normal(size=N - 1))) == ()
+
+
+def test_twenty_counts_can_be_asked_about():
+    counts = 5 * (1 + np.arange(20) % 4)
+    asked = [as_sample(ct.Poisson(np.full(n, 12.0)), counts[:n]).remarks for n in (19, 20)]
+    assert [any("multiples of 5" in one for one in some) for some in asked] == [False, True]

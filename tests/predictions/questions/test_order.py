@@ -66,6 +66,12 @@ def test_calibrated_data_are_not_asked_about(family, replications):
         assert not as_sample(*data(family, 50 + 7 * seed % 100, seed)).questions
 
 
+@pytest.mark.parametrize("n", [49, 50])
+def test_order_is_asked_about_from_fifty_rows_on(n):
+    predictions = ct.Normal(10.0 * np.random.default_rng(1).permutation(n), 1.0)
+    assert len(questions(predictions, predictions.sample(1)[::-1])) == (n == 50)
+
+
 def test_outcomes_of_other_rows_for_laws_of_infinite_variance():
     rng = np.random.default_rng(1)
     predictions = ct.StudentT(np.full(300, 2.0), rng.normal(0.0, 30.0, 300), np.ones(300))
