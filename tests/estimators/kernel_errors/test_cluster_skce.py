@@ -257,6 +257,7 @@ def test_the_kernel_is_that_of_the_family_if_none_is_named():
 
 
 def test_few_clusters():
+    assert ct.ClusterSKCETest(np.arange(10) // 2, TV)(np.full(10, 0.3), np.arange(10) % 2, rng=1).n == 10
     with pytest.raises(ValueError, match="clusters: got 4, wanted at least 5"):
         ct.ClusterSKCETest(np.arange(8) // 2, TV)(np.full(8, 0.3), np.zeros(8, dtype=int))
     with pytest.raises(ValueError, match="clusters: got 4, wanted at least 5"):

@@ -124,3 +124,10 @@ def test_means_in_the_place_of_standard_deviations(spread, unit):
     assert words not in remarks(ct.Normal(mean, scale), 0.6 * y)
     with pytest.raises(ValueError, match="wanted scales of at least 0; means come first, then scales"):
         ct.Normal(scale, mean - 8.5 * unit)
+
+
+def test_means_of_twenty_counts_can_be_asked_about():
+    rate = np.exp(np.linspace(1.0, 5.0, 20))
+    counts = ct.Poisson(rate).sample(1)
+    asked = [remarks(ct.Poisson(np.log(rate[:n])), counts[:n]) for n in (19, 20)]
+    assert asked == [(), ("the exponentials of predicted means would fit the outcomes: are these logarithms?",)]
