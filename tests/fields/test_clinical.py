@@ -18,6 +18,7 @@ from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weight
 from caltest.fields.clinical.decisions import _interval
 from caltest.fields.clinical.sample_size import _newcombe_size
 from caltest.fields.clinical.validation import (
+    _notes_of_existence,
     _notes_of_rounding,
     interval_of_concordance,
     newcombe_variance,
@@ -691,3 +692,10 @@ def test_outcome_1_is_the_event_unless_classes_have_names():
     assert (found.hypothesis, found.predictions) == ("P(Y = 1 | p) = p", "Bernoulli, n = 400")
     named = clinical.validate(ct.Bernoulli(p, classes=["alive", "dead"]), y, n_resamples=99, rng=1, classes=None)
     assert named.default_test.why().startswith("class dead occurs more often than predicted, ")
+
+
+@pytest.mark.parametrize("n_existing", [8, 9])
+def test_measures_that_exist_in_nine_redraws_have_pvalues(n_existing):
+    exists = np.arange(100)[:, None] < np.full(9, n_existing)
+    (note,) = _notes_of_existence(np.full(20, 0.1), np.arange(20) // 19, exists)
+    assert note.endswith("have no p-value" if n_existing == 8 else "have p-values that are exact given that they exist")
