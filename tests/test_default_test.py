@@ -287,3 +287,10 @@ def test_an_interval_that_says_more_than_the_test_is_in_the_verdict():
         "calibration is not rejected at the 5 % level, but probabilities of the most probable class are "
     )
     assert result.verdict().endswith(" percentage points off on average (more than 2 matters)")
+
+
+@pytest.mark.parametrize("n", [49, 50])
+def test_fifty_clusters_give_all_numbers_of_the_omnibus(n):
+    clusters = np.repeat(np.arange(n), 2)
+    result = ct.calibration_test(np.full(2 * n, 0.4), np.arange(2 * n) % 2, clusters=clusters, n_resamples=9, rng=1)
+    assert result.test == ("OmnibusTest" if n == 50 else "ClusterSKCETest")

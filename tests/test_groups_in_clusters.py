@@ -66,6 +66,8 @@ def test_few_clusters_of_a_group_are_one_row_each():
     found = ct.calibration_by_group(P, Y, group, clusters=C, n_resamples=19, rng=1)
     assert found["small"].n == 12
     assert f"groups of fewer than {LEAST} clusters are tested by one row of each: small" in found.notes
+    enough = ct.calibration_by_group(P, Y, np.where(C < LEAST, "small", GROUP), clusters=C, n_resamples=19, rng=1)
+    assert (enough.notes, "conditional Monte Carlo" in enough.null) == ((), False)
 
 
 def test_groups_of_one_cluster_are_left_out():

@@ -7,7 +7,7 @@ import pytest
 from printed import unfolded
 
 import caltest as ct
-from caltest.estimators.combined.features import Feature, FeatureErrors, _event, _mean, _spread
+from caltest.estimators.combined.features import Feature, FeatureErrors, _event, _mean, _spread, words_of
 from caltest.predictions.convert import as_sample
 
 N = 300
@@ -299,3 +299,10 @@ def test_words_of_errors_close_to_those_that_are_expected():
     assert _mean(" of a", -0.1)[0] == "outcomes of a are lower than predicted"
     assert _event("it is right", 0.51, 0.5) == ("it is right more often than claimed", "51 %, claimed 50 %")
     assert _event("it is right", 0.49, 0.5)[0] == "it is right less often than claimed"
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_words_are_of_five_rows(n):
+    site = np.repeat(["a", "b"], n)
+    words = words_of([Feature("site", site)], False, ct.Bernoulli(np.full(2 * n, 0.5)), (site == "a").astype(int))
+    assert words == "class 1 occurs more often than claimed where site = a (100 %, claimed 50 %)" * (n == 5)
