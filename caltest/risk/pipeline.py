@@ -10,6 +10,7 @@ import numpy as np
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, check_finite, seed_of
 from caltest._basics.threads import progress_bars, threaded
+from caltest._results.report import counted
 from caltest._validation import at_least, fraction, one_of, switch, whole_number
 from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.predictions import Sample, classwise, top_label
@@ -334,6 +335,6 @@ def grouped(notes: list[tuple[str, str]]) -> list[str]:
         problems.setdefault(note, []).append(problem)
     lines = []
     for note, named in problems.items():
-        others = f" and {len(named) - NAMED} others" if len(named) > NAMED else ""
+        others = f" and {counted(len(named) - NAMED, 'other')}" if len(named) > NAMED else ""
         lines.append(f"{', '.join(named[:NAMED])}{others}: {note}")
     return lines

@@ -8,6 +8,7 @@ from printed import unfolded
 
 import caltest as ct
 from caltest._basics.threads import one_thread
+from caltest.risk.pipeline import grouped
 
 RIDGE = (ct.risk.TwoStepRidgeErrorFunction((1e-3, 1e-2, 1e-1)),)
 FEW = (ct.risk.DirichletErrorFunction((0.1, 1.0)), *RIDGE)
@@ -414,3 +415,8 @@ def test_the_function_chosen_for_each_class_is_a_line():
         assert (name, selected) == (one.problem, one.selected.describe())
         found = one.selected.risk, one.selected.standard_error, one.squared_error
         assert [float(number) for number in numbers] == pytest.approx(found, rel=5e-3)
+
+
+@pytest.mark.parametrize(("n", "named"), [(3, "0, 1, 2"), (4, "0, 1, 2 and 1 other"), (5, "0, 1, 2 and 2 others")])
+def test_problems_of_one_note_are_named_together(n, named):
+    assert grouped([(str(i), "few events") for i in range(n)]) == [f"{named}: few events"]
