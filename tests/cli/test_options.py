@@ -10,7 +10,7 @@ import pytest
 import caltest as ct
 from caltest.cli import named
 from caltest.cli.main import _parser, main
-from caltest.cli.options import OPTIONS, level, seed, whole
+from caltest.cli.options import OPTIONS, level, message, seed, whole
 
 
 @pytest.mark.parametrize(
@@ -116,3 +116,8 @@ def test_binned_tests_have_the_bins_that_their_description_says(name):
     described = named.TESTS["ece" if name == "ece-consistency" else name].text
     number = int(re.search(r"(\d+) bins", described)[1])
     assert named.TESTS[name].of(None).estimator.binning == ct.binning.UniformBinning(number)
+
+
+def test_messages_of_more_than_a_screen_lose_their_middle():
+    assert message("a" * 2000) == "a" * 2000
+    assert message("a" * 1000 + "b" + "c" * 1000) == "a" * 1000 + " [...] " + "c" * 1000

@@ -4,7 +4,7 @@ from scipy import special, stats
 
 import caltest as ct
 from caltest.predictions.convert import as_sample
-from caltest.slices.errors import BinaryErrors, CountErrors, NumberErrors, errors_of
+from caltest.slices.errors import BinaryErrors, CountErrors, NumberErrors, _of_members, errors_of
 
 RNG = np.random.default_rng(1)
 P = RNG.uniform(0.05, 0.95, 200)
@@ -106,3 +106,10 @@ def test_families():
         assert stats.kstest(errors.z, "norm").pvalue > 1e-3
     with pytest.raises(TypeError):
         errors_of(as_sample(ct.MvNormal(np.zeros((3, 2)), np.ones((3, 2))), np.zeros((3, 2))), 1)
+
+
+@pytest.mark.parametrize("n_members", [5, 6])
+def test_sizes_of_errors_of_ensembles_are_known_from_six_members_on(n_members):
+    pools = np.random.default_rng(1).normal(size=(30, n_members + 1))
+    sample = as_sample(ct.Ensemble(pools[:, 1:]), pools[:, 0])
+    assert (_of_members(sample.predictions.law, sample.targets) is None) == (n_members == 5)

@@ -14,6 +14,7 @@ from caltest._validation.columns import (
     columns_for,
     columns_of,
     named_columns,
+    notes_on,
     notes_on_outcomes,
     numbers_in,
     plain,
@@ -300,3 +301,10 @@ def test_times_with_and_without_a_zone_are_both_read():
     moments = numbers_in(plain(mixed), np.array([False, False, True]))
     assert moments[1] - moments[0] == 3600.0
     assert np.isnan(moments[2])
+
+
+@pytest.mark.parametrize("n", [50, 51])
+def test_fifty_categories_are_looked_at_one_by_one(n):
+    values = np.array([f"c{i:02d}" for i in range(n)] * 2)
+    assert len(notes_on([("site", values)])) == (n == 51)
+    assert len(Coding.of("site", values, 2).kinds) == (50 if n == 50 else 49)

@@ -410,3 +410,13 @@ def test_pairs_of_ensembles_of_vectors_are_fewer_where_members_are_many():
     kernel = ct.GaussianKernel(bandwidth=1.0)
     assert ct.Ensemble(np.zeros((2, 50))).has_formulas(kernel)
     assert not ct.Ensemble(np.zeros((2, 50, 3))).has_formulas(kernel)
+
+
+@pytest.mark.parametrize("n", [9, 10])
+def test_a_column_that_numbers_ten_rows_is_no_member(n):
+    members = np.column_stack([np.arange(n), np.random.default_rng(1).normal(size=(n, 3))])
+    if n == 9:
+        assert ct.Ensemble(members).n_members == 4
+        return
+    with pytest.raises(ValueError, match="leave out the column that numbers the rows"):
+        ct.Ensemble(members)

@@ -9,7 +9,7 @@ from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.errors import scale_in_words
 from caltest.predictions.faults.fault import Pattern
-from caltest.predictions.faults.words import Fit, told_apart
+from caltest.predictions.faults.words import Fit, percent, told_apart
 
 N = 1000
 RNG = np.random.default_rng(3)
@@ -110,3 +110,9 @@ def test_bounds_are_not_about_something():
 def test_spreads_that_are_little_off_elsewhere_are_told_from_those_predicted():
     pattern = Pattern(np.array([1.0, -1.0]), "where predicted means are above 0", "where they are at most 0")
     assert scale_in_words(pattern, Fit(-0.04, -0.05, -0.03)).endswith(", and 1.04 times elsewhere")
+
+
+def test_shares_have_up_to_four_digits():
+    assert [percent(share) for share in (0.5, 0.9951, 0.99951, 0.99991, 0.99999, 1.0)] == [
+        *("50 %", "99.5 %", "99.95 %", "99.99 %", "100 %", "100 %")
+    ]
