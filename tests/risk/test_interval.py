@@ -6,7 +6,9 @@ from scipy import stats
 from scipy.optimize import brentq
 
 import caltest as ct
+from caltest.predictions.convert import as_sample
 from caltest.risk import interval
+from caltest.risk.base import CalibrationData
 
 
 def obvious(points, deviations):
@@ -169,3 +171,12 @@ def test_errors_without_a_point_are_those_of_fits_without_it():
         others = np.arange(12) != i
         weights = np.linalg.solve(matrix[np.ix_(others, others)] + 0.3 * np.eye(11), matrix[others, i])
         assert found[i] == pytest.approx(np.square(deviations[i] - weights @ deviations[others]).sum())
+
+
+def test_probabilities_are_sharpened_up_to_their_tenth_power():
+    p = np.tile([0.4, 0.35, 0.25], (30, 1))
+    sharp = p[0] ** 10 / (p[0] ** 10).sum()
+    gain, low, high = interval._by_temperature(CalibrationData.of(as_sample(p, np.zeros(30, dtype=int))), 1.96)
+    right = np.array([1.0, 0.0, 0.0])
+    assert gain == pytest.approx(np.square(p[0] - right).sum() - np.square(sharp - right).sum(), rel=1e-4)
+    assert (low, high) == pytest.approx((gain, gain))
