@@ -134,8 +134,8 @@ def notes_on_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array) -> 
     for name, values in columns:
         numbers = numbers_in(values, missing_in(name, values))
         text = np.array([str(one) for one in values.tolist()]) if numbers is None else numbers
-        values, own = np.unique(text, return_inverse=True)
-        parts = values.size
+        different, own = np.unique(text, return_inverse=True)
+        parts = different.size
         is_told = np.unique(own * kinds.size + codes).size == parts
         if numbers is not None:
             is_told &= np.count_nonzero(np.diff(codes[np.lexsort((codes, own))])) == kinds.size - 1
