@@ -278,7 +278,7 @@ def test_an_interval_that_says_more_than_the_test_is_in_the_verdict():
     p = rng.dirichlet(np.ones(4), 40_000)
     confidence, top = p.max(axis=1), p.argmax(axis=1)
     ranks = (np.argsort(np.argsort(confidence)) + 0.5) / confidence.size
-    right = rng.random(confidence.size) < np.clip(confidence + 0.08 * np.cos(20.0 * np.pi * ranks), 0.0, 1.0)
+    right = rng.random(confidence.size) < np.clip(confidence + 0.08 * np.cos(32.0 * np.pi * ranks), 0.0, 1.0)
     q = p.copy()
     q[np.arange(confidence.size), top] = 0.0
     other = (q.cumsum(axis=1) < rng.random((confidence.size, 1)) * q.sum(axis=1, keepdims=True)).sum(axis=1)

@@ -67,7 +67,7 @@ def assert_calibrated(
     >>> import caltest as ct
     >>> models = ct.datasets.load_digits_predictions()
     >>> ct.assert_calibrated(*models["neural network"], margin=0.05, rng=1)
-    <OmnibusTest: p = 0.01 (exact), n = 899>
+    <OmnibusTest: p = 0.009 (exact), n = 899>
     >>> ct.assert_calibrated(*models["random forest"], margin=0.05, rng=1)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...

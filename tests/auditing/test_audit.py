@@ -842,11 +842,12 @@ def test_sections_agree_with_each_other(monkeypatch):
     brier = {row[0]: row[2] for row in one.sections["size"].rows}["Brier score"]
     assert float(one.sections["recalibration"].rows[2][1]) == pytest.approx(float(brier), rel=0.3)
     assert "BetaCalibration().fit(predictions, targets)" in one.sections["recalibration"].facts["How"]
-    few = ct.audit(risk[:60], (rng.random(60) < risk[:60]).astype(int), n_resamples=39, rng=1).models[0]
+    few = ct.audit(risk[:150], (np.random.default_rng(2).random(150) < risk[:150]).astype(int), n_resamples=39, rng=1).models[0]
     rows = few.reason.split("about ")[1].split(" rows")[0]
     assert f"takes about {rows} rows" in few.sections["power"].answer
     assert set(rows[2:]) <= {"0"}
-    members = ct.audit(ct.Ensemble(rng.normal(size=(80, 5))), rng.normal(size=80), n_resamples=39, rng=1).models[0]
+    draws = np.random.default_rng(3).normal(size=(80, 6))
+    members = ct.audit(ct.Ensemble(draws[:, 1:]), draws[:, 0], n_resamples=39, rng=1).models[0]
     assert "could have been missed" in members.reason
     assert members.sections["power"].failed
     assert "raises the CRPS in 5-fold" in members.sections["recalibration"].answer

@@ -115,8 +115,9 @@ def of_failures(predictions: Predictions, counts: Array) -> tuple[str, ...]:
     law = predictions.take(rows)
     if rows.size < ENOUGH or not isinstance(law, NegativeBinomial) or law.probability.max() >= 1.0:
         return ()
-    y, other = np.asarray(counts[rows], dtype=np.float64), NegativeBinomial(law.size, 1.0 - law.probability)
-    disagree = [_mean_disagrees(y, *one.moments()) for one in (law, other)]
+    y, p = np.asarray(counts[rows], dtype=np.float64), law.probability
+    of_other = law.size * p / (1.0 - p)
+    disagree = [_mean_disagrees(y, *one) for one in (law.moments(), (of_other, of_other / (1.0 - p)))]
     if disagree[0] < WRONG or disagree[1] > RIGHT or not _is_varied(law.moments()[0]):
         return ()
     return ("1 - probability would fit the outcomes: is it that of the other event, as torch has it?",)

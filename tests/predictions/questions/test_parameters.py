@@ -96,6 +96,8 @@ def test_probabilities_of_the_other_event():
         for power in (0.7, 1.0):
             assert remarks(ct.NegativeBinomial.from_mean(factor * mean**power, 1.0 / size), y) == ()
     assert remarks(ct.NegativeBinomial(0.5, 0.5 / (0.5 + mean)), y) == ()
+    nearly_poisson = ct.NegativeBinomial(1e9, 1e9 / (1e9 + mean))  # The other event has no mean that is a number.
+    assert remarks(nearly_poisson, rng.poisson(mean)) == ()
 
 
 @pytest.mark.parametrize(
