@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, inf, sqrt
+from math import exp, frexp, inf, sqrt
 from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
-from caltest.predictions.counts.law import CountPredictions
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, ranges
+from caltest._loops.statistics.moments import chebyshev_moments
+from caltest.predictions.counts.law import PART, CountPredictions
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.heaped import Heaped
 from caltest.predictions.faults.scores import CLIPPED
@@ -26,6 +27,18 @@ NEVER = 1e-40
 
 LEAST_ZERO = 1e-6
 """Predicted probabilities of 0 below which zeros have no row."""
+
+
+WIDE = 5.0
+"""Standard deviation beyond which many counts have about the same squared residual."""
+
+DEGREES = 24
+"""Of polynomials in the squared residual."""
+
+_ANGLES = np.pi * (np.arange(DEGREES) + 0.5) / DEGREES
+NODES = np.cos(_ANGLES)
+TO_COEFFICIENTS = np.cos(_ANGLES[:, None] * np.arange(DEGREES)) * np.where(np.arange(DEGREES), 2.0, 1.0) / DEGREES
+"""Chebyshev nodes, and what makes coefficients from values there."""
 
 
 class CountView:
@@ -49,18 +62,52 @@ class CountView:
         return in_units(np.square(counts - self.mean[:, None]), np.square(self.deviation)[:, None])
 
     @cached_property
+    def _is_wide(self) -> BoolArray:
+        return self.deviation > WIDE
+
+    @cached_property
     def _table(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Probabilities (m,) of the counts that each prediction may have, their squared residuals, and starts (n,)."""
-        p = self.law.probability_vectors()
+        """Probabilities (m,) of the counts that narrow laws may have, their squared residuals, and starts (n,)."""
+        law, deviation = self.law.take(~self._is_wide), self.deviation[~self._is_wide]
+        p = law.probability_vectors()
         rows, counts = np.nonzero(p > NEVER)
-        squares = np.square(counts + self.law.window[0] - self.mean[rows])
-        return p[rows, counts], in_units(squares, np.square(self.deviation)[rows]), np.searchsorted(rows, range(len(p)))
+        squares = np.square(counts + law.window[0] - law.mean[rows])
+        return p[rows, counts], in_units(squares, np.square(deviation)[rows]), np.searchsorted(rows, range(len(p)))
+
+    @cached_property
+    def _moments(self) -> FloatArray:
+        """Chebyshev moments (n, panels, K) of the squared residuals of wide laws."""
+        law = self.law.take(self._is_wide)
+        first, stop = law.window
+        precisions = 1.0 / law.variance
+        largest = float((np.maximum(stop - law.mean, law.mean - first) ** 2 * precisions).max())
+        moments = np.zeros((len(law), max(frexp(4.0 * largest)[1], 0) + 1, DEGREES))
+        for part in ranges(len(law), PART // (stop - first)):
+            some = law.take(part)
+            p = some.probability_vectors()
+            chebyshev_moments(p, some.mean, precisions[part], some.window[0], NEVER, moments[part])
+        used = np.flatnonzero(moments[:, :, 0].any(axis=0))
+        return moments[:, : used[-1] + 1]
 
     def tilted(self, t: float) -> tuple[FloatArray, FloatArray]:
-        """Sums of the probabilities times exp(-t r) of squared residuals r, and of these times r, (n,)."""
-        p, squares, starts = self._table
-        tilted = p * np.exp(-t * squares)
-        norms, sums = (np.add.reduceat(one, starts) for one in (tilted, tilted * squares))
+        """Sums of the probabilities times exp(-t r) of squared residuals r, and of these times r, (n,).
+
+        Of wide laws from polynomials that are as good as exp(-t r) to rounding.
+        """
+        norms, sums = np.empty((2, len(self.mean)))
+        if not self._is_wide.all():
+            p, squares, starts = self._table
+            tilted = p * np.exp(-t * squares)
+            narrow = ~self._is_wide
+            norms[narrow], sums[narrow] = (np.add.reduceat(one, starts) for one in (tilted, tilted * squares))
+        if self._is_wide.any():
+            moments = self._moments
+            ends = 2.0 ** (np.arange(moments.shape[1]) - 2.0)
+            starts = np.where(ends > 0.25, ends / 2.0, 0.0)
+            r = (starts + ends)[:, None] / 2.0 + (ends - starts)[:, None] / 2.0 * NODES
+            functions = np.exp(-t * r) * np.stack([np.ones(r.shape), r])
+            both = np.tensordot(functions @ TO_COEFFICIENTS, moments, axes=([1, 2], [1, 2]))
+            norms[self._is_wide], sums[self._is_wide] = both
         return np.maximum(norms, 1e-300), sums
 
 

@@ -9,13 +9,14 @@ from caltest.predictions.faults.counts import CountView
 RNG = np.random.default_rng(3)
 
 
-@pytest.mark.parametrize("t", [0.0, 0.4, 20.0])
+@pytest.mark.parametrize("t", [0.0, 1e-3, 0.4, 3.0, 20.0])
 @pytest.mark.parametrize(
     "law",
     [
         ct.Poisson(np.exp(RNG.normal(1.0, 2.0, 40))),
         ct.NegativeBinomial(RNG.gamma(2.0, 2.0, 40), RNG.uniform(0.1, 0.9, 40)),
         ct.Poisson(np.array([1e-9, 0.0, 300.0])),
+        ct.NegativeBinomial.from_mean(RNG.uniform(20.0, 2000.0, 40), RNG.uniform(0.01, 1.0, 40)),
     ],
 )
 def test_tilted_sums(law, t):
