@@ -157,11 +157,20 @@ def sentence_of(result: Any, alpha: float) -> str:
     if undecided(result.pvalue, result.n_resamples, alpha, result.smallest):
         few = "rows" if result.has_few_rows else "redraws"
         decision = f"could not have been rejected {level} with so few {few}"
-    why = result.why(alpha)
+    why = _why_and_features(result, alpha)
     return (
         f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) {decision} for n = {result.n} "
         f"observations{used}, {found}{'' if why is None else ': ' + why.replace('perhaps: ', 'perhaps ', 1)}."
     )
+
+
+def _why_and_features(result: Any, alpha: float) -> str | None:
+    """What is wrong, and given which features errors remain."""
+    why, given = result.why(alpha), result.given(alpha)
+    if not given:
+        return None if why is None else str(why)
+    said = f"errors depend on features: {_features(result, alpha)}"
+    return said if why is None or why == f"{given[0].name}: {given[0].words}" else f"{why}; {said}"
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -197,6 +197,9 @@ def test_a_result_says_given_which_feature_and_where():
     assert first.words.startswith("class 1 occurs more often than claimed where age >= 6")
     assert first.words.endswith(f"({100 * y[old].mean():.3g} %, claimed {100 * p[old].mean():.3g} %)")
     assert f"Features       {first.name}: {first.words} (adjusted p = {first.adjusted:.3g})" in unfolded(result)
+    said = f"; errors depend on features: {first.name}: {first.words} (adjusted p = {first.adjusted:.3g})"
+    assert said in result.sentence()
+    assert result.sentence().count(first.words) == 1
     assert result.to_dict()["components"][0]["adjusted"] == first.adjusted <= 0.005
     assert all("site" not in one.name or "age" in one.name for one in result.given())
     assert result.given(0.0005) == ()
@@ -289,6 +292,7 @@ def test_nothing_is_named_where_nothing_is_rejected():
     assert "Features       no error that depends on one or two of them is clear (smallest adjusted p = " in unfolded(
         result
     )
+    assert "depend on features" not in result.sentence()
     assert all(one.adjusted is None or one.adjusted >= result.pvalue for one in result.components)
 
 
