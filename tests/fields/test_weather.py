@@ -147,6 +147,9 @@ def test_overlapping_forecasts_need_their_horizon(replications):
     result = weather.rank_histogram(*data, rng=1)
     assert "pass horizon=h" in result.notes[0]
     result = weather.rank_histogram(*data, horizon=3, rng=1)
+    assert result.pvalue_kind == "bound"
+    assert f"{result.pvalue:.3g} (upper bound)" in str(result)
+    assert f"p <= {result.pvalue:.3g}," in result.sentence()
     assert result.rows[0].lowest == ()
     assert result.rows[0].parts[0].approximate is None
     assert result.notes == ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from caltest._results.report import at_level, format_pvalue, listed
+from caltest._results.report import at_level, format_pvalue, listed, pvalue_phrase
 from caltest._results.tables import AdjustedRows, Bar, Grid, Page, Part, Table
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
@@ -103,7 +103,9 @@ class VerificationResult(AdjustedRows[LeadResult], Stored):
     rows
         What was found at each lead time, in their order.
     pvalue
-        Of the hypothesis for all lead times: the smallest adjusted p-value. It is exact.
+        Of the hypothesis for all lead times: the smallest adjusted p-value.
+    pvalue_kind
+        ``"exact"``, or ``"bound"`` where it is the smallest of several, times their number, for a horizon.
     smallest
         The smallest p-value that so many redraws can give.
     null, assumes
@@ -141,7 +143,11 @@ class VerificationResult(AdjustedRows[LeadResult], Stored):
     picture = "verification"
 
     def __repr__(self) -> str:
-        return f"<{self.test}: p = {format_pvalue(self.pvalue)}, {self.predictions}>"
+        return f"<{self.test}: {self._phrase}, {self.predictions}>"
+
+    @property
+    def _phrase(self) -> str:
+        return pvalue_phrase(self.pvalue, self.pvalue_kind == "bound")
 
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-values say at a level, in words."""
@@ -176,7 +182,7 @@ class VerificationResult(AdjustedRows[LeadResult], Stored):
             said = "could not have been rejected with so few redraws"
         return (
             f"The hypothesis that {self.hypothesis} {said} {at_level(level)}{self._where(level)} ({self.predictions}; "
-            f"p = {format_pvalue(self.pvalue)}, {self.null}){'' if why is None else ': ' + why}."
+            f"{self._phrase}, {self.null}){'' if why is None else ': ' + why}."
         )
 
     def bars(self) -> list[Bar]:
@@ -204,7 +210,8 @@ class VerificationResult(AdjustedRows[LeadResult], Stored):
     def summary(self, alpha: float = 0.05) -> Page:
         level = fraction("alpha", alpha)
         units = dict.fromkeys(f"{part.name}: {part.unit}" for row in self.rows for part in row.parts if part.unit)
-        kind = f"exact, adjusted for all {self.each}s" if len(self.rows) > 1 else "exact"
+        kind = "upper bound" if self.pvalue_kind == "bound" else "exact"
+        kind += f", adjusted for all {self.each}s" * (len(self.rows) > 1)
         what = {
             "Hypothesis": self.hypothesis,
             "Predictions": self.predictions,
