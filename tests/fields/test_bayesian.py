@@ -251,6 +251,9 @@ Z = np.zeros((4, 3, 2))
     [
         (Z, np.zeros((4, 3)), {}, r"draws: got shape \(4, 3, 2\) with truths of shape \(4, 3\), wanted \(n, m, d\)"),
         (Z, np.zeros((3, 2)), {}, r"draws.transpose\(1, 0, 2\)"),
+        (np.zeros((4, 2)), Z, {}, r"got shape \(4, 2\) with .*; the arguments are swapped, pass the draws first"),
+        (np.zeros(4), Z[..., 0], {}, "; the arguments are swapped, pass the draws first"),
+        ({"a": np.zeros((4, 2))}, {"a": Z}, {}, "; the arguments are swapped, pass the draws first"),
         (Z[:1], np.zeros((1, 2)), {}, "got 1 simulation, wanted at least 2"),
         (np.where(Z == 0.0, np.nan, 0.0), np.zeros((4, 2)), {}, "draws: got nan"),
         ([Z[0], Z[0, :2]], np.zeros((2, 2)), {}, "different shapes, wanted as many draws in each"),
@@ -275,6 +278,12 @@ def test_names_of_one_only_are_refused():
         simulation_based_calibration({"a": Z[..., 0]}, np.zeros(4))
     with pytest.raises(TypeError, match="wanted a mapping from names"):
         simulation_based_calibration(Z, {"a": np.zeros(4)})
+
+
+@pytest.mark.parametrize("posteriors", [ct.Ensemble(Z), [SimpleNamespace(posterior={})] * 4])
+def test_swapped_posteriors_are_refused(posteriors):
+    with pytest.raises(TypeError, match="truths: got posteriors; the arguments are swapped, pass the draws first"):
+        simulation_based_calibration(np.zeros((4, 2)), posteriors)
 
 
 def test_results_are_stored_and_drawn():

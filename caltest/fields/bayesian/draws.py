@@ -19,6 +19,8 @@ SMALL, ITERATIONS = 0.1, 100
 MANY = 20
 """Steps between different draws that do not all rise by chance."""
 
+SWAPPED = "; the arguments are swapped, pass the draws first"
+
 
 @dataclass(frozen=True)
 class Posteriors:
@@ -116,6 +118,8 @@ def posteriors_of(draws: Any, truths: Any) -> Posteriors:
     if isinstance(truths, Sequence) and truths and isinstance(truths[0], Mapping):
         truths = {name: np.stack([np.asarray(one[name]) for one in truths]) for name in truths[0]}
     if not isinstance(truths, Mapping):
+        if _is_arviz(truths) or hasattr(truths, "members"):
+            raise TypeError(f"truths: got posteriors{SWAPPED}")
         if isinstance(draws, Mapping) or _is_arviz(draws):
             raise TypeError("truths: got no names, wanted a mapping from names to the true values, as of the draws")
         return _of_arrays(draws, truths)
@@ -130,6 +134,11 @@ def posteriors_of(draws: Any, truths: Any) -> Posteriors:
     return Posteriors(names, np.concatenate(values, axis=-1), np.concatenate(true, axis=-1))
 
 
+def _are_swapped(draws: FloatArray, truths: FloatArray) -> bool:
+    """Whether truths have the shape of draws, and draws that of one value of each simulation."""
+    return truths.ndim == draws.ndim + 1 and truths.shape[:1] + truths.shape[2:] == draws.shape
+
+
 def _is_arviz(draws: Any) -> bool:
     return isinstance(draws, Sequence) and bool(draws) and hasattr(draws[0], "posterior")
 
@@ -139,10 +148,11 @@ def _of_arrays(draws: ArrayLike, truths: ArrayLike) -> Posteriors:
     if true.ndim == 1:
         true, values = true[:, None], values[..., None] if values.ndim == 2 else values
     if true.ndim != 2 or values.ndim != 3 or 0 in values.shape or true.shape != (len(values), values.shape[2]):
-        swapped = values.ndim == 3 and true.shape == values.shape[1:]
+        turned = values.ndim == 3 and true.shape == values.shape[1:]
+        advice = "; draws.transpose(1, 0, 2) has this order" * turned + SWAPPED * _are_swapped(values, true)
         raise ValueError(
             f"draws: got shape {values.shape} with truths of shape {true.shape}, wanted (n, m, d) numbers, m draws of "
-            f"d parameters in n simulations, and (n, d){'; draws.transpose(1, 0, 2) has this order' * swapped}"
+            f"d parameters in n simulations, and (n, d){advice}"
         )
     return Posteriors(tuple(f"parameter {j}" for j in range(true.shape[1])), values[:, None], true, False)
 
@@ -168,6 +178,7 @@ def _of_name(name: str, draws: Any, truths: ArrayLike) -> Posteriors:
     if true.ndim == 0 or values.ndim < 3 or 0 in values.shape or values.shape[:1] + values.shape[3:] != true.shape:
         given = values[:, 0] if values.ndim > 1 else values
         advice = "; join chains by draws.reshape(n, -1, *draws.shape[3:])" * (given.ndim == true.ndim + 2)
+        advice += SWAPPED * _are_swapped(given, true)
         raise ValueError(
             f"{what}: got shape {given.shape} with truths of shape {true.shape}, wanted (n, m, ...) numbers for truths "
             f"(n, ...){advice}"
