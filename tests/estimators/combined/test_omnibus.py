@@ -299,6 +299,15 @@ def test_few_redraws_have_results_whose_power_is_that_of_their_pvalues(n_resampl
     assert (result.detectable is None) == (n_resamples == 1)
 
 
+@pytest.mark.parametrize(("law", "n_sets"), [(ct.Beta, 100), (ct.Laplace, 400)])
+def test_a_clear_power_of_laws_with_slow_quantiles_takes_few_data_sets(law, n_sets):
+    rng = np.random.default_rng(5)
+    p = law(*rng.uniform(1.0, 5.0, (2, 5000)))
+    detectable = ct.calibration_test(p, p.sample(rng), n_resamples=199, rng=1).detectable
+    assert detectable.power() > 0.95
+    assert detectable.pvalues.size == n_sets
+
+
 @pytest.mark.parametrize(("p", "n"), [(1e-4, 200), (1e-5, 1000), (1e-3, 20)])
 def test_the_power_for_very_rare_events_is_no_more_than_their_probability(p, n):
     """Nearly all redraws have no event. Outcomes without one had a tail of their own: power 1 was stated."""
