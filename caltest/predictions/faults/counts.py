@@ -32,8 +32,8 @@ LEAST_ZERO = 1e-6
 WIDE = 5.0
 """Standard deviation beyond which many counts have about the same squared residual."""
 
-DEGREES = 24
-"""Of polynomials in the squared residual."""
+END, DEGREES = 0.25, 24
+"""Of the first panel of squared residuals, and of polynomials in it, a multiple of 4."""
 
 _ANGLES = np.pi * (np.arange(DEGREES) + 0.5) / DEGREES
 NODES = np.cos(_ANGLES)
@@ -81,13 +81,14 @@ class CountView:
         first, stop = law.window
         precisions = 1.0 / law.variance
         largest = float((np.maximum(stop - law.mean, law.mean - first) ** 2 * precisions).max())
-        moments = np.zeros((len(law), max(frexp(4.0 * largest)[1], 0) + 1, DEGREES))
+        moments = np.zeros((len(law), max(frexp(largest / END)[1], 0) + 1, DEGREES))
+        ends = _ends(moments)
         for part in ranges(len(law), PART // (stop - first)):
             some = law.take(part)
             p = some.probability_vectors()
-            chebyshev_moments(p, some.mean, precisions[part], some.window[0], NEVER, moments[part])
+            chebyshev_moments(p, some.mean, precisions[part], some.window[0], NEVER, ends, moments[part])
         used = np.flatnonzero(moments[:, :, 0].any(axis=0))
-        return moments[:, : used[-1] + 1]
+        return np.ascontiguousarray(moments[:, : used[-1] + 1])
 
     def tilted(self, t: float) -> tuple[FloatArray, FloatArray]:
         """Sums of the probabilities times exp(-t r) of squared residuals r, and of these times r, (n,).
@@ -102,13 +103,18 @@ class CountView:
             norms[narrow], sums[narrow] = (np.add.reduceat(one, starts) for one in (tilted, tilted * squares))
         if self._is_wide.any():
             moments = self._moments
-            ends = 2.0 ** (np.arange(moments.shape[1]) - 2.0)
-            starts = np.where(ends > 0.25, ends / 2.0, 0.0)
+            ends = _ends(moments)
+            starts = np.where(ends > END, ends / 2.0, 0.0)
             r = (starts + ends)[:, None] / 2.0 + (ends - starts)[:, None] / 2.0 * NODES
             functions = np.exp(-t * r) * np.stack([np.ones(r.shape), r])
-            both = np.tensordot(functions @ TO_COEFFICIENTS, moments, axes=([1, 2], [1, 2]))
-            norms[self._is_wide], sums[self._is_wide] = both
+            both = moments.reshape(len(moments), -1) @ (functions @ TO_COEFFICIENTS).reshape(2, -1).T
+            norms[self._is_wide], sums[self._is_wide] = both.T
         return np.maximum(norms, 1e-300), sums
+
+
+def _ends(moments: FloatArray) -> FloatArray:
+    """Of the panels of squared residuals."""
+    return np.asarray(END * 2.0 ** np.arange(moments.shape[1]))
 
 
 def _log(means: FloatArray) -> FloatArray:
