@@ -383,6 +383,10 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
         """
         return weighted_sum(kernel, lambda term: self._expected_kernel(term, targets))
 
+    def expected_at_few(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        """``expected_kernel`` at targets (c,) or (c, d) that are the same for all predictions, and asked for once."""
+        return self.prepared(kernel).expected_kernel(kernel, targets)
+
     def expected_kernel2(self, kernel: TargetKernel, other: Self) -> FloatArray:
         """``E k(Z, Z')`` with Z from each prediction (..., r) and Z' from each other one (..., c), likewise."""
         return weighted_sum(kernel, lambda term: self._expected_kernel2(term, other))

@@ -176,8 +176,8 @@ class Features:
         That is on a grid if there is one, however few the predictions are.
         """
         kernel, grid = self.kernel.target_kernel, self._grid
-        features, law = self._prediction_features(predictions), predictions.law.prepared(self.kernel.target_kernel)
-        means = (law.expected_kernel(kernel, self.targets) @ self.target_map).T @ features
+        features, law = self._prediction_features(predictions), predictions.law
+        means = (law.expected_at_few(kernel, self.targets) @ self.target_map).T @ features
         if grid is not None:
             phi = (law.target_tile(kernel, grid.nodes, self.targets) @ self.target_map).T
             return lambda targets: grid.sums(targets, features, lambda at_nodes: phi @ at_nodes) - means
@@ -213,8 +213,8 @@ class Features:
         self, predictions: Predictions, targets: Array, features: FloatArray, diagonal: bool, dtype: type
     ) -> FeatureSums:
         """M with phi from landmarks among the targets, of which products with psi have a precision."""
-        law, target_kernel = predictions.law.prepared(self.kernel.target_kernel), self.kernel.target_kernel
-        expected = law.expected_kernel(target_kernel, self.targets)
+        law, target_kernel = predictions.law, self.kernel.target_kernel
+        expected = law.expected_at_few(target_kernel, self.targets)
         matrices = np.empty((len(targets), self.target_map.shape[1], features.shape[1]))
         diagonals, lengths = np.zeros(len(matrices)), np.einsum("is,is->i", features, features)
         columns: Array = np.ascontiguousarray(features.T, dtype=dtype)
@@ -234,7 +234,7 @@ class Features:
         if weights is not None:
             features *= weights[:, None]
         gaussians = Gaussians(self.targets, kernel.gaussian.widths(self.targets.shape[1]))
-        means = predictions.law.prepared(kernel).expected_kernel(kernel, self.targets)
+        means = predictions.law.expected_at_few(kernel, self.targets)
         (squares,) = squared_sums(features, gaussians, [means], [self.target_map], targets)
         return np.asarray(squares)
 
@@ -252,8 +252,8 @@ class Features:
         """``E phi`` of some predictions, (n, t). What was asked for last is kept: a test asks for it several times."""
         known: tuple[Predictions, slice, FloatArray] | None = vars(self).get("_latest")
         if known is None or known[0] is not predictions or known[1] != part:
-            law, kernel = predictions.take(part).law.prepared(self.kernel.target_kernel), self.kernel.target_kernel
-            known = predictions, part, law.expected_kernel(kernel, self.targets) @ self.target_map
+            means = predictions.take(part).law.expected_at_few(self.kernel.target_kernel, self.targets)
+            known = predictions, part, means @ self.target_map
             vars(self)["_latest"] = known
         return known[2]
 

@@ -52,6 +52,9 @@ LARGEST_TABLE = 2**31
 MOST_OUTCOMES = 4096
 """Counts up to which the kernel of all pairs of them is kept, 128 MB."""
 
+MOST_IN_PAIRS = 1024
+"""The longest window over which sums for every pair of predictions take about as long as what else a test does."""
+
 
 class CountPredictions(Predictions):
     """Distributions of whole numbers from 0 on, by their parameters.
@@ -364,6 +367,14 @@ class CountPredictions(Predictions):
     def alternatives(self, weights: FloatArray | None = None) -> Alternatives | None:
         return None if self.with_mean(self.mean) is None else CountAlternatives(self, weights)
 
+    def has_formulas(self, kernel: TargetKernel) -> bool:
+        first, stop = self.window
+        return stop - first <= MOST_IN_PAIRS
+
+    def expected_at_few(self, kernel: TargetKernel, targets: Array) -> FloatArray:
+        """Sums over the window for each of the targets, which no table of all counts is worth."""
+        return self.expected_kernel(kernel, targets)
+
     def traces(self, kernel: TargetKernel) -> Traces | None:
         outcomes = self.outcomes(kernel, np.full((1, len(self)), self.window[0]))
         return None if outcomes is None else outcome_traces(outcomes.probabilities, outcomes.gram)
@@ -402,7 +413,7 @@ class CountPredictions(Predictions):
         if table is not None and table.kernel == kernel and table.contains(targets):
             return looked_up(table.means, targets.astype(np.intp) - table.first)
         first, stop = self.window
-        rows = max(1, PART // (stop - first))
+        rows = max(1, 4 * PART // (stop - first))
         if table is None and len(self.shape) == targets.ndim == 1 and len(self) > rows:
             parts = [self.take(part) for part in ranges(len(self), rows)]
             return np.concatenate([part._expected_kernel(kernel, targets) for part in parts])
