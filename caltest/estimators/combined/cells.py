@@ -7,7 +7,7 @@ observed and redrawn labels are treated alike, so that Monte Carlo p-values stay
 Counts and sums of parts of the data add up, without rounding where there are no weights.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -20,6 +20,7 @@ from caltest._basics.threads import threaded
 from caltest._loops.statistics.cell_counts import count_cells, find_cells
 from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import log_mixture
+from caltest.hstatistics.sums.binary_line import on_a_line, pair_sums_of_lines
 from caltest.hstatistics.sums.features import Sums
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions, alternatives
@@ -53,7 +54,7 @@ TERM_UNIT = 2.0**24
 TERMS = 2
 """How many numbers of a label are added exactly, and not only by cells."""
 
-COLUMNS = 64
+COLUMNS = 128
 """Redraws whose residuals are multiplied by kernels together."""
 
 
@@ -316,21 +317,43 @@ def kernel_errors(
     weight (C,) of the observations of each cell stands for those of pairs of an observation with itself.
     """
     gram, p = law.gram(kernels[0].target_kernel), law.probabilities
-    tiles = [kernel.prediction_kernel.tile(law, law) for kernel in kernels]
     means = p @ gram
     own = (np.diag(gram) - 2.0 * means + np.einsum("ck,ck->c", means, p)[:, None]) * weights[:, None]
     total = float(expected.sum())
     n_pairs = total**2 - float(weights @ expected.sum(axis=1))
+    forms = _quadratic_forms(kernels, law, gram)
 
     def errors(part: slice) -> FloatArray:
-        residuals = np.ascontiguousarray((counts[:, :, part] - expected[:, :, None]).transpose(0, 2, 1))
-        flat, with_gram = residuals.reshape(len(p), -1), (residuals @ gram).reshape(len(p), -1)
         diagonal = np.einsum("ck,ckb->b", own, counts[:, :, part])
-        squares = (np.einsum("cx,cx->x", tile @ with_gram, flat).reshape(-1, gram.shape[0]) for tile in tiles)
-        return np.asarray((np.stack([one.sum(axis=1) for one in squares]) - diagonal) / n_pairs)
+        return np.asarray((forms(counts[:, :, part] - expected[:, :, None]) - diagonal) / n_pairs)
 
     parts = list(ranges(counts.shape[2], COLUMNS))
     return np.concatenate(list(threaded(errors, parts, len(parts), "kernel", products=True)), axis=1)
+
+
+def _quadratic_forms(
+    kernels: Sequence[ProductKernel], law: FinitePredictions, gram: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """``sum_cd K_cd r_c' A r_d`` for each kernel and residuals r (C, k, B), whose sums over classes are 0, (L, B)."""
+    on_lines = [on_a_line(kernel, law) for kernel in kernels]
+    lines = [one for one in on_lines if one is not None]
+    if len(lines) == len(kernels):
+        factors, order = np.array([one.factor for one in lines])[:, None], lines[0].order
+
+        def along_lines(residuals: FloatArray) -> FloatArray:
+            r = 0.5 * (residuals[order, 1] - residuals[order, 0])
+            return np.asarray(2.0 * pair_sums_of_lines(lines, r) + factors * np.square(r).sum(axis=0))
+
+        return along_lines
+    tiles = [kernel.prediction_kernel.tile(law, law) for kernel in kernels]
+
+    def by_tiles(residuals: FloatArray) -> FloatArray:
+        rows = np.ascontiguousarray(residuals.transpose(0, 2, 1))
+        flat, with_gram = rows.reshape(len(law), -1), (rows @ gram).reshape(len(law), -1)
+        squares = (np.einsum("cx,cx->x", tile @ with_gram, flat).reshape(-1, gram.shape[0]) for tile in tiles)
+        return np.stack([one.sum(axis=1) for one in squares])
+
+    return by_tiles
 
 
 def _parts(bounds: IntArray) -> list[slice]:

@@ -210,8 +210,12 @@ def _pair_sums_on_lines(lines: Sequence[Line], targets: Array, weights: FloatArr
 
 def block_pair_sums(kernel: PairKernel, predictions: Predictions, targets: Array, sizes: IntArray) -> FloatArray:
     """``sum_{i<j} h_ij`` within blocks of these sizes, which follow each other, for each of the targets, (B,)."""
+    blocks = np.repeat(np.arange(sizes.size), sizes)
 
     def sums(one: ProductKernel) -> FloatArray:
+        line = on_a_line(one, predictions, blocks)
+        if line is not None:
+            return np.asarray(_pair_sums_on_lines([line], targets, None)[0])
         places = tiles_of_blocks(sizes, tile_size(predictions))
         return np.asarray(pair_sums([one.prediction_kernel], one.target_kernel, predictions, targets, places)[0])
 

@@ -69,8 +69,11 @@ def lines_and_rest(kernel: PairKernel, predictions: Predictions) -> tuple[list[L
     return lines, SumOfProducts(tuple(rest)) if len(rest) > 1 else rest[0]
 
 
-def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
-    """The line, or None if predictions or kernel are not of that kind."""
+def on_a_line(kernel: ProductKernel, predictions: Predictions, blocks: IntArray | None = None) -> Line | None:
+    """The line, or None if predictions or kernel are not of that kind.
+
+    With the blocks of predictions, (n,), these follow each other on it, infinitely far apart.
+    """
     classes = predictions.finite
     # The places on the line are the probabilities, by which not all predictions with two outcomes are compared.
     if classes is None or classes.n_classes != 2 or not classes.probabilities_differ:
@@ -83,12 +86,14 @@ def on_a_line(kernel: ProductKernel, predictions: Predictions) -> Line | None:
         return None
     p = vectors[:, 1]
     # A norm of the difference of two-class vectors is proportional to |p - q|; the ends of the line tell the factor.
-    order = np.argsort(p, kind="stable")
-    ends = predictions.take(order[[0, -1]])
+    ends = predictions.take(np.array([p.argmin(), p.argmax()]))
     farthest = float(ends.distance(form.metric, ends)[0, 1])
-    spread = float(p[order[-1]] - p[order[0]])
+    spread = float(np.ptp(p))
     scale = farthest / spread * form.inverse_width if spread > 0.0 else 0.0
-    gaps = np.diff(p[order], prepend=p[order[0]])
+    order = np.argsort(p, kind="stable") if blocks is None else np.lexsort((p, blocks))
+    decays = np.exp(-scale * np.abs(np.diff(p[order], prepend=p[order[0]])))
+    if blocks is not None:
+        decays[1:][np.diff(blocks[order]) != 0] = 0.0
     gram = classes.gram(kernel.target_kernel)
     factor = float(gram[0, 0] - gram[0, 1] - gram[1, 0] + gram[1, 1])
-    return Line(order, np.exp(-scale * gaps), p[order], factor)
+    return Line(order, decays, p[order], factor)

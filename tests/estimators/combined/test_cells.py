@@ -166,22 +166,28 @@ def test_findings_from_some_of_very_many_rows_are_said_to_be_so(monkeypatch):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_kernel_errors_are_means_over_pairs(weighted):
-    """With the kernel between the mean predictions of their cells; a weight counts for pairs of it with itself too."""
+@pytest.mark.parametrize("k", [2, 3])
+def test_kernel_errors_are_means_over_pairs(k, weighted, monkeypatch):
+    """With the kernel between the mean predictions of their cells; a weight counts for pairs of it with itself too.
+
+    Two classes are on a line, where sums take no matrix of the kernel.
+    """
+    if k == 2:
+        monkeypatch.setattr(ct.ExponentialKernel, "tile", None)
     rng = np.random.default_rng(6)
-    p = ct.Categorical(rng.dirichlet(np.full(3, 0.5), 60))
+    p = ct.Categorical(rng.dirichlet(np.full(k, 0.5), 60))
     y, w = np.stack([p.sample(rng) for _ in range(4)]), rng.random(60) if weighted else np.ones(60)
     kernel, q = p.default_kernel().resolve(p), p.probabilities
     cells = Cells.of(q, 7).find(q)
     means = np.stack([np.average(q[cells == c], axis=0, weights=w[cells == c]) for c in range(7)])
-    counts = np.array([[[w[(cells == c) & (one == a)].sum() for one in y] for a in range(3)] for c in range(7)])
+    counts = np.array([[[w[(cells == c) & (one == a)].sum() for one in y] for a in range(k)] for c in range(7)])
     expected = means * np.bincount(cells, w)[:, None]
     squares = np.bincount(cells, w * w) / np.bincount(cells, w)
     (found,) = kernel_errors([kernel], ct.Categorical(means), counts, expected, squares)
     tile = np.exp(-0.5 * np.abs(means[:, None] - means).sum(axis=-1) / kernel.prediction_kernel.bandwidth)
     tile = tile[cells][:, cells]
     for labels, one in zip(y, found, strict=True):
-        residuals = w[:, None] * (np.eye(3)[labels] - q)
+        residuals = w[:, None] * (np.eye(k)[labels] - q)
         everything = (tile * (residuals @ residuals.T)).sum()
-        own = (w * squares[cells] * ((np.eye(3)[labels] - means[cells]) ** 2).sum(axis=1)).sum()
+        own = (w * squares[cells] * ((np.eye(k)[labels] - means[cells]) ** 2).sum(axis=1)).sum()
         assert one == pytest.approx((everything - own) / (w.sum() ** 2 - (w * squares[cells]).sum()), rel=1e-9)

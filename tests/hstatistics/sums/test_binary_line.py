@@ -75,6 +75,20 @@ def test_every_sum_equals_that_of_all_pairs(shape, family, metric, target):
             assert means == pytest.approx((2 * slow + traces) / n**2, abs=1e-13)
 
 
+@shapes
+def test_sums_within_blocks_take_no_tiles(shape, monkeypatch):
+    """Those of very different sizes, one of a single prediction, and with a bandwidth that is next to nothing."""
+    sample = sample_of(shape, "Bernoulli")
+    sizes = np.array([1, len(sample) // 2, len(sample) - 1 - len(sample) // 2])
+    codes = np.repeat(np.arange(3), sizes)
+    monkeypatch.setattr(hredraws, "tiles_of_blocks", None)
+    for bandwidth in (0.3, 1e-4):
+        kernel = product(ct.TotalVariation(), bandwidth)
+        h = h_tile(kernel, sample, sample)
+        found = hredraws.block_pair_sums(kernel, sample.predictions, sample.targets[None], sizes)
+        assert found == pytest.approx(np.triu(h, 1)[codes[:, None] == codes].sum(), abs=1e-14)
+
+
 @families
 def test_one_biased_observation(family):
     p = [0.3] if family == "Bernoulli" else [[0.7, 0.3]]
