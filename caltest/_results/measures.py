@@ -112,6 +112,10 @@ class Detectable:
         """The probability that the test rejects them at a level, to about 7 points: from 400 sets and its redraws."""
         return float(np.searchsorted(self.pvalues, alpha, side="right")) / self.pvalues.size
 
+    def level(self, power: float = 0.8) -> float:
+        """The smallest level at which the test rejects them with a probability."""
+        return float(self.pvalues[ceil(power * self.pvalues.size) - 1])
+
 
 class Gap(NamedTuple):
     """A gap that has a margin, and what it is of."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from caltest._results.measures import MISSED, amount, ends_of, is_missed
+from caltest._results.measures import MISSED, amount, ends_of
 from caltest._results.report import LISTED, at_level, first_of, format_pvalue, listed, pvalue_phrase, remarks, undecided
 from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Finding, Stored
@@ -41,8 +41,8 @@ class ComparedModel:
     matters
         Whether the error of some measure is larger than its margin, or what was said to be impossible occurred; None if
         that is open.
-    power
-        How often the test finds errors that just matter in such data at the 5 % level, if that is known.
+    found_at
+        The smallest level at which the test finds errors that just matter in 80 % of such data, if that is known.
 
     Examples
     --------
@@ -69,12 +69,12 @@ class ComparedModel:
     compared: str = ""
     unit: str = ""
     matters: bool | None = None
-    power: float | None = None
+    found_at: float | None = None
 
-    @property
-    def may_be_missed(self) -> bool:
-        """Whether an error that matters could be there although calibration is not rejected."""
-        return self.matters is not False and is_missed(self.gap is not None, self.power)
+    def may_be_missed(self, alpha: float) -> bool:
+        """Whether an error that matters could be there although a p-value is not below a level."""
+        found = self.gap is None if self.found_at is None else self.found_at <= alpha
+        return self.matters is not False and not found
 
     @property
     def shown(self) -> float:
@@ -193,7 +193,8 @@ class ModelComparison(Comparison[ComparedModel], Stored):
         kept = f"calibration of none of {self._counted} is rejected {at_level(alpha)}"
         if all(row.matters is False for row in self.rows):
             return f"{kept}, and errors that matter are ruled out"
-        missed = [row.name for row in self.rows if row.may_be_missed]
+        # The level of Holm's method at which the first row is rejected.
+        missed = [row.name for row in self.rows if row.may_be_missed(alpha / len(self.rows))]
         of = "" if len(missed) == len(self.rows) else f" for {first_of(missed, LISTED, ', ')}"
         return f"{kept}, but {MISSED}{of}" if missed else kept
 

@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import matters, telling
+from caltest._results.measures import HIGH, matters, telling
 from caltest._results.model_comparison import ComparedModel, ModelComparison
 from caltest._results.report import benjamini_hochberg, holm
 from caltest._results.values import ConfidenceInterval
@@ -108,7 +108,7 @@ def _row(
         compared,
         unit,
         matters(result.measures) if result.pvalue_otherwise is None else True,
-        None if result.detectable is None else result.detectable.power(),
+        None if result.detectable is None else result.detectable.level(HIGH),
     )
 
 

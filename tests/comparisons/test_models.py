@@ -152,10 +152,11 @@ def test_errors_that_matter_are_told_from_others():
     for row, q in zip(found.rows, models.values(), strict=True):
         result = ct.OmnibusTest(shared(models.values()).single, 199)(q, y, rng=np.random.SeedSequence(1).spawn(1)[0])
         (frequency,) = [one for one in result.measures if one.gap is not None]
-        power = None if result.detectable is None else result.detectable.power()
-        assert (row.gap, row.margin, row.power) == (frequency.gap, frequency.margin, power)
+        level = None if result.detectable is None else result.detectable.level()
+        assert (row.gap, row.margin, row.found_at) == (frequency.gap, frequency.margin, level)
+        assert level is None or result.detectable.power(0.999 * level) < 0.8 <= result.detectable.power(level)
     far, right = found.rows
-    assert (far.matters, right.matters, right.power is None) == (True, None, False)
+    assert (far.matters, right.matters, right.found_at is None) == (True, None, False)
     near, ruled_out = dataclasses.replace(far, name="near", matters=False), dataclasses.replace(right, matters=False)
     found = dataclasses.replace(found, rows=(far, near, right))
     assert found.verdict() == (
@@ -172,9 +173,14 @@ def test_errors_that_matter_are_told_from_others():
     assert (list(bar.interval), bar.usual, bar.reference) == ([100.0 * low, 100.0 * high], (0.0, 2.0), None)
     few = ct.compare_models({"right": p[:100]}, y[:100], n_resamples=199, rng=1)
     assert few.verdict().endswith("is rejected at the 5 % level, but errors that matter could have been missed")
-    known = dataclasses.replace(right, name="known", power=0.9)
+    known = dataclasses.replace(right, name="known", found_at=0.02)
     two = dataclasses.replace(found, rows=(*few.rows, known))
     assert two.verdict().endswith("but errors that matter could have been missed for right")
+    # The first of two is rejected at 2.5 %, of three at 1.7 %, and of one at the level that is asked for.
+    three, alone = (dataclasses.replace(found, rows=rows) for rows in ((*two.rows, known), (known,)))
+    assert three.verdict().endswith("but errors that matter could have been missed")
+    assert alone.verdict().endswith("is rejected at the 5 % level")
+    assert alone.verdict(0.01).endswith("at the 1 % level, but errors that matter could have been missed")
     open_ = dataclasses.replace(near, matters=None)
     assert dataclasses.replace(found, rows=(open_,)).verdict().endswith("near; whether the error matters remains open")
     both = dataclasses.replace(found, rows=(far, open_))
