@@ -144,7 +144,7 @@ def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
     """Pictures of the data."""
     law, rows = data.sample.predictions.finite, list[tuple[str, ...]]()
     worst: Sequence[int] = ()
-    answer = "Bars and bands of the pictures are exact ranges for calibrated predictions."
+    where, answer = "", "Bars and bands of the pictures are exact ranges for calibrated predictions."
     if law is not None and law.n_classes > 2 and law.probabilities_differ:
         y = np.asarray(data.sample.targets)
         worst, alone, adjusted, wrong = classes_of(law, y, data.n_resamples, data.seed)
@@ -153,8 +153,10 @@ def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
             means = percent(float(law.probabilities[:, c].mean())), percent(float(np.mean(y == c)))
             p = format_pvalue(float(alone[c])), format_pvalue(float(adjusted[c]))
             rows.append((law.outcome_in_words(c), *means, *p, wrong[c] if adjusted[c] <= LEVEL else ""))
+        rejected = [law.outcome_in_words(c) for c in worst if adjusted[c] <= LEVEL]
+        where = _in_parts(rejected, len(worst), "classes") if result.pvalue > LEVEL else ""
         answer += (
-            f" Calibration is rejected in {np.count_nonzero(adjusted <= LEVEL) or 'none'} of {len(worst)} classes, by "
+            f" Calibration is rejected in {len(rejected) or 'none'} of {len(worst)} classes, by "
             "how often they occur and how that rises with what is claimed; p-values are adjusted for all of them."
         )
         rest = len(worst) - PANELS
@@ -163,7 +165,7 @@ def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
     if not pictures and not rows:
         missing = find_spec("matplotlib") is None
         raise ValueError("matplotlib is missing (caltest[plots])" if missing else "predictions of this kind have none")
-    return Section(answer, {}, tuple(rows), pictures=pictures)
+    return Section(answer, {}, tuple(rows), rejected=where, pictures=pictures)
 
 
 def of_groups(data: Data, result: CalibrationTestResult) -> Section:
@@ -203,7 +205,7 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     # that the error is known to matter in some of them only.
     is_news = len(rejected) < len(found.groups) or (bool(grave) and not matters(result.measures))
     told = result.pvalue > LEVEL or (data.groups is not None and is_news)
-    where = f"in {len(rejected)} of {len(found.groups)} groups ({first_few(rejected)})" if rejected and told else ""
+    where = _in_parts(rejected, len(found.groups), "groups") if told else ""
     where += _said_to_matter(grave, rejected) if where else ""
     if found.compared:
         answer += f" Claimed and observed are shares of {found.compared}; intervals hold for all groups together."
@@ -221,6 +223,11 @@ def _rows_of(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
         shares = shares_of(one.claimed, one.observed, one.interval) if compared else ()
         rows.append((one.name, str(one.n), *shares, format_pvalue(one.pvalue), format_pvalue(one.adjusted), why))
     return tuple(rows)
+
+
+def _in_parts(rejected: Sequence[str], number: int, what: str) -> str:
+    """In how many of the parts calibration is rejected, and in which; empty where there are none."""
+    return f"in {len(rejected)} of {number} {what} ({first_few(rejected)})" if rejected else ""
 
 
 def first_few(names: Sequence[str]) -> str:
@@ -263,7 +270,7 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     # Of many slices the worst look worse than they are, but for intervals that hold together.
     far = {one.name: rows for one, rows in some.items() if max(one.interval.low, -one.interval.high) > margin}
     grave = grave_in(data.sample, far)
-    where = f"in {len(some)} of {found.n_slices} slices ({first_few(names)})" if some else ""
+    where = _in_parts(names, found.n_slices, "slices")
     where += _said_to_matter(grave, names)
     table = tuple(map(tuple, found.table()[: 1 + PANELS]))
     return Section(answer, facts, table, rejected=where, grave={name: far[name] for name in grave})

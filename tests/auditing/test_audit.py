@@ -156,6 +156,21 @@ def test_a_group_that_is_rejected_is_named_where_the_default_test_rejects_nothin
     assert "groups" not in ct.audit(p, y, n_resamples=39, rng=1).models[0].reason
 
 
+def test_a_class_that_is_rejected_is_named_where_the_default_test_rejects_nothing():
+    """As a group is; where the default test rejects, it is one of many answers to what is wrong."""
+    rng = np.random.default_rng(10)
+    p = ct.Categorical(rng.dirichlet(np.ones(4), 150))
+    y = p.sample(rng)
+    audit = ct.audit(p, y, n_resamples=99, rng=1)["model"]
+    assert "Calibration is rejected in 1 of 4 classes" in audit.sections["pictures"].answer
+    assert audit.reason.startswith(
+        "calibration is rejected in 1 of 4 classes (class 3); each section has a level of 5 % of its own. For all rows "
+        "together calibration is not rejected at the 5 % level"
+    )
+    wrong = ct.audit(np.roll(p.probabilities, 1, axis=1), y, n_resamples=99, rng=1)["model"]
+    assert (wrong.result.pvalue, wrong.sections["pictures"].rejected) == (0.01, "")
+
+
 def test_several_models_are_columns():
     p, y = calibrated(60)
     models = {"right": p, "sure": p**0.2, "swapped": 1.0 - p}
