@@ -17,7 +17,7 @@ WIDTH, WIDEST = 80, 100
 """Characters in a line of a report, and in one of a table."""
 
 SENTENCE = 40
-"""Numbers and names in a column have at most so many characters."""
+"""Numbers and names in a column have at most so many characters; sentences get that many, or lines of their own."""
 
 LONG = 24
 """Characters of the longest word that folded columns keep whole."""
@@ -32,9 +32,10 @@ _LATEX = str.maketrans(
 def aligned(table: Table, width: int = WIDEST) -> list[str]:
     """Lines of columns of equal width: the first and words to the left, numbers to the right.
 
-    Where lines would be too long, cells are folded; columns that do not fit even so are below the others.
+    Where lines would be too long, sentences after numbers are below their row, or cells are folded; columns that do not
+    fit even so are below the others.
     """
-    rows = [[in_a_line(cell) for cell in row] for row in table]
+    rows, said = sentences_apart(table, width)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     are_words = [any(row[c][:1].isalpha() for row in rows[1:]) for c in range(len(widths))]
     sides = [str.ljust if c == 0 or are_words[c] else str.rjust for c in range(len(widths))]
@@ -46,11 +47,27 @@ def aligned(table: Table, width: int = WIDEST) -> list[str]:
     shown, lines = [0], []
     for c in range(1, len(widths) + 1):
         if c == len(widths) or _total([widths[one] for one in (*shown, c)]) > width:
-            for row in rows:
+            for row, sentence in zip(rows, said, strict=True):
                 lines += _row([(row[one], widths[one], sides[one]) for one in shown])
+                if sentence and c == len(widths):
+                    lines += [f"    {line}" for line in _folded(sentence, width - 4)]
             shown = [0]
         shown.append(c)
     return lines
+
+
+def sentences_apart(table: Table, width: int = 0) -> tuple[list[list[str]], list[str]]:
+    """Rows without their last cells, and these, the heading first; the whole rows and empty texts otherwise.
+
+    Where numbers leave too little of a line for sentences in the last column.
+    """
+    rows = [[in_a_line(cell) for cell in row] for row in table]
+    others, last = [row[:-1] for row in rows], [row[-1] for row in rows]
+    room = width - _total([max(map(len, column)) for column in zip(*others, strict=True)]) - 2
+    are_numbers = len(rows[0]) > 2 and not any(cell[:1].isalpha() for row in others[1:] for cell in row[1:])
+    if are_numbers and room < SENTENCE < max(map(len, last)):
+        return others, last
+    return rows, [""] * len(rows)
 
 
 def _least(column: Sequence[str], is_text: bool, step: int) -> int:
@@ -246,6 +263,9 @@ FIRST = 3
 
 _LEFT = ' style="text-align:left;vertical-align:top"'
 
+_STAYS = ' style="position:sticky;left:0;max-width:90vw;white-space:normal"'
+"""In view, whichever numbers of a wide table are."""
+
 
 def _blocks(parts: Sequence[Part]) -> str:
     return "".join(_block(part) for part in parts if any(part))
@@ -265,11 +285,16 @@ def _block(part: Part) -> str:
 
 
 def html_table(table: Table) -> str:
-    """A table whose first column is text and whose others are numbers."""
-    header, *body = table
-    head = "".join(f"<th{_LEFT if i == 0 else ''}>{escape(cell)}</th>" for i, cell in enumerate(header))
-    rows = ("".join(f"<td{_LEFT if i == 0 else ''}>{escape(cell)}</td>" for i, cell in enumerate(row)) for row in body)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
+    """A table whose first column is text and whose others are numbers; sentences are below their row."""
+    (header, *body), (name, *said) = sentences_apart(table)
+
+    def line(tag: str, cells: Sequence[str], sentence: str) -> str:
+        row = "".join(f"<{tag}{_LEFT if i == 0 else ''}>{escape(cell)}</{tag}>" for i, cell in enumerate(cells))
+        below = f'<tr><{tag} colspan="{len(cells)}"{_LEFT}><div{_STAYS}>{escape(sentence)}</div></{tag}></tr>'
+        return f"<tr>{row}</tr>{below if sentence else ''}"
+
+    rows = "".join(line("td", row, sentence) for row, sentence in zip(body, said, strict=True))
+    return f"<table><thead>{line('th', header, name)}</thead><tbody>{rows}</tbody></table>"
 
 
 R = TypeVar("R")

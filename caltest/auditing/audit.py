@@ -17,7 +17,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import MISSED, matters
 from caltest._results.report import counted, format_pvalue, power_phrase
-from caltest._results.tables import Grid, NamedRows, Page, Part, printable
+from caltest._results.tables import Grid, NamedRows, Page, Part, printable, sentences_apart
 from caltest._results.values import Stored
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, missing_in, plain
@@ -164,7 +164,8 @@ class Audit(NamedRows[ModelAudit], Stored):
         environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
         environment.finalize = lambda value: value if hasattr(value, "__html__") else printable(str(value))
         questions = {key: question for key, (question, _) in (SECTIONS | FIELDS).items()}
-        return environment.get_template("audit.html").render(audit=self, questions=questions)
+        template = environment.get_template("audit.html")
+        return template.render(audit=self, questions=questions, sentences_apart=sentences_apart)
 
     def to_junit(self, fail_on: str = "reject") -> str:
         """A test suite with a case for each model, as continuous integration reads it; see ``passed``."""

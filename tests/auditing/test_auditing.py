@@ -107,6 +107,24 @@ def test_a_browser_shows_it_without_scrolling_sideways(kind, request, tmp_path, 
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_what_is_wrong_in_a_group_is_in_view_on_a_telephone(tmp_path):
+    p, y = ct.datasets.load_digits_predictions()["random forest"]
+    audit = ct.audit(p, y, groups=np.arange(y.size) % 2, n_resamples=39, rng=1)
+    page = escape(audit.to_html())
+    script = (
+        "onload = () => document.title = [...document.querySelector('iframe').contentDocument.querySelectorAll("
+        "'td, td div')].filter(one => one.innerText.startsWith('predictions are')).map("
+        "one => Math.round(one.getBoundingClientRect().right)).join(' ')"
+    )
+    (tmp_path / "frame.html").write_text(
+        f'<title>x</title><iframe width="390" height="900" srcdoc="{page}"></iframe><script>{script}</script>'
+    )
+    ends = [int(one) for one in title_of(tmp_path / "frame.html", "--window-size=1500,1000").split()]
+    # The cell is as wide as the table, what it says is not.
+    assert [end <= 390 for end in ends] == [False, True, False, True]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 @pytest.mark.parametrize(("scheme", "options"), [("light", []), ("dark", ["--blink-settings=preferredColorScheme=0"])])
 def test_texts_can_be_read_in_both_schemes(audit, tmp_path, scheme, options):
     script = f"document.title = matchMedia('(prefers-color-scheme: {scheme})').matches + faint(window).join('; ')"

@@ -71,12 +71,9 @@ def test_sentences_at_the_end_of_rows_begin_below_each_other():
 
 def test_wide_tables_are_folded_at_words_and_then_below_each_other():
     table = [["a name", "95 % interval", "what is wrong"], ["first one", "[0.1, 0.2]", "more words than fit here " * 2]]
-    assert aligned(table, 40) == [
+    assert aligned(table, 66) == [
         "a name     95 % interval  what is wrong",
-        "first one     [0.1, 0.2]  more words",
-        "                            than fit",
-        "                            here more",
-        "                            words than",
+        "first one     [0.1, 0.2]  more words than fit here more words than",
         "                            fit here",
     ]
     assert aligned([["", "claimed before"], ["inside", "0.5"]], 15) == [
@@ -91,6 +88,25 @@ def test_wide_tables_are_folded_at_words_and_then_below_each_other():
     assert sum(line.count(".") for line in lines) == 30
     page = Page("t" * 200, {"a": "b" * 300}, ["c" * 90], Grid([["d" * 500, "e" * 500]] * 2), notes=["f" * 90])
     assert max(map(len, page.splitlines())) <= 100
+
+
+def test_sentences_that_numbers_leave_no_room_for_are_below_their_rows():
+    words = "more words than fit here " * 3
+    table = [["a name", "95 % interval", "what is wrong"], ["first one", "[0.1, 0.2]", words], ["second", "-", ""]]
+    assert aligned(table, 65)[:2] == ["a name     95 % interval", "    what is wrong"]
+    assert aligned(table, 65)[2:] == [
+        "first one     [0.1, 0.2]",
+        "    more words than fit here more words than fit here more words",
+        "    than fit here",
+        "second                 -",
+    ]
+    # They have 40 characters in a column of their own.
+    assert aligned(table, 66)[0] == "a name     95 % interval  what is wrong"
+    html = Page("t", Grid(table)).html()
+    assert html.count('colspan="2"') == 2
+    assert html.index("[0.1, 0.2]</td></tr><tr>") < html.index(words) < html.index("second")
+    of_words = [["", "one model", "another"], ["decision", "use as it is", words]]
+    assert "another" in aligned(of_words, 65)[0]
 
 
 def test_html_leaves_out_empty_parts_alone():
