@@ -237,7 +237,11 @@ class PairedSKCETest(CalledWithData):
         seed_of(rng)
         if not isinstance(targets, Censored):
             targets = labelled_as(targets, (predictions, other_predictions))
-        sample, other = (sample_of(one, targets, classes, 0) for one in (predictions, other_predictions))
+        sample = sample_of(predictions, targets, classes, 0)
+        try:
+            other = sample_of(other_predictions, targets, classes, 0)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"other_predictions: {str(error).removeprefix('predictions: ')}") from None
         check_family(sample.predictions, other.predictions, "other_predictions")
         with progress_bars(shown):
             kernel = shared_kernel(self.kernel, [sample.predictions, other.predictions])
@@ -246,8 +250,9 @@ class PairedSKCETest(CalledWithData):
         means = [jackknife(one.of_rows).estimate for one in sums]
         largest = h_bound(kernel, sample.predictions)
         roots = [sqrt(max(0.0, mean) / largest) for mean in means]
-        laws = sample.predictions, other.predictions
-        notes = [*sample.remarks, *note_on_few((sample, other)), *laws[0].notes, *laws[1].notes, *kernel.notes]
+        models = {"A": sample, "B": other}
+        of_models = notes_of({name: (*one.remarks, *one.predictions.notes) for name, one in models.items()})
+        notes = [*of_models, *note_on_few((sample, other)), *kernel.notes]
         return CalibrationTestResult(
             test=type(self).__name__,
             hypothesis="KCE(A) = KCE(B)",

@@ -228,10 +228,23 @@ def test_bad_input_of_paired():
             ct.PairedSKCETest(TV)(S_PAIRED.p[:few], OTHER[:few], S_PAIRED.y[:few])
     with pytest.raises(TypeError, match="other_predictions: got Normal"):
         ct.PairedSKCETest()(S_PAIRED.p, ct.Normal(np.zeros(40), 1.0), S_PAIRED.y)
+    unequal = np.where(np.arange(40) == 3, 0.8, 0.5)[:, None] * np.ones(2)
+    with pytest.raises(ValueError, match=r"^other_predictions: probabilities: got row 3 that sums to 1\.6"):
+        ct.PairedSKCETest()(S_PAIRED.p, unequal, S_PAIRED.y)
+    with pytest.raises(ValueError, match=r"^other_predictions: got shape \(1, 1, 1, 1\)"):
+        ct.PairedSKCETest()(S_PAIRED.p, np.ones((1, 1, 1, 1)), S_PAIRED.y)
     with pytest.raises((ValueError, TypeError), match="classes"):
         ct.PairedSKCETest()(S_PAIRED.p, np.full((40, 4), 0.25), S_PAIRED.y)
     with pytest.raises(TypeError, match="kernel"):
         ct.PairedSKCETest(0.5)
+
+
+def test_notes_name_the_model_that_they_are_about():
+    rounded = 1.005 * np.full((40, 3), 1 / 3)
+    words = "rows of the probabilities summed to 1 only within 0.005; they were renormalised"
+    assert ct.PairedSKCETest(TV)(S_PAIRED.p, rounded, S_PAIRED.y).notes == (f"B: {words}",)
+    assert ct.PairedSKCETest(TV)(rounded, S_PAIRED.p, S_PAIRED.y).notes == (f"A: {words}",)
+    assert ct.PairedSKCETest(TV)(rounded, rounded, S_PAIRED.y).notes == (words,)
 
 
 def test_neither_of_two_equal_models_is_better():
