@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import caltest as ct
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.threads import in_terminal
@@ -72,7 +74,8 @@ def run(options: argparse.Namespace) -> int:
         if clusters is not None:
             groups = groups_in_clusters(sample, members, clusters, chosen, **redraws, **how)
         else:
-            estimator = None if chosen is None else ct.estimators.Omnibus(chosen)
+            default = chosen is None and weights is None
+            estimator = None if default else ct.estimators.Omnibus(chosen, weights=weights)
             groups = ct.GroupCalibrationTest(estimator, **redraws).on(sample, members, **how)
         return show(options, replace(groups, notes=(*groups.notes, *said)))
     if clusters is not None:
@@ -117,8 +120,10 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     features_column = in_one_file and options.features is not None and not options.features.exists()
     named = names_of(str(options.features)) if features_column else []
     asked = [*([] if options.groups is None else [options.groups]), *(options.clusters or [])]
-    if asked and (options.test != "omnibus" or options.weights is not None):
-        raise ValueError("--groups, --clusters: got one with --test or --weights, wanted it without them")
+    if asked and options.test != "omnibus":
+        raise ValueError("--groups, --clusters: got one with --test, wanted it without it")
+    if options.clusters is not None and options.weights is not None:
+        raise ValueError("--clusters: got it with --weights, wanted one of the two")
     notes: tuple[str, ...] = ()
     if is_of_answers(options):
         sample, n, fields = read_samples(options.predictions, options.missing, asked)
@@ -138,8 +143,12 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     if options.weights is None:
         return sample, None, notes, fields
     given = fields[str(options.weights)] if weights_column else read_weights(options.weights, n)
-    sample, weights, left_out = weighted(sample, given, n)
-    return sample, weights, (*notes, *left_out), fields
+    some, weights, left_out = weighted(sample, given, n)
+    if options.groups is not None and some.rows is not None:
+        # Groups are those of the rows that have outcomes.
+        rows = np.arange(n) if sample.rows is None else sample.rows
+        fields[options.groups] = fields[options.groups][np.isin(rows, some.rows)]
+    return some, weights, (*notes, *left_out), fields
 
 
 def table(result: CalibrationTestResult, alpha: float) -> Table:

@@ -657,6 +657,30 @@ def test_groups_clusters_weights_and_features_are_columns_of_one_file(name, tabl
         assert (status, "got no column 'nothing' among" in err) == (2, True)
 
 
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_groups_can_have_weights(in_a_file, tmp_path, capsys):
+    """As in Python, where outcomes are missing and weights are 0 in places."""
+    rng = np.random.default_rng(1)
+    p, weight = rng.uniform(0.2, 0.8, 90), rng.integers(0, 4, 90)
+    site, y = rng.permutation(np.repeat(["north", "south", "west"], 30)), (rng.random(90) < p).astype(float)
+    y[[3, 50]] = np.nan
+    table = pd.DataFrame({"p": p, "y": y, "site": site, "weight": weight})
+    table.drop(columns="weight" if in_a_file else []).to_csv(tmp_path / "a.csv", index=False)
+    table["weight"].to_csv(tmp_path / "w.csv", index=False)
+    weights = "--weights", tmp_path / "w.csv" if in_a_file else "weight"
+    options = "--outcome-column", "y", "--columns", "p", "--groups", "site", "--missing", "drop", "--n-resamples", "99"
+    status, out, err = result_of(capsys, tmp_path / "a.csv", *options, *weights)
+    assert (status, err) == (0, "")
+    seen = np.isfinite(y)
+    how = {"weights": weight[seen], "n_resamples": 99, "rng": 1}
+    result = ct.calibration_by_group(p[seen], y[seen].astype(int), site[seen], **how)
+    found = {one["name"]: (one["n"], one["adjusted"]) for one in json.loads(out)["groups"]}
+    assert found == {one.name: (one.n, one.adjusted) for one in result.groups}
+    assert sum(n for n, _ in found.values()) == np.count_nonzero(weight[seen]) < 80
+    status, _, err = result_of(capsys, tmp_path / "a.csv", *options, *weights, "--clusters", "site")
+    assert (status, "--clusters: got it with --weights, wanted one of the two" in err) == (2, True)
+
+
 def test_text_of_arrays_is_read_as_that_of_tables(table, tmp_path, capsys):
     """Missing outcomes, and names for predictions without any."""
     animals = table["animal"].to_numpy("U6")

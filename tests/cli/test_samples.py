@@ -320,7 +320,7 @@ def test_bad_lines(name, tmp_path, capsys):
             ["--groups", "t"],
             "wanted one of the fields task, probs",
         ),
-        ('{"probs": [0.2, 0.8], "answer": 1}\n', ["--groups", "a", "--test", "ece"], "wanted it without them"),
+        ('{"probs": [0.2, 0.8], "answer": 1}\n', ["--groups", "a", "--test", "ece"], "got one with --test"),
         ('{"probs": [0.2, 0.8], "answer": 1}\n', ["--outcome-column", "answer"], "without OUTCOMES"),
     ],
 )
