@@ -857,7 +857,8 @@ def test_sections_agree_with_each_other(monkeypatch):
     brier = {row[0]: row[2] for row in one.sections["size"].rows}["Brier score"]
     assert float(one.sections["recalibration"].rows[2][1]) == pytest.approx(float(brier), rel=0.3)
     assert "BetaCalibration().fit(predictions, targets)" in one.sections["recalibration"].facts["How"]
-    few = ct.audit(risk[:150], (np.random.default_rng(2).random(150) < risk[:150]).astype(int), n_resamples=39, rng=1).models[0]
+    events = (np.random.default_rng(2).random(150) < risk[:150]).astype(int)
+    few = ct.audit(risk[:150], events, n_resamples=39, rng=1).models[0]
     rows = few.reason.split("about ")[1].split(" rows")[0]
     assert f"takes about {rows} rows" in few.sections["power"].answer
     assert set(rows[2:]) <= {"0"}
