@@ -419,7 +419,7 @@ PLANTED = [
         "classes",
         "a wave of 9 periods in class 1",
         of_classes(lambda p: times_odds(p, 1, np.exp(1.2 * np.sin(18.0 * np.pi * (1.0 - (1.0 - p[:, 1]) ** 4)))), 5),
-        "wave",
+        "fast wave",
         "class 1",
         None,
         "off in places",
@@ -446,7 +446,9 @@ PLANTED = [
     Planted("claims", "rare, log odds half as far apart", sloped(0.5), "slope", "", 0.5, "too extreme"),
     Planted("claims", "rare, log odds the other way round", sloped(-1.0), "slope", "", -1.0, "the wrong way round"),
     Planted("claims", "a wave", of_claims(lambda p: with_odds(p, 0.8 * np.cos(4.0 * np.pi * p))), "wave"),
-    Planted("claims", "a wave of 8 periods", of_claims(lambda p: with_odds(p, 0.7 * np.sin(16.0 * np.pi * p))), "wave"),
+    Planted(
+        "claims", "a wave of 8 periods", of_claims(lambda p: with_odds(p, 0.7 * np.sin(16.0 * np.pi * p))), "fast wave"
+    ),
     Planted("claims", "25 % random", of_claims(lambda p: 0.75 * p + 0.125), "random labels", "", 0.25),
     Planted("ordered", "30 % one class up", stepped, "step", "higher", 0.3, "one class higher"),
     Planted("ordered", "0.3 sd too low", latent(shift=0.3), "shift", "", 0.3, "higher than predicted"),

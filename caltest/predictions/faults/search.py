@@ -67,7 +67,7 @@ class Candidate:
 def are_alike(one: Candidate | Finding, other: Candidate | Finding) -> bool:
     """Whether claims are too extreme around even odds and around their mean, or both are waves of one curve."""
     kinds = {one.kind, other.kind}
-    if any("wave of " in kind for kind in kinds):
+    if any("wave" in kind for kind in kinds):
         return len({kind.removeprefix("fast ") for kind in kinds}) == 1 and one.place == other.place
     return kinds == {"temperature", "slope"} and not (one.place or other.place)
 
@@ -262,17 +262,20 @@ def _explanation(first: Candidate, likely: list[Candidate], faults: Faults, seen
 def _second(first: Candidate, faults: Faults, seen: Any, after: tuple[Faults, Any]) -> Candidate | None:
     """The fault that is the clearest in corrected predictions, however the first is corrected."""
     others = candidates_of(*after)
-    first_one = first.kind, first.sibling
     least = NEARLY * max(others[0].gain, 0.0) - REACH if others else 0.0
     others = [
-        one for one in others if one.gain > least and (one.kind, one.sibling) != first_one and not are_alike(one, first)
+        one
+        for one in others
+        if one.gain > least
+        and not (_is_same(one.fault, first.fault) and one.sibling == first.sibling)
+        and not are_alike(one, first)
     ]
     if not others or (second := in_order(after[0].kinds, others, after[1])[0]).gain <= 0.0 or not _is_inside(second):
         return None
     otherwise = first.fault.corrected_otherwise(seen, first.sibling)
     if otherwise is not None:
         instead = candidates_of(*faults.after(seen, otherwise))
-        if not any(one.gain > 0.0 and one.fault.kind == second.fault.kind for one in instead):
+        if not any(one.gain > 0.0 and _is_same(one.fault, second.fault) for one in instead):
             return None
     return second
 
@@ -316,8 +319,13 @@ def _after(faults: Faults, seen: Any, corrected: list[Candidate]) -> tuple[Fault
 
 
 def _same(one: Candidate, faults: Faults) -> Fault[Any]:
-    """The fault of the same kind among others."""
-    return next(fault for fault in faults.kinds if fault.kind == one.fault.kind)
+    """The fault of the same class and kind among others."""
+    return next(fault for fault in faults.kinds if _is_same(fault, one.fault))
+
+
+def _is_same(fault: Fault[Any], other: Fault[Any]) -> bool:
+    """Whether faults of predictions and of corrected ones are the same; two classes can share a kind."""
+    return type(fault) is type(other) and fault.kind == other.kind
 
 
 def _together(

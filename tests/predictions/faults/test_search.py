@@ -76,3 +76,43 @@ def test_what_two_descriptions_begin_with_is_said_once():
     other = Finding(f"{too_low}: by 2", "shift", "", 2.0, None, 8.5)
     assert named((first, other), 0.01)[0].words == f"{overconfident}; or {too_low}: by 2"
     assert named((other, first), 0.01)[0].words == f"{too_low}: by 2"
+
+
+def test_faults_of_a_family_differ_in_class_or_kind():
+    """Faults are found again by these when predictions are corrected."""
+    rng = np.random.default_rng(8)
+    n, m = 400, rng.normal(size=400)
+    p = rng.dirichlet(np.ones(4), n)
+    levels = np.array([0.1, 0.5, 0.9])
+    members = m[:, None] + rng.normal(size=(n, 30))
+    for law in (
+        ct.Categorical(p),
+        ct.Categorical(rng.dirichlet(np.ones(40), n)),
+        ct.Bernoulli(p[:, 0]),
+        ct.Ordinal(p),
+        ct.QuantileForecast(levels, m[:, None] + np.exp(m)[:, None] * special.ndtri(levels)),
+        ct.Normal(m, np.exp(m)),
+        ct.Gamma(np.exp(m), 1.0),
+        ct.Poisson(np.exp(m)),
+        ct.NegativeBinomial.from_mean(np.exp(m), 0.5),
+        ct.MvNormal(np.column_stack([m, p[:, 0]]), np.ones((n, 2))),
+        ct.Ensemble(members),
+        ct.Ensemble(members.reshape(n, 10, 3)),
+    ):
+        kinds = [
+            (type(fault), fault.kind)
+            for fault in law.faults().to_name(np.asarray(as_sample(law, law.sample(1)).targets)).kinds
+        ]
+        assert len(kinds) == len(set(kinds)), kinds
+
+
+def test_slopes_of_ordered_outcomes_are_corrected_as_what_they_are():
+    """Classes have slopes too; once the outcomes rise as they should nothing else is wrong."""
+    rng = np.random.default_rng(9)
+    m, cuts = rng.normal(size=(3000, 1)), np.array([-1.2, -0.4, 0.4, 1.2])
+    p = np.diff(special.ndtr(cuts - 1.5 * m), axis=1, prepend=0.0, append=1.0)
+    labels = (rng.random((3000, 1)) > special.ndtr(cuts - 0.9 * m)).sum(axis=1)
+    first = findings_of(as_sample(ct.Ordinal(p), labels))[0]
+    assert first.kind == "slope"
+    assert first.words.startswith("outcomes are too low where expected classes are largest, ")
+    assert first.second is None

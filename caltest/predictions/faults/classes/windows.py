@@ -12,7 +12,7 @@ from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest.predictions.faults import waves
 from caltest.predictions.faults.classes.labels import FLOOR, ClassView, Labels, OddsFault
 from caltest.predictions.faults.fault import RANK_GROUPS, cosines_of_ranks, half_periods, ranks, varies
-from caltest.predictions.faults.waves import SLOW, choices, clearest, following
+from caltest.predictions.faults.waves import choices, clearest, following
 from caltest.predictions.faults.words import Fit, about, percents
 
 LEAST_IN_WINDOW = 10
@@ -29,6 +29,9 @@ WINDOWS = np.array(
 ENDS, _PLACES = np.unique(WINDOWS, return_inverse=True)
 FIRST, LAST = _PLACES.reshape(WINDOWS.shape).T
 """Windows as places of their ends among all ends."""
+
+TURNED = 7
+"""Half periods of a wave from which on its phase is looked for; one of a slower wave looks like a window."""
 
 APART = 20
 """About as many windows as there are without those that overlap."""
@@ -228,7 +231,9 @@ class Wave(OfClaims):
 
 
 class FollowedWave(Wave):
-    """The same times the wave of the claims, of any phase, that outcomes follow most."""
+    """The same times the fast wave of the claims, of any phase, that outcomes follow most."""
+
+    kind = "fast wave"
 
     def __init__(self, view: ClassView, classes: Sequence[int], waves: Sequence[waves.Wave]) -> None:
         super().__init__(view, classes, 2)
@@ -241,7 +246,7 @@ class FollowedWave(Wave):
         for c in map(int, classes):
             claims = claims_of(view, c)
             errors = view.weights * (view.came(labels, c) - claims.claims)
-            for wave in following(errors[None], claims.named, claims.in_words, SLOW + 1):
+            for wave in following(errors[None], claims.named, claims.in_words, TURNED):
                 found[c] = wave
         return (cls(view, list(found), list(found.values())),) if found else ()
 

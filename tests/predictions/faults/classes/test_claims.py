@@ -117,7 +117,8 @@ def test_fast_waves_of_claims_are_found_and_named_with_their_phase():
     result = ct.calibration_test(ct.Bernoulli(p), came, n_resamples=99, rng=1)
     assert result.pvalue == 0.01
     assert result.components[0].name == "waves of claims"
-    assert result.finding.kind == "wave"
+    assert result.finding.kind == "fast wave"
+    assert result.finding.second is None
     places = re.findall(
         r"those from (\S+) to (\S+) come true (\S+) % of the time instead of (\S+) %", result.finding.words
     )
@@ -132,4 +133,4 @@ def test_waves_of_claims_have_half_periods_of_some_observations():
     rng = np.random.default_rng(6)
     for p, are_some in ((rng.random(300), True), (np.repeat([0.2, 0.5, 0.7], 100), False)):
         faults = ct.Bernoulli(p).faults().to_name((rng.random(300) < p).astype(int))
-        assert (faults.kinds[-1].kind == "wave") is are_some
+        assert (faults.kinds[-1].kind == "fast wave") is are_some
