@@ -99,10 +99,12 @@ def test_faults_of_a_family_differ_in_class_or_kind():
         ct.Ensemble(members),
         ct.Ensemble(members.reshape(n, 10, 3)),
     ):
-        kinds = [
-            (type(fault), fault.kind)
-            for fault in law.faults().to_name(np.asarray(as_sample(law, law.sample(1)).targets)).kinds
-        ]
+        if isinstance(law, ct.Ensemble):
+            sample = as_sample(law, m if law.members.ndim == 2 else members[:, :3])
+        else:
+            sample = as_sample(law, law.sample(1))
+        faults = sample.predictions.faults().to_name(np.asarray(sample.targets))
+        kinds = [(type(fault), fault.kind) for fault in faults.kinds]
         assert len(kinds) == len(set(kinds)), kinds
 
 
