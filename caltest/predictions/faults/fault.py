@@ -143,7 +143,7 @@ class Rows(Generic[S]):
         return sums
 
 
-Scope = Literal["all", "places", "shape"]
+Scope = Literal["all", "places", "wave", "shape"]
 
 
 class Fault(ABC, Generic[S]):
@@ -166,7 +166,7 @@ class Fault(ABC, Generic[S]):
     """Whether others say the same with fewer numbers, which are tried first where it alone explains the most."""
     scope: Scope = "all"
     """What it changes: the level or the spread of all predictions, those of some places or of one class, or the shape
-    of their laws only. The first is named before one in places that explains hardly more."""
+    of their laws only. The first is named before one in places that explains hardly more, and either before a wave."""
     says_what_happened: ClassVar[bool] = False
     """Whether the words have an interval of a rate that was observed, which no second fault changes."""
 

@@ -10,7 +10,7 @@ import scipy
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import ConfidenceInterval, Finding
-from caltest.predictions.faults.fault import Fault, Faults
+from caltest.predictions.faults.fault import Fault, Faults, Scope
 from caltest.predictions.faults.words import Fit
 
 SIBLINGS, NAMED_TOO = 5, 2
@@ -33,6 +33,9 @@ FEWEST = 100.0
 NEARLY, MINOR = 0.8, 0.1
 """Share of the gain of a fault in places from which on a plain one is named first, and share of the gain of the
 likeliest fault up to which no other is named before it."""
+
+PLAINER: dict[Scope, int] = {"all": 0, "places": 1, "wave": 2}
+"""Which faults are named before others that explain hardly more; those of shapes are as they are."""
 
 REACH = 20.0
 """Gains at the best of the grid this far below the largest are refined for the first of a kind only."""
@@ -86,17 +89,18 @@ def candidates_of(faults: Faults, seen: Any) -> list[Candidate]:
 def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) -> list[Candidate]:
     """The likeliest fault of each kind and others like the best, at their most likely sizes.
 
-    A plain one of all predictions is the first if it explains nearly as much as one in places: real overconfidence
-    follows no formula, and with enough rows a window of claims fits a part of it better than a temperature fits all.
+    A plainer one is the first if it explains nearly as much, of all predictions before one in places and both before a
+    fast wave of claims: real overconfidence follows no formula, and with enough rows a window of claims fits a part of
+    it better than a temperature fits all.
     Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
     """
     first = {one.fault.kind: one for one in reversed(likely)}
     near = [refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH]
     order = {fault.kind: i for i, fault in enumerate(kinds)}
     ordered = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
-    if ordered[0].fault.scope == "places":
-        least = NEARLY * ordered[0].gain
-        plain = next((one for one in ordered if one.fault.scope == "all" and one.gain >= least), ordered[0])
+    if ordered[0].fault.scope in PLAINER:
+        near = [one for one in ordered if one is ordered[0] or one.gain >= NEARLY * ordered[0].gain]
+        plain = min(near, key=lambda one: PLAINER.get(one.fault.scope, len(PLAINER)))
         ordered.sort(key=lambda one: one is not plain)
     return ordered
 

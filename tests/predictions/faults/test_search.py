@@ -1,5 +1,7 @@
 """Siblings of a fault that are named beside it, and which of several faults is named first."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import special
@@ -8,6 +10,7 @@ import caltest as ct
 from caltest._results.values import Finding
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.predictions.convert import as_sample
+from caltest.predictions.faults.search import in_order
 
 
 def test_each_class_turns_out_as_one_other():
@@ -118,3 +121,21 @@ def test_slopes_of_ordered_outcomes_are_corrected_as_what_they_are():
     assert first.kind == "slope"
     assert first.words.startswith("outcomes are too low where expected classes are largest, ")
     assert first.second is None
+
+
+@pytest.mark.parametrize(
+    ("gains", "first"),
+    [
+        ({"wave": 100.0, "places": 81.0, "all": 79.0}, "places"),
+        ({"wave": 100.0, "places": 79.0, "all": 81.0}, "all"),
+        ({"wave": 100.0, "places": 79.0, "all": 79.0}, "wave"),
+        ({"places": 100.0, "wave": 99.0, "all": 79.0}, "places"),
+        ({"shape": 100.0, "places": 99.0, "all": 99.0}, "shape"),
+        ({"wave": -5.0, "places": -5.5, "all": -6.0}, "wave"),
+    ],
+)
+def test_plainer_faults_are_named_first_where_they_explain_nearly_as_much(gains, first, monkeypatch):
+    monkeypatch.setattr("caltest.predictions.faults.search.refined", lambda one, seen: one)
+    kinds = [SimpleNamespace(kind=scope, scope=scope) for scope in gains]
+    likely = [SimpleNamespace(fault=fault, gain=gains[fault.kind]) for fault in kinds]
+    assert in_order(kinds, likely, None)[0].fault.scope == first

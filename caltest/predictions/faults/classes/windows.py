@@ -11,7 +11,7 @@ from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest.predictions.faults import waves
 from caltest.predictions.faults.classes.labels import FLOOR, ClassView, Labels, OddsFault
-from caltest.predictions.faults.fault import RANK_GROUPS, cosines_of_ranks, half_periods, ranks, varies
+from caltest.predictions.faults.fault import RANK_GROUPS, Scope, cosines_of_ranks, half_periods, ranks, varies
 from caltest.predictions.faults.waves import choices, clearest, following
 from caltest.predictions.faults.words import Fit, about, percents
 
@@ -186,7 +186,7 @@ class Wave(OfClaims):
     """Log odds that are larger by t times a cosine of the ranks of the claims, of two half periods or more."""
 
     kind = "wave"
-    scope = "places"
+    scope: Scope = "places"
     range = (-6.0, 6.0)
 
     def __init__(self, view: ClassView, classes: Sequence[int] | IntArray, n_cosines: int) -> None:
@@ -234,6 +234,7 @@ class FollowedWave(Wave):
     """The same times the fast wave of the claims, of any phase, that outcomes follow most."""
 
     kind = "fast wave"
+    scope = "wave"
 
     def __init__(self, view: ClassView, classes: Sequence[int], waves: Sequence[waves.Wave]) -> None:
         super().__init__(view, classes, 2)
