@@ -32,7 +32,7 @@ from caltest._results.values import (
     EffectSize as EffectSize,
     Finding as Finding,
 )
-from caltest.auditing.audit import Audit as Audit, ModelAudit as ModelAudit
+from caltest.auditing.audit_result import Audit as Audit, ModelAudit as ModelAudit
 from caltest.auditing.section import Section as Section
 from caltest.comparisons.pairs import ComparedPair as ComparedPair, PairComparison as PairComparison
 from caltest.decompositions.confidence_errors import ConfidenceErrors as ConfidenceErrors

@@ -1,12 +1,9 @@
 """One call that answers whether models are calibrated, how wrong they are, for whom, and what to do."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
@@ -16,12 +13,11 @@ from caltest._basics.numerics import Array, ArrayLike, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import MISSED, matters
-from caltest._results.report import counted, format_pvalue, power_phrase
-from caltest._results.tables import Grid, NamedRows, Page, Part, printable, sentences_apart
-from caltest._results.values import Stored
+from caltest._results.report import power_phrase
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, missing_in, plain
 from caltest._validation.groups import Groups, groups_of_any_size, rows_of
+from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE, Audit, ModelAudit, end_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL, Data, Section
 from caltest.auditing.sections import NEEDED_POWER, SECTIONS, first_few, grave_in, more_rows_in_words
@@ -31,177 +27,6 @@ from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import are_certain, as_sample
 from caltest.predictions.faults.values import OF_RECORDS
-
-USE, REPAIR = "use as it is", "recalibrate"
-REFUSE, UNKNOWN = "do not use as it is", "not enough data to tell"
-"""Decisions."""
-
-
-@dataclass(frozen=True)
-class ModelAudit:
-    """The audit of one model.
-
-    Attributes
-    ----------
-    decision, reason
-        ``"use as it is"``, ``"recalibrate"``, ``"do not use as it is"`` or ``"not enough data to tell"``, and why.
-    result
-        The default test, which alone decides about calibration.
-    sections
-        Questions and their answers, by their names.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> model = ct.audit(p, y, n_resamples=99, rng=1)["model"]
-    >>> model.decision, round(model.sections["recalibration"].gain, 2)
-    ('recalibrate', 0.29)
-    """
-
-    name: str
-    decision: str
-    reason: str
-    result: CalibrationTestResult
-    sections: Mapping[str, Section]
-
-    @property
-    def because(self) -> str:
-        """The reason as a sentence."""
-        return f"{self.reason[0].upper()}{self.reason[1:]}{end_of(self.reason)}"
-
-
-def end_of(text: str) -> str:
-    """The stop that a text lacks that can end with a question."""
-    return "" if text.endswith("?") else "."
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Audit(NamedRows[ModelAudit], Stored):
-    """The audit of one or several models. Printing it gives a report; ``save`` writes one file for others.
-
-    ``seed`` is an integer that reproduces it as ``rng=seed``.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> audit = ct.audit(p, y, n_resamples=99, rng=1)
-    >>> audit
-    <audit of 1 model: recalibrate>
-    """
-
-    models: tuple[ModelAudit, ...]
-    seed: int
-    title: str = "Calibration audit"
-
-    _rows = "models"
-
-    def __repr__(self) -> str:
-        return f"<audit of {counted(len(self.models), 'model')}: {', '.join(one.decision for one in self.models)}>"
-
-    def table(self) -> tuple[tuple[str, ...], ...]:
-        """Decisions and what they rest on, a column for each model."""
-        rows = [
-            ("", *(one.name for one in self.models)),
-            ("decision", *(one.decision for one in self.models)),
-            ("p-value", *(format_pvalue(one.result.pvalue, one.result.pvalue_otherwise) for one in self.models)),
-        ]
-        cells = [{name: f"{cell[1]} (claimed {cell[0]})" for name, *cell in one.result.table()} for one in self.models]
-        names = [one.name for one in self.models[0].result.measures]
-        rows += [(name, *(one[name] for one in cells)) for name in names if all(name in one for one in cells)]
-        return tuple(rows)
-
-    no_picture = "those of its sections are in to_html()"
-
-    def row_entries(self) -> list[dict[str, Any]]:
-        """The decision, its reason and the p-value of each model."""
-        names = "name", "decision", "reason"
-        return [
-            {name: getattr(one, name) for name in names} | {"pvalue": one.result.pvalue, "n": one.result.n}
-            for one in self.models
-        ]
-
-    def sentence(self) -> str:
-        """The decision about each model, and its reason."""
-        said = (f"{one.name} is: {one.decision}; {one.reason}{end_of(one.reason)}" for one in self.models)
-        return " ".join(f"The decision about {one}" for one in said)
-
-    def summary(self) -> str:
-        """All sections as text, the decision first."""
-        are_several = len(self.models) > 1
-        parts: list[Part] = [Grid(self.table())] if are_several else []
-        for one in self.models:
-            if are_several:
-                parts += ["", f"=== {one.name} ==="], []
-            parts.append({"Decision": f"{one.decision}: {one.reason}"})
-            for key, section in one.sections.items():
-                where = " They are in the .html file." if key == "pictures" and not section.failed else ""
-                parts += ["", (SECTIONS | FIELDS)[key][0], section.answer + where], dict(section.facts)
-                if section.rows:
-                    parts.append(Grid(section.rows))
-        return Page(self.title, *parts)
-
-    def passed(self, fail_on: str = "reject") -> bool:
-        """Whether no model fails.
-
-        One fails by ``"reject"`` if calibration is rejected at the 5 % level, by ``"matters"`` if it is and the error
-        is not known to be too small to matter, and ``"never"``. What is not to be used as it is fails by both.
-        """
-        one_of("fail_on", fail_on, ("reject", "matters", "never"))
-        failing = [one for one in self.models if one.result.pvalue <= LEVEL]
-        if fail_on == "matters":
-            failing = [one for one in failing if matters(one.result.measures) is not False]
-        return fail_on == "never" or not (failing or any(one.decision == REFUSE for one in self.models))
-
-    def to_html(self) -> str:
-        """One page without anything from outside; ``ImportError`` without Jinja2, ``pip install caltest[report]``."""
-        try:
-            from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        except ImportError as error:
-            raise ImportError("HTML reports need Jinja2: pip install caltest[report]") from error
-        loader = FileSystemLoader(Path(__file__).parent / "templates")
-        environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-        environment.finalize = lambda value: value if hasattr(value, "__html__") else printable(str(value))
-        questions = {key: question for key, (question, _) in (SECTIONS | FIELDS).items()}
-        template = environment.get_template("audit.html")
-        return template.render(audit=self, questions=questions, sentences_apart=sentences_apart)
-
-    def to_junit(self, fail_on: str = "reject") -> str:
-        """A test suite with a case for each model, as continuous integration reads it; see ``passed``."""
-        suite = Element("testsuite", name=printable(self.title), tests=str(len(self.models)))
-        failures = 0
-        for one in self.models:
-            case = SubElement(suite, "testcase", classname="caltest.audit", name=printable(one.name))
-            if not Audit((one,), self.seed).passed(fail_on):
-                failures += 1
-                failure = SubElement(case, "failure", message=printable(f"{one.decision}: {one.reason}"))
-                failure.text = printable(one.result.sentence(LEVEL))
-        suite.set("failures", str(failures))
-        suite.set("errors", "0")
-        return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-    def save(self, path: Any, *, force: bool = False, fail_on: str = "reject") -> Path:
-        """Write the audit as .html, .json, .xml (JUnit) or .txt, by the ending of the path, which is returned.
-
-        ``FileExistsError`` if the file exists, unless ``force`` is True; ``ValueError`` for another ending.
-        ``fail_on`` is for .xml, as in ``passed``.
-        """
-        file, mode = Path(path), "w" if switch("force", force) else "x"
-        forms: dict[str, Callable[[], str]] = {
-            ".html": self.to_html,
-            ".json": lambda: json.dumps(self.to_dict(), indent=2) + "\n",
-            ".xml": lambda: self.to_junit(fail_on),
-            ".txt": lambda: f"{self.summary()}\n",
-        }
-        if file.suffix not in forms:
-            raise ValueError(f"path: got {file.name!r}, wanted a name that ends with {', '.join(forms)}")
-        if mode == "x" and file.exists():
-            raise FileExistsError(f"path: {str(file)!r} exists; pass force=True to write over it")
-        text = forms[file.suffix]()
-        with file.open(mode, encoding="utf-8") as out:
-            out.write(text)
-        return file
 
 
 @own_errstate

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import expit, softmax
 
 import caltest as ct
-from caltest.auditing.audit import REFUSE, REPAIR, UNKNOWN, USE, _decision
+from caltest.auditing.audit import _decision
+from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE
 from caltest.auditing.repair import of_recalibration
 from caltest.auditing.section import Data
 from caltest.estimators.combined.findings import pvalues_only

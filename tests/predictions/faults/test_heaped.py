@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.auditing.audit import REFUSE
+from caltest.auditing.audit_result import REFUSE
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.heaped import STEPS, Heaped, heaps
