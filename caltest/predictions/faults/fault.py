@@ -216,7 +216,8 @@ class OfPatterns(Fault[S]):
 
     def __init__(self, patterns: Sequence[Pattern], kind: str = "") -> None:
         self.patterns, self.n_siblings, self.kind = patterns, len(patterns), kind or self.kind
-        self.scope = "places" if "local " in self.kind or "wave of " in self.kind else "all"
+        is_local = "local " in self.kind or "wave of " in self.kind
+        self.scope = "wave" if self.kind.startswith("fast ") else "places" if is_local else "all"
 
     def size(self, seen: S, sibling: int, t: float) -> float:
         """That of the place that is named."""
@@ -258,6 +259,10 @@ class Faults(ABC):
     def following(self, targets: Array) -> Sequence[Fault[Any]]:
         """Faults whose place targets decide, such as waves of any speed."""
         return ()
+
+    def followed(self, seen: Any) -> "Faults":
+        """After a correction: these, and waves that the first targets follow then, where the family looks for them."""
+        return self
 
     def after(self, seen: Any, correction: Any) -> tuple["Faults", Any]:
         """The faults of predictions that are corrected as one of these says, and what they see of the first targets."""

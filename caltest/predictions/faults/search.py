@@ -239,7 +239,7 @@ def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: 
     if best.second is None and is_all and not ordered[0].fault.has_simpler:
         return best
     is_plain, least = ordered[0].fault.scope == "all", max(MINOR * ordered[0].gain, 0.0)
-    may_be_first = [one for one in ordered[1:] if one.gain > least and not (is_plain and one.fault.scope == "places")]
+    may_be_first = [one for one in ordered[1:] if one.gain > least and not (is_plain and PLAINER.get(one.fault.scope))]
     kinds = {one.kind: one for one in reversed(may_be_first)}
     waiting, tried = sorted(kinds.values(), key=lambda one: -one.gain)[:2], {ordered[0].kind}
     while waiting:
@@ -257,8 +257,10 @@ def _explanation(first: Candidate, likely: list[Candidate], faults: Faults, seen
     after = _after(faults, seen, [first])
     for one in apart:
         if after is not None:
-            gain += _same(one, after[0]).log_ratio(after[1], one.sibling, one.t) - one.penalty
+            gain += same(one.fault, *after).log_ratio(after[1], one.sibling, one.t) - one.penalty
             after = _after(*after, [one])
+    if after is not None:
+        after = after[0].followed(after[1]), after[1]
     second = None if after is None else _second(first, faults, seen, after)
     return Explanation(first, apart, gain if second is None else gain + second.gain, second, after)
 
@@ -278,7 +280,8 @@ def _second(first: Candidate, faults: Faults, seen: Any, after: tuple[Faults, An
         return None
     otherwise = first.fault.corrected_otherwise(seen, first.sibling)
     if otherwise is not None:
-        instead = candidates_of(*faults.after(seen, otherwise))
+        corrected, seen_then = faults.after(seen, otherwise)
+        instead = candidates_of(corrected.followed(seen_then), seen_then)
         if not any(one.gain > 0.0 and _is_same(one.fault, second.fault) for one in instead):
             return None
     return second
@@ -301,30 +304,31 @@ def findings_together(found: Explanation, faults: Faults, seen: Any) -> Finding:
     def log_ratios(t: float, others: FloatArray, then: Candidate = second) -> list[float]:
         moved = _after(faults, seen, [replace(first, t=t), *found.apart])
         assert moved is not None
-        own, same = first.fault.log_ratio(seen, first.sibling, t), _same(then, moved[0])
-        return [own + same.log_ratio(moved[1], then.sibling, float(other)) for other in others]
+        own, fault = first.fault.log_ratio(seen, first.sibling, t), same(then.fault, *moved)
+        return [own + fault.log_ratio(moved[1], then.sibling, float(other)) for other in others]
 
     together = None if first.fault.says_what_happened else _together(log_ratios, fits, (first.ends, second.ends))
     if together is not None:
         fits = together
         after = _after(faults, seen, [replace(first, t=fits[0].t), *found.apart]) or after
-        second = replace(second, fault=_same(second, after[0]))
+        second = replace(second, fault=same(second.fault, *after))
     return replace(finding_of(first, seen, fits[0]), second=finding_of(second, after[1], fits[1]))
 
 
 def _after(faults: Faults, seen: Any, corrected: list[Candidate]) -> tuple[Faults, Any] | None:
     """Faults of predictions corrected for some of them one by one, and what they see; None if that has no form."""
     for one in corrected:
-        correction = _same(one, faults).corrected(seen, one.sibling, one.t)
+        correction = same(one.fault, faults, seen).corrected(seen, one.sibling, one.t)
         if correction is None:
             return None
         faults, seen = faults.after(seen, correction)
     return faults, seen
 
 
-def _same(one: Candidate, faults: Faults) -> Fault[Any]:
-    """The fault of the same class and kind among others."""
-    return next(fault for fault in faults.kinds if _is_same(fault, one.fault))
+def same(one: Fault[Any], faults: Faults, seen: Any) -> Fault[Any]:
+    """The fault of the same class and kind among others, or among those whose place outcomes decide."""
+    known = [fault for fault in faults.kinds if _is_same(fault, one)]
+    return known[0] if known else next(fault for fault in faults.followed(seen).kinds if _is_same(fault, one))
 
 
 def _is_same(fault: Fault[Any], other: Fault[Any]) -> bool:

@@ -20,8 +20,11 @@ WEIGHT_OF_WAVES = 0.5
 ROWS_OF_A_PERIOD = 20.0
 """Observations of a period at least, so that a wave is no single outcome."""
 
-PLACES_OF_RANKS = 1024
+PLACES_OF_RANKS = 512
 """Groups of ranks among which phases of waves are looked for."""
+
+TURNS = np.exp(1j * pi * np.outer(np.arange(FASTEST + 1), (np.arange(PLACES_OF_RANKS) + 0.5) / PLACES_OF_RANKS))
+"""Waves of j half periods along the middles of these, (25, 512)."""
 
 CLEAR, PLACES = 2.0, 4
 """Standard errors that a half period of a wave is off at least to be named, and how many neighbours are."""
@@ -107,11 +110,11 @@ def following(errors: FloatArray, feature: FloatArray, name: str, first: int) ->
     last = min(FASTEST, int(2.0 * feature.size / ROWS_OF_A_PERIOD), feature.size // most)
     if not varies(feature) or last < first:
         return []
-    r, speeds = ranks(feature), np.arange(first, last + 1)
+    r = ranks(feature)
     # Of ranks in groups that are small beside the shortest half period, which is enough to choose.
-    groups, middles = (r * PLACES_OF_RANKS).astype(np.intp), (np.arange(PLACES_OF_RANKS) + 0.5) / PLACES_OF_RANKS
+    groups = (r * PLACES_OF_RANKS).astype(np.intp)
     by_group = np.array([np.bincount(groups, one, PLACES_OF_RANKS) for one in errors])
-    sums = np.exp(1j * pi * np.outer(speeds, middles)) @ by_group.T
+    sums = TURNS[first : last + 1] @ by_group.T
     found = []
     for best, own in zip(np.abs(sums).argmax(axis=0), sums.T, strict=True):
         angle = pi * (first + best) * r - np.angle(own[best])

@@ -375,7 +375,10 @@ class LabelFaults(Faults):
     def after(self, seen: Labels, correction: FloatArray) -> tuple[Faults, Labels]:
         view = self.view
         faults = type(self)(view.law, self.weights, stored=correction, origin=view.origin, chosen=view.chosen)
-        return faults._with_following(seen.first), faults.seen(seen.labels[:1])
+        return faults, faults.seen(seen.labels[:1])
+
+    def followed(self, seen: Labels) -> Faults:
+        return self._with_following(seen.first)
 
     def to_name(self, targets: Array) -> Faults:
         """Of many classes those are compared in pairs, too, whose outcomes are surprising."""

@@ -1,6 +1,7 @@
 """Faults of the claims of a class that are off in places: in a window of their ranks, or in waves."""
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import floor, log10, sqrt
 
@@ -11,7 +12,7 @@ from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest.predictions.faults import waves
 from caltest.predictions.faults.classes.labels import FLOOR, ClassView, Labels, OddsFault
-from caltest.predictions.faults.fault import RANK_GROUPS, Scope, cosines_of_ranks, half_periods, ranks, varies
+from caltest.predictions.faults.fault import RANK_GROUPS, cosines_of_ranks, half_periods, ranks, varies
 from caltest.predictions.faults.waves import choices, clearest, following
 from caltest.predictions.faults.words import Fit, about, percents
 
@@ -182,12 +183,33 @@ class Window(OfClaims):
         )
 
 
-class Wave(OfClaims):
+class OfWaves(OfClaims):
+    """A fault of claims that are too high and too low by turns, along their ranks."""
+
+    range = (-6.0, 6.0)
+
+    @abstractmethod
+    def half_periods(self, sibling: int) -> list[BoolArray]:
+        """Where the wave has one sign."""
+
+    def place(self, sibling: int) -> str:
+        return "" if self.view.k == 2 else self.view.named(self.class_of(sibling))
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        claims, places = self.of(sibling)[0], []
+        for some in self.half_periods(sibling):
+            claimed, came, error = claims.means(seen, some)
+            rates = " of the time instead of ".join(percents(came, claimed))
+            places.append((abs(came - claimed) / max(error, FLOOR), f"those {claims.between(some)} come true {rates}"))
+        said, more = clearest(places)
+        return f"{claims.in_words} are off in places{': ' if said else ''}{', '.join(said)}{more}"
+
+
+class Wave(OfWaves):
     """Log odds that are larger by t times a cosine of the ranks of the claims, of two half periods or more."""
 
     kind = "wave"
-    scope: Scope = "places"
-    range = (-6.0, 6.0)
+    scope = "places"
 
     def __init__(self, view: ClassView, classes: Sequence[int] | IntArray, n_cosines: int) -> None:
         self.each = n_cosines - 1
@@ -212,36 +234,24 @@ class Wave(OfClaims):
         claims, number = self.of(sibling)
         return np.asarray(sqrt(2.0) * np.cos(np.pi * (number + 2) * claims.ranks))
 
-    def place(self, sibling: int) -> str:
-        return "" if self.view.k == 2 else self.view.named(self.class_of(sibling))
-
     def half_periods(self, sibling: int) -> list[BoolArray]:
-        """Where the wave has one sign."""
         claims, number = self.of(sibling)
         return half_periods(claims.ranks, number + 2)
 
-    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        claims, places = self.of(sibling)[0], []
-        for some in self.half_periods(sibling):
-            claimed, came, error = claims.means(seen, some)
-            rates = " of the time instead of ".join(percents(came, claimed))
-            places.append((abs(came - claimed) / max(error, FLOOR), f"those {claims.between(some)} come true {rates}"))
-        said, more = clearest(places)
-        return f"{claims.in_words} are off in places{': ' if said else ''}{', '.join(said)}{more}"
 
-
-class FollowedWave(Wave):
-    """The same times the fast wave of the claims, of any phase, that outcomes follow most."""
+class FollowedWave(OfWaves):
+    """The same times the fast wave of the claims of a class, of any phase, that outcomes follow most."""
 
     kind = "fast wave"
     scope = "wave"
+    each = 1
 
-    def __init__(self, view: ClassView, classes: Sequence[int], waves: Sequence[waves.Wave]) -> None:
-        super().__init__(view, classes, 2)
-        self._waves, self.n_choices = waves, choices(waves, view.weights)
+    def __init__(self, view: ClassView, waves: Mapping[int, waves.Wave]) -> None:
+        super().__init__(view, list(waves))
+        self.waves, self.n_choices = waves, choices(list(waves.values()), view.weights)
 
     @classmethod
-    def following(cls, view: ClassView, classes: Sequence[int] | IntArray, labels: Array) -> "tuple[FollowedWave, ...]":
+    def following(cls, view: ClassView, classes: Iterable[int], labels: Array) -> "tuple[FollowedWave, ...]":
         """With those that labels (n,) follow in the claims of some classes, if there are some."""
         found = {}
         for c in map(int, classes):
@@ -249,17 +259,17 @@ class FollowedWave(Wave):
             errors = view.weights * (view.came(labels, c) - claims.claims)
             for wave in following(errors[None], claims.named, claims.in_words, TURNED):
                 found[c] = wave
-        return (cls(view, list(found), list(found.values())),) if found else ()
+        return (cls(view, found),) if found else ()
 
     def promising(self, seen: Labels) -> FloatArray:
         found = []
-        for wave, c in zip(self._waves, self.classes, strict=True):
+        for c, wave in self.waves.items():
             errors, variances = claims_of(self.view, c).errors(seen).T
             found.append(np.square(wave.signs @ errors) / max(float(np.square(wave.signs) @ variances), FLOOR))
         return np.array(found)
 
     def along(self, sibling: int) -> FloatArray:
-        return self._waves[sibling].signs
+        return self.waves[self.class_of(sibling)].signs
 
     def half_periods(self, sibling: int) -> list[BoolArray]:
-        return [some for some, _ in self._waves[sibling].parts]
+        return [some for some, _ in self.waves[self.class_of(sibling)].parts]
