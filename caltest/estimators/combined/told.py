@@ -17,7 +17,7 @@ from caltest.estimators.combined.measures import measures_of, widened_by
 from caltest.estimators.combined.parts import most_kept
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
-from caltest.predictions.faults.search import GRID, Candidate, candidates_of, in_order
+from caltest.predictions.faults.search import GRID, Candidate, candidates_of, in_order, same
 
 GROUPS = 24
 """Groups of clusters over which likelihoods are summed."""
@@ -63,7 +63,7 @@ def design_effect(sample: Sample, clusters: Clusters) -> float:
             if faults is None or not likely:
                 break
             best = in_order(faults.kinds, likely, seen)[0]
-            if known == (known := (best.fault.kind, best.sibling)):
+            if known == (known := (type(best.fault), best.fault.kind, best.sibling)):
                 break
             effect = max(effect, _effect_on(best, sample, clusters))
     return effect
@@ -76,8 +76,8 @@ def _effect_on(best: Candidate, sample: Sample, clusters: Clusters) -> float:
     def log_ratios(weights: FloatArray) -> list[float]:
         faults = sample.predictions.faults(weights)
         assert faults is not None
-        fault = next(one for one in faults.kinds if one.kind == best.fault.kind)
         seen = faults.seen(np.asarray(sample.targets)[None])
+        fault = same(best.fault, faults, seen)
         return [fault.log_ratio(seen, best.sibling, size) for size in (t - step, t, t + step)]
 
     below, at, above = log_ratios(np.ones(len(sample)))

@@ -6,9 +6,12 @@ from statistical.cluster_intervals import CLAIMS, TRUTHS, coverage, drawn, event
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.combined.measures import measures_of
-from caltest.estimators.combined.told import GROUPS, design_effect, told
+from caltest.estimators.combined.told import GROUPS, _effect_on, design_effect, told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions.convert import as_sample
+from caltest.predictions.faults.classes.ordered import LatentSlope
+from caltest.predictions.faults.classes.several import Slope
+from caltest.predictions.faults.search import candidates_of
 
 N, RNG = 600, np.random.default_rng(8)
 P = RNG.dirichlet(np.full(4, 0.7), N)
@@ -54,6 +57,19 @@ def test_effect_of_few_clusters_is_that_of_their_sums(events):
     wider = (student.ppf(0.975, n - 1) / norm.ppf(0.975)) ** 2
     effect = design_effect(as_sample(np.full(y.size, 0.3), y), as_clusters(np.repeat(np.arange(n), 20)))
     assert effect == pytest.approx(n * sums.var(ddof=1) * wider / (y.size * variance), rel=1e-4)
+
+
+def test_the_effect_is_that_of_the_likeliest_of_two_faults_with_one_name(monkeypatch):
+    """Ordered classes have slopes of claims and of what is behind them."""
+    law, truth = WRONG["ordered"]
+    sample = as_sample(law, truth.sample(3))
+    with np.errstate(divide="ignore"):
+        likely = candidates_of(faults := law.faults(), faults.seen(np.asarray(sample.targets)[None]))
+    best = next(one for one in likely if type(one.fault) is LatentSlope and one.kind == Slope.kind)
+    monkeypatch.setattr(Slope, "log_ratio", None)
+    once, copies = np.arange(N), np.repeat(np.arange(N), 5)
+    effect = _effect_on(best, sample.take(copies), as_clusters(copies))
+    assert effect == pytest.approx(5.0 * _effect_on(best, sample, as_clusters(once)), rel=0.01)
 
 
 def test_words_count_observations():
