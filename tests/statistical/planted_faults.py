@@ -269,6 +269,13 @@ def waving(m, periods):
     return np.sin(2.0 * np.pi * periods * stats.norm.cdf(m))
 
 
+def spreading(rng, m):
+    """Counts with larger variances than Poisson ones, and smaller ones, in waves."""
+    fewest = np.ceil(2.0 * m)
+    wide, narrow = rng.negative_binomial(m / 0.6, 1.0 / 1.6), rng.binomial(fewest.astype(int), m / fewest)
+    return np.where(waving((np.log(m) - 1.0) / 0.7, 4) > 0.0, wide, narrow)
+
+
 def ordered_wave(shift=0.0, scale=0.0):
     def make(rng, n):
         mean, cuts = rng.normal(size=n), np.array([-1.2, -0.4, 0.4, 1.2])
@@ -843,6 +850,15 @@ PLANTED = [
         "predicted means",
         None,
         "times as large as predicted where",
+    ),
+    Planted(
+        "counts",
+        "4 periods of variances 1.6 and 0.5 times as large",
+        of_counts(spreading),
+        "wave of spreads",
+        "predicted means",
+        None,
+        "times as much as predicted where",
     ),
     Planted(
         "numbers",

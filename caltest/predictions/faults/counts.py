@@ -1,6 +1,7 @@
 """Faults of predicted counts."""
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, frexp, inf, sqrt
@@ -212,13 +213,14 @@ class CountFaults(Faults):
         return Counts(self.view, targets)
 
     def following(self, targets: Array) -> Sequence[Fault[Any]]:
-        """A wave of the means that the counts follow."""
-        view = self.view
+        """Waves of the means that the counts, and their squared residuals, follow."""
+        view, seen = self.view, self.seen(targets[None])
         if view.law.with_mean(view.mean) is None:
             return ()
-        errors = view.weights * view.deviation * self.seen(targets[None]).residuals
-        found = following(errors, self._named, "predicted means", 2)
-        return [FactorWave(found, choices(found, view.weights))] if found else ()
+        errors = np.concatenate([view.deviation * seen.residuals, seen.squares - 1.0])
+        found = following(view.weights * errors, self._named, "predicted means", 2)
+        kinds = zip((FactorWave, SpreadWave), found, strict=False)
+        return [kind([wave], choices([wave], view.weights)) for kind, wave in kinds]
 
     def after(self, seen: Counts, correction: CountPredictions | Others) -> tuple[Faults, Counts]:
         if isinstance(correction, Others):
@@ -291,28 +293,72 @@ class Factor(OfLaw, OfPatterns[Counts]):
         return f"counts are {much} times as large as predicted on average{one.where}{rest}"
 
 
-class FactorWave(Factor):
-    """Means that are too small for some predictions and too large for others, with a wave of the predictions."""
+class OfWaves(OfPatterns[Counts]):
+    """A fault of one sign for some predictions and of the other one for others, by turns."""
 
-    kind = "wave of factors"
     patterns: Sequence[Wave]
-    range = (-2.0, 2.0)
 
     def __init__(self, patterns: Sequence[Wave], n_choices: float) -> None:
         super().__init__(patterns)
         self.n_choices = n_choices
 
-    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
-        view = seen.view
+    @abstractmethod
+    def sums(self, seen: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """For each prediction (n,) what is expected, how much more there is, and the standard deviation of this."""
+
+    def in_places(self, seen: Counts, sibling: int, text: Callable[[float], str], unit: str) -> str:
+        """Words of how many times as large as expected sums are in the places of a wave."""
+        expected, excess, deviation = (seen.view.weights * one for one in self.sums(seen))
 
         def size(some: BoolArray) -> tuple[float, str]:
-            w = view.weights[some]
-            usual, excess = float(w @ view.mean[some]), float(w @ seen.differences[0, some])
-            error = float(np.linalg.norm(w * view.deviation[some]))
-            return abs(excess) / max(error, 1e-300), about(1.0 + excess / max(usual, 1e-300))
+            more, error = float(excess[some].sum()), float(np.linalg.norm(deviation[some]))
+            return abs(more) / max(error, 1e-300), text(1.0 + more / max(float(expected[some].sum()), 1e-300))
 
-        places = self.patterns[sibling].in_places(size, "", "times as large as predicted")
-        return f"counts are off in places{places}"
+        return self.patterns[sibling].in_places(size, "", unit)
+
+
+class FactorWave(OfWaves, Factor):
+    """Means that are too small for some predictions and too large for others, with a wave of the predictions."""
+
+    kind = "wave of factors"
+    range = (-2.0, 2.0)
+
+    def sums(self, seen: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return seen.view.mean, seen.differences[0], seen.view.deviation
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        return f"counts are off in places{self.in_places(seen, sibling, about, 'times as large as predicted')}"
+
+
+class SpreadWave(OfWaves):
+    """Variances that are about 1 + 2 |t| times as large where a wave has the sign of t, and so much smaller elsewhere.
+
+    There counts are of the law of the family with another dispersion, here of ``P exp(-|t| (y - m)**2 / v)``.
+    """
+
+    kind = "wave of spreads"
+    range = (-2.0, 2.0)
+
+    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
+        view, first = seen.view, seen.first
+        more = (self.patterns[sibling].signs * t > 0.0) & (view.mean > 0.0)
+        if t == 0.0:
+            return 0.0
+        law, m, v = view.law.take(more), view.mean[more], np.square(view.deviation[more])
+        wider = law.with_dispersion(((1.0 + 2.0 * abs(t)) * v - m) / np.square(m))
+        assert wider is not None
+        ratios = -abs(t) * view.squares(first[:, None])[:, 0] - np.log(view.tilted(abs(t))[0])
+        ratios[more] = wider.log_density(first[more]) - seen.log_probabilities[more]
+        return float(view.weights @ ratios)
+
+    def sums(self, seen: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
+        excess, dispersion = seen.squares[0] - 1.0, seen.view.law.dispersion
+        kurtosis = 1.0 / np.maximum(np.square(seen.view.deviation), 1e-300)
+        return np.ones_like(excess), excess, np.sqrt(2.0 + kurtosis + (0.0 if dispersion is None else 6.0 * dispersion))
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        places = self.in_places(seen, sibling, lambda ratio: about(sqrt(max(ratio, 0.0))), "times as much as predicted")
+        return f"counts vary too much and too little in places{places}"
 
 
 class Elasticity(Factor):

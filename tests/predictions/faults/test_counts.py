@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.predictions.faults.counts import CountView
+from caltest.predictions.faults.counts import CountFaults, CountView, SpreadWave
+from caltest.predictions.faults.waves import Wave
 
 RNG = np.random.default_rng(3)
 
@@ -28,3 +29,19 @@ def test_tilted_sums(law, t):
     norms, sums = view.tilted(t)
     assert norms == pytest.approx(terms.sum(axis=1), rel=1e-13)
     assert sums == pytest.approx((terms * squares).sum(axis=1), rel=1e-13)
+
+
+@pytest.mark.parametrize("t", [-0.8, -1e-4, 0.0, 0.3])
+@pytest.mark.parametrize(
+    "law", [ct.Poisson(np.array([2.0, 5.0])), ct.NegativeBinomial.from_mean(np.array([2.0, 5.0]), np.full(2, 0.25))]
+)
+def test_waves_of_spreads_are_laws(law, t):
+    """Likelihood ratios have the mean 1, and variances are larger where the wave has the sign of the size."""
+    fault, counts = SpreadWave([Wave(np.array([0.5, -1.0]))], 1.0), np.arange(250)
+    logs = law.log_probabilities(counts.astype(float))
+    for i, sign in enumerate((1.0, -1.0)):
+        faults = CountFaults(law, np.eye(2)[i])
+        q = np.exp([logs[i, y] + fault.log_ratio(faults.seen(np.full((1, 2), y)), 0, t) for y in counts])
+        times = q @ np.square(counts - q @ counts) / law.variance[i]
+        assert q.sum() == pytest.approx(1.0, rel=1e-9)
+        assert times == pytest.approx(1.0 + 2.0 * abs(t), rel=1e-6) if sign * t >= 0.0 else times < 1.0
