@@ -19,7 +19,8 @@ from caltest import (
 from caltest.auditing.audit import audit as audit
 from caltest.bridges.assertion import assert_calibrated as assert_calibrated
 from caltest.comparisons.models import compare_classes as compare_classes, compare_models as compare_models
-from caltest.comparisons.pairs import PairedSKCETest as PairedSKCETest, compare_pairs as compare_pairs
+from caltest.comparisons.paired_test import PairedSKCETest as PairedSKCETest
+from caltest.comparisons.pairs import compare_pairs as compare_pairs
 from caltest.decompositions.confidence_errors import confidence_errors as confidence_errors
 from caltest.decompositions.score_decomposition import score_decomposition as score_decomposition
 from caltest.default_test import calibration_test as calibration_test

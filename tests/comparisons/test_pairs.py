@@ -8,7 +8,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
-from caltest.comparisons.pairs import Difference, Sums, error_if_equal
+from caltest.comparisons.paired_test import Difference, Sums, error_if_equal
 from caltest.predictions.convert import as_sample
 
 S = samples(60, 3)
@@ -45,7 +45,8 @@ def test_tables_and_sentences(comparison):
     lines = str(comparison).splitlines()
     assert lines[0] == "Comparison of 3 pairs of models"
     start = next(i for i, line in enumerate(lines) if line.startswith("  pair"))
-    assert [line.split()[0] for line in lines[start + 1 : start + 4]] == ["good", "good", "other"]
+    pairs = [" ".join(line.split()[:3]) for line in lines[start + 1 :] if " - " in line[:20]]
+    assert pairs[:3] == ["good - other", "good - wrong", "other - wrong"]
     assert comparison.pvalue == min(row.pvalue_holm for row in comparison.rows)
     assert all(name in lines[2] + lines[3] for name in comparison.rejected())
     assert comparison.to_markdown().splitlines()[4].startswith("| other - wrong & bad | ")
@@ -57,6 +58,44 @@ def test_tables_and_sentences(comparison):
     assert "no errors differ." in ct.compare_pairs({"a": S.p, "b": S.p}, S.y).sentence()
     assert "@article{bounliphone2016" in comparison.bibtex().lower() or "bounliphone2016" in comparison.bibtex()
     assert (len(comparison), repr(comparison)) == (3, "<comparison of 3 pairs of models, n = 60>")
+
+
+def test_how_far_both_are_off_stands_beside_which_is_better(comparison):
+    results = {name: ct.calibration_test(p, S.y, n_resamples=9, rng=1) for name, p in MODELS.items()}
+    gaps = {name: next(one.gap for one in result.measures if one.gap) for name, result in results.items()}
+    assert all((row.gap, row.other_gap) == (gaps[row.first], gaps[row.second]) for row in comparison.rows)
+    assert comparison.compared == "probabilities of the most probable class"
+    assert {row[2] for row in comparison.table()[1:]} == {
+        "19 to 52, 18 to 50",
+        "19 to 52, 92 to 100",
+        "18 to 50, 92 to 100",
+    }
+    assert "the better one is farther off" not in str(comparison)
+
+
+def test_the_smaller_squared_error_can_be_the_larger_mean_error():
+    """Errors of 10 points in one prediction for all rows against 15 points in predictions of which few are similar."""
+    rng = np.random.default_rng(1)
+    true = rng.uniform(0.05, 0.8, 4000)
+    y = rng.random(4000) < true
+    models = {"all": ct.Bernoulli(true + 0.15), "one": ct.Bernoulli(np.full(4000, true.mean() + 0.1))}
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.05), ct.DeltaKernel())
+    pairs = ct.compare_pairs(models, y, kernel=kernel)
+    (row,) = pairs.rows
+    assert (row.better, row.pvalue < 1e-3) == ("all", True)
+    assert row.gap.low > row.other_gap.high
+    assert "all - one: the better one is farther off on average (SKCE averages products" in unfolded(pairs)
+    words = ct.PairedSKCETest(kernel)(*models.values(), y).finding.words
+    assert "model A is better calibrated" in words
+    assert "although probabilities of class 1 are farther off on average, " in words
+
+
+def test_without_a_number_that_readers_know_there_is_no_column():
+    """As of draws of vectors."""
+    draws = S.rng.normal(size=(40, 6, 2))
+    pairs = ct.compare_pairs({"a": ct.Ensemble(draws), "b": ct.Ensemble(2.0 * draws)}, draws[:, 0])
+    assert (pairs.compared, pairs.rows[0].gap) == ("", None)
+    assert pairs.table()[0][:4] == ["pair", "better", "p", "Holm"]
 
 
 def test_numbers():
@@ -152,13 +191,16 @@ def test_which_model_is_better_is_said_or_that_it_cannot_be_told():
     low, high = found.confidence_interval()
     assert found.verdict().endswith("differ, at the 5 % level: A is better calibrated")
     by = f"its SKCE is smaller by {-found.estimate:.3g} ({-high:.3g} to {-low:.3g}, 95 %)"
-    assert found.finding.words == f"model A is better calibrated: {by}"
+    sizes = "0 to 50 percentage points for A, 88 to 100 for B"
+    off = f"; probabilities of the most probable class are off by {sizes} on average"
+    assert found.finding.words == f"model A is better calibrated: {by}{off}"
     assert f"Why            {found.finding}" in unfolded(found)
     assert found.sentence().endswith(f": {found.finding}.")
     turned = ct.PairedSKCETest(TV)(wrong, S_PAIRED.p, S_PAIRED.y)
     assert (found.finding.place, turned.finding.place) == ("A", "B")
     assert turned.verdict().endswith("B is better calibrated")
-    assert turned.finding.words == found.finding.words.replace("model A", "model B")
+    turned_off = off.replace(sizes, "88 to 100 percentage points for A, 0 to 50 for B")
+    assert turned.finding.words == f"model B is better calibrated: {by}{turned_off}"
     same = ct.PairedSKCETest(TV)(S_PAIRED.p, OTHER, S_PAIRED.y)
     low, high = same.confidence_interval()
     assert same.verdict().endswith("at the 5 % level: which one is better calibrated cannot be told")
