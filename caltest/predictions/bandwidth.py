@@ -1,11 +1,12 @@
 """The median heuristic: exact medians of all pairwise distances, without storing them."""
 
 from collections.abc import Callable, Iterator
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray, IntArray, upper_tiles
+from caltest._basics.numerics import FloatArray, IntArray, ranges, upper_tiles
 from caltest._basics.threads import threaded
 from caltest._loops.counting import count_cells, count_close
 from caltest.kernels import Metric, VectorMetric
@@ -22,6 +23,9 @@ MEDIAN_OF, LEAST_MEDIAN_OF = 10_000, 1000
 are where pairs take long."""
 KEPT = 500_000
 """The most distances kept in memory, 4 MB; above it the interval of the median is narrowed first."""
+DEVIATIONS, PAIRS_AT_ONCE, MOST_PAIRS = 4.0, 2**12, 2**19
+"""An interval around the median of random pairs has so many standard deviations of its place to either side; so many
+pairs are taken at a time, and at most so many."""
 
 
 class ZeroBandwidth(ValueError):
@@ -90,6 +94,9 @@ def _order_statistics(predictions: "Predictions", metric: Metric, rank: int, nex
         # No distance exceeds the sum of two distances to the first prediction, nor a squared one twice that sum.
         largest = float(predictions.take(slice(0, 1)).distance(metric, predictions).max())
         high = min(4.0 * largest, np.finfo(float).max)
+        found = _near_random_pairs(predictions, metric, [rank, next_rank], pairs)
+        if found is not None:
+            return found
     inside = pairs
     while inside > KEPT and high > np.nextafter(low, np.inf):
         below, counts = _count(predictions, metric, low, high)
@@ -104,9 +111,38 @@ def _order_statistics(predictions: "Predictions", metric: Metric, rank: int, nex
 
     if inside > KEPT:
         return _among_equal_ones(predictions, metric, [rank, next_rank], low, high)
+    found = _among_those_between(predictions, metric, [rank, next_rank], low, high)
+    assert found is not None
+    return found
+
+
+def _near_random_pairs(predictions: "Predictions", metric: Metric, ranks: list[int], pairs: int) -> list[float] | None:
+    """Distances of some ranks in one pass, if they lie in an interval where random pairs have theirs; else None."""
+    n, rng = len(predictions), np.random.default_rng(0)
+    # At the median the interval has a share 2 DEVIATIONS / 2 / sqrt(size) of all pairs.
+    size = max(PAIRS_AT_ONCE, ceil((1.25 * DEVIATIONS * pairs / KEPT) ** 2))
+    if size > MOST_PAIRS:
+        return None
+    first = rng.integers(n, size=(size, 1))
+    second = (first + rng.integers(1, n, size=(size, 1))) % n
+    parts = ranges(size, PAIRS_AT_ONCE)
+    some = [predictions.take(first[part]).distance(metric, predictions.take(second[part])).ravel() for part in parts]
+    ordered, share = np.sort(np.concatenate(some)), ranks[0] / pairs
+    spread, middle = ceil(DEVIATIONS * sqrt(size * share * (1.0 - share))) + 1, int(share * size)
+    low, high = ordered[max(0, middle - spread)], ordered[min(size - 1, middle + spread)]
+    if not np.count_nonzero((ordered >= low) & (ordered <= high)) <= size * KEPT / pairs:
+        return None
+    return _among_those_between(predictions, metric, ranks, float(low), float(high))
+
+
+def _among_those_between(
+    predictions: "Predictions", metric: Metric, ranks: list[int], low: float, high: float
+) -> list[float] | None:
+    """Distances of some ranks in an interval with few others; None where they are not in it."""
     fewer, kept = zip(*_of_all_pairs(predictions, metric, lambda values: _between(values, low, high)), strict=True)
-    inner = np.concatenate(kept)
-    places = [rank - sum(fewer), next_rank - sum(fewer)]
+    inner, places = np.concatenate(kept), [rank - sum(fewer) for rank in ranks]
+    if not 0 <= places[0] <= places[1] < inner.size:
+        return None
     inner.partition(places)
     return [float(inner[place]) for place in places]
 

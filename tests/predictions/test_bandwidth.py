@@ -43,6 +43,17 @@ def test_the_median_of_points_on_a_line_needs_no_pairs(metric, monkeypatch):
     assert ct.median_bandwidth(p, metric) == pytest.approx(expected, rel=1e-15)
 
 
+@pytest.mark.parametrize(("deviations", "passes"), [(bandwidth.DEVIATIONS, 1), (-9.0, 3)])
+def test_random_pairs_say_where_the_median_is_or_it_is_looked_for(deviations, passes, monkeypatch):
+    """One pass over all pairs, or with an interval that is empty one in vain and two more."""
+    p = np.random.default_rng(1).dirichlet(np.ones(3), 1200)
+    expected, seen, real = np.median(pdist(p, "cityblock") / 2), [], bandwidth._of_all_pairs
+    monkeypatch.setattr(bandwidth, "_of_all_pairs", lambda *data: seen.append(len(data[0])) or real(*data))
+    monkeypatch.setattr(bandwidth, "DEVIATIONS", deviations)
+    assert ct.median_bandwidth(p, ct.TotalVariation()) == pytest.approx(expected, rel=1e-14)
+    assert seen == [1200] * passes
+
+
 @pytest.mark.parametrize("n", [1000, 4000])
 def test_memory_does_not_grow_with_the_number_of_pairs(n):
     """As many distances as are kept at most, and sixteen times as many, which would take 64 MB."""
