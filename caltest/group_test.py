@@ -21,6 +21,7 @@ from caltest._validation.groups import Groups, as_groups, large_enough, rows_of
 from caltest.default_test import calibration_test, cluster_test_for, weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
 from caltest.estimators.combined.dependence import cautions_on
+from caltest.estimators.combined.detectable import without_power
 from caltest.estimators.combined.findings import are_pvalues_enough, findings_of, named
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.combined.measures import LEVEL, effect_of_clusters, share_interval, weighted_shares
@@ -409,6 +410,7 @@ def groups_in_clusters(
     return result_of(sample, groups, tested, null, "resampling", number, seed)
 
 
+@without_power()
 def _of_group(
     sample: Sample, groups: Groups, clusters: Clusters, kernel: PairKernel | None, number: int, seed: int, g: int
 ) -> CalibrationTestResult:

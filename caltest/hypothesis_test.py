@@ -17,6 +17,7 @@ from caltest._validation import CalledWithData, instance_of, switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import BlockSKCE, Estimator
 from caltest.estimators.base import an_estimator
+from caltest.estimators.combined.detectable import without_power
 from caltest.estimators.combined.features import features_of
 from caltest.estimators.combined.findings import are_pvalues_enough
 from caltest.estimators.combined.joint import JointEstimator
@@ -185,7 +186,8 @@ class CalibrationTest(_Named):
         except ValueError:
             note = f"other rows: {len(rest)}, too few for the test, so that their p-value is 1"
             return replace(result, pvalue_otherwise=1.0, notes=(*result.notes, note))
-        other = CalibrationTest(estimator, self.null).on(rest, rng=result.seed, progress=progress)
+        with without_power():
+            other = CalibrationTest(estimator, self.null).on(rest, rng=result.seed, progress=progress)
         excluded, found = result.findings[0], other.why(LEVEL)
         if found is not None:
             excluded = replace(excluded, words=f"{excluded.words}; the other rows: {found}")

@@ -9,6 +9,7 @@ import numpy as np
 from caltest._basics.arrays import last_time
 from caltest._basics.numerics import IntArray, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest.estimators.combined.detectable import without_power
 from caltest.hypothesis_test import CalibrationTest
 from caltest.nulls import ConditionalMonteCarlo
 from caltest.predictions import Sample
@@ -55,7 +56,6 @@ def with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progress
             replace(one, pvalue=times(one.pvalue), adjusted=times_some(one.adjusted)) for one in first.components
         ),
         features=tuple(replace(one, pvalue=times(one.pvalue), without=times(one.without)) for one in first.features),
-        detectable=None,
         smallest=max(of_redraws, of_rows),
         has_few_rows=of_rows > of_redraws,
         assumes=first.assumes.replace("outcomes independent", f"outcomes {lag} rows or more apart independent"),
@@ -63,6 +63,7 @@ def with_lag(test: CalibrationTest, sample: Sample, lag: int, rng: Any, progress
     )
 
 
+@without_power()
 def _of_sets(
     test: CalibrationTest, more: ConditionalMonteCarlo, sample: Sample, places: IntArray, rng: Any, progress: bool
 ) -> list[CalibrationTestResult]:

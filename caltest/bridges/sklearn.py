@@ -24,6 +24,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import not_swapped, one_of
 from caltest.default_test import calibration_test
 from caltest.estimators import DebiasedSquaredECE
+from caltest.estimators.combined.findings import pvalues_only
 from caltest.predictions import Bernoulli, Categorical, Predictions, top_label
 from caltest.predictions.convert import as_predictions
 
@@ -216,7 +217,8 @@ def calibration_pvalue(estimator: Any, X: Any, y: ArrayLike) -> float:
     >>> bool((scores["test_p"] < 0.01).all())
     True
     """
-    return calibration_test(predictions_of_classifier(estimator, X), y, rng=0).pvalue
+    with pvalues_only():
+        return calibration_test(predictions_of_classifier(estimator, X), y, rng=0).pvalue
 
 
 class CrossValidated(NamedTuple):

@@ -16,6 +16,7 @@ from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
+from caltest.estimators.combined.detectable import without_power
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.intervals.kernel_errors import jackknife_interval
 from caltest.intervals.noise_floor import noise_floor
@@ -350,7 +351,8 @@ def _row(
 ) -> RecalibrationRow:
     test, floor = stream.spawn(2)
     if result is None:
-        result = calibration_test(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=test)
+        with without_power():
+            result = calibration_test(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=test)
     law = sample.predictions.law
     brier = accuracy = ece = noise = None
     losses = {law.loss_name: float(sample.losses.mean())}

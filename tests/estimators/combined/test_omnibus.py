@@ -8,6 +8,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators.combined import omnibus
+from caltest.estimators.combined.detectable import without_power
 from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.combined.joint import leave_one_out, standardised, tail_exponents
 from caltest.predictions.convert import as_sample
@@ -297,6 +298,38 @@ def test_few_redraws_have_results_whose_power_is_that_of_their_pvalues(n_resampl
     result = ct.calibration_test(p, (rng.random(50) < p).astype(int), n_resamples=n_resamples, rng=1)
     assert round(result.pvalue * (n_resamples + 1), 9) in range(1, n_resamples + 2)
     assert (result.detectable is None) == (n_resamples == 1)
+
+
+UNREAD = {
+    "recalibration": lambda p, y: ct.recalibration.report(p, y, ct.recalibration.Platt(), n_resamples=19, rng=1),
+    "lag": lambda p, y: ct.calibration_test(p, y, lag=2, n_resamples=19, rng=1),
+    "groups in clusters": lambda p, y: ct.calibration_by_group(
+        p, y, np.arange(40) % 2, clusters=np.arange(40) // 10, n_resamples=19, rng=1
+    ),
+    "other rows": lambda p, y: ct.calibration_test(np.r_[0.0, p], np.r_[1, y], n_resamples=19, rng=1),
+}
+
+
+@pytest.mark.parametrize("call", UNREAD.values(), ids=UNREAD)
+def test_the_power_of_tests_is_not_simulated_where_nothing_of_it_is_reported(call, monkeypatch):
+    rng = np.random.default_rng(3)
+    p = rng.random(40)
+    data = p, (rng.random(40) < p).astype(int)
+    monkeypatch.setattr(ct.Bernoulli, "slightly_wrong", lambda *_: pytest.fail("the power is simulated"))
+    assert call(*data).pvalue >= 0.0
+    with pytest.raises(pytest.fail.Exception):
+        ct.calibration_test(*data, n_resamples=19, rng=1)
+
+
+def test_without_its_power_a_test_has_the_same_numbers():
+    rng = np.random.default_rng(3)
+    p = rng.random(50)
+    data = p, (rng.random(50) < p).astype(int)
+    whole = ct.calibration_test(*data, n_resamples=19, rng=1)
+    with without_power():
+        result = ct.calibration_test(*data, n_resamples=19, rng=1)
+    assert (result.detectable, whole.detectable is None) == (None, False)
+    assert result.to_dict() == whole.to_dict() | {"detectable": None}
 
 
 @pytest.mark.parametrize(("law", "n_sets"), [(ct.Beta, 100), (ct.Laplace, 400)])
