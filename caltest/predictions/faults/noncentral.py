@@ -15,6 +15,9 @@ from caltest._basics.numerics import FloatArray
 NODES, WEIGHTS = np.polynomial.hermite.hermgauss(40)
 """Of integrals of functions like that of a normal distribution, around their maximum."""
 
+FARTHEST = 1e6
+"""Means from which on scipy takes up to ten seconds for a probability, only to say that it is unknown."""
+
 
 def log_ratio_of_noncentral(residuals: FloatArray, shifts: FloatArray, df: float) -> FloatArray:
     """Log ratio of the density with means c, that broadcast against the residuals, to that with means of 0."""
@@ -37,8 +40,9 @@ def _log_integral(x: FloatArray, df: float) -> FloatArray:
 def centred(residuals: FloatArray, shifts: FloatArray, df: float) -> FloatArray:
     """Residuals with means of 0 that have the same probabilities below them as these with means c."""
     shifts = np.broadcast_to(shifts, residuals.shape)
-    below = scipy.special.nctdtr(df, shifts, residuals)
-    above = scipy.special.nctdtr(df, -shifts, -residuals)
+    near = np.where(np.abs(shifts) < FARTHEST, shifts, np.nan)
+    below = scipy.special.nctdtr(df, near, residuals)
+    above = scipy.special.nctdtr(df, -near, -residuals)
     tail = np.minimum(below, above)
     found = np.where(below < above, 1.0, -1.0) * scipy.special.stdtrit(df, np.maximum(tail, 1e-300))
     return np.where((tail > 0.0) & np.isfinite(found), found, residuals - shifts)

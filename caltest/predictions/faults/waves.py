@@ -1,13 +1,14 @@
 """Waves of the ranks of a feature, which errors can follow."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from math import pi, sqrt
 from typing import TypeVar
 
 import numpy as np
 
-from caltest._basics.numerics import BoolArray, FloatArray
+from caltest._basics.numerics import Array, BoolArray, FloatArray
 from caltest.predictions.faults.fault import Pattern, cosines_of_ranks, half_periods, ranks, varies
 from caltest.predictions.faults.words import about, told_apart
 
@@ -22,9 +23,6 @@ ROWS_OF_A_PERIOD = 20.0
 
 PLACES_OF_RANKS = 512
 """Groups of ranks among which phases of waves are looked for."""
-
-TURNS = np.exp(1j * pi * np.outer(np.arange(FASTEST + 1), (np.arange(PLACES_OF_RANKS) + 0.5) / PLACES_OF_RANKS))
-"""Waves of j half periods along the middles of these, (25, 512)."""
 
 CLEAR, PLACES = 2.0, 4
 """Standard errors that a half period of a wave is off at least to be named, and how many neighbours are."""
@@ -47,14 +45,15 @@ def clearest(places: Sequence[tuple[float, T]]) -> tuple[list[T], str]:
 
 @dataclass(frozen=True)
 class Wave(Pattern):
-    """A cosine of the ranks of a feature, which is named, and the predictions of each half period with their range."""
+    """A cosine of the ranks of a feature, which is named, and in how many half periods they are."""
 
-    parts: tuple[tuple[BoolArray, str], ...] = ()
+    feature: FloatArray = field(kw_only=True)
+    periods: FloatArray = field(kw_only=True)
 
-    @classmethod
-    def of(cls, signs: FloatArray, name: str, feature: FloatArray, places: list[BoolArray]) -> "Wave":
-        """With the ranges of the feature in some places."""
-        return cls(signs, name, parts=tuple((some, _from_to(feature[some])) for some in places))
+    @cached_property
+    def parts(self) -> list[tuple[BoolArray, str]]:
+        """The predictions of each half period with the range of the feature; of most waves nobody asks for them."""
+        return [(some, _from_to(self.feature[some])) for some in half_periods(self.periods, 1)]
 
     def in_places(self, sizes: Callable[[BoolArray], tuple[float, str]], before: str, unit: str) -> str:
         """Words of the sizes of half periods, of which the standard errors are known, with their place.
@@ -97,7 +96,7 @@ def waves(feature: FloatArray, name: str, number: int) -> list[Wave]:
         return []
     r = ranks(feature)
     lines = enumerate(cosines_of_ranks(r, number)[1:], start=2)
-    return [Wave.of(signs, name, feature, half_periods(r, j)) for j, signs in lines]
+    return [Wave(signs, name, feature=feature, periods=r * j) for j, signs in lines]
 
 
 def following(errors: FloatArray, feature: FloatArray, name: str, first: int) -> list[Wave]:
@@ -114,12 +113,19 @@ def following(errors: FloatArray, feature: FloatArray, name: str, first: int) ->
     # Of ranks in groups that are small beside the shortest half period, which is enough to choose.
     groups = (r * PLACES_OF_RANKS).astype(np.intp)
     by_group = np.array([np.bincount(groups, one, PLACES_OF_RANKS) for one in errors])
-    sums = TURNS[first : last + 1] @ by_group.T
+    sums = _all_speeds()[first - 1 : last] @ by_group.T
     found = []
     for best, own in zip(np.abs(sums).argmax(axis=0), sums.T, strict=True):
         angle = pi * (first + best) * r - np.angle(own[best])
-        found.append(Wave.of(sqrt(2.0) * np.cos(angle), name, feature, half_periods(angle / pi, 1)))
+        found.append(Wave(sqrt(2.0) * np.cos(angle), name, feature=feature, periods=angle / pi))
     return found
+
+
+@cache
+def _all_speeds() -> Array:
+    """``exp(i pi j r)`` for the ranks r in the middle of the groups and j = 1, ..., 24."""
+    middles = (np.arange(PLACES_OF_RANKS) + 0.5) / PLACES_OF_RANKS
+    return np.asarray(np.exp(1j * pi * np.outer(np.arange(1, FASTEST + 1), middles)))
 
 
 def choices(waves: Sequence[Wave], weights: FloatArray) -> float:

@@ -37,7 +37,10 @@ def test_tilted_sums(law, t):
 )
 def test_waves_of_spreads_are_laws(law, t):
     """Likelihood ratios have the mean 1, and variances are larger where the wave has the sign of the size."""
-    fault, counts = SpreadWave([Wave(np.array([0.5, -1.0]))], 1.0), np.arange(250)
+    fault, counts = (
+        SpreadWave([Wave(np.array([0.5, -1.0]), feature=law.mean, periods=np.arange(2.0))], 1.0),
+        np.arange(250),
+    )
     logs = law.log_probabilities(counts.astype(float))
     for i, sign in enumerate((1.0, -1.0)):
         faults = CountFaults(law, np.eye(2)[i])
