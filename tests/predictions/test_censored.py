@@ -92,6 +92,7 @@ def test_no_event_says_something():
     assert ct.fields.a_calibration(ct.LogNormal(mean, 1.0), times, n_resamples=99, rng=1).approximate < 1e-9
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("form", ["distributions", "curves", "members"])
 @pytest.mark.parametrize("follow_up", [0.7, 3.0])
 def test_events_that_are_coded_the_other_way_round_are_asked_about(form, follow_up):
@@ -145,6 +146,7 @@ def test_times_after_curves_that_are_in_another_unit_are_asked_about():
     assert not any(one.endswith("?") for one in ct.calibration_test(curves, rarely, n_resamples=19, rng=1).notes)
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("form", ["distributions", "curves"])
 def test_units_of_times_are_asked_about(form):
     """Months for predictions in days; and not where three of four rows are, which no factor mends."""
@@ -218,6 +220,7 @@ def test_rounded_times_are_said():
     assert not ct.fields.d_calibration(curves, rounded, n_resamples=19, rng=1).notes
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("step", [1.0, 7.0, 0.1])
 def test_curves_with_times_between_rounded_ones_are_said(step):
     """Calibrated curves at halves of the steps are rejected; at the ends of steps, or at few times, they are not."""
