@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import never_falling
-from caltest._results.measures import table_of, widest
+from caltest._results.measures import HIGH, table_of, widest
 from caltest._results.tables import Grid, Page, Part
 from caltest._validation import fraction
 
@@ -270,7 +270,9 @@ def power_phrase(detectable: Any, alpha: float) -> str | None:
     if detectable is None:
         return None
     power = detectable.power(alpha)
-    found = "more than 99 %" if power > 0.99 else f"{100.0 * power:.0f} %" if power >= 0.01 else "less than 1 %"
+    # Rounding is not to lift a power to the one from which on nothing is said to be missed.
+    said = power if power >= HIGH else min(power, HIGH - 0.01)
+    found = "more than 99 %" if power > 0.99 else f"{100.0 * said:.0f} %" if power >= 0.01 else "less than 1 %"
     return f"{detectable.deviation} would be found in {found} of such data sets"
 
 

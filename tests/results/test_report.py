@@ -43,7 +43,9 @@ def test_first_of_lists():
     ]
 
 
-@pytest.mark.parametrize(("power", "words"), [(0.4, "40 %"), (0.99, "99 %"), (0.995, "more than 99 %")])
+@pytest.mark.parametrize(
+    ("power", "words"), [(0.4, "40 %"), (0.7975, "79 %"), (0.8, "80 %"), (0.99, "99 %"), (0.995, "more than 99 %")]
+)
 def test_power_in_words(power, words):
     detectable = SimpleNamespace(power=lambda alpha: power, deviation="a slope of 2")
     assert power_phrase(detectable, 0.05) == f"a slope of 2 would be found in {words} of such data sets"
