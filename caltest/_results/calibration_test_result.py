@@ -37,7 +37,8 @@ class ComponentResult:
         Of components given features, adjusted for all of these by the step-down maximum, and not smaller than the
         p-value of the test of the same rows; else None.
     words
-        Where outcomes differ from what is claimed, if the adjusted p-value is at most 0.05.
+        Where outcomes differ from what is claimed, if the adjusted p-value is at most 0.05 and they clearly differ more
+        there than elsewhere.
 
     Examples
     --------

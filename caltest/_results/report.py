@@ -166,7 +166,7 @@ def sentence_of(result: Any, alpha: float) -> str:
 
 def _why_and_features(result: Any, alpha: float) -> str | None:
     """What is wrong, and given which features errors remain."""
-    why, given = result.why(alpha), result.given(alpha)
+    why, given = result.why(alpha), [one for one in result.given(alpha) if one.words]
     if not given:
         return None if why is None else str(why)
     said = f"errors depend on features: {_features(result, alpha)}"
@@ -286,8 +286,13 @@ def _features(result: Any, alpha: float) -> str | None:
         return (
             f"no error that depends on one or two of them is clear (smallest adjusted {pvalue_phrase(min(adjusted))})"
         )
-    words = [f"{one.name}: {one.words or 'wrong'} (adjusted {pvalue_phrase(one.adjusted)})" for one in found]
-    return first_of(words, MOST, "; ")
+    words = [f"{one.name}: {one.words} (adjusted {pvalue_phrase(one.adjusted)})" for one in found if one.words]
+    if words:
+        return first_of(words, MOST, "; ")
+    names = first_of([one.name for one in found], MOST, ", ")
+    return (
+        f"predictions are wrong {names}, but nowhere clearly more than elsewhere: repair them, then test features again"
+    )
 
 
 LISTED = 10

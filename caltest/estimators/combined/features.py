@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import scipy
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._basics.threads import threaded
@@ -278,36 +279,81 @@ def features_component(features: Sequence[Feature], predictions: Predictions) ->
 BINS, BINS_OF_TWO, FEWEST = 5, 3, 5
 """Bins of one column and of each of two, and rows of a bin that is looked at."""
 
+CHANCE, NEARLY = 0.05, 0.9
+"""That some bin looks farther off than the rest although none is; and how near to the farthest another one has to be to
+be told if more rows of it err, or if its error is listed before."""
+
+ELSEWHERE = 3.0
+"""Standard errors from which on the rest is said to be off, too."""
+
 
 def words_of(features: Sequence[Feature], with_prediction: bool, predictions: Predictions, targets: Array) -> str:
-    """Where the standardised error of the outcomes of some bin of one or two columns is largest, and which error it is.
+    """In which bin of one or two columns outcomes err most, and how, if it is clearly farther off than the rest.
 
-    It describes what was found and is no test of its own; empty if no bin has five rows.
+    Empty otherwise: where all rows are off, a feature that has nothing to do with it is refuted too, as no prediction
+    is right given it. Bins of a feature and the prediction are compared with other rows of similar predictions.
     """
     columns = [(one.name, one.values) for one in features]
     if with_prediction:
         columns.append(("the prediction", level_of(predictions)))
-    codes, names = _bins(columns)
+    codes, names, last = _bins(columns)
+    among = codes % last if with_prediction else np.zeros_like(codes)
     kept = np.flatnonzero(np.bincount(codes, minlength=len(names)) >= FEWEST)
-    best, words = 0.0, ""
-    for errors, variances, said, means in _errors(predictions, targets):
-        sums, known = (np.bincount(codes, one, len(names))[kept] for one in (errors, variances))
-        z = np.divide(np.abs(sums), np.sqrt(known), out=np.zeros_like(sums), where=known > 0.0)
-        if z.size and z.max() > best:
-            best, place = float(z.max()), int(kept[z.argmax()])
-            what, numbers = said(*(float(one[codes == place].mean()) for one in means))
-            words = f"{what} where {names[place]} ({numbers})"
-    return words
+    kinds = list(_errors(predictions, targets))
+    if not kept.size:
+        return ""
+    far = np.stack([_farther_off(errors, variances, codes, among, len(names))[kept] for errors, variances, *_ in kinds])
+    sizes = np.stack([_off(errors, variances, codes, len(names))[kept] for errors, variances, *_ in kinds])
+    if far.max() <= -scipy.special.ndtri(CHANCE / 2.0 / far.size):
+        return ""
+    sizes = np.where(far >= NEARLY * far.max(), sizes, -1.0)
+    kind = int((sizes.max(axis=1) >= NEARLY * sizes.max()).argmax())
+    at, (errors, variances, said, means) = sizes[kind].argmax(), kinds[kind]
+    rows = codes == kept[at]
+    others = ~rows & (among == among[rows.argmax()])
+    what, numbers = said(*(float(one[rows].mean()) for one in means))
+    if abs(errors[others].sum()) > ELSEWHERE * np.sqrt(variances[others].sum()):
+        rest = said(*(float(one[others].mean()) for one in means))[1]
+        numbers += f"; {'such predictions ' if with_prediction else ''}elsewhere {rest}"
+    return f"{what} where {names[kept[at]]} ({numbers})"
 
 
-def _bins(columns: list[tuple[str, Array]]) -> tuple[IntArray, list[str]]:
+def _off(errors: FloatArray, variances: FloatArray, codes: IntArray, n_bins: int) -> FloatArray:
+    """How far the sum of the errors of each bin is from 0, in standard errors if predictions are right."""
+    sums, known = (np.bincount(codes, one, n_bins) for one in (errors, variances))
+    return np.divide(np.abs(sums), np.sqrt(known), out=np.zeros(n_bins), where=known > 0.0)
+
+
+def _farther_off(
+    errors: FloatArray, variances: FloatArray, codes: IntArray, among: IntArray, n_bins: int
+) -> FloatArray:
+    """How far errors of each bin are from those of the rows it is among, in standard errors.
+
+    All are expected to be in proportion to the variances, as those of odds that are all wrong by a factor. They may
+    vary more than predicted.
+    """
+    totals, known = np.bincount(among, errors), np.bincount(among, variances)
+    common = np.divide(totals, known, out=np.zeros_like(known), where=known > 0.0)
+    rest = errors - variances * common[among]
+    sums, own, squares = (np.bincount(codes, one, n_bins) for one in (rest, variances, np.square(rest)))
+    place = np.zeros(n_bins, dtype=np.intp)
+    place[codes] = among
+    whole, spread = known[place], np.bincount(among, np.square(rest))[place]
+    share = np.divide(own, whole, out=np.ones(n_bins), where=whole > 0.0)
+    within = np.maximum(squares, share * np.maximum(spread, whole))
+    variance = (1.0 - share) ** 2 * within + share**2 * np.maximum(spread - squares, (1.0 - share) * whole)
+    return np.divide(np.abs(sums), np.sqrt(variance), out=np.zeros(n_bins), where=variance > 1e-12 * whole)
+
+
+def _bins(columns: list[tuple[str, Array]]) -> tuple[IntArray, list[str], int]:
+    """Bins of rows, their names, and how many the last column has, which vary fastest."""
     number = BINS if len(columns) == 1 else BINS_OF_TWO
     codes, names = np.zeros(len(columns[0][1]), dtype=np.intp), [""]
     for name, values in columns:
         coding = Coding.of(name, values, number)
         codes = codes * len(coding.words) + coding.codes(values)
         names = [f"{before} and {own}" if before else own for before in names for own in coding.words]
-    return codes, names
+    return codes, names, len(coding.words)
 
 
 def _event(name: str, observed: float, claimed: float) -> tuple[str, str]:
@@ -331,17 +377,20 @@ Error = tuple[FloatArray, FloatArray, Callable[..., tuple[str, str]], list[Float
 
 
 def _errors(predictions: Predictions, targets: Array) -> Iterator[Error]:
+    """What is said to be wrong, the plainer one first: of two classes that of class 1, of more the predicted class."""
     law = predictions.law
     if law.finite is not None:
         p = law.finite.probabilities
-        if p.shape[1] > CLASSES:
-            claimed, right = p.max(axis=1), (targets == p.argmax(axis=1)).astype(np.float64)
-            said = partial(_event, "the predicted class is right")
-            yield right - claimed, claimed * (1.0 - claimed), said, [right, claimed]
-            return
-        for c in (1,) if p.shape[1] == 2 else range(p.shape[1]):
+        k, claimed, right = p.shape[1], p.max(axis=1), (targets == p.argmax(axis=1)).astype(np.float64)
+        said = partial(_event, "the predicted class is right")
+        top: Error = right - claimed, claimed * (1.0 - claimed), said, [right, claimed]
+        if k > 2:
+            yield top
+        for c in (1,) if k == 2 else range(k) if k <= CLASSES else ():
             occurred, said = (targets == c).astype(np.float64), partial(_event, law.finite.occurrence(c))
             yield occurred - p[:, c], p[:, c] * (1.0 - p[:, c]), said, [occurred, p[:, c]]
+        if k == 2:
+            yield top
         return
     scores = scores_of(law, targets[None])[0]
     each, ones = np.atleast_2d(scores.T), np.ones(len(scores))

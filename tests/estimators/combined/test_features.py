@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 from printed import unfolded
 
 import caltest as ct
@@ -310,3 +311,67 @@ def test_words_are_of_five_rows(n):
     site = np.repeat(["a", "b"], n)
     words = words_of([Feature("site", site)], False, ct.Bernoulli(np.full(2 * n, 0.5)), (site == "a").astype(int))
     assert words == "class 1 occurs more often than claimed where site = a (100 %, claimed 50 %)" * (n == 5)
+
+
+def _site(rng, n=1000):
+    site = rng.choice(list("abc"), n)
+    return Feature("site", site), site == "a"
+
+
+def _temper(p, power):
+    q = p ** np.reshape(power, (-1, 1))
+    return q / q.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("with_prediction", [False, True])
+@pytest.mark.parametrize("name", ["odds", "claims", "classes", "spread"])
+def test_features_that_have_nothing_to_do_with_what_is_wrong_are_not_named(name, with_prediction):
+    rng, n_sets, named = np.random.default_rng(11), 100, 0
+    for _ in range(n_sets):
+        site, _ = _site(rng)
+        if name == "spread":
+            law, y = ct.Normal(mean := rng.normal(size=1000), 0.5), mean + rng.standard_t(5, 1000)
+        elif name == "classes":
+            q = rng.dirichlet(np.ones(5), 1000)
+            law, y = ct.Categorical(_temper(q, 2.0)), (q.cumsum(axis=1) < rng.random((1000, 1))).sum(axis=1)
+        else:
+            q = rng.beta(1.0, 4.0, 1000)
+            p = q / (2.0 - q) if name == "odds" else _temper(np.stack([1 - q, q], axis=1), 2.0)[:, 1]
+            law, y = ct.Bernoulli(p), (rng.random(1000) < q).astype(int)
+        named += bool(words_of([site], with_prediction, law, y))
+    assert named <= scipy.stats.binom.isf(1e-3, n_sets, 0.05)
+
+
+def test_words_of_a_site_at_which_classes_are_less_sure_than_claimed():
+    rng = np.random.default_rng(12)
+    site, at = _site(rng, 2000)
+    q = rng.dirichlet(np.ones(10), 2000)
+    p = _temper(q, np.where(at, 2.0, 0.7))
+    y = (q.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)
+    claimed, right = 100 * p.max(axis=1), 100 * (y == p.argmax(axis=1))
+    here, elsewhere = (f"{right[one].mean():.3g} %, claimed {claimed[one].mean():.3g} %" for one in (at, ~at))
+    words = words_of([site], False, ct.Categorical(p), y)
+    assert (
+        words == f"the predicted class is right less often than claimed where site = a ({here}; elsewhere {elsewhere})"
+    )
+
+
+def test_words_of_rare_events_are_about_the_event():
+    rng = np.random.default_rng(13)
+    site, at = _site(rng, 6000)
+    q = rng.beta(1.0, 40.0, 6000)
+    words = words_of([site], False, ct.Bernoulli(np.where(at, q / 2.5, q)), (rng.random(6000) < q).astype(int))
+    assert words.startswith("class 1 occurs more often than claimed where site = a (")
+    assert "elsewhere" not in words
+
+
+def test_features_without_words_in_a_report():
+    rng = np.random.default_rng(14)
+    q = rng.beta(1.0, 4.0, 1000)
+    features = {"x": rng.normal(size=1000), "z": rng.normal(size=1000)}
+    result = ct.calibration_test(q / 3.0, rng.random(1000) < q, features=features, n_resamples=99, rng=1)
+    found = result.given()
+    assert [one.name for one in found if one.words] == []
+    wrong = f"predictions are wrong {', '.join(one.name for one in found)}, but nowhere clearly more than elsewhere"
+    assert f"Features       {wrong}: repair them, then test features again" in unfolded(result)
+    assert "depend on features" not in result.sentence()
