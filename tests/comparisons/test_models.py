@@ -180,6 +180,7 @@ def test_errors_that_matter_are_told_from_others():
     three, alone = (dataclasses.replace(found, rows=rows) for rows in ((*two.rows, known), (known,)))
     assert three.verdict().endswith("but errors that matter could have been missed")
     assert alone.verdict().endswith("is rejected at the 5 % level")
+    assert alone.verdict(0.02).endswith("is rejected at the 2 % level")
     assert alone.verdict(0.01).endswith("at the 1 % level, but errors that matter could have been missed")
     open_ = dataclasses.replace(near, matters=None)
     assert dataclasses.replace(found, rows=(open_,)).verdict().endswith("near; whether the error matters remains open")

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import caltest as ct
-from caltest.predictions.faults.ranks import RankSkew, RankTails
+from caltest.predictions.faults.ranks import RankSkew, RankTails, shapes_of_ranks
 from caltest.predictions.faults.scores import Scores
+from caltest.predictions.faults.shapes import sinh_arcsinh
+from caltest.predictions.faults.words import Fit
 
 N, M = 1000, 24
 
@@ -64,3 +67,98 @@ def test_ranks_have_probabilities(kind, t):
         ratios.append(np.exp(fault.log_ratio(seen, 0, t)))
     np.testing.assert_allclose(np.mean(ratios), 1.0, rtol=1e-12)
     assert (np.ptp(ratios) > 0.01) == (t != 0.0)
+
+
+def seen_of(pools, y, weights=None, corrected=None):
+    law = ct.Ensemble(np.asarray(pools, dtype=float))
+    weights = np.ones(len(y)) if weights is None else weights
+    return Scores(law, np.asarray(y, dtype=float)[None], weights, None, corrected)
+
+
+def test_shapes_are_those_of_enough_ranks():
+    for size, kinds in ((9, []), (10, ["skew"]), (19, ["skew"]), (20, ["skew", "tails"])):
+        pools = np.arange(size)[None].repeat(3, axis=0)
+        faults = shapes_of_ranks(seen_of(pools, [0.0, 3.0, 8.0]))
+        assert [one.kind for one in faults] == kinds
+        assert [one.range for one in faults] == [(-2.0, 2.0)] * len(kinds)
+
+
+@pytest.mark.parametrize("t", [-0.7, 0.4])
+def test_likelihoods_are_those_of_middle_ranks(t):
+    """Of scores at the middles of equal shares; values that are equal share theirs, and corrected ones have none."""
+    pool, w = np.array([0.0, 1.0, 1.0, 1.0, *range(4, 24)]), np.array([1.0, 2.0, 0.5])
+    z = stats.norm.ppf((np.arange(24) + 0.5) / 24)
+    y, places = [0.0, 1.0, 23.0], [[0], [1, 2, 3], [23]]
+    faults = shapes_of_ranks(seen_of([pool] * 3, y, w))
+    for fault, law in zip(faults, ((t, 1.0), (0.0, np.exp(t))), strict=True):
+        density = np.exp(sinh_arcsinh(z, *law))
+        ratios = [24 * density[some].mean() / density.sum() for some in places]
+        assert fault.log_ratio(seen_of([pool] * 3, y, w), 0, t) == pytest.approx(w @ np.log(ratios), rel=1e-12)
+        assert fault.log_ratio(seen_of([pool] * 3, y, w, corrected=np.zeros(3)), 0, t) == 0.0
+
+
+OUTSIDE = np.array([0.0] * 4 + [19.0] * 2 + [9.0] * 14)
+"""Of 20 outcomes in pools of 0 to 19 four below all others, two above and fourteen below the middle, of weight 2."""
+BALANCED = np.repeat([19.0, 0.0, 19.0, 0.0], [5, 1, 6, 8])
+"""Of the same weights half are below all others and half above."""
+
+
+@pytest.mark.parametrize(
+    ("y", "t", "words"),
+    [
+        (OUTSIDE, -1.0, "below: 12 % of the outcomes are below all members and 5.9 % above all, instead of 5 % each"),
+        (
+            19.0 - OUTSIDE,
+            1.0,
+            "above: 12 % of the outcomes are above all members and 5.9 % below all, instead of 5 % each",
+        ),
+        (OUTSIDE, 1.0, "above: 94 % of the outcomes are below the middle of the members"),
+        (19.0 - OUTSIDE, -1.0, "below: 94 % of the outcomes are above the middle of the members"),
+        (BALANCED, 1.0, "above: 50 % of the outcomes are below the middle of the members"),
+    ],
+)
+def test_words_of_skewness_count_outcomes_by_their_weight(y, t, words):
+    seen = seen_of([np.arange(20.0)] * 20, y, np.array([1.0] * 6 + [2.0] * 14))
+    said = shapes_of_ranks(seen)[0].words(seen, 0, Fit(t, t, t))
+    assert said == f"errors are skewed beside those of members, with the longer tail {words}"
+
+
+FEW, MANY = np.array([0.0] + [9.0] * 13 + [1.0] * 7), np.array([0.0, 20.0] * 3 + [9.0] * 6 + [1.0] * 9)
+"""Of 21 outcomes in pools of 21 values one outside of all others, or six, and 13 or six in the inner half."""
+
+
+@pytest.mark.parametrize(
+    ("y", "t", "words"),
+    [
+        (MANY, -1.0, "heavier tails {}: 29 % of the outcomes are outside of all members instead of 9.5 %"),
+        (MANY, 1.0, "lighter tails {}: 29 % of the outcomes are in the inner half of the members instead of 52 %"),
+        (FEW, -1.0, "heavier tails {}: 62 % of the outcomes are in the inner half of the members instead of 52 %"),
+        (FEW, 1.0, "lighter tails {}: 4.8 % of the outcomes are outside of all members instead of 9.5 %"),
+    ],
+)
+def test_words_of_tails_count_outcomes(y, t, words):
+    seen = seen_of([np.arange(21.0)] * 21, y)
+    said = f"errors have {words}".format("than members at the same spread")
+    assert shapes_of_ranks(seen)[1].words(seen, 0, Fit(t, t, t)) == said
+
+
+def test_outcomes_that_are_in_no_pool_are_at_their_ends():
+    inside, outside = (seen_of([np.arange(20.0)] * 2, y) for y in ([0.0, 19.0], [-1.0, 30.0]))
+    for own, other in zip(shapes_of_ranks(inside), shapes_of_ranks(outside), strict=True):
+        assert own.log_ratio(inside, 0, 0.5) == other.log_ratio(outside, 0, 0.5)
+        assert own.words(inside, 0, Fit(0.5, 0.5, 0.5)) == other.words(outside, 0, Fit(0.5, 0.5, 0.5))
+
+
+def test_equal_values_are_outside_of_the_others_in_part():
+    """Of four that are lowest together each is so a quarter of the times; one in the middle counts half.
+
+    Six of the eight outcomes are lowest, one is highest, and one in the middle of the ranks.
+    """
+    pool = np.array([0.0] * 4 + [1.0] * 3 + [2.0] * 6 + [3.0] * 3 + [4.0] * 3 + [5.0])
+    seen = seen_of([pool] * 8, [0.0] * 6 + [5.0, 2.0])
+    skew, _ = shapes_of_ranks(seen)
+    words = "errors are skewed beside those of members, with the longer tail "
+    ends = "19 % of the outcomes are below all members and 12 % above all, instead of 5 % each"
+    assert skew.words(seen, 0, Fit(-1.0, -1.0, -1.0)) == f"{words}below: {ends}"
+    middle = "81 % of the outcomes are below the middle of the members"
+    assert skew.words(seen, 0, Fit(1.0, 1.0, 1.0)) == f"{words}above: {middle}"
