@@ -123,3 +123,12 @@ def test_edges_that_are_no_numbers_are_named():
         ct.binning.EdgeBinning(float("nan"))
     with pytest.raises(ValueError, match=r"edges: got nan at edge 2 \(1 in all\), wanted finite numbers"):
         ct.binning.EdgeBinning([0.0, 0.5, float("nan"), 1.0])
+
+
+def test_cells_of_edges_are_numbered_in_their_order():
+    """Of two coordinates all pairs of bins are apart, and four of nine cells have the numbers from 0 to 3."""
+    binning = ct.binning.EdgeBinning([0.0, 0.2, 0.5, 1.0])
+    x = np.array([0.1, 0.2, 0.3, 0.9])
+    points = np.array([(a, b) for a in x for b in x])
+    assert binning.assign(points).reshape(4, 4).tolist() == [[0, 0, 1, 2], [0, 0, 1, 2], [3, 3, 4, 5], [6, 6, 7, 8]]
+    assert binning.assign(points[[3, 5, 10, 12]]).tolist() == [1, 0, 2, 3]

@@ -1,5 +1,7 @@
 """Numbers that are too large for the machine."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from samples import TV, samples
@@ -88,3 +90,22 @@ def test_sums_of_weights():
     weights = np.array([1.0, 1.0, 2.0])
     assert numerics.effective_number(weights) == 16 / 6
     assert numerics.weight_of_pairs(weights) == 5.0
+
+
+def test_the_last_axis_is_that_of_rows_that_are_normalised():
+    rows = np.arange(1.0, 25.0).reshape(2, 3, 4)
+    assert numerics.normalised(rows).sum(axis=2) == pytest.approx(1.0)
+    assert numerics.normalised(rows)[1, 2] == pytest.approx(rows[1, 2] / rows[1, 2].sum())
+
+
+def test_rows_by_size_are_of_equal_numbers_and_equal_values_together():
+    def sizes(values, number):
+        parts = numerics.rows_by_size(np.asarray(values, dtype=float), number)
+        assert sorted(np.concatenate(parts)) == list(range(len(values)))
+        assert all(np.max(np.take(values, a)) < np.min(np.take(values, b)) for a, b in pairwise(parts))
+        return [one.size for one in parts]
+
+    assert sizes([9, 3, 7, 1, 0, 2, 8, 5, 4, 6], 4) == [2, 3, 2, 3]
+    assert sizes([1, 3, 1, 2, 1, 1], 3) == [4, 2]
+    assert sizes([2, 1, 0], 3) == [1, 1, 1]
+    assert sizes([1, 1, 1], 3) == sizes([2, 1, 3], 1) == [3]

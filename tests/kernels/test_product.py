@@ -160,3 +160,13 @@ def test_sums_for_landmarks():
 def test_estimators_want_products(make, kernel):
     with pytest.raises(TypeError, match=r"^kernel: got .*, wanted a ProductKernel"):
         make(kernel)
+
+
+def test_sums_of_kernels_of_targets_are_in_parentheses():
+    narrow, wide = ct.GaussianKernel(bandwidth=0.5), ct.GaussianKernel(bandwidth=2.0)
+    one, both, twice = (ct.ProductKernel(GAUSS, kernel) for kernel in (narrow, narrow + wide, 2.0 * narrow))
+    left = "exp(-L2^2 / (2 0.3^2)) x "
+    first, second = (one.describe_for_targets() for one in (narrow, wide))
+    assert one.describe() == f"{left}{first}"
+    assert both.describe() == f"{left}({first} + {second})"
+    assert twice.describe() == f"{left}2 {first}"

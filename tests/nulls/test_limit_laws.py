@@ -9,7 +9,7 @@ import caltest as ct
 from caltest._laws import pearson3_exponents, pearson3_tail
 from caltest.hstatistics.tiles import h_tile
 from caltest.kernels import ProductKernel
-from caltest.nulls.limit_laws import probability_of
+from caltest.nulls.limit_laws import Moments, probability_of
 from caltest.predictions import Sample
 
 TV = ct.ExponentialKernel(ct.TotalVariation(), 0.5)
@@ -150,3 +150,13 @@ def test_approximations_of_one_limit_law_agree(seed):
     bootstrap = ct.AsymptoticSKCETest(kernel, n_resamples=9999, known_variance=False)(p, y, rng=rng).pvalue
     pearson = ct.PearsonSKCETest(kernel)(p, y, rng=rng).pvalue
     assert (spectrum, bootstrap, pearson) == pytest.approx((pearson,) * 3, abs=0.04)
+
+
+def test_moments_of_both_sets_of_terms_are_those_of_all():
+    rng = np.random.default_rng(6)
+    few, many = rng.normal(3.0, 1.0, 7), rng.normal(-8.0, 2.0, 40)
+    for one, other in ((few, many), (many, few)):
+        both, terms = Moments.of(one, 2.0) + Moments.of(other, 3.0), np.concatenate([one, other])
+        assert (both.n, both.largest, both.variances) == (47, np.abs(terms).max(), 5.0)
+        assert both.mean == pytest.approx(terms.mean(), rel=1e-12)
+        assert both.squares == pytest.approx(46.0 * terms.var(ddof=1), rel=1e-12)

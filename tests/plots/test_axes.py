@@ -20,6 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from caltest.plots import _axes  # noqa: E402
+from caltest.predictions.convert import as_sample  # noqa: E402
 
 NAMES = ["$\\alpha$ and $", "<script>alert(1)</script>", "_hidden", "long " * 60, "a\nb"]
 P = np.linspace(0.05, 0.95, 60)
@@ -265,3 +266,22 @@ def test_infinite_evidence_fills_the_frame():
     ax = ct.plots.evidence(ct.SequentialCalibrationTest().update(p, y).result(), ax=Figure().add_subplot())
     (span,) = [one for one in ax.patches if one.get_label().endswith("E is infinite")]
     assert span.get_width() == 100.0
+
+
+def test_binary_predictions_are_those_of_what_a_result_names():
+    """Of two classes always those of class 1; of several those of the one that is named, else of the top label."""
+    rng = np.random.default_rng(1)
+    two, three = rng.dirichlet(np.ones(2), 50), rng.dirichlet(np.ones(3), 50)
+    result = ct.calibration_test(two, np.arange(50) % 2, n_resamples=9, rng=1)
+
+    def of(p, kind, place):
+        found = replace(result, findings=(ct.results.Finding("words", kind, place, None, None),))
+        sample = as_sample(p, np.arange(50) % p.shape[1])
+        return [one.tolist() for one in (lambda law, y: (law.to_array(), y))(*_axes.binary_of(sample, found))]
+
+    y, y_of_three = np.arange(50) % 2, np.arange(50) % 3
+    for place in ("", "claims from 0.1 to 0.2"):
+        assert of(two, "window", place) == [two[:, 1].tolist(), y.tolist()]
+    top = [three.max(axis=1).tolist(), (three.argmax(axis=1) == y_of_three).tolist()]
+    assert of(three, "frequency", "class 1, class 2") == [three[:, 1].tolist(), (y_of_three == 1).tolist()]
+    assert of(three, "random labels", "class 2") == of(three, "share", "") == top

@@ -1,8 +1,9 @@
 import numpy as np
+import pytest
 
 import caltest as ct
 from caltest._results.measures import amount, percent, points, shares_of
-from caltest._results.tables import Grid, Page, aligned, latex, markdown
+from caltest._results.tables import Bar, Grid, Page, aligned, latex, markdown, sharper
 from caltest.results import ConfidenceInterval
 
 
@@ -123,3 +124,22 @@ def test_names_neither_break_rows_nor_reach_terminals_or_pages():
     assert len(lines) == 8
     assert not {"\x1b", "\t"} & set("".join(lines))
     assert r"\textless{}script\textgreater{}a|b\textbackslash{}nc\textbackslash{}x1b[31m \& d\_1 & 1 \\" in lines
+
+
+@pytest.mark.parametrize(
+    ("reference", "interval", "stands_out", "are_said"),
+    [
+        (1.0, (0.0, 2.0), True, True),
+        (0.0, (0.0, 2.0), True, True),
+        (2.0, (0.0, 2.0), True, True),
+        (2.5, (0.0, 2.0), True, False),
+        (-0.5, (0.0, 2.0), True, False),
+        (1.0, (0.0, 2.0), False, False),
+        (1.0, None, True, False),
+        (None, (0.0, 2.0), True, False),
+    ],
+)
+def test_intervals_that_hold_what_stands_out_are_explained(reference, interval, stands_out, are_said):
+    bars = [Bar("own", 1.0, interval, reference, "", "", stands_out), Bar("other", 1.0, None, None, "", "", True)]
+    words = "p-values and intervals come from different tests and can disagree"
+    assert sharper(bars) == [words] * are_said

@@ -133,3 +133,13 @@ def test_means_of_twenty_counts_can_be_asked_about():
     counts = ct.Poisson(rate).sample(1)
     asked = [remarks(ct.Poisson(np.log(rate[:n])), counts[:n]) for n in (19, 20)]
     assert asked == [(), ("the exponentials of predicted means would fit the outcomes: are these logarithms?",)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_parameters_that_a_factor_corrects_are_no_functions_of_others(seed):
+    """Squares of means around 3 are about three times these, and roots of spreads around 1/9 also."""
+    z, rng = np.random.default_rng(seed).normal(size=60), np.random.default_rng([1, seed])
+    factors = np.exp(0.2 * z)
+    for family in (ct.Poisson, lambda rate: ct.NegativeBinomial.from_mean(rate, 0.1)):
+        assert remarks(family(3.0 * factors), rng.poisson(9.0 * factors)) == ()
+    assert remarks(ct.Normal(np.zeros(60), factors / 9.0), factors / 3.0 * rng.normal(size=60)) == ()

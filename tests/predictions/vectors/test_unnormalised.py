@@ -201,3 +201,13 @@ def test_draws_are_those_of_the_sampler(size):
     rng = np.random.default_rng(3)
     wanted = [draw(parameters, rng) for _ in range(2)]
     np.testing.assert_array_equal(p.sample(3, size), wanted[0] if size is None else wanted)
+
+
+def test_targets_have_the_dimension_of_the_points():
+    points, parameters = np.zeros((4, 2)), np.ones((3, 4))
+    vectors, numbers = ct.Unnormalised(vector_score, parameters, points), normals(3)[0]
+    assert vectors.check_targets(np.ones((3, 2))).shape == (3, 2)
+    assert numbers.check_targets(np.ones(3)).shape == (3,)
+    for law, shape in ((vectors, (3, 3)), (vectors, (3,)), (numbers, (3, 2))):
+        with pytest.raises(ValueError, match="targets: got"):
+            law.check_targets(np.ones(shape))
