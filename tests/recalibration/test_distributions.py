@@ -304,3 +304,11 @@ def test_reports_have_pictures_before_and_after(law, drawn):
     axes = ct.plots.recalibration_report(report, rng=1, axes=figure.Figure().subplots(1, 2))
     assert [one.get_title().partition(":")[0] for one in axes] == ["before", "after"]
     assert all(drawn in one.get_xlabel().replace("\n", " ") for one in axes)
+
+
+@pytest.mark.parametrize("scaling", [FamilyTemperatureScaling(), ShiftAndScale()])
+@pytest.mark.parametrize("shape", [0.5, 2.0])
+def test_targets_of_no_finite_density_are_named(scaling, shape):
+    """The density of gamma laws at 0 is infinite or 0."""
+    with pytest.raises(ValueError, match="got one of density 0 or infinity at row 2, wanted positive finite"):
+        scaling.fit(ct.Gamma(np.full(5, shape), 1.0), [0.3, 1.0, 0.0, 0.0, 2.0])

@@ -1,4 +1,5 @@
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from statistical.slices_found import covered
 
 import caltest as ct
 from caltest._validation.columns import columns_of
-from caltest.slices.search import Tables
+from caltest.slices.search import Search, Tables
 
 
 def made(n, d=3, seed=1):
@@ -368,3 +369,27 @@ def test_rare_counts_that_are_twice_as_frequent_as_predicted_are_found():
             assert first.claimed == pytest.approx(1.0 - np.exp(-rates[rows]).mean())
             assert first.observed == (counts[rows] > 0).mean()
     assert found >= 13
+
+
+@pytest.mark.parametrize(
+    ("largest", "wider", "left", "is_wider_named"),
+    [
+        (3.0, 2.7, 0.0, True),
+        (3.0, 2.6, 0.0, False),
+        (10.0, 9.81, 1.9, True),
+        (10.0, 9.78, 1.9, False),
+        (10.0, 9.9, 2.1, False),
+        (10.0, -9.9, -1.9, True),
+    ],
+)
+def test_wider_slices_are_named_that_are_not_clearly_smaller_and_leave_nothing(largest, wider, left, is_wider_named):
+    """Smaller by less than a fifth of the square, and than 4; slice 2 has other bins, slice 1 one of the two of 0."""
+    search = SimpleNamespace(
+        slices=np.array([10, 11, 12]),
+        tables=SimpleNamespace(rows_of=lambda i: i, bins_of=lambda i: {10: ["a", "b"], 11: ["a"], 12: ["c"]}[i]),
+        errors=SimpleNamespace(without=lambda rows, channel: (rows, channel)),
+        with_errors=lambda errors: SimpleNamespace(errors=errors, observed=lambda: np.array([[0.0] * 3, [left, 9, 9]])),
+    )
+    found, following = Search._simplest(search, {0, 2}, {1}, np.abs([largest, wider, 0.99 * largest]), [1, 0, 1])
+    assert found == (1 if is_wider_named else 0)
+    assert following.errors == ((11, 0) if is_wider_named else (10, 1))
