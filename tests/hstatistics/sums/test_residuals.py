@@ -70,3 +70,16 @@ def test_equal_weights_change_nothing(d):
     plain = residual_means(psi, [0.5, 1.0], scores)
     for weight in (1.0, 3.0):
         np.testing.assert_allclose(residual_means(psi, [0.5, 1.0], scores, np.full(150, weight)), plain, rtol=1e-4)
+
+
+@pytest.mark.parametrize("widths", [(1.0,), (0.5, 1.0, 2.0)])
+def test_sums_on_a_grid_are_those_of_each_residual(widths, monkeypatch):
+    n, rng = 4000, np.random.default_rng(5)
+    psi = prediction_features(KERNEL, ct.Normal(rng.random(n), 0.1))
+    scores, weights = rng.normal(size=(4, n)), rng.uniform(0.5, 2.0, n)
+    assert hresiduals._OnGrid.of(widths).grid.is_worth(n)
+    on_grid = [residual_means(psi, widths, scores, w) for w in (None, weights)]
+    monkeypatch.setattr(hresiduals._OnGrid, "of", lambda widths: None)
+    for found, w in zip(on_grid, (None, weights), strict=True):
+        expected = residual_means(psi, widths, scores, w)
+        assert found == pytest.approx(expected, abs=1e-2 * np.abs(expected).max())
