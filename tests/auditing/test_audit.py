@@ -17,6 +17,7 @@ from caltest.auditing.pictures import classes_of, pictures_of
 from caltest.auditing.repair import _changed
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows_in_words, rows_needed
+from caltest.estimators.combined.detectable import without_power
 from caltest.predictions.convert import as_sample
 
 DIGITS = ct.datasets.load_digits_predictions()
@@ -296,7 +297,7 @@ def test_another_map_is_tried_where_temperature_scaling_leaves_an_error():
     assert not section.rejected
 
 
-@pytest.mark.usefixtures("few_sections")
+@pytest.mark.usefixtures("few_sections", "no_power")
 def test_a_map_that_leaves_an_error_is_not_all_the_reason_says():
     """Normal predictions that are too narrow for skewed errors, of which a factor mends the first only."""
     rng = np.random.default_rng(2)
@@ -353,6 +354,13 @@ def test_a_model_that_is_wrong_for_a_small_group_is_not_to_be_used():
     assert 'failures="1"' in told.to_junit()
 
 
+@pytest.fixture
+def no_power():
+    """What tests could have found takes most of their time, and says nothing of what they have found."""
+    with without_power():
+        yield
+
+
 def in_threes(rng, n, change):
     """Probabilities of three classes, and labels whose most probable class is right; others are changed."""
     top, s = rng.uniform(0.5, 0.8, n), rng.uniform(0.1, 0.9, n)
@@ -360,18 +368,18 @@ def in_threes(rng, n, change):
     return p, ct.Categorical(truth).sample(rng)
 
 
-@pytest.mark.usefixtures("few_sections")
+@pytest.mark.usefixtures("few_sections", "no_power")
 @pytest.mark.parametrize("size", [1, 4])
 def test_an_error_of_classes_that_are_not_the_most_probable_matters_in_a_group(size):
-    rng, groups = np.random.default_rng(3), np.where(np.arange(20_000) % 10 == 0, "small", "large")
-    p, y = in_threes(rng, 20_000, lambda s: np.where(groups == "small", 0.5 * s, s))
-    clusters = {} if size == 1 else {"clusters": np.arange(20_000) // size}
+    rng, groups = np.random.default_rng(3), np.where(np.arange(5_000) % 5 == 0, "small", "large")
+    p, y = in_threes(rng, 5_000, lambda s: np.where(groups == "small", 0.5 * s, s))
+    clusters = {} if size == 1 else {"clusters": np.arange(5_000) // size}
     model = ct.audit(p, y, groups=groups, n_resamples=39, rng=1, **clusters).models[0]
     assert model.decision == "do not use as it is"
     assert "rejected in 1 of 2 groups (small), and the error matters in small" in model.reason
 
 
-@pytest.mark.usefixtures("few_sections")
+@pytest.mark.usefixtures("few_sections", "no_power")
 def test_a_map_that_leaves_an_error_of_classes_that_are_not_the_most_probable_is_not_enough():
     rng = np.random.default_rng(3)
     p, y = in_threes(rng, 20_000, lambda s: s + np.sin(15.7 * (s - 0.1)) * np.minimum(s, 1 - s))

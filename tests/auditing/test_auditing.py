@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest.auditing.section import Section
+from caltest.auditing.sections import SECTIONS
+from caltest.estimators.combined.detectable import without_power
 
 NAME = "<script>alert(1)</script> & $x_1$ \x1b[31m"
 
@@ -44,11 +47,16 @@ def test_pictures_have_words_and_names_of_their_own(audit):
     assert len(names) == len(set(names))
 
 
-def test_pages_of_several_models_and_many_rows_are_small_and_name_pictures_once():
+def test_pages_of_several_models_and_many_rows_are_small_and_name_pictures_once(monkeypatch):
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(3), 20_000)
+    drawn = {name: SECTIONS[name] for name in ("size", "pictures")}
+    left_out = {"recalibration": ("", lambda *_: Section("not tried"))}
+    monkeypatch.setattr("caltest.auditing.audit.SECTIONS", drawn | left_out)
     models = {name: ct.Categorical(p).at_temperature(t) for name, t in (("a", 1.0), ("b", 2.0))}
-    html = ct.audit(models, ct.Categorical(p).sample(1), n_resamples=19, rng=1).to_html()
+    with without_power():
+        html = ct.audit(models, ct.Categorical(p).sample(1), n_resamples=19, rng=1).to_html()
+    assert html.count("<svg") >= 6
     assert len(html) < 1_000_000
     names = re.findall(r'\sid="([^"]+)"', html)
     assert len(names) == len(set(names))

@@ -85,7 +85,7 @@ def test_quantile_forecasts_are_asked_about_as_numbers():
     assert remarks(squares, 15.0 + 3.0 * np.random.default_rng(6).normal(size=y.size)) == ()
     single = ct.QuantileForecast([0.5], forecast.values[:, 2:3])
     assert remarks(single, y + 273.15) == ()
-    report = ct.audit(forecast.take(slice(0, 200)), y[:200] + 273.15, n_resamples=39, rng=1)
+    report = ct.audit(forecast, y + 273.15, n_resamples=99, rng=1)
     assert report.models[0].because.endswith("are both in the same unit?")
     assert "First look at how the data were read: outcomes minus 273.15" in unfolded(str(report))
     monitor = ct.CalibrationMonitor()
