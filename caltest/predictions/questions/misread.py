@@ -11,6 +11,7 @@ from caltest.predictions.ensembles.members import Members
 from caltest.predictions.quantile_forecast import QuantileForecast
 from caltest.predictions.questions.classes import MOST_CLASSES, of_classes
 from caltest.predictions.questions.coordinates import in_another_order
+from caltest.predictions.questions.copies import of_members
 from caltest.predictions.questions.order import misplaced
 from caltest.predictions.questions.parameters import exchanged, of_failures, of_means, of_scales
 from caltest.predictions.questions.repeated import repeated
@@ -28,7 +29,7 @@ SOME = 1000
 
 
 def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
-    """What to ask about the data: units and order of outcomes, values they have too often, and classes of the columns.
+    """What to ask about the data: units and order of outcomes, values they have too often, copies, classes of columns.
 
     Targets are checked ones, or of quantile forecasts the numbers that were given.
     """
@@ -48,11 +49,12 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     if predictions.discrete:
         asked = _multiples(targets) or misplaced(predictions, targets)
         return asked or of_failures(predictions, targets) or of_means(predictions, targets)
+    copies = of_members(predictions, targets) if isinstance(predictions, Members) else ()
     if targets.ndim == 2:
         reads = in_another_order, misplaced, in_another_unit, units_of_coordinates
-        return _of_numbers(predictions, targets, None, reads)
+        return copies or _of_numbers(predictions, targets, None, reads)
     own = predictions.members if isinstance(predictions, Members) else None
-    return _of_numbers(predictions, targets, own, (exchanged, misplaced, of_scales, in_another_unit))
+    return copies or _of_numbers(predictions, targets, own, (exchanged, misplaced, of_scales, in_another_unit))
 
 
 def _of_numbers(
