@@ -170,6 +170,11 @@ class Fault(ABC, Generic[S]):
     says_what_happened: ClassVar[bool] = False
     """Whether the words have an interval of a rate that was observed, which no second fault changes."""
 
+    @property
+    def is_level(self) -> bool:
+        """Whether it says how often a rare event happens, which nobody needs a formula for."""
+        return False
+
     @abstractmethod
     def log_ratio(self, seen: S, sibling: int, t: float) -> float:
         """``sum_i w_i log(Q_t(y_i | P_i) / P_i(y_i))``."""

@@ -37,6 +37,10 @@ likeliest fault up to which no other is named before it."""
 PLAINER: dict[Scope, int] = {"all": 0, "places": 1, "wave": 2}
 """Which faults are named before others that explain hardly more; those of shapes are as they are."""
 
+LIKELY = 3.0
+"""How much less than the likeliest fault of all predictions one explains, at most, that is named before it because it
+says how often a rare event happens: a likelihood ratio of 20."""
+
 REACH = 20.0
 """Gains at the best of the grid this far below the largest are refined for the first of a kind only."""
 
@@ -101,6 +105,9 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) ->
     if ordered[0].fault.scope in PLAINER:
         near = [one for one in ordered if one is ordered[0] or one.gain >= NEARLY * ordered[0].gain]
         plain = min(near, key=lambda one: PLAINER.get(one.fault.scope, len(PLAINER)))
+        if plain.fault.scope == "all":
+            levels = (one for one in ordered if one.fault.is_level and one.gain > max(plain.gain - LIKELY, 0.0))
+            plain = next(levels, plain)
         ordered.sort(key=lambda one: one is not plain)
     return ordered
 

@@ -132,10 +132,16 @@ def test_slopes_of_ordered_outcomes_are_corrected_as_what_they_are():
         ({"places": 100.0, "wave": 99.0, "all": 79.0}, "places"),
         ({"shape": 100.0, "places": 99.0, "all": 99.0}, "shape"),
         ({"wave": -5.0, "places": -5.5, "all": -6.0}, "wave"),
+        ({"all": 100.0, "level": 98.0}, "level"),
+        ({"all": 100.0, "level": 96.0}, "all"),
+        ({"places": 101.0, "all": 100.0, "level": 98.0}, "level"),
+        ({"shape": 100.0, "level": 99.0}, "shape"),
+        ({"all": 1.0, "level": -1.0}, "all"),
     ],
 )
 def test_plainer_faults_are_named_first_where_they_explain_nearly_as_much(gains, first, monkeypatch):
     monkeypatch.setattr("caltest.predictions.faults.search.refined", lambda one, seen: one)
-    kinds = [SimpleNamespace(kind=scope, scope=scope) for scope in gains]
+    scopes = {"level": "all"}
+    kinds = [SimpleNamespace(kind=one, scope=scopes.get(one, one), is_level=one == "level") for one in gains]
     likely = [SimpleNamespace(fault=fault, gain=gains[fault.kind]) for fault in kinds]
-    assert in_order(kinds, likely, None)[0].fault.scope == first
+    assert in_order(kinds, likely, None)[0].fault.kind == first

@@ -28,6 +28,9 @@ from caltest.predictions.faults.words import Fit, about, percents
 MUCH = log(2.0)
 """Of the logarithm of a factor of odds that has a likely cause."""
 
+RARELY = 0.05
+"""Share of rows up to which the less frequent outcome is the more probable one if it is rare."""
+
 N_COSINES = 6
 """Cosines of the ranks of the claims that are compared apart from faster ones."""
 
@@ -44,6 +47,12 @@ class BinaryView(ClassView):
     def claim_features(self) -> FloatArray:
         """What outcomes are multiplied by: 1 and cosines of the ranks of the claims, (25, n)."""
         return np.append(np.ones((1, self.n)), cosines(self.event.named, FASTEST, self.sizes), axis=0) * self.weights
+
+    @property
+    def is_rare(self) -> bool:
+        """Whether one of the two is hardly ever the more probable outcome."""
+        often = float(self.top.mean())
+        return min(often, 1.0 - often) <= RARELY
 
     def sums_of_claims(self, features: slice, seen: Labels) -> FloatArray:
         """Outcomes times some of these."""
@@ -109,6 +118,11 @@ class OfEvent(OddsFault):
 class Claims(OfEvent, Frequency):
     """Odds that are exp(t) times as large as claimed."""
 
+    @property
+    def is_level(self) -> bool:
+        """Of rare events, for which temperatures and random labels are nearly the same law."""
+        return self.view.is_rare
+
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         claimed, came, _ = self.view.event.means(seen, np.ones(self.view.n, dtype=np.bool_))
         side = "low" if came > claimed else "high"
@@ -120,14 +134,15 @@ class Claims(OfEvent, Frequency):
 
 
 class TemperatureOfClaims(Temperature):
-    """That of claims, of which those of an event that is never the more probable outcome are about the event."""
+    """That of claims, of which those of an event that is hardly ever the more probable outcome are about the event."""
 
     view: BinaryView
 
     def _rates(self, seen: Labels, rows: slice | IntArray) -> tuple[float, float]:
-        claimed, right = super()._rates(seen, rows)
-        are_of_event = self.view.law.take(slice(0, 1)).to_array().ndim == 1 and not self.view.top.any()
-        return (1.0 - claimed, 1.0 - right) if are_of_event else (claimed, right)
+        view, w = self.view, self.view.weights[rows]
+        if view.law.take(slice(0, 1)).to_array().ndim > 1 or view.top.mean() > RARELY:
+            return super()._rates(seen, rows)
+        return float(w @ view.column(1)[rows] / w.sum()), float(w @ (seen.first == 1)[rows] / w.sum())
 
 
 class ShareOfClaims(Share):

@@ -3,10 +3,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy
 
 import caltest as ct
+from caltest.estimators.combined.findings import findings_of
+from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.classes.claims import BinaryView
 from caltest.predictions.faults.classes.windows import WINDOWS, Window, claim_in_words
+from caltest.predictions.faults.words import percents
 
 
 @pytest.mark.parametrize(
@@ -98,15 +102,31 @@ def test_slopes_say_what_comes_true_on_both_sides():
     assert (claimed, came) == pytest.approx((p[above].mean(), y[above].mean()), abs=0.005)
 
 
-def test_temperatures_of_rare_events_are_said_of_the_events():
-    """A risk of 0.1 %, of which the report is about class 1, is no claim of 99.9 %."""
+@pytest.mark.parametrize("centre", [-6.0, -3.0])
+def test_temperatures_of_rare_events_are_said_of_the_events(centre):
+    """A risk of 0.1 %, of which the report is about class 1, is no claim of 99.9 %, also if a few are large."""
     rng = np.random.default_rng(19)
-    p = rng.beta(0.3, 300.0, 20_000)
-    y = (rng.random(p.size) < 2.0 * p).astype(int)
-    words = ct.calibration_test(p, y, n_resamples=99, rng=1).finding.words
-    assert "claims of 0.098 % on average come true 0.23 % of the time" in words
-    both = ct.calibration_test(np.stack([1.0 - p, p], axis=1), y, n_resamples=99, rng=1).finding.words
-    assert "claims of 99.9 % on average come true 99.8 % of the time" in both
+    logits = rng.normal(centre, 1.5, 20_000)
+    p, y = scipy.special.expit(logits), (rng.random(20_000) < scipy.special.expit(logits / 1.5)).astype(int)
+    assert (p > 0.5).mean() < 0.03
+    finding = findings_of(as_sample(p, y))[0]
+    assert finding.kind == "temperature"
+    claimed, came = percents(p.mean(), y.mean())
+    assert f"claims of {claimed} on average come true {came} of the time" in finding.words
+    two = np.stack([1.0 - p, p], axis=1)
+    claimed, came = percents(two.max(axis=1).mean(), (two.argmax(axis=1) == y).mean())
+    assert f"claims of {claimed} on average come true {came} of the time" in findings_of(as_sample(two, y))[0].words
+
+
+def test_rare_events_are_more_frequent_before_predictions_are_overconfident():
+    """Factors of small risks are nearly temperatures and random labels, which are likelier in many of such sets."""
+    kinds = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        q = scipy.special.expit(rng.normal(-4.5, 0.7, 10_000))
+        kinds += [findings_of(as_sample(f * q, (rng.random(q.size) < q).astype(int)))[0].kind for f in (0.6, 1.6)]
+    assert not {"temperature", "random labels"} & set(kinds)
+    assert kinds.count("frequency") >= 18
 
 
 def test_fast_waves_of_claims_are_found_and_named_with_their_phase():
