@@ -157,9 +157,12 @@ def telling(measures: Sequence[Measure]) -> Gap | None:
 def widest(measures: Sequence[Measure]) -> str | None:
     """The gap that decides whether an error matters, in words; None if there is none."""
     most = telling(measures)
-    if most is None:
-        return None
-    gap, margin, event, unit = most
+    return None if most is None else in_words(most)
+
+
+def in_words(one: Gap) -> str:
+    """How far what is how far off, and from where on that matters."""
+    gap, margin, event, unit = one
     return f"{event} are {ends_of(gap)} {unit} off on average (more than {amount(margin)} matters)"
 
 

@@ -10,6 +10,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.measures import Gap, in_words, matters, telling
 from caltest._results.report import decision, format_pvalue, pvalue_phrase, remarks
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Finding, Stored
@@ -49,6 +50,8 @@ class RecalibrationRow:
         Unbiased squared kernel calibration error and its confidence interval, None where there is none.
     pvalue, finding, pvalue_otherwise
         Of ``calibration_test``.
+    gap, margin, compared, unit, matters
+        How large the error is, as in the rows of ``compare_models``.
 
     Examples
     --------
@@ -72,6 +75,18 @@ class RecalibrationRow:
     pvalue_otherwise: float | None = None
     crps: float | None = None
     quantile_loss: float | None = None
+    gap: ConfidenceInterval | None = None
+    margin: float | None = None
+    compared: str = ""
+    unit: str = ""
+    matters: bool | None = None
+
+    @property
+    def how_much(self) -> str | None:
+        """How far what is off, in words; None where that is not known."""
+        if self.gap is None or self.margin is None:
+            return None
+        return in_words(Gap(self.gap, self.margin, self.compared, self.unit))
 
     @property
     def loss(self) -> tuple[str, float]:
@@ -93,6 +108,8 @@ class RecalibrationReport(Stored):
         ``from_dict`` read.
     notes
         Such as that the accuracy falls, or that the data are those of the fit.
+    can_be_chance
+        Whether the change of the loss is within 2 standard errors of 0.
 
     Examples
     --------
@@ -117,6 +134,7 @@ class RecalibrationReport(Stored):
     map: CalibrationMap | None = field(repr=False)
     samples: tuple[Sample, Sample] | None = field(repr=False)
     notes: tuple[str, ...] = ()
+    can_be_chance: bool = False
 
     not_stored = ("map", "samples")
 
@@ -131,13 +149,17 @@ class RecalibrationReport(Stored):
         return self.after.pvalue
 
     def verdict(self, alpha: float = 0.05) -> str:
-        """Whether held-out predictions are better, and whether calibration is rejected before and after."""
-        change = _change(*self.before.loss, self.after.loss[1])
+        """Whether held-out predictions are better, calibration is rejected, and the error that remains matters."""
+        (name, first), second = self.before.loss, self.after.loss[1]
+        change = _change(name, first, second)
+        if self.can_be_chance and first != second and np.isfinite([first, second]).all():
+            change += ", which can be chance"
         before, after = (decision(one.pvalue, alpha) for one in self.rows)
         both = (
             f"{after}, before and after" if before == after else f"{before} before, and {after.split(' at')[0]} after"
         )
-        return f"recalibration {change}; calibration is {both}"
+        remains = REMAINS[self.after.matters] if self.after.gap is not None and self.after.pvalue <= alpha else ""
+        return f"recalibration {change}; calibration is {both}{remains}"
 
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} % interval"
@@ -173,10 +195,18 @@ class RecalibrationReport(Stored):
         if self.before.ece_noise is not None:
             lines.append("if calibrated: mean of the ECE if the predictions are calibrated")
         lines += self.remarks()
+        lines += [f"  {row.name}: {row.how_much}" for row in self.rows if row.how_much]
         lines += [f"  {row.name}: {row.finding}" for row in self.rows if row.finding and row.pvalue <= level]
         what, seed = {"Verdict": self.verdict(level), "n": f"{self.n} held out{fit}"}, {"Reproduce": f"rng={self.seed}"}
         table = Grid(list(zip(*self.table(), strict=True)))
         return Page(f"Recalibration by {self.method}", what, [""], table, lines, seed, notes=self.notes)
+
+
+REMAINS = {
+    True: "; the error that remains is large enough to matter",
+    False: "; the error that remains is too small to matter",
+    None: "; whether the error that remains matters is open",
+}
 
 
 def _change(name: str, before: float, after: float) -> str:
@@ -275,6 +305,7 @@ def report(
         )
     with progress_bars(switch("progress", progress)):
         before, after = rows_of(samples, number, level, streams)
+    chance = _chance_note(*samples)
     return RecalibrationReport(
         before=before,
         after=after,
@@ -286,7 +317,8 @@ def report(
         n_resamples=number,
         map=fitted,
         samples=samples,
-        notes=(*samples[0].questions, *_chance_note(*samples), *_accuracy_note(*samples), *rest.notes(fitted)),
+        notes=(*samples[0].questions, *chance, *_accuracy_note(*samples), *rest.notes(fitted)),
+        can_be_chance=bool(chance),
     )
 
 
@@ -353,7 +385,7 @@ def _row(
     if result is None:
         with without_power():
             result = calibration_test(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=test)
-    law = sample.predictions.law
+    law, most = sample.predictions.law, telling(result.measures)
     brier = accuracy = ece = noise = None
     losses = {law.loss_name: float(sample.losses.mean())}
     if (classes := law.of_classes) is not None:
@@ -378,4 +410,10 @@ def _row(
         pvalue=result.pvalue,
         finding=result.finding,
         pvalue_otherwise=result.pvalue_otherwise,
+        gap=most and most.gap,
+        margin=most and most.margin,
+        compared=most.event if most else "",
+        unit=most.unit if most else "",
+        # A row that was said to be impossible matters however small the error is on average.
+        matters=result.pvalue_otherwise is not None or matters(result.measures),
     )

@@ -201,7 +201,11 @@ def test_verdicts_know_infinite_log_losses(before, after, words):
         name: dataclasses.replace(getattr(found, name), log_loss=loss)
         for name, loss in (("before", before), ("after", after))
     }
-    assert dataclasses.replace(found, **rows).verdict().startswith(f"recalibration {words}")
+    clear, chance = (dataclasses.replace(found, **rows, can_be_chance=one).verdict() for one in (False, True))
+    assert clear.startswith(f"recalibration {words}")
+    assert chance.startswith(
+        "recalibration lowers the log loss by 0.25, which can be chance;" if "0.25" in words else clear
+    )
 
 
 def test_changes_of_the_log_loss_that_can_be_chance_are_noted():
@@ -215,3 +219,44 @@ def test_changes_of_the_log_loss_that_can_be_chance_are_noted():
     note = f"the change of the log loss can be chance: it is within 2 standard errors of 0, of {error:.2g} each"
     assert found.notes == (note,)
     assert report(p**3, y, Platt(), n_resamples=9, rng=1).notes == ()
+
+
+def test_a_report_says_how_large_the_error_is_before_and_after():
+    rng = np.random.default_rng(20)
+    q = rng.dirichlet(np.full(4, 0.5), 4000)
+    y = (q.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)
+    p = q**2.0 / np.square(q).sum(axis=1, keepdims=True)
+    found = report(p, y, TemperatureScaling(), n_resamples=19, rng=1)
+    before, after = ct.calibration_test(*_held_out(found, 0), rng=1), ct.calibration_test(*_held_out(found, 1), rng=1)
+    for row, result in ((found.before, before), (found.after, after)):
+        how_much = next(line for line in unfolded(result).splitlines() if line.startswith("How much"))
+        assert f"  {row.name}: {how_much.removeprefix('How much').strip()}" in unfolded(found)
+    assert found.before.matters is True
+    assert found.after.gap.high < found.before.gap.low
+    again = type(found).from_dict(found.to_dict())
+    assert (again.after.gap, again.after.matters) == (found.after.gap, found.after.matters)
+
+
+def _held_out(found, i):
+    return found.samples[i].predictions, found.samples[i].targets
+
+
+@pytest.mark.parametrize(("matters", "words"), [(True, "large enough"), (False, "too small"), (None, "is open")])
+def test_verdicts_say_whether_an_error_that_remains_matters(matters, words):
+    p = np.linspace(0.1, 0.9, 20)
+    found = report(p, np.arange(20) % 2, Platt(), n_resamples=9, rng=1)
+    rejected = dataclasses.replace(found.after, pvalue=0.01, matters=matters)
+    assert words in dataclasses.replace(found, after=rejected).verdict()
+    assert "remains" not in dataclasses.replace(found, after=dataclasses.replace(rejected, pvalue=0.5)).verdict()
+
+
+def test_verdicts_say_that_a_change_can_be_chance():
+    said = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        p = rng.uniform(0.05, 0.95, 200)
+        found = report(p, rng.random(200) < p, TemperatureScaling(), n_resamples=9, rng=1)
+        assert found.can_be_chance == any("can be chance" in note for note in found.notes)
+        assert found.can_be_chance == (" by " in found.verdict() and ", which can be chance; " in found.verdict())
+        said.append(found.can_be_chance)
+    assert any(said)
