@@ -12,6 +12,9 @@ MANY, LARGE = 33, 2**22
 SUM_TOLERANCE = 1e-6
 """Rows that sum to 1 within this are taken as they are: float32 softmax outputs do."""
 
+ROUNDING = 1e-6
+"""How far numbers of a few decimal digits may be from these, in single precision too."""
+
 RENORMALISED_TOLERANCE = 1e-2 + 1e-9
 """Rows that sum to 1 within this are renormalised: half-precision and rounded outputs do (0.33 + 0.33 + 0.33 too)."""
 
@@ -91,6 +94,12 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
             f"{name}: got shape {matrix.shape} with columns that sum to 1, wanted one row per observation; "
             "pass the transpose"
         )
+    if (digits := _rounded_to(matrix, sums)) is not None:
+        raise ValueError(
+            f"{name}: got row {row} that sums to {sums[row]:.6g}, wanted rows that sum to 1 (within "
+            f"{RENORMALISED_TOLERANCE:g}); these are rounded to {digits} digit{'s' * (digits > 1)}: pass them as they "
+            "were before, or p / p.sum(axis=1, keepdims=True)"
+        )
     several = "; if an observation can have several labels, or none, wrap them in ct.MultiLabel"
     if (sums < 1.0 + RENORMALISED_TOLERANCE).all():
         several += "; if these are the most probable classes only, give the rest a column: 1 - p.sum(axis=1)"
@@ -98,6 +107,16 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
         f"{name}: got row {row} that sums to {sums[row]:.6g}, wanted rows that sum to 1 (within "
         f"{RENORMALISED_TOLERANCE:g}); check that every class has its column{several if in_unit(matrix) else ''}"
     )
+
+
+def _rounded_to(matrix: FloatArray, sums: FloatArray) -> int | None:
+    """Decimal digits to which rows that sum to 1 may have been rounded, all of them; None if they were not."""
+    for digits in (1, 2, 3):
+        is_rounded = np.allclose(matrix, np.round(matrix, digits), rtol=0.0, atol=ROUNDING)
+        if is_rounded and np.abs(sums - 1.0).max() <= 0.5 * 10.0**-digits * matrix.shape[1] + ROUNDING:
+            # Sums of rounded rows are 1 on average; those that lack a class are not.
+            return digits if abs(float(sums.mean()) - 1.0) <= 0.5 * 10.0**-digits else None
+    return None
 
 
 def mixture_weights(data: Array, n: int, m: int) -> tuple[FloatArray, str]:

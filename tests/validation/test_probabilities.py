@@ -92,6 +92,21 @@ def test_columns_that_are_left_out_are_not_taken_for_predicted_numbers():
         ct.calibration_test(p[:, :2], y + 0.5)
 
 
+@pytest.mark.parametrize("digits", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounded_probabilities_of_several_classes_are_recognised(digits, dtype):
+    p = np.random.default_rng(1).dirichlet(np.full(10, 2.0), 2000)
+    rounded = np.round(p, digits).astype(dtype)
+    assert np.abs(rounded.sum(axis=1) - 1.0).max() > 0.015
+    said = rf"sums to \S+, .* these are rounded to {digits} digits?: pass .* or p / p.sum\(axis=1, keepdims=True\)"
+    with pytest.raises(ValueError, match=said):
+        ct.calibration_test(rounded, np.arange(2000) % 10)
+    with pytest.raises(ValueError, match=r"check that every class has its column"):
+        ct.calibration_test(rounded[:, :8], np.arange(2000) % 8)
+    with pytest.raises(ValueError, match=r"check that every class has its column"):
+        ct.calibration_test(p + 0.003, np.arange(2000) % 10)
+
+
 def test_means_and_standard_deviations_in_an_array_are_recognised():
     y = np.arange(12) + 0.5
     for pair in (np.column_stack([y, np.ones(12)]), (y, np.ones(12))):
