@@ -342,7 +342,7 @@ def _farther_off(
     share = np.divide(own, whole, out=np.ones(n_bins), where=whole > 0.0)
     within = np.maximum(squares, share * np.maximum(spread, whole))
     variance = (1.0 - share) ** 2 * within + share**2 * np.maximum(spread - squares, (1.0 - share) * whole)
-    return np.divide(np.abs(sums), np.sqrt(variance), out=np.zeros(n_bins), where=variance > 1e-12 * whole)
+    return np.asarray(np.divide(np.abs(sums), np.sqrt(variance), out=np.zeros(n_bins), where=variance > 1e-12 * whole))
 
 
 def _bins(columns: list[tuple[str, Array]]) -> tuple[IntArray, list[str], int]:
