@@ -280,6 +280,17 @@ def test_limits_are_checked():
         ct.fields.d_calibration(np.full(60, 0.5), y, limits=ends)
 
 
+def test_limits_beyond_the_end_of_curves_say_nothing():
+    """F of a curve is known between its times, and not after the last one."""
+    curves = ct.predictions.SurvivalCurve([1.0, 2.0, 5.0], np.tile([0.9, 0.5, 0.2], (20, 1)))
+    times = ct.Censored(np.linspace(0.5, 2.0, 20), np.ones(20))
+    within = np.full(20, 4.0)
+    assert ct.fields.d_calibration(curves, times, limits=within, rng=1).n == 20
+    for row in (0, 19):
+        with pytest.raises(ValueError, match="limits: got some at which the curves do not say what F is"):
+            ct.fields.d_calibration(curves, times, limits=np.where(np.arange(20) == row, 6.0, within), rng=1)
+
+
 def test_times_that_are_all_censored_are_asked_about():
     """Everything but groups with events can be computed, and says that no event was seen."""
     rng = np.random.default_rng(1)

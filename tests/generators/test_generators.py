@@ -189,3 +189,9 @@ class TestLeastSquares:
             LeastSquares(0.0, 1.0, 0)
         with pytest.raises(ValueError, match="problem: got Friedman1"):
             LeastSquares(0.0, 1.0, 1.0, Friedman1())
+
+
+def test_noise_of_a_sine_rises_with_its_inputs():
+    x = np.array([-1.0, -0.5, 0.0, 1.0])
+    assert HeteroscedasticSine(noise=0.3).scale(x) == pytest.approx([0.0, 0.15, 0.3, 0.6])
+    assert HeteroscedasticSine().mean(x) == pytest.approx([0.0, -1.0, 0.0, 0.0], abs=1e-15)

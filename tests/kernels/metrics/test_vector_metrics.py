@@ -53,3 +53,10 @@ def test_rounding_errors_have_the_unit_of_the_distance(metric, unit):
         return laws[0] if metric == ct.Wasserstein() else ct.Mixture(laws)
 
     assert metric.rounding(predictions(unit)) == pytest.approx(unit * metric.rounding(predictions(1.0)))
+
+
+def test_energy_distances_that_are_small_are_no_rounding():
+    """They have the unit of the square root of the values."""
+    members, kernel = np.random.default_rng(1).normal(size=(20, 5)), ct.kernels.EnergyDistance()
+    one, small = (ct.median_bandwidth(ct.Ensemble(unit * members), kernel) for unit in (1.0, 1e-8))
+    assert small == pytest.approx(1e-4 * one, rel=1e-6)

@@ -420,3 +420,11 @@ def test_a_column_that_numbers_ten_rows_is_no_member(n):
         return
     with pytest.raises(ValueError, match="leave out the column that numbers the rows"):
         ct.Ensemble(members)
+
+
+def test_fewer_members_are_at_equal_distances_in_their_order():
+    law = ct.Ensemble(np.arange(20.0).reshape(2, 10)[:, ::-1])
+    assert law.of_fewer(4).members.tolist() == [[1.0, 3.0, 6.0, 8.0], [11.0, 13.0, 16.0, 18.0]]
+    assert law.of_fewer(10).members.tolist() == law.members.tolist()
+    vectors = ct.Ensemble(np.arange(40.0).reshape(2, 10, 2))
+    assert vectors.of_fewer(4).members[1, :, 0].tolist() == [22.0, 26.0, 32.0, 36.0]

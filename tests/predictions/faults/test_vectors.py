@@ -100,3 +100,31 @@ def test_correlations_of_errors_are_looked_for_from_five_members_on(n_members):
     pools = np.random.default_rng(1).normal(size=(40, n_members + 1, 2))
     kinds = as_sample(ct.Ensemble(pools[:, 1:]), pools[:, 0]).predictions.law.faults().kinds
     assert sum(isinstance(one, PoolCorrelation) for one in kinds) == (n_members == 5)
+
+
+def test_correlations_of_ensembles_are_those_of_the_outcomes():
+    """By densities of Student's t of two numbers; what is printed is the correlation, not how far it is off."""
+    rng, m = np.random.default_rng(5), 7
+    pools = rng.multivariate_normal([0.0, 0.0], [[1.0, 0.7], [0.7, 1.0]], (400, m + 1))
+    sample, w = as_sample(ct.Ensemble(pools[:, 1:]), pools[:, 0]), rng.uniform(0.5, 2.0, 400)
+    seen = VectorScores(sample.predictions.law, np.asarray(sample.targets)[None], w)
+    errors = rng.normal(size=(5, 2))
+
+    def density(z, r):
+        return stats.multivariate_t([0.0, 0.0], [[1.0, r], [r, 1.0]], df=m - 1.0).logpdf(z)
+
+    for r in (-0.5, 0.3, 0.9):
+        logs = seen.log_of_correlation(errors, r) - seen.log_of_correlation(errors, 0.0)
+        assert logs == pytest.approx(density(errors, r) - density(errors, 0.0), rel=1e-9)
+    fault, known = PoolCorrelation([(0, 1)]), seen.correlation_of_members(0, 1)
+    assert known == pytest.approx(0.7, abs=0.1)
+    for t in (-0.4, 0.1):
+        ratio = w @ (density(seen.errors, known + t) - density(seen.errors, known))
+        assert fault.log_ratio(seen, 0, t) == pytest.approx(ratio, rel=1e-9)
+        assert fault.size(seen, 0, t) == pytest.approx(known + t)
+    members = np.clip(seen.errors_of_members, -6.0, 6.0).prod(axis=1).mean()
+    own = np.average(np.clip(seen.errors, -6.0, 6.0).prod(axis=1), weights=w)
+    assert fault.promising(seen) == pytest.approx([abs(own - members)])
+    low, high = fault.bounds(seen, 0)
+    assert known + low == pytest.approx(-known - high)
+    assert 0.9 < known + high < 1.0
