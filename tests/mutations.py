@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib.util import cache_from_source, find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -186,7 +187,19 @@ def constants_of_work(tree):
 
 
 def real_constants(tree):
-    """Names of constants of a file that are real numbers, but for levels."""
+    """Names of constants in a file that are real numbers, its own and those of other files, but for levels."""
+    yield from own_real_constants(tree)
+    for node in (one for one in tree.body if isinstance(one, ast.ImportFrom)):
+        known = real_constants_of(ROOT / f"{node.module.replace('.', '/')}.py")
+        yield from (one.asname or one.name for one in node.names if one.name in known)
+
+
+@cache
+def real_constants_of(path):
+    return set(own_real_constants(ast.parse(path.read_text()))) if path.exists() else set()
+
+
+def own_real_constants(tree):
     for node in (one for one in tree.body if isinstance(one, ast.Assign)):
         for name, value in zip(parts(node.targets[0]), parts(node.value), strict=False):
             if isinstance(name, ast.Name) and is_real(value) and not LEVELS.search(name.id):
