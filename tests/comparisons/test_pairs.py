@@ -331,3 +331,18 @@ def test_the_standard_error_if_errors_are_equal_is_that_of_differences():
     kernel = first.predictions.default_kernel().resolve(as_sample(np.linspace(0.1, 0.3, 40), y).predictions)
     assert error_if_equal(kernel, first, first) == 0.0
     assert error_if_equal(kernel, first, second) > 0.0
+
+
+def test_the_standard_error_if_errors_are_equal_is_that_of_outcomes_of_either_model():
+    """The root of the mean variance by leaving rows out, of data sets of which each outcome is of one or the other."""
+    p, rng = np.linspace(0.05, 0.2, 30), np.random.default_rng(3)
+    q = p[::-1] + 0.05
+    first, second = as_sample(p, (np.arange(30) < 3).astype(int)), as_sample(q, (np.arange(30) < 3).astype(int))
+    kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.1), ct.DeltaKernel())
+    laws = first.predictions.to_array(), second.predictions.to_array()
+    drawn = [(rng.random(30) < (p + q) / 2.0).astype(int) for _ in range(12)]
+    squares = [leave_one_out(kernel, *laws, y)[1] ** 2 for y in drawn]
+    error = np.sqrt(np.mean(squares))
+    assert error_if_equal(kernel, first, second) == pytest.approx(error, rel=0.35)
+    known = ct.PairedSKCETest(kernel)(p, q, np.zeros(30, dtype=int))
+    assert known.standard_error >= error_if_equal(kernel, first, second)

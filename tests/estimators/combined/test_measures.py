@@ -8,7 +8,13 @@ from scipy import special, stats
 import caltest as ct
 from caltest.binning import QuantileBinning
 from caltest.estimators.combined.findings import pvalues_only
-from caltest.estimators.combined.measures import clopper_pearson, gap_interval, mean_deviation, measures_of
+from caltest.estimators.combined.measures import (
+    clopper_pearson,
+    gap_interval,
+    mean_deviation,
+    measures_of,
+    weighted_shares,
+)
 from caltest.predictions.convert import as_sample
 
 
@@ -523,6 +529,24 @@ def test_weights_that_count_rows_twice_leave_the_evidence_of_so_many_equal_ones(
     assert (some.claimed, some.observed) == pytest.approx((half.claimed, half.observed))
     assert tuple(some.interval.ends) == pytest.approx(tuple(half.interval.ends), rel=1e-6)
     assert tuple(some.gap.ends) == pytest.approx(tuple(half.gap.ends), abs=0.01)
+
+
+@pytest.mark.parametrize("unit", [1.0, 7.0])
+@pytest.mark.parametrize("power", [-0.5, 0.0, 2.0])
+def test_shares_of_weights_are_worth_the_larger_design_effect(power, unit):
+    """That of the weights alone, or where these rise with the variance that of weighted squared errors."""
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.02, 0.5, 500)
+    w, y = unit * rng.uniform(0.2, 2.0, 500) * (p * (1.0 - p)) ** power, rng.random(500) < p
+    mean, share, effect = weighted_shares(p, y, w)
+    assert (mean, share) == pytest.approx((w @ p / w.sum(), w @ y / w.sum()))
+    errors = y - p - np.average(y - p, weights=w)
+    kish = 500 * (w @ w) / w.sum() ** 2
+    linearised = np.square(w) @ np.square(errors) * 500 / w.sum() / (w @ np.square(errors))
+    assert power == 0.0 or (linearised > kish) == (power > 0.0)
+    assert effect == pytest.approx(max(kish, linearised))
+    assert weighted_shares(p, p, w)[2] == pytest.approx(kish)
+    assert weighted_shares(p, p, np.full(500, unit))[2] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
