@@ -8,7 +8,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
-from caltest.comparisons.paired_test import Difference, Sums, error_if_equal
+from caltest.comparisons.paired_test import Difference, Sums, error_if_equal, number_of_rare
 from caltest.predictions.convert import as_sample
 
 S = samples(60, 3)
@@ -346,3 +346,9 @@ def test_the_standard_error_if_errors_are_equal_is_that_of_outcomes_of_either_mo
     assert error_if_equal(kernel, first, second) == pytest.approx(error, rel=0.35)
     known = ct.PairedSKCETest(kernel)(p, q, np.zeros(30, dtype=int))
     assert known.standard_error >= error_if_equal(kernel, first, second)
+    even = [as_sample(one, np.arange(40) % 2) for one in (np.full(40, 0.5), np.full(40, 0.48))]
+    fewer = [as_sample(np.full(39, 0.5), np.arange(39) % 2)] * 2
+    more = [as_sample(one, np.arange(50) % 2) for one in (np.full(50, 0.5), np.full(50, 0.45))]
+    assert error_if_equal(kernel, *more) == 0.0
+    assert error_if_equal(kernel, *even) > 0.0  # 19.2 events are expected.
+    assert number_of_rare(even[:1]) == 20.0 > number_of_rare(fewer) == 19.0
