@@ -391,8 +391,8 @@ def test_findings_only_where_the_level_is_reached(wrong):
     p, y = ct.datasets.load_digits_predictions()["random forest"]
     method = ct.recalibration.TemperatureScaling()
     report = ct.recalibration.report(p.take(slice(0, 200)), y[:200], method, n_resamples=99, rng=1)
-    assert "  before: " in unfolded(report.summary(0.01))
-    assert "  before: " not in unfolded(report.summary(0.009))
+    assert "  before: predictions are" in unfolded(report.summary(0.01))
+    assert "  before: predictions are" not in unfolded(report.summary(0.009))
 
 
 @pytest.mark.parametrize("bad", [0.0, 1.0, -1, 5, "5 %", float("nan")])

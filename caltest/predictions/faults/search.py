@@ -106,7 +106,9 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) ->
         near = [one for one in ordered if one is ordered[0] or one.gain >= NEARLY * ordered[0].gain]
         plain = min(near, key=lambda one: PLAINER.get(one.fault.scope, len(PLAINER)))
         if plain.fault.scope == "all":
-            levels = (one for one in ordered if one.fault.is_level and one.gain > max(plain.gain - LIKELY, 0.0))
+            # What is clear goes before what is not.
+            least = max(plain.gain - LIKELY, 0.0) if plain.gain > 0.0 else plain.gain - LIKELY
+            levels = (one for one in ordered if one.fault.is_level and one.gain > least)
             plain = next(levels, plain)
         ordered.sort(key=lambda one: one is not plain)
     return ordered
