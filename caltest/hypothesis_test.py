@@ -17,9 +17,8 @@ from caltest._validation import CalledWithData, instance_of, switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import BlockSKCE, Estimator
 from caltest.estimators.base import an_estimator
-from caltest.estimators.combined.detectable import without_power
+from caltest.estimators.combined.asked import are_pvalues_enough, without_power
 from caltest.estimators.combined.features import features_of
-from caltest.estimators.combined.findings import are_pvalues_enough
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.nulls import Null, Outcome
 from caltest.nulls.base import kind_given

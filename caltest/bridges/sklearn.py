@@ -24,7 +24,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import not_swapped, one_of
 from caltest.default_test import calibration_test
 from caltest.estimators import DebiasedSquaredECE
-from caltest.estimators.combined.findings import pvalues_only
+from caltest.estimators.combined.asked import pvalues_only
 from caltest.predictions import Bernoulli, Categorical, Predictions, top_label
 from caltest.predictions.convert import as_predictions
 

@@ -14,7 +14,7 @@ from caltest._basics.threads import threaded
 from caltest._loops.counting import add_counts
 from caltest._validation import switch
 from caltest.estimators import ECE, SKCE, ClusterSKCE, Estimator
-from caltest.estimators.combined.findings import are_pvalues_enough
+from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.estimators.combined.omnibus import Omnibus
 from caltest.estimators.combined.told import told
 from caltest.hstatistics.redraws.within_clusters import Clusters, within_pair_sums

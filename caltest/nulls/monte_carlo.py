@@ -11,9 +11,9 @@ from caltest._basics.numerics import Array, FloatArray, IntArray, at_least_as_la
 from caltest._results.measures import matters
 from caltest._validation import at_least, optional, whole
 from caltest.estimators import UCME, Estimator, LowRankSKCE
+from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.detectable import detectable
-from caltest.estimators.combined.findings import are_pvalues_enough
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.estimators.combined.omnibus import Omnibus
 from caltest.hstatistics.redraws.of_all_families import redrawn_deviation_means

@@ -17,7 +17,7 @@ from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
-from caltest.estimators.combined.detectable import without_power
+from caltest.estimators.combined.asked import without_power
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.intervals.kernel_errors import jackknife_interval
 from caltest.intervals.noise_floor import noise_floor

@@ -13,7 +13,7 @@ from caltest._results.report import EXCLUDED, KINDS, at_level, counted, format_p
 from caltest._results.tables import Grid, Page, Part, Table
 from caltest._results.values import Finding, Stored, impossible
 from caltest._validation import fraction, whole_number
-from caltest.estimators.combined.findings import are_pvalues_enough
+from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.kernels import ProductKernel
 from caltest.predictions.convert import excluded_in_words, impossible_note
 from caltest.sequential.betting import Betting, State, Strategy

@@ -16,7 +16,7 @@ from caltest._basics.numerics import FloatArray, seed_of
 from caltest._basics.threads import one_thread
 from caltest._validation import fraction, instance_of
 from caltest.default_test import calibration_test
-from caltest.estimators.combined.findings import pvalues_only
+from caltest.estimators.combined.asked import pvalues_only
 from caltest.generators import Distortion
 from caltest.hypothesis_test import CalibrationTest
 

@@ -17,7 +17,7 @@ from caltest.auditing.pictures import classes_of, pictures_of
 from caltest.auditing.repair import _changed
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows_in_words, rows_needed
-from caltest.estimators.combined.detectable import without_power
+from caltest.estimators.combined.asked import without_power
 from caltest.predictions.convert import as_sample
 
 DIGITS = ct.datasets.load_digits_predictions()

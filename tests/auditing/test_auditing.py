@@ -12,7 +12,7 @@ import pytest
 import caltest as ct
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS
-from caltest.estimators.combined.detectable import without_power
+from caltest.estimators.combined.asked import without_power
 
 NAME = "<script>alert(1)</script> & $x_1$ \x1b[31m"
 

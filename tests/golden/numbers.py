@@ -37,7 +37,7 @@ from samples import TV
 
 import caltest as ct
 from caltest.cli import TESTS, main
-from caltest.estimators.combined.findings import pvalues_only
+from caltest.estimators.combined.asked import pvalues_only
 from caltest.predictions import Predictions
 from caltest.predictions.faults import Fit
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import caltest as ct
 from caltest._basics.jobs import streams
-from caltest.estimators.combined.findings import pvalues_only
+from caltest.estimators.combined.asked import pvalues_only
 from caltest.predictions.convert import as_sample
 
 from .slices_found import by_all, by_holm

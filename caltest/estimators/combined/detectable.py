@@ -1,13 +1,10 @@
 """What the omnibus test could have found: its power against outcomes that are slightly wrong."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.measures import Detectable
+from caltest.estimators.combined.asked import is_power_read
 from caltest.estimators.combined.findings import LEVEL
 from caltest.estimators.combined.omnibus import Omnibus
 from caltest.predictions import Sample
@@ -19,28 +16,13 @@ vectors, of many classes and of laws with slow quantiles."""
 CLEAR, LOWEST = 0.94, 0.01
 """The share of the first that are found at this level, or missed at 0.05: power is within 0.05 in 95 % of cases."""
 
-_unread: ContextVar[bool] = ContextVar("caltest_power_unread", default=False)
-
-
-@contextmanager
-def without_power() -> Iterator[None]:
-    """Inside, tests do not look for what they could have found: about half of their time where nothing is found.
-
-    For results of which only other fields are read; no other number depends on it.
-    """
-    token = _unread.set(True)
-    try:
-        yield
-    finally:
-        _unread.reset(token)
-
 
 def detectable(estimator: Omnibus, sample: Sample, values: FloatArray, rng: np.random.Generator) -> Detectable | None:
     """P-values of outcomes that are slightly wrong, against the redraws whose numbers are given.
 
     None where redraws are not in memory or a single one, a family does not say what is slightly wrong, or nobody asks.
     """
-    if _unread.get():
+    if not is_power_read():
         return None
     if estimator.weights is not None or estimator.draws_by_row or len(sample) > MOST or values.shape[1] < 3:
         return None

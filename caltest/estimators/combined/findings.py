@@ -1,8 +1,5 @@
 """The fault with the largest likelihood, after a penalty for the choice among many."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from math import inf, isclose
 
@@ -10,6 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import PERHAPS, Finding
+from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.predictions import Sample
 from caltest.predictions.faults.search import (
     Explanation,
@@ -35,28 +33,6 @@ NEAR = 2.0
 
 SAME = 1e-4
 """Gains closer than this are those of one law."""
-
-
-_pvalues_only: ContextVar[bool] = ContextVar("caltest_pvalues_only", default=False)
-
-
-@contextmanager
-def pvalues_only() -> Iterator[None]:
-    """Inside, tests do not look for what is wrong, how much it is, and what they could have missed.
-
-    That takes most of the time of a test in a simulation, none of it takes random numbers from the p-value, and of a
-    simulated result only that is read.
-    """
-    token = _pvalues_only.set(True)
-    try:
-        yield
-    finally:
-        _pvalues_only.reset(token)
-
-
-def are_pvalues_enough() -> bool:
-    """Whether nobody reads more of a result than its p-value."""
-    return _pvalues_only.get()
 
 
 def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ from scipy import special, stats
 
 import caltest as ct
 from caltest.binning import QuantileBinning
-from caltest.estimators.combined.findings import pvalues_only
+from caltest.estimators.combined.asked import pvalues_only
 from caltest.estimators.combined.measures import (
     clopper_pearson,
     gap_interval,

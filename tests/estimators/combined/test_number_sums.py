@@ -11,7 +11,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest._loops.uniforms import fill_uniforms, row_state, uniform
-from caltest.estimators.combined.findings import pvalues_only
+from caltest.estimators.combined.asked import pvalues_only
 from caltest.estimators.combined.number_sums import _targets
 
 N = 120

@@ -1,0 +1,46 @@
+"""How much of the results of tests is read, as most of the time of a test goes into what is not its p-value.
+
+None of it takes random numbers from the p-value.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+PVALUES, FINDINGS, ALL = range(3)
+"""What is read: p-values; these and what is wrong and how much; and what tests could have found, too."""
+
+_read: ContextVar[int] = ContextVar("caltest_read", default=ALL)
+
+
+@contextmanager
+def _at_most(level: int) -> Iterator[None]:
+    token = _read.set(min(level, _read.get()))
+    try:
+        yield
+    finally:
+        _read.reset(token)
+
+
+@contextmanager
+def pvalues_only() -> Iterator[None]:
+    """Inside, only p-values of results are read, as in simulations."""
+    with _at_most(PVALUES):
+        yield
+
+
+@contextmanager
+def without_power() -> Iterator[None]:
+    """Inside, nobody reads what tests could have found: about half of their time where they find nothing."""
+    with _at_most(FINDINGS):
+        yield
+
+
+def are_pvalues_enough() -> bool:
+    """Whether nobody reads more of a result than its p-value."""
+    return _read.get() == PVALUES
+
+
+def is_power_read() -> bool:
+    """Whether somebody reads what a test could have found."""
+    return _read.get() == ALL
