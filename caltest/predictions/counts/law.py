@@ -282,7 +282,7 @@ class CountPredictions(Predictions):
         return None
 
     def faults(self, weights: FloatArray | None = None, among: Self | None = None) -> "Faults":
-        from caltest.predictions.faults.counts import CountFaults
+        from caltest.predictions.faults.counts.faults import CountFaults
 
         return CountFaults(self, weights, among)
 

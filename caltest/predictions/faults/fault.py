@@ -143,7 +143,7 @@ class Rows(Generic[S]):
         return sums
 
 
-Scope = Literal["all", "places", "wave", "shape"]
+Scope = Literal["level", "all", "places", "wave", "shape"]
 
 
 class Fault(ABC, Generic[S]):
@@ -165,15 +165,11 @@ class Fault(ABC, Generic[S]):
     has_simpler: ClassVar[bool] = False
     """Whether others say the same with fewer numbers, which are tried first where it alone explains the most."""
     scope: Scope = "all"
-    """What it changes: the level or the spread of all predictions, those of some places or of one class, or the shape
-    of their laws only. The first is named before one in places that explains hardly more, and either before a wave."""
+    """What it changes: how often a rare event happens, for which nobody needs a formula; the level or the spread of all
+    predictions, those of some places or of one class; or the shape of their laws only. What changes all is named before
+    one in places that explains hardly more, and either before a wave."""
     says_what_happened: ClassVar[bool] = False
     """Whether the words have an interval of a rate that was observed, which no second fault changes."""
-
-    @property
-    def is_level(self) -> bool:
-        """Whether it says how often a rare event happens, which nobody needs a formula for."""
-        return False
 
     @abstractmethod
     def log_ratio(self, seen: S, sibling: int, t: float) -> float:

@@ -11,7 +11,7 @@ from caltest.predictions.faults.fault import Fault
 from caltest.predictions.faults.words import Fit, percent
 
 if TYPE_CHECKING:
-    from caltest.predictions.faults.counts import Counts
+    from caltest.predictions.faults.counts.seen import Counts
 
 STEPS = (2, 5, 10, 12, 20, 50, 100)
 """Of which outcomes are too often multiples."""

@@ -34,7 +34,7 @@ NEARLY, MINOR = 0.8, 0.1
 """Share of the gain of a fault in places from which on a plain one is named first, and share of the gain of the
 likeliest fault up to which no other is named before it."""
 
-PLAINER: dict[Scope, int] = {"all": 0, "places": 1, "wave": 2}
+PLAINER: dict[Scope, int] = {"level": 0, "all": 0, "places": 1, "wave": 2}
 """Which faults are named before others that explain hardly more; those of shapes are as they are."""
 
 LIKELY = 3.0
@@ -105,10 +105,10 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) ->
     if ordered[0].fault.scope in PLAINER:
         near = [one for one in ordered if one is ordered[0] or one.gain >= NEARLY * ordered[0].gain]
         plain = min(near, key=lambda one: PLAINER.get(one.fault.scope, len(PLAINER)))
-        if plain.fault.scope == "all":
+        if not PLAINER[plain.fault.scope]:
             # What is clear goes before what is not.
             least = max(plain.gain - LIKELY, 0.0) if plain.gain > 0.0 else plain.gain - LIKELY
-            levels = (one for one in ordered if one.fault.is_level and one.gain > least)
+            levels = (one for one in ordered if one.fault.scope == "level" and one.gain > least)
             plain = next(levels, plain)
         ordered.sort(key=lambda one: one is not plain)
     return ordered
@@ -247,7 +247,7 @@ def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: 
     is_all = best.after is not None or not _is_inside(best.first)
     if best.second is None and is_all and not ordered[0].fault.has_simpler:
         return best
-    is_plain, least = ordered[0].fault.scope == "all", max(MINOR * ordered[0].gain, 0.0)
+    is_plain, least = PLAINER.get(ordered[0].fault.scope) == 0, max(MINOR * ordered[0].gain, 0.0)
     may_be_first = [one for one in ordered[1:] if one.gain > least and not (is_plain and PLAINER.get(one.fault.scope))]
     kinds = {one.kind: one for one in reversed(may_be_first)}
     waiting, tried = sorted(kinds.values(), key=lambda one: -one.gain)[:2], {ordered[0].kind}

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.predictions.faults.counts import CountFaults, CountView, SpreadWave
+from caltest.predictions.faults.counts.faults import CountFaults
+from caltest.predictions.faults.counts.seen import CountView
+from caltest.predictions.faults.counts.spreads import SpreadWave
 from caltest.predictions.faults.waves import Wave
 
 RNG = np.random.default_rng(3)
@@ -48,3 +50,14 @@ def test_waves_of_spreads_are_laws(law, t):
         times = q @ np.square(counts - q @ counts) / law.variance[i]
         assert q.sum() == pytest.approx(1.0, rel=1e-9)
         assert times == pytest.approx(1.0 + 2.0 * abs(t), rel=1e-6) if sign * t >= 0.0 else times < 1.0
+
+
+def test_a_wave_of_one_sign_for_all_predictions_is_a_law_too():
+    """Where no prediction has the other sign there are none of one of the two laws."""
+    law, y = ct.Poisson(np.array([2.0, 5.0])), np.array([[1, 9]])
+    fault = SpreadWave([Wave(np.ones(2), feature=law.mean, periods=np.arange(2.0))], 1.0)
+    seen = CountFaults(law).seen(y)
+    narrow = -0.4 * seen.squares[0] - np.log(seen.view.tilted(0.4)[0])
+    assert fault.log_ratio(seen, 0, -0.4) == pytest.approx(narrow.sum())
+    wide = law.with_dispersion(0.8 / law.mean).log_density(y[0]) - law.log_density(y[0])
+    assert fault.log_ratio(seen, 0, 0.4) == pytest.approx(wide.sum())

@@ -137,11 +137,12 @@ def test_slopes_of_ordered_outcomes_are_corrected_as_what_they_are():
         ({"places": 101.0, "all": 100.0, "level": 98.0}, "level"),
         ({"shape": 100.0, "level": 99.0}, "shape"),
         ({"all": 1.0, "level": -1.0}, "all"),
+        ({"all": -1.0, "level": -2.0}, "level"),
+        ({"all": -1.0, "level": -5.0}, "all"),
     ],
 )
 def test_plainer_faults_are_named_first_where_they_explain_nearly_as_much(gains, first, monkeypatch):
     monkeypatch.setattr("caltest.predictions.faults.search.refined", lambda one, seen: one)
-    scopes = {"level": "all"}
-    kinds = [SimpleNamespace(kind=one, scope=scopes.get(one, one), is_level=one == "level") for one in gains]
+    kinds = [SimpleNamespace(kind=one, scope=one) for one in gains]
     likely = [SimpleNamespace(fault=fault, gain=gains[fault.kind]) for fault in kinds]
     assert in_order(kinds, likely, None)[0].fault.kind == first

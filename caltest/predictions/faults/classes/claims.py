@@ -29,7 +29,7 @@ MUCH = log(2.0)
 """Of the logarithm of a factor of odds that has a likely cause."""
 
 RARELY = 0.05
-"""Share of rows up to which the less frequent outcome is the more probable one if it is rare."""
+"""Share of rows up to which a rare outcome is the more probable one."""
 
 N_COSINES = 6
 """Cosines of the ranks of the claims that are compared apart from faster ones."""
@@ -47,12 +47,6 @@ class BinaryView(ClassView):
     def claim_features(self) -> FloatArray:
         """What outcomes are multiplied by: 1 and cosines of the ranks of the claims, (25, n)."""
         return np.append(np.ones((1, self.n)), cosines(self.event.named, FASTEST, self.sizes), axis=0) * self.weights
-
-    @property
-    def is_rare(self) -> bool:
-        """Whether one of the two is hardly ever the more probable outcome."""
-        often = float(self.top.mean())
-        return min(often, 1.0 - often) <= RARELY
 
     def sums_of_claims(self, features: slice, seen: Labels) -> FloatArray:
         """Outcomes times some of these."""
@@ -116,12 +110,12 @@ class OfEvent(OddsFault):
 
 
 class Claims(OfEvent, Frequency):
-    """Odds that are exp(t) times as large as claimed."""
+    """Odds that are exp(t) times as large as claimed; of rare events temperatures are nearly the same law."""
 
-    @property
-    def is_level(self) -> bool:
-        """Of rare events, for which temperatures and random labels are nearly the same law."""
-        return self.view.is_rare
+    def __init__(self, view: BinaryView) -> None:
+        super().__init__(view)
+        often = float(view.top.mean())
+        self.scope = "level" if min(often, 1.0 - often) <= RARELY else "all"
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         claimed, came, _ = self.view.event.means(seen, np.ones(self.view.n, dtype=np.bool_))

@@ -1,0 +1,115 @@
+"""Faults of predicted counts, and the rows of numbers that tests compare."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import Array, FloatArray
+from caltest.predictions.counts.law import CountPredictions
+from caltest.predictions.faults.counts.means import Added, Elasticity, Factor, FactorWave
+from caltest.predictions.faults.counts.seen import Counts, CountView
+from caltest.predictions.faults.counts.spreads import Narrow, Spread, SpreadWave
+from caltest.predictions.faults.counts.zeros import FewZeros, MeanKept, Zeros
+from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, halves, varies
+from caltest.predictions.faults.heaped import Heaped
+from caltest.predictions.faults.values import CutOff, Others, SameValue
+from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, choices, following
+
+LEAST_ZERO = 1e-6
+"""Predicted probabilities of 0 below which zeros have no row."""
+
+
+class CountFaults(Faults):
+    """Means, dispersion and zeros."""
+
+    def __init__(
+        self,
+        law: CountPredictions,
+        weights: FloatArray | None = None,
+        among: CountPredictions | None = None,
+        named: FloatArray | None = None,
+    ) -> None:
+        """Places of corrected predictions are named by the means (n,) of those that users have."""
+        self.view = view = CountView(law, weights, among)
+        super().__init__(len(law), view.weights)
+        self._named = view.mean if named is None else named
+        self.compared = (
+            Rows("means", 6, means, 2.0),
+            Rows("spreads", 5, spreads, 2.0),
+            Rows("zeros", 5, zeros),
+            Rows("skewness", 1, cubes),
+            Rows("waves of means", FASTEST - SLOW, waves_of_means, WEIGHT_OF_WAVES),
+            Rows("waves of spreads", FASTEST - SLOW, waves_of_spreads, WEIGHT_OF_WAVES),
+        )
+        values: tuple[Fault[Any], ...] = (SameValue(len(law)), CutOff(len(law)), Heaped())
+        if law.with_mean(view.mean) is None:
+            # Other members of the family are not known.
+            self.kinds = (Narrow(), Zeros(), FewZeros(), *values)
+            return
+        kinds: list[Fault[Counts]] = [Factor([Pattern(np.ones(len(law)))]), Spread(view), Narrow()]
+        kinds += [Zeros(), MeanKept(), FewZeros(), *values]
+        if places := halves(self._named, "predicted means"):
+            kinds.append(Factor(places, "local factor"))
+        if varies(view.log_mean):
+            kinds += [Elasticity([Pattern(view.log_mean)]), Added()]
+        self.kinds = tuple(kinds)
+
+    def seen(self, targets: Array) -> Counts:
+        return Counts(self.view, targets)
+
+    def following(self, targets: Array) -> Sequence[Fault[Any]]:
+        """Waves of the means that the counts, and their squared residuals, follow."""
+        view, seen = self.view, self.seen(targets[None])
+        if view.law.with_mean(view.mean) is None:
+            return ()
+        errors = np.concatenate([view.deviation * seen.residuals, seen.squares - 1.0])
+        found = following(view.weights * errors, self._named, "predicted means", 2)
+        kinds = zip((FactorWave, SpreadWave), found, strict=False)
+        return [kind([wave], choices([wave], view.weights)) for kind, wave in kinds]
+
+    def after(self, seen: Counts, correction: CountPredictions | Others) -> tuple[Faults, Counts]:
+        if isinstance(correction, Others):
+            law, rows = self.view.law, correction.rows
+            faults = CountFaults(law.take(rows), self.weights[rows], named=self._named[rows])
+            return faults, faults.seen(seen.targets[:1, rows])
+        faults = CountFaults(correction, self.weights, named=self._named)
+        return faults, faults.seen(seen.targets[:1])
+
+
+def means(seen: Counts) -> FloatArray:
+    """Residuals times features, and differences times the logarithms of the means."""
+    view, w = seen.view, seen.view.weights
+    rows = [view.features @ seen.residuals.T, (seen.differences @ w)[None]]
+    return np.concatenate([*rows, (seen.differences @ (w * view.log_mean))[None]])
+
+
+def waves_of_means(seen: Counts) -> FloatArray:
+    """Residuals times fast waves of the means."""
+    return np.asarray(seen.view.fast @ seen.residuals.T)
+
+
+def spreads(seen: Counts) -> FloatArray:
+    """Squared residuals times features, and squared differences."""
+    squares = np.square(seen.differences) - seen.targets
+    return np.concatenate([seen.view.features @ seen.squares.T, (squares @ seen.view.weights)[None]])
+
+
+def waves_of_spreads(seen: Counts) -> FloatArray:
+    """Squared residuals times fast waves of the means."""
+    return np.asarray(seen.view.fast @ seen.squares.T)
+
+
+def zeros(seen: Counts) -> FloatArray:
+    """Zeros that are not too rare, in units of their standard deviation times features, and their number."""
+    view = seen.view
+    scale = np.sqrt(view.zero * (1.0 - view.zero))
+    per_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=(view.zero > LEAST_ZERO) & (scale > 0.0))
+    rows = (view.features * per_scale) @ (seen.is_zero - view.zero).T
+    return np.concatenate([rows, (seen.is_zero @ view.weights)[None]])
+
+
+def cubes(seen: Counts) -> FloatArray:
+    """Cubes of the residuals."""
+    # Two products take much less time than a power.
+    return np.asarray(((np.square(seen.residuals) * seen.residuals) @ seen.view.weights)[None])

@@ -1,0 +1,113 @@
+"""Counts that are larger or smaller than predicted: of other laws of the family."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from math import inf, sqrt
+
+import numpy as np
+
+from caltest._basics.numerics import BoolArray, FloatArray
+from caltest.predictions.counts.law import CountPredictions
+from caltest.predictions.faults.counts.seen import Counts
+from caltest.predictions.faults.fault import Fault, OfPatterns
+from caltest.predictions.faults.waves import Wave
+from caltest.predictions.faults.words import Fit, about, sized_shift
+
+REACH, LARGEST_PART = 10.0, 0.999
+"""Standard errors around a mean difference in which one is looked for, and the share of a mean that it may take."""
+
+
+class OfLaw(Fault[Counts]):
+    """Counts of another law of the family, or of one with the same means."""
+
+    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
+        return float(seen.view.weights @ seen.log_ratio(self.corrected(seen, sibling, t)))
+
+
+class Factor(OfLaw, OfPatterns[Counts]):
+    """Means that are exp(t s) times as large, with the signs s of a pattern."""
+
+    kind = "factor"
+    is_factor = True
+    range = (-8.0, 8.0)
+
+    def corrected(self, seen: Counts, sibling: int, t: float) -> CountPredictions | None:
+        return seen.view.law.with_mean(seen.view.mean * np.exp(t * self.patterns[sibling].signs))
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        one = self.patterns[sibling]
+        rest = one.opposite(f"{about(1.0 / self.size(seen, sibling, fit.t))} times elsewhere")
+        much = self.sized(seen, sibling, fit)
+        return f"counts are {much} times as large as predicted on average{one.where}{rest}"
+
+
+class OfWaves(OfPatterns[Counts]):
+    """A fault of one sign for some predictions and of the other one for others, by turns."""
+
+    patterns: Sequence[Wave]
+
+    def __init__(self, patterns: Sequence[Wave], n_choices: float) -> None:
+        super().__init__(patterns)
+        self.n_choices = n_choices
+
+    @abstractmethod
+    def sums(self, seen: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """For each prediction (n,) what is expected, how much more there is, and the standard deviation of this."""
+
+    def in_places(self, seen: Counts, sibling: int, text: Callable[[float], str], unit: str) -> str:
+        """Words of how many times as large as expected sums are in the places of a wave."""
+        expected, excess, deviation = (seen.view.weights * one for one in self.sums(seen))
+
+        def size(some: BoolArray) -> tuple[float, str]:
+            more, error = float(excess[some].sum()), float(np.linalg.norm(deviation[some]))
+            return abs(more) / max(error, 1e-300), text(1.0 + more / max(float(expected[some].sum()), 1e-300))
+
+        return self.patterns[sibling].in_places(size, "", unit)
+
+
+class FactorWave(OfWaves, Factor):
+    """Means that are too small for some predictions and too large for others, with a wave of the predictions."""
+
+    kind = "wave of factors"
+    range = (-2.0, 2.0)
+
+    def sums(self, seen: Counts) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return seen.view.mean, seen.differences[0], seen.view.deviation
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        return f"counts are off in places{self.in_places(seen, sibling, about, 'times as large as predicted')}"
+
+
+class Elasticity(Factor):
+    """Means ``m (m / mean)**t``: the signs are logarithms of ``m / mean``."""
+
+    kind = "elasticity"
+    range = (-2.0, 4.0)
+
+    def size(self, seen: Counts, sibling: int, t: float) -> float:
+        return 1.0 + t
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        more = "more" if fit.t > 0.0 else "less"
+        return f"counts rise {more} than predicted: as the power {self.sized(seen, sibling, fit)} of predicted means"
+
+
+class Added(OfLaw):
+    """Means that are larger by t."""
+
+    kind = "added"
+    range = (-inf, inf)
+
+    def bounds(self, seen: Counts, sibling: int) -> tuple[float, float]:
+        """Ten standard errors around the mean difference, with positive means."""
+        view, w = seen.view, seen.view.weights
+        most, reach = float(w @ seen.differences[0]), REACH * sqrt(float(w @ np.square(view.deviation)))
+        low, high = ((end(most, 0.0) + side * reach) / w.sum() for end, side in ((min, -1.0), (max, 1.0)))
+        return max(low, -LARGEST_PART * float(view.mean.min())), high
+
+    def corrected(self, seen: Counts, sibling: int, t: float) -> CountPredictions | None:
+        return seen.view.law.with_mean(seen.view.mean + t)
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        side = "higher" if fit.t > 0.0 else "lower"
+        return f"counts are {side} than predicted, by {sized_shift(fit)} on average whatever is predicted"
