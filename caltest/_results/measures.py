@@ -1,9 +1,9 @@
 """What predictions claim beside what happened, and whether the difference matters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, log10
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -152,6 +152,18 @@ def telling(measures: Sequence[Measure]) -> Gap | None:
         return low > one.margin, high > one.margin, (one.gap.estimate or 0.0) / one.margin, high / one.margin
 
     return max(judged(measures), key=rank, default=None)
+
+
+def fields_of_size(result: Any) -> dict[str, Any]:
+    """Fields of a row: how far what is off, and whether that matters, as outcomes do that were said to be impossible."""
+    gap, margin, compared, unit = telling(result.measures) or (None, None, "", "")
+    is_grave = result.pvalue_otherwise is not None or matters(result.measures)
+    return {"gap": gap, "margin": margin, "compared": compared, "unit": unit, "matters": is_grave}
+
+
+def short(units: Iterable[str]) -> str:
+    """The unit of rows, of which some may have none, as the heading of a column has it."""
+    return next(filter(None, units)).removeprefix("percentage ")
 
 
 def widest(measures: Sequence[Measure]) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from caltest._results.measures import MISSED, amount, ends_of
+from caltest._results.measures import MISSED, amount, ends_of, short
 from caltest._results.report import LISTED, at_level, first_of, format_pvalue, listed, pvalue_phrase, remarks, undecided
 from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Finding, Stored
@@ -165,7 +165,9 @@ class ModelComparison(Comparison[ComparedModel], Stored):
         if any(row.score is not None for row in self.rows):
             columns[self.score_name] = [_score_cell(row) for row in self.rows]
         if any(row.gap for row in self.rows):
-            columns[f"{_short(self.rows)} off"] = ["-" if row.gap is None else ends_of(row.gap) for row in self.rows]
+            columns[f"{short(row.unit for row in self.rows)} off"] = [
+                "-" if row.gap is None else ends_of(row.gap) for row in self.rows
+            ]
         columns["p"] = [format_pvalue(row.pvalue, row.pvalue_otherwise) for row in self.rows]
         columns["Holm"] = [format_pvalue(row.pvalue_holm, row.pvalue_otherwise) for row in self.rows]
         columns["estimate"] = [f"{row.shown:.3g}" for row in self.rows]
@@ -241,11 +243,6 @@ def _score_cell(row: ComparedModel) -> str:
     return "-" if row.score is None else f"{row.score:.3f}" if 0.001 <= row.score <= 1.0 else f"{row.score:.3g}"
 
 
-def _short(rows: Sequence[ComparedModel]) -> str:
-    """The unit of gaps, in short."""
-    return next(row.unit for row in rows if row.gap).removeprefix("percentage ")
-
-
 def _how_far(rows: Sequence[ComparedModel], kind: str) -> list[str]:
     """What the gaps of rows are of, a line for those that are of the same; those of classes are of each."""
     alike: dict[str, list[tuple[float, str]]] = {}
@@ -259,7 +256,7 @@ def _how_far(rows: Sequence[ComparedModel], kind: str) -> list[str]:
         least, most = amount(min(margins)), amount(max(margins))
         which = "" if len(alike) == 1 else f" for {first_of(names, LISTED, ', ')}"
         too_much = f"more than {least if least == most else f'{least} to {most}'} matters"
-        unit = f"{_short(rows)} off{which}"
+        unit = f"{short(row.unit for row in rows)} off{which}"
         lines.append(f"{unit}: 95 % interval for how far {what} are off on average ({too_much})")
     return lines
 

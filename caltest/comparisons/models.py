@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import HIGH, matters, telling
+from caltest._results.measures import HIGH, fields_of_size
 from caltest._results.model_comparison import ComparedModel, ModelComparison
 from caltest._results.report import benjamini_hochberg, holm
 from caltest._results.values import ConfidenceInterval
@@ -93,8 +93,7 @@ def _row(
     adjusted: tuple[float, float],
     result: CalibrationTestResult,
 ) -> ComparedModel:
-    """That of a model; to say that an outcome is impossible matters however small the error is on average."""
-    gap, margin, compared, unit = telling(result.measures) or (None, None, "", "")
+    """That of a model."""
     return ComparedModel(
         name,
         score,
@@ -103,12 +102,8 @@ def _row(
         *adjusted,
         result.finding,
         result.pvalue_otherwise,
-        gap,
-        margin,
-        compared,
-        unit,
-        matters(result.measures) if result.pvalue_otherwise is None else True,
-        None if result.detectable is None else result.detectable.level(HIGH),
+        **fields_of_size(result),
+        found_at=None if result.detectable is None else result.detectable.level(HIGH),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike
-from caltest._results.measures import ends_of
+from caltest._results.measures import ends_of, short
 from caltest._results.model_comparison import Comparison
 from caltest._results.report import (
     LISTED,
@@ -126,7 +126,7 @@ class PairComparison(Comparison[ComparedPair], Stored):
         ]
 
     def table(self) -> Table:
-        off = [f"{self._unit} off"] if self.compared else []
+        off = [f"{short([self.unit])} off"] if self.compared else []
         header = ["pair", "better", *off, "p", "Holm", "difference", f"{100 * self.confidence_level:g} % interval"]
         return [header, *(_cells(row) for row in self.rows)]
 
@@ -163,15 +163,11 @@ class PairComparison(Comparison[ComparedPair], Stored):
         return counted(len(self.rows), "pair")
 
     @property
-    def _unit(self) -> str:
-        return self.unit.removeprefix("percentage ")
-
-    @property
     def _far_off(self) -> list[str]:
         """What is how far off, and of which pairs the better one is farther off than the other."""
         if not self.compared:
             return []
-        lines = [f"{self._unit} off: 95 % intervals for how far {self.compared} are off on average, for each of both"]
+        lines = [f"{short([self.unit])} off: 95 % intervals for how far {self.compared} are off on average"]
         against = [row.name for row in self.rows if row.is_against]
         if against:
             lines.append(f"{first_of(against, LISTED, ', ')}: the better one is farther off on average ({SQUARES})")

@@ -10,7 +10,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import Gap, in_words, matters, telling
+from caltest._results.measures import Gap, fields_of_size, in_words
 from caltest._results.report import decision, format_pvalue, pvalue_phrase, remarks
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Finding, Stored
@@ -385,7 +385,7 @@ def _row(
     if result is None:
         with without_power():
             result = calibration_test(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=test)
-    law, most = sample.predictions.law, telling(result.measures)
+    law = sample.predictions.law
     brier = accuracy = ece = noise = None
     losses = {law.loss_name: float(sample.losses.mean())}
     if (classes := law.of_classes) is not None:
@@ -410,10 +410,5 @@ def _row(
         pvalue=result.pvalue,
         finding=result.finding,
         pvalue_otherwise=result.pvalue_otherwise,
-        gap=most and most.gap,
-        margin=most and most.margin,
-        compared=most.event if most else "",
-        unit=most.unit if most else "",
-        # A row that was said to be impossible matters however small the error is on average.
-        matters=result.pvalue_otherwise is not None or matters(result.measures),
+        **fields_of_size(result),
     )

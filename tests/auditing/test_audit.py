@@ -371,7 +371,7 @@ def in_threes(rng, n, change):
 @pytest.mark.usefixtures("few_sections", "no_power")
 @pytest.mark.parametrize("size", [1, 4])
 def test_an_error_of_classes_that_are_not_the_most_probable_matters_in_a_group(size):
-    rng, groups = np.random.default_rng(3), np.where(np.arange(5_000) % 5 == 0, "small", "large")
+    rng, groups = np.random.default_rng(3), np.where(np.arange(5_000) % 10 == 0, "small", "large")
     p, y = in_threes(rng, 5_000, lambda s: np.where(groups == "small", 0.5 * s, s))
     clusters = {} if size == 1 else {"clusters": np.arange(5_000) // size}
     model = ct.audit(p, y, groups=groups, n_resamples=39, rng=1, **clusters).models[0]
