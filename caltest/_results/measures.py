@@ -155,7 +155,7 @@ def telling(measures: Sequence[Measure]) -> Gap | None:
 
 
 def fields_of_size(result: Any) -> dict[str, Any]:
-    """Fields of a row: how far what is off, and whether that matters, as outcomes do that were said to be impossible."""
+    """Fields of a row: how far what is off, and whether that matters, as impossible outcomes that occurred do."""
     gap, margin, compared, unit = telling(result.measures) or (None, None, "", "")
     is_grave = result.pvalue_otherwise is not None or matters(result.measures)
     return {"gap": gap, "margin": margin, "compared": compared, "unit": unit, "matters": is_grave}
