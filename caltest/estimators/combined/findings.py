@@ -49,7 +49,7 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
         likely = candidates_of(faults, seen)
         if not likely:
             return ()
-        ordered = in_order(faults.kinds, likely, seen)
+        ordered = in_order(faults.kinds, likely)
         if ordered[0].gain > 0.0:
             best = best_explanation(ordered, likely, faults, seen)
         else:

@@ -18,7 +18,8 @@ from caltest.estimators.combined.measures import measures_of, widened_by
 from caltest.estimators.combined.parts import most_kept
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
-from caltest.predictions.faults.search import GRID, Candidate, candidates_of, in_order, same
+from caltest.predictions.faults.maxima import GRID
+from caltest.predictions.faults.search import Candidate, candidates_of, in_order, same
 
 GROUPS = 24
 """Groups of clusters over which likelihoods are summed."""
@@ -63,7 +64,7 @@ def design_effect(sample: Sample, clusters: Clusters) -> float:
             likely = [] if faults is None else candidates_of(faults, seen)
             if faults is None or not likely:
                 break
-            best = in_order(faults.kinds, likely, seen)[0]
+            best = in_order(faults.kinds, likely)[0]
             if known == (known := (type(best.fault), best.fault.kind, best.sibling)):
                 break
             effect = max(effect, _effect_on(best, sample, clusters))

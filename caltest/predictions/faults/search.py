@@ -2,30 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite, log
+from math import inf, log
 from typing import Any
 
 import numpy as np
-import scipy
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest.predictions.faults.fault import Fault, Faults, Scope
+from caltest.predictions.faults.maxima import DROP, best_between, best_of_grid, end_of_interval, kept
 from caltest.predictions.faults.words import Fit
 
 SIBLINGS, NAMED_TOO = 5, 2
 """Siblings of a fault whose likelihood is maximised, those whose scores promise most, and those whose words follow its
 own."""
 
-PRECISION, STEEP = 1e-4, 50.0
-"""Of sizes, as a share of the distance of two sizes of the grid; and differences of log likelihoods beyond which no
-more is asked of them when an end of an interval is searched."""
-
-GRID = 13
-"""Sizes at which the likelihood of a fault is looked at before its maximum is searched."""
-
-CONFIDENCE, DROP = 0.95, 1.9207
-"""Level of the intervals, and what the log likelihood loses at their ends, half the quantile of chi-squared."""
+CONFIDENCE = 0.95
+"""Level of the intervals."""
 
 FEWEST = 100.0
 """Observations whose logarithm is the penalty of smaller samples too, so that few calibrated ones have findings."""
@@ -59,6 +52,8 @@ class Candidate:
     penalty: float
     neighbours: tuple[float, float]
     ends: tuple[float, float]
+    log_ratio: Callable[[float], float]
+    """Of sizes, kept."""
 
     @property
     def kind(self) -> str:
@@ -90,7 +85,7 @@ def candidates_of(faults: Faults, seen: Any) -> list[Candidate]:
     return sorted(found, key=lambda one: -one.gain)
 
 
-def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) -> list[Candidate]:
+def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate]) -> list[Candidate]:
     """The likeliest fault of each kind and others like the best, at their most likely sizes.
 
     A plainer one is the first if it explains nearly as much, of all predictions before one in places and both before a
@@ -99,7 +94,7 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate], seen: Any) ->
     Faults that are the same for these predictions, as those of constant ones are, stay in the order of the list.
     """
     first = {one.fault.kind: one for one in reversed(likely)}
-    near = [refined(one, seen) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH]
+    near = [refined(one) for one in likely if one is first[one.fault.kind] or one.gain > likely[0].gain - REACH]
     order = {fault.kind: i for i, fault in enumerate(kinds)}
     ordered = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
     if ordered[0].fault.scope in PLAINER:
@@ -118,7 +113,7 @@ def apart_from(best: Candidate, likely: list[Candidate], seen: Any) -> list[Cand
     """The two likeliest siblings that are clear by themselves and that neither the best nor each other brings about."""
     fault, named = best.fault, [best]
     others = [
-        refined(one, seen)
+        refined(one)
         for one in likely
         if one.fault is fault and one.sibling != best.sibling and fault.apart(seen, best.sibling, one.sibling)
     ]
@@ -138,75 +133,30 @@ def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
 
 
 def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> Candidate:
-    """The most likely size of a grid, or where a parabola through the best of it and its neighbours is highest."""
-    ends = low, high = fault.bounds(seen, sibling)
-    grid = _grid(low, high)
-    log_ratio = _finite(lambda t: fault.log_ratio(seen, sibling, t))
-    values = [log_ratio(float(t)) for t in grid]
-    i = int(np.argmax(values))
-    t, value, near = float(grid[i]), values[i], slice(max(0, i - 1), i + 2)
-    if 0 < i < grid.size - 1:
-        low, high = (float(grid[j]) - t for j in (i - 1, i + 1))
-        rise, fall = (values[i - 1] - value) / low, (values[i + 1] - value) / high
-        if rise > fall and (moved := log_ratio(top := t + (rise * high - fall * low) / (2.0 * (rise - fall)))) > value:
-            t, value = top, moved
-    return Candidate(fault, sibling, t, value - penalty, penalty, (float(grid[near][0]), float(grid[near][-1])), ends)
+    log_ratio, ends = kept(lambda t: fault.log_ratio(seen, sibling, t)), fault.bounds(seen, sibling)
+    t, neighbours = best_of_grid(log_ratio, *ends)
+    return Candidate(fault, sibling, t, log_ratio(t) - penalty, penalty, neighbours, ends, log_ratio)
 
 
-def _grid(low: float, high: float) -> FloatArray:
-    """Sizes between the ends, denser near 0 if that is inside: small faults of many rows are clear, too."""
-    if not low < 0.0 < high:
-        return np.linspace(low, high, GRID)
-    steps = np.linspace(-1.0, 1.0, GRID)
-    return np.asarray(np.where(steps < 0.0, -low, high) * steps * np.abs(steps))
+def refined(one: Candidate) -> Candidate:
+    """At the most likely size."""
+    t = best_between(one.log_ratio, one.t, one.neighbours)
+    return replace(one, t=t, gain=one.log_ratio(t) - one.penalty)
 
 
-def refined(one: Candidate, seen: Any) -> Candidate:
-    """At the most likely size between the neighbours, to a ten thousandth of their distance."""
-    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
-    low, high = one.neighbours
-    found = scipy.optimize.minimize_scalar(
-        lambda t: -log_ratio(t), bounds=one.neighbours, method="bounded", options={"xatol": PRECISION * (high - low)}
-    )
-    more = -float(found.fun) - log_ratio(one.t)
-    return replace(one, t=float(found.x), gain=one.gain + more) if more > 0.0 else one
-
-
-def _finite(function: Callable[[float], float]) -> Callable[[float], float]:
-    """A function that is far below 0 where it is not finite."""
-
-    def log_ratio(t: float) -> float:
-        value = function(t)
-        return value if isfinite(value) else -1e300
-
-    return log_ratio
-
-
-def fit_of(one: Candidate, seen: Any) -> Fit:
+def fit_of(one: Candidate) -> Fit:
     """The size with its interval by the likelihood."""
-    log_ratio = _finite(lambda t: one.fault.log_ratio(seen, one.sibling, t))
-    ends = (_end(log_ratio, one.t, end, log_ratio(one.t) - DROP) for end in one.ends)
-    (low, is_low_end), (high, is_high_end) = ends
+    (low, is_low_end), (high, is_high_end) = (end_of_interval(one.log_ratio, one.t, end) for end in one.ends)
     return Fit(one.t, low, high, is_low_end, is_high_end)
 
 
 def finding_of(one: Candidate, seen: Any, fit: Fit | None = None) -> Finding:
     """The finding with its words and its interval, of the fit if there is one."""
     fault, sibling = one.fault, one.sibling
-    fit = fit or fit_of(one, seen)
+    fit = fit or fit_of(one)
     estimate, *sizes = (fault.size(seen, sibling, t) for t in (fit.t, fit.low, fit.high))
     interval = ConfidenceInterval(min(sizes), max(sizes), CONFIDENCE, "likelihood ratio", estimate)
     return Finding(fault.words(seen, sibling, fit), fault.kind, fault.place(sibling), estimate, interval, one.gain)
-
-
-def _end(log_ratio: Callable[[float], float], t: float, end: float, least: float) -> tuple[float, bool]:
-    """Where the likelihood falls below some least value between t and an end, or the end, and whether it is that."""
-    places = (t + float(part) * (end - t) for part in 2.0 ** np.arange(-12.0, 1.0))
-    outer = next((at for at in places if log_ratio(at) < least), None)
-    if outer is None:
-        return end, True
-    found = scipy.optimize.brentq(lambda size: max(log_ratio(size) - least, -STEEP), t, outer, rtol=1e-6, disp=False)
-    return float(found), False
 
 
 NEWTON, SETTLED, DEPENDENT = 4, 0.1, 0.95
@@ -285,7 +235,7 @@ def _second(first: Candidate, faults: Faults, seen: Any, after: tuple[Faults, An
         and not (_is_same(one.fault, first.fault) and one.sibling == first.sibling)
         and not are_alike(one, first)
     ]
-    if not others or (second := in_order(after[0].kinds, others, after[1])[0]).gain <= 0.0 or not _is_inside(second):
+    if not others or (second := in_order(after[0].kinds, others)[0]).gain <= 0.0 or not _is_inside(second):
         return None
     otherwise = first.fault.corrected_otherwise(seen, first.sibling)
     if otherwise is not None:
@@ -308,7 +258,7 @@ def findings_together(found: Explanation, faults: Faults, seen: Any) -> Finding:
     first, second, after = found.first, found.second, found.after
     if second is None or after is None:
         return finding_of(first, seen)
-    fits = fit_of(first, seen), fit_of(second, after[1])
+    fits = fit_of(first), fit_of(second)
 
     def log_ratios(t: float, others: FloatArray, then: Candidate = second) -> list[float]:
         moved = _after(faults, seen, [replace(first, t=t), *found.apart])

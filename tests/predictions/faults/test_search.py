@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import special
+from statistical.planted_faults import PLANTED
 
 import caltest as ct
 from caltest._results.values import Finding
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.predictions.convert import as_sample
-from caltest.predictions.faults.search import in_order
+from caltest.predictions.faults.search import candidates_of, fit_of, in_order, refined
 
 
 def test_each_class_turns_out_as_one_other():
@@ -69,6 +70,24 @@ def test_what_explains_little_is_not_named_first():
     y = m + 0.07 * (m > 0.0) + rng.standard_t(2.5, size=m.size) / np.sqrt(5.0)
     first = findings_of(as_sample(ct.Normal(m, 1.0), y))[0]
     assert (first.kind, first.second.kind) == ("heavy tails", "local shift")
+
+
+@pytest.mark.parametrize("n", [60, 1000])
+@pytest.mark.parametrize("family", sorted({one.family for one in PLANTED}))
+def test_sizes_are_the_most_likely_ones(family, n):
+    """However many are asked for, none is more likely, and intervals end where likelihoods have lost their share."""
+    planted = [one for one in PLANTED if one.family == family][-1]
+    sample = as_sample(*planted.make(np.random.default_rng(3), n))
+    faults, seen = sample.predictions.faults_seen(np.asarray(sample.targets), None)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for one in candidates_of(faults, seen):
+            found, fit = refined(one), fit_of(refined(one))
+            most = max(found.log_ratio(float(t)) for t in np.linspace(*one.ends, 101))
+            assert found.log_ratio(found.t) == pytest.approx(found.gain + found.penalty)
+            assert found.gain + found.penalty >= most - 1e-3, (one.kind, one.place)
+            lost = [found.log_ratio(found.t) - found.log_ratio(t) for t in (fit.low, fit.high)]
+            for loss, is_end in zip(lost, (fit.is_open_below, fit.is_open_above), strict=True):
+                assert loss <= 1.93 if is_end else loss == pytest.approx(1.9207, abs=0.01)
 
 
 def test_what_two_descriptions_begin_with_is_said_once():
@@ -142,7 +161,7 @@ def test_slopes_of_ordered_outcomes_are_corrected_as_what_they_are():
     ],
 )
 def test_plainer_faults_are_named_first_where_they_explain_nearly_as_much(gains, first, monkeypatch):
-    monkeypatch.setattr("caltest.predictions.faults.search.refined", lambda one, seen: one)
+    monkeypatch.setattr("caltest.predictions.faults.search.refined", lambda one: one)
     kinds = [SimpleNamespace(kind=one, scope=one) for one in gains]
     likely = [SimpleNamespace(fault=fault, gain=gains[fault.kind]) for fault in kinds]
-    assert in_order(kinds, likely, None)[0].fault.kind == first
+    assert in_order(kinds, likely)[0].fault.kind == first
