@@ -14,8 +14,10 @@ from caltest._validation.labels import said_to_occur
 from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL
+from caltest.cli.headers import MISSING
 from caltest.cli.options import JUDGED, add, command, names_of, show
-from caltest.cli.prediction_files import MISSING, check_outputs, cluster_columns, kept, read_columns, sample_of
+from caltest.cli.outputs import check_outputs
+from caltest.cli.prediction_files import cluster_columns, kept, read_columns, sample_of
 from caltest.cli.samples import is_of_answers, read_samples
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored

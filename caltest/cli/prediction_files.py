@@ -1,40 +1,31 @@
 """Predictions and outcomes in files, matched with each other and checked."""
 
-import csv
-import gzip
-import os
 import re
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from io import TextIOWrapper
 from pathlib import Path
 
 import numpy as np
 
 from caltest._basics.arrays import Table
-from caltest._basics.files import LONGEST, is_stdin, name_of, read_rows, read_with_columns
+from caltest._basics.files import LONGEST, read_rows, read_with_columns
 from caltest._basics.numerics import Array, FloatArray
 from caltest._basics.rows import Rows, decimals, is_number, number, numbers, texts
 from caltest._validation import observation_weights, same_length
 from caltest._validation.column_names import refuse_quantiles, require_mean_and_deviation
 from caltest._validation.labels import names_in_columns, numbers_of, said_to_occur
+from caltest.cli.headers import MISSING, TRUE_FALSE, headers, is_header
 from caltest.cli.options import outcomes_of
+from caltest.cli.outputs import check_different
 from caltest.predictions import Ensemble, Normal, Predictions, Sample, SurvivalCurve
 from caltest.predictions.convert import Missing, as_predictions, as_sample
-
-MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none"}
-"""How files write missing outcomes, in small letters, unless a class has the name."""
-
-TRUE_FALSE = {"true", "false"}
 
 NUMBERS = "are two columns, mean and standard deviation, with --normal, or members with --members"
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 """Whole numbers, which are read with all their digits."""
-
-OUTPUTS = (".csv", ".csv.gz", ".npy")
 
 
 def read_outcomes(path: Path) -> Rows:
@@ -117,13 +108,13 @@ def columns_advised(are_named: bool) -> Iterator[None]:
 
 
 def _matched(given: Rows, observed: Rows, family: str, missing: Missing) -> tuple[Sample, int]:
-    is_header, outcome_is_header = headers(given, observed, family)
-    table, labels = given.with_head(is_header), observed.with_head(outcome_is_header)
+    has_header, outcome_has_header = headers(given, observed, family)
+    table, labels = given.with_head(has_header), observed.with_head(outcome_has_header)
     targets = targets_of(labels, table)
     sample = paired(table, labels, targets, family, missing, names_of(table))
     first = (observed.head or [""])[0]
     # Pandas writes 0 over a column without a name; where it also does so over the predictions, both say so.
-    if outcome_is_header and is_number(first) and not all(map(is_number, given.head or [])):
+    if outcome_has_header and is_number(first) and not all(map(is_number, given.head or [])):
         note = f"{observed.path}: the first line, {first}, was taken for a header, as there is one line more than rows"
         sample = replace(sample, matched=(*sample.matched, f"{note} of {given.path}"))
     return sample, len(targets)
@@ -207,7 +198,7 @@ def _column(rows: Rows, j: int) -> Array:
 def read_predictions(path: Path, family: str = "", columns: Sequence[str] = ()) -> tuple[Predictions, list[str] | None]:
     """Predictions from a file, without outcomes, and the names of their columns, if it has some."""
     given, _ = _read(path, family, columns)
-    table = given.with_head(_is_header(given, family))
+    table = given.with_head(is_header(given, family))
     try:
         if family:
             return _of_numbers(table, family), table.names
@@ -225,47 +216,6 @@ def _named(predictions: Predictions, columns: list[str] | None) -> Predictions:
     return predictions.with_classes(columns)
 
 
-def write_predictions(path: Path, predictions: Predictions, names: list[str] | None) -> None:
-    """Write predictions as they are read: by classes, of class 1, mean and standard deviation, or members."""
-    normal = predictions.normal
-    table = np.stack(normal, axis=1) if normal is not None else predictions.to_array()
-    if table.ndim == 1:
-        table = table[:, None]
-    if path.suffix == ".npy":
-        np.save(path, table)
-        return
-    with path.open("wb") as raw, gzip.open(raw, "wb") if path.suffix == ".gz" else raw as file:
-        text = TextIOWrapper(file, encoding="utf-8", newline="")
-        if names is not None:
-            csv.writer(text, lineterminator="\n").writerow(names)
-        np.savetxt(text, table, fmt="%.17g", delimiter=",")
-        text.flush()
-
-
-def check_outputs(
-    outputs: dict[str, Path | None], inputs: Iterable[Path], overwrite: bool, endings: tuple[str, ...] = OUTPUTS
-) -> None:
-    """Raise ``ValueError`` if what is to be written would replace an input, each other or, if not told to, a file.
-
-    ``outputs`` are by the name of their option; links are followed.
-    """
-    written: list[Path] = []
-    for option, path in outputs.items():
-        if path is None:
-            continue
-        if any(_same(path, other) for other in inputs):
-            raise ValueError(f"{option}: got {path}, which is a file that is read, wanted another name")
-        if any(_same(path, other) for other in written):
-            raise ValueError(f"{option}: got {path}, which another option names too, wanted different files")
-        if path.is_dir() or not path.parent.is_dir():
-            raise ValueError(f"{option}: got {path}, wanted a file in a folder that exists")
-        if path.exists() and not overwrite:
-            raise ValueError(f"{option}: got {path}, which exists; wanted a new name, or --force")
-        if option == "--output" and not path.name.endswith(endings):
-            raise ValueError(f"{option}: got {path}, wanted a name that ends in one of {', '.join(endings)}")
-        written.append(path)
-
-
 def cluster_columns(columns: Mapping[str, Array], names: Sequence[str]) -> Array:
     """Labels of the clusters of the rows, (n,) or (n, 2), all of them known."""
     for name in names:
@@ -277,110 +227,6 @@ def cluster_columns(columns: Mapping[str, Array], names: Sequence[str]) -> Array
                 "cluster of each row; leave these rows out, or give each a name of its own"
             )
     return columns[names[0]] if len(names) == 1 else np.column_stack([columns[name] for name in names])
-
-
-def check_different(paths: list[Path]) -> None:
-    """Raise ``ValueError`` if a file is named twice, under whatever name."""
-    for i, path in enumerate(paths):
-        if any(_same(path, other) for other in paths[:i]):
-            raise ValueError(f"{name_of(path)}: got this file 2 times, wanted different files")
-
-
-def _same(path: Path, other: Path) -> bool:
-    if is_stdin(path) or is_stdin(other):
-        return is_stdin(path) and is_stdin(other)
-    if path.exists() and other.exists():
-        return path.samefile(other)
-    return os.path.realpath(path) == os.path.realpath(other)
-
-
-def headers(given: Rows, observed: Rows, family: str) -> tuple[bool, bool]:
-    """Whether the first lines of predictions and of outcomes are headers: where they can be both, numbers of rows say.
-
-    Those of both files are where pandas writes 0, 1, ... over columns without names.
-    """
-    first, second = _can_be_header(given, family), _outcomes_can_be_header(observed, given, family)
-    n, m = len(given.values), len(observed.values)
-    fitting = [(a, b) for a in first for b in second if n + _is_row(given, a) == m + _is_row(observed, b)]
-    for rows, readings in ((given, first), (observed, second)):
-        if readings[0] and not fitting and not len(rows.values):
-            raise ValueError(f"{rows.path}: got no rows after the header, wanted one per observation")
-    if not fitting:
-        got, wanted = m + _is_row(observed, second[0]), n + _is_row(given, first[0])
-        raise ValueError(
-            f"{observed.path}: got {got} outcomes, wanted {wanted}, one per row of {given.path}; lines without text at "
-            "the end do not count, and a header must not be a number"
-        )
-    if len(fitting) == 1:
-        return fitting[0]
-    header = _is_header(given, family) or not is_number((observed.head or ["0"])[0])
-    if not header and not family and _is_excluded(given, observed):
-        raise ValueError(
-            f"{given.path}, line {given.head_line}: got {','.join(given.head or [])!r}, which can be a header or a "
-            "certain prediction, of what did not occur; write names over the columns, or 1.0 for 1"
-        )
-    return header, header
-
-
-def _is_row(rows: Rows, is_header: bool) -> int:
-    return int(rows.head is not None and not is_header)
-
-
-def _can_be_header(rows: Rows, family: str) -> list[bool]:
-    """The readings of the first line of predictions: as a header, as a row."""
-    if family == "curves":
-        return [rows.head is not None and not _falls(rows.head)]
-    if rows.head is None or any(is_number(cell) and not cell.isdecimal() for cell in rows.head):
-        return [False]
-    if not all(map(is_number, rows.head)):
-        return [True]
-    if len(set(rows.head)) < len(rows.head):
-        return [False]
-    return [True, False] if family or _can_be_certain(rows.head) else [True]
-
-
-def _falls(cells: list[str]) -> bool:
-    """Whether cells are probabilities as those of a survival curve, which are no times."""
-    if not all(map(is_number, cells)):
-        return False
-    numbers = np.array([number(cell) for cell in cells])
-    return bool((numbers <= 1.0).all() and (np.diff(numbers) <= 0.0).all())
-
-
-def _can_be_certain(cells: list[str]) -> bool:
-    """Whether whole numbers can be a prediction that is certain."""
-    numbers = [int(cell) for cell in cells]
-    return numbers in ([0], [1]) or (len(numbers) > 1 and sum(numbers) == max(numbers) == 1)
-
-
-def _outcomes_can_be_header(rows: Rows, given: Rows, family: str) -> list[bool]:
-    if rows.head is None:
-        return [False]
-    (cell,) = rows.head
-    if cell != "0" and cell in (given.names or given.head or []):
-        # The name of a class can be that of the column too.
-        return [False] if is_number(cell) else [False, True]
-    if cell.lower() in MISSING | TRUE_FALSE:
-        return [False]
-    if not is_number(cell) or cell == "0":
-        return [True, False]
-    return [cell.isdecimal() and not family and int(cell) > max(2, given.values.shape[1])]
-
-
-def _is_header(rows: Rows, family: str) -> bool:
-    """Whether the first line of predictions is a header, as far as they say: 0, 1, ... over fractions is one."""
-    is_header, *others = _can_be_header(rows, family)
-    if not others:
-        return is_header
-    counts = rows.head == [str(j) for j in range(len(rows.head or []))]
-    return counts and bool((np.floor(rows.values) != rows.values).any())
-
-
-def _is_excluded(given: Rows, observed: Rows) -> bool:
-    """Whether the first outcome has probability 0 by the first line of predictions, if both are observations."""
-    numbers, outcome = [int(cell) for cell in given.head or []], (observed.head or [""])[0]
-    certain = numbers[0] if len(numbers) == 1 else numbers.index(1)
-    return outcome.isdecimal() and int(outcome) != certain
 
 
 def names_of(table: Rows) -> tuple[str, ...] | None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from caltest._basics.threads import in_terminal
 from caltest.cli.options import JUDGED, add, command, show
-from caltest.cli.prediction_files import check_outputs, read_predictions, sample_of, write_predictions
+from caltest.cli.outputs import check_outputs, write_predictions
+from caltest.cli.prediction_files import read_predictions, sample_of
 from caltest.predictions import Predictions
 
 if TYPE_CHECKING:

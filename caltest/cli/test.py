@@ -20,7 +20,8 @@ from caltest._validation.groups import groups_of_any_size
 from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
-from caltest.cli.prediction_files import check_different, cluster_columns, kept, read_columns, read_weights, sample_of
+from caltest.cli.outputs import check_different
+from caltest.cli.prediction_files import cluster_columns, kept, read_columns, read_weights, sample_of
 from caltest.cli.samples import ece_notes, is_of_answers, read_samples
 from caltest.default_test import cluster_test_for, weighted
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters

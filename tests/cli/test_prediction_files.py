@@ -380,45 +380,6 @@ USES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("cells", "certain"), [(["0"], True), (["1"], True), (["2"], False), (["0", "1"], True), (["0", "1", "2"], False)]
-)
-def test_a_first_line_of_whole_numbers_can_be_a_certain_prediction(cells, certain):
-    assert prediction_files._can_be_certain(cells) == certain
-    assert not prediction_files._can_be_certain(["0", "0", "2"])
-
-
-@pytest.mark.parametrize(
-    ("cells", "readings"),
-    [
-        (["a", "b"], [True]),
-        (["1", "b"], [True]),
-        (["0.5", "b"], [False]),
-        (["0", "0"], [False]),
-        (["0", "1"], [True, False]),
-        (["1", "2"], [True]),
-    ],
-)
-def test_first_lines_that_can_be_headers(cells, readings):
-    rows = prediction_files.Rows("p.csv", cells, None, np.empty((0, 2)), np.empty(0))
-    assert prediction_files._can_be_header(rows, family="") == readings
-
-
-@pytest.mark.parametrize(
-    ("cells", "possible"), [(["0"], ["0"]), (["1"], ["1"]), (["0", "1"], ["1"]), (["1", "0"], ["0"])]
-)
-def test_a_certain_prediction_in_a_first_line_excludes_other_outcomes(cells, possible):
-    given = prediction_files.Rows("p.csv", cells, None, np.zeros((2, len(cells))), np.empty(0))
-    observed = [dataclasses.replace(given, head=[word], values=np.zeros((2, 1))) for word in ("0", "1", "yes")]
-    excluded = [one.head[0] for one in observed if prediction_files._is_excluded(given, one)]
-    assert excluded == [one for one in ("0", "1") if one not in possible]
-    if "0" in excluded:
-        with pytest.raises(ValueError, match=r"line 1: got '[01,]+', which can be a header or a certain prediction"):
-            prediction_files.headers(given, observed[0], "")
-    else:
-        assert prediction_files.headers(given, observed[0], "") == (False, False)
-
-
 @table("use", USES)
 def test_names_of_classes_are_looked_up(use):
     expected = use(P, Y)
