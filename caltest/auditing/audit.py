@@ -14,6 +14,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import MISSED, matters
 from caltest._results.report import power_phrase
+from caltest._results.tables import asked_in
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, missing_in, plain
 from caltest._validation.groups import Groups, groups_of_any_size, rows_of
@@ -271,6 +272,8 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         reason += f"; the groups that are given were not looked at: {data.groups}"
     if data.clusters is not None:
         reason += f"; {data.clusters}"
+    if asked := asked_in([note for note in result.notes if note not in questions])[0]:
+        reason += f"{end_of(reason)} First check whether rows are independent: {asked}"
     return ModelAudit(name, decision, reason, result, sections)
 
 

@@ -24,11 +24,16 @@ CORRELATION, DEVIATIONS = 0.1, 5.0
 SIMILAR = QuantileBinning(20)
 """Residuals are taken from the mean of those of similar predictions, since miscalibration is no dependence."""
 
+IN_CLUSTERS = "(call calibration_test(p, y, clusters=labels))"
+"""What to do with rows of which some belong together."""
+
 ROWS, TINY, ROUNDING = 2**12, 1e-300, 1e-12
 
 
 def cautions_on(sample: Sample) -> tuple[str, ...]:
-    """What looks like copies, or else like a time series or clusters; nothing for nearly all independent rows.
+    """A question about what looks like copies, or else like a time series or clusters, and what to call for these.
+
+    Nothing is asked for nearly all independent rows.
 
     Copies are rows with the prediction and the outcome of another one. Independent outcomes of equal predictions differ
     about as often as those of neighbouring predictions do, and as they say themselves; copies do not. Rows that are
@@ -38,17 +43,17 @@ def cautions_on(sample: Sample) -> tuple[str, ...]:
     copies = _copies(some)
     if copies:
         return (
-            f"{copies:,} of {len(some):,} rows repeat the prediction and the outcome of another row; if they are "
-            "copies, or measured again, the p-value is too small: keep one row of each, or say with clusters= which "
-            "belong together",
+            f"{copies:,} of {len(some):,} rows repeat the prediction and the outcome of another row, and p-values of "
+            f"dependent rows are too small: are these copies (keep one row of each), or measured again {IN_CLUSTERS}?",
         )
     correlation = _correlation_of_neighbours(some)
     if correlation is None:
         return ()
     return (
-        f"errors of rows that follow each other are alike (correlation {correlation:.2f}); if rows are a time series "
-        "or come in clusters, the p-value is too small: use SequentialCalibrationTest, or say with clusters= which "
-        "belong together",
+        f"errors of rows that follow each other are alike (correlation {correlation:.2f}), and p-values of dependent "
+        "rows are too small: are these a time series (if rows fewer than h apart depend on each other, call "
+        "calibration_test(p, y, lag=h); if forecasts use outcomes of earlier rows, SequentialCalibrationTest), or in "
+        f"clusters {IN_CLUSTERS}?",
     )
 
 

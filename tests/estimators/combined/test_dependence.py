@@ -92,6 +92,29 @@ def test_results_and_audits_say_it():
     p, y = ct.datasets.load_digits_predictions()["random forest"]
     rows = np.append(np.arange(len(p)), np.arange(200))
     result = ct.calibration_test(p.take(rows), y[rows], n_resamples=19, rng=1)
-    assert result.notes[-1].startswith("203 of 1,099 rows repeat")
-    assert "Note: 203 of 1,099 rows repeat" in unfolded(result)
-    assert not any("repeat" in note for note in ct.calibration_test(p, y, n_resamples=19, rng=1).notes)
+    asked = "203 of 1,099 rows repeat the prediction and the outcome of another row"
+    assert_first(result, asked, "calibration_test(p, y, clusters=labels)")
+    audit = ct.audit(p.take(rows), y[rows], n_resamples=19, rng=1)["model"]
+    assert f"First check whether rows are independent: {asked}" in audit.because
+    assert audit.because.endswith("?")
+    right = ct.calibration_test(p, y, n_resamples=19, rng=1)
+    assert not any("repeat" in note for note in right.notes)
+    assert "First check" not in str(right) + ct.audit(p, y, n_resamples=19, rng=1)["model"].reason
+
+
+def assert_first(result, asked, call):
+    """The question is right below the verdict, also in HTML, and names a call."""
+    line = unfolded(result).split("First check    ")[1]
+    assert unfolded(result).index("First check") < unfolded(result).index("Hypothesis  ")
+    assert line.startswith(asked)
+    assert call in line.split("?")[0]
+    page = result._repr_html_()
+    assert page.index(call) < page.index("<details>")
+    assert any(call in note for note in result.to_dict()["notes"])
+
+
+def test_a_series_is_asked_about_first_and_the_lag_that_mends_it_named():
+    forecast, errors = ct.Normal(np.zeros(N), 1.15), autocorrelated(0.5)
+    result = ct.calibration_test(forecast, errors, n_resamples=19, rng=1)
+    assert_first(result, "errors of rows that follow each other are alike", "calibration_test(p, y, lag=h)")
+    assert "First check" not in str(ct.calibration_test(forecast, errors, lag=10, n_resamples=39, rng=1))
