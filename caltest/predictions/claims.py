@@ -13,8 +13,8 @@ from caltest.predictions.faults.fault import ranks, varies
 from caltest.predictions.standard_scores import own_units
 
 RARE, TINY = 0.2, 1e-9
-"""The margin for the rarer of two classes, as a share of its mean predicted probability if that is smaller; and the
-least such mean, which is no 0."""
+"""The margin for the rarer of two classes, or a class that is named among more, as a share of its mean predicted
+probability if that is smaller; and the least such mean, which is no 0."""
 
 HOTTEST = 16.0
 """The logarithm of a temperature at which all possible classes have nearly the same probability."""
@@ -116,10 +116,15 @@ def of_classes(law: "FinitePredictions", targets: Array) -> Checks:
 
 
 def margin_of(law: "FinitePredictions") -> float:
-    """Two points, or a fifth of the mean probability of the rarer of two classes, which hits of top labels are not."""
+    """That of two classes, or two points for hits of top labels."""
     if law.n_classes > 2 or law.notion == "top label":
         return POINTS
-    mean = float(law.probabilities[:, 1].mean())
+    return _margin_of_event(law.probabilities[:, 1])
+
+
+def _margin_of_event(probability: FloatArray) -> float:
+    """Two points, or a fifth of the mean probability of an event, or of its complement, if that is smaller."""
+    mean = float(probability.mean())
     return min(POINTS, RARE * max(min(mean, 1.0 - mean), TINY))
 
 
@@ -294,7 +299,7 @@ def of_named_classes(law: "FinitePredictions", place: str, targets: Array) -> li
         (c, name) for c, name in names if f", {name}, " in f", {place}, " or place.startswith(f"claims of {name} ")
     ]
     named = [(name, law.probabilities[:, c], targets == c) for c, name in chosen]
-    return [Claim(name, p, occurred, p, event=name) for name, p, occurred in named]
+    return [Claim(name, p, occurred, p, _margin_of_event(p), name) for name, p, occurred in named]
 
 
 def of_levels(law: "FinitePredictions", targets: Array) -> list[Claim]:

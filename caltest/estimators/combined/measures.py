@@ -13,7 +13,7 @@ from caltest._results.values import ConfidenceInterval, Finding
 from caltest.binning import QuantileBinning, UniformBinning
 from caltest.hstatistics.redraws.within_clusters import Clusters, Partition
 from caltest.predictions import Sample
-from caltest.predictions.claims import TINY, Claim
+from caltest.predictions.claims import POINTS, TINY, Claim
 
 LEVEL = 0.95
 """Of the intervals."""
@@ -172,10 +172,15 @@ def widened_by(df: float, tail: float) -> float:
 def _of_places(
     sample: Sample, finding: Finding | None, clusters: Clusters | None, lag: int, weights: FloatArray | None
 ) -> list[Measure]:
-    """Claims about what a finding and a second one name; the intervals of gaps hold for all of them together."""
+    """Claims about what a finding and a second one name; the intervals of gaps hold for all of them together.
+
+    Errors of what is only perhaps wrong are no matter of shares.
+    """
     named: dict[str, Measure] = {}
     for one in (finding, finding and finding.second):
         claims, among = sample.predictions.claims_at(one.place, sample.targets) if one else ([], 1)
+        if one and one.is_doubtful:
+            claims = [replace(claim, margin=max(claim.margin, POINTS)) for claim in claims]
         level = 1.0 - (1.0 - LEVEL) / among
         named |= {claim.name: _of_claim(claim, level, clusters, lag, weights) for claim in claims}
     return list(named.values())

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,8 +7,10 @@ from printed import unfolded
 from scipy import special, stats
 
 import caltest as ct
+from caltest._results.values import PERHAPS
 from caltest.binning import QuantileBinning
 from caltest.estimators.combined.asked import pvalues_only
+from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.combined.measures import (
     clopper_pearson,
     gap_interval,
@@ -286,6 +289,34 @@ def test_classes_whose_claims_are_off_in_a_window_matter():
     assert [one.name for one in result.measures[:2]] == ["accuracy", "class 2"]
 
 
+def many_classes(factor, n=4000, k=120):
+    """Probabilities, and labels of which class 7 has odds that are some times those predicted."""
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.full(k, 0.3), n)
+    q = p * np.where(np.arange(k) == 7, factor, 1.0)
+    return p, (np.cumsum(q, axis=1) < rng.random((n, 1)) * q.sum(axis=1, keepdims=True)).sum(axis=1).clip(max=k - 1)
+
+
+def test_a_rare_class_that_is_named_is_judged_by_how_often_it_is_claimed():
+    """It is three times as frequent as predicted, which is hardly seen in percentage points."""
+    p, y = many_classes(3.0)
+    result = ct.calibration_test(p, y, n_resamples=39, rng=1)
+    assert result.finding.place == "class 7"
+    (own,) = (one for one in result.measures if one.name == "class 7")
+    assert own.margin == pytest.approx(p[:, 7].mean() / 5.0)
+    assert own.gap.high < 0.03
+    assert next(one for one in result.measures if one.name == "accuracy").gap.high < 0.02
+    assert result.verdict() == "reject calibration at the 5 % level: the error is large enough to matter"
+
+
+def test_a_class_that_is_perhaps_wrong_is_judged_in_points():
+    sample = as_sample(*many_classes(3.0))
+    clear = findings_of(sample)[0]
+    perhaps = replace(clear, words=f"{PERHAPS}{clear.words}")
+    margins = [measures_of(sample, one)[1].margin for one in (clear, perhaps)]
+    assert margins == [pytest.approx(sample.predictions.probabilities[:, 7].mean() / 5.0), 0.02]
+
+
 @pytest.mark.parametrize("periods", [5, 10])
 @pytest.mark.parametrize("n", [15_000, 40_000])
 def test_waves_that_cancel_in_tenths_matter(n, periods):
@@ -325,18 +356,29 @@ def test_coordinates_that_follow_a_wave_have_an_interval_of_its_errors():
     assert median.gap.high > 0.06
 
 
-@pytest.mark.parametrize("dependence", [{}, {"clusters": np.arange(8000) // 4}, {"lag": 2}])
-@pytest.mark.parametrize(
-    ("rest", "words"), [(0.2, ": the error is large enough"), (0.02, ", but the error is too small")]
-)
-def test_classes_that_are_never_the_most_probable_matter(rest, words, dependence):
-    """The most probable class is right as often as claimed; of the rest the second one has four fifths."""
+# Of the rest, which the most probable class leaves, the second class has a share that is claimed to be a half.
+CLASSES = [
+    (8000, 0.2, 0.8, ": the error is large enough"),
+    (8000, 0.02, 0.9, ": the error is large enough"),
+    (30_000, 0.2, 0.55, ", but the error is too small"),
+]
+
+
+def rest_divided(n, rest, share):
+    """Predictions of which the most probable class is right as often as claimed, and outcomes."""
     rng = np.random.default_rng(1)
-    sure = 1.0 - rest * rng.uniform(0.9, 1.1, 8000)
-    p, truth = (np.stack([sure, share * (1.0 - sure), (1.0 - share) * (1.0 - sure)], axis=1) for share in (0.5, 0.8))
-    result = ct.calibration_test(p, ct.Categorical(truth).sample(rng), n_resamples=39, rng=1, **dependence)
+    sure = 1.0 - rest * rng.uniform(0.9, 1.1, n)
+    p, truth = (np.stack([sure, s * (1.0 - sure), (1.0 - s) * (1.0 - sure)], axis=1) for s in (0.5, share))
+    return p, ct.Categorical(truth).sample(rng)
+
+
+@pytest.mark.parametrize("dependence", ["none", "clusters", "lag"])
+@pytest.mark.parametrize(("n", "rest", "share", "words"), CLASSES)
+def test_classes_that_are_never_the_most_probable_matter(n, rest, share, words, dependence):
+    given = {"none": {}, "clusters": {"clusters": np.arange(n) // 4}, "lag": {"lag": 2}}[dependence]
+    result = ct.calibration_test(*rest_divided(n, rest, share), n_resamples=39, rng=1, **given)
     accuracy, *classes = (one for one in result.measures if one.gap is not None)
-    assert accuracy.gap.high < (0.03 if "lag" in dependence else 0.02)
+    assert accuracy.gap.high < (0.03 if dependence == "lag" else 0.02)
     assert [one.name for one in classes] == ["class 1", "class 2"]
     assert result.verdict() == f"reject calibration at the 5 % level{words} to matter"
 
@@ -549,15 +591,10 @@ def test_shares_of_weights_are_worth_the_larger_design_effect(power, unit):
     assert weighted_shares(p, p, np.full(500, unit))[2] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    ("rest", "words"), [(0.2, ": the error is large enough"), (0.02, ", but the error is too small")]
-)
-def test_errors_of_weighted_rows_matter_or_not(rest, words):
-    rng = np.random.default_rng(1)
-    sure = 1.0 - rest * rng.uniform(0.9, 1.1, 8000)
-    p, truth = (np.stack([sure, share * (1.0 - sure), (1.0 - share) * (1.0 - sure)], axis=1) for share in (0.5, 0.8))
-    weights = rng.uniform(0.8, 1.2, 8000)
-    result = ct.calibration_test(p, ct.Categorical(truth).sample(rng), weights=weights, n_resamples=39, rng=1)
+@pytest.mark.parametrize(("n", "rest", "share", "words"), CLASSES)
+def test_errors_of_weighted_rows_matter_or_not(n, rest, share, words):
+    weights = np.random.default_rng(2).uniform(0.8, 1.2, n)
+    result = ct.calibration_test(*rest_divided(n, rest, share), weights=weights, n_resamples=39, rng=1)
     assert result.verdict() == f"reject calibration at the 5 % level{words} to matter"
     assert [one.name for one in result.measures] == ["accuracy", "class 1", "class 2"]
 
