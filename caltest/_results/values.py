@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from html import escape
 from importlib import import_module
 from math import inf, isfinite, sqrt
@@ -150,6 +150,9 @@ class Finding:
         Logarithm of the likelihood ratio to calibration, less a penalty for the choice; above 0 if the fault is clear.
     second
         What is clear in the same way once predictions are corrected for this fault, as the words say too; else None.
+    scope
+        What is wrong: ``"level"``, how often a rare event happens; ``"all"`` predictions, ``"places"`` among them, a
+        ``"wave"`` of them, or the ``"shape"`` of what is predicted; empty where that is not known. It is not stored.
 
     Examples
     --------
@@ -167,6 +170,9 @@ class Finding:
     interval: ConfidenceInterval | None = None
     gain: float | None = None
     second: "Finding | None" = None
+    scope: str = field(default="", repr=False, compare=False)
+
+    not_stored = ("scope",)
 
     def __str__(self) -> str:
         return self.words

@@ -71,8 +71,10 @@ def named(findings: tuple[Finding, ...], pvalue: float) -> tuple[Finding, ...]:
         return () if pvalue > LEVEL else (replace(first, words=f"{PERHAPS}{first.words}"), *others)
     if first.second is not None:
         return findings
-    # Faults of the same likelihood, as all are of constant predictions, are one fault in other words.
-    near = [one for one in others if not _are_one(one, first) and SAME < _gain(first) - _gain(one) < NEAR]
+    # Faults of the same likelihood, as all are of constant predictions, are one fault in other words; and so are those
+    # of all predictions beside how often a rare event happens, to which they add nothing that one could do.
+    beside = [one for one in others if first.scope != "level" or one.scope != "all"]
+    near = [one for one in beside if not _are_one(one, first) and SAME < _gain(first) - _gain(one) < NEAR]
     return (
         replace(first, words=f"{first.words}; or {_instead(near[0].words, first.words)}") if near else first,
         *others,

@@ -156,7 +156,8 @@ def finding_of(one: Candidate, seen: Any, fit: Fit | None = None) -> Finding:
     fit = fit or fit_of(one)
     estimate, *sizes = (fault.size(seen, sibling, t) for t in (fit.t, fit.low, fit.high))
     interval = ConfidenceInterval(min(sizes), max(sizes), CONFIDENCE, "likelihood ratio", estimate)
-    return Finding(fault.words(seen, sibling, fit), fault.kind, fault.place(sibling), estimate, interval, one.gain)
+    named = fault.words(seen, sibling, fit), fault.kind, fault.place(sibling)
+    return Finding(*named, estimate, interval, one.gain, scope=fault.scope)
 
 
 NEWTON, SETTLED, DEPENDENT = 4, 0.1, 0.95

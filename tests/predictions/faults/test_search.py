@@ -1,5 +1,6 @@
 """Siblings of a fault that are named beside it, and which of several faults is named first."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -98,6 +99,13 @@ def test_what_two_descriptions_begin_with_is_said_once():
     other = Finding(f"{too_low}: by 2", "shift", "", 2.0, None, 8.5)
     assert named((first, other), 0.01)[0].words == f"{overconfident}; or {too_low}: by 2"
     assert named((other, first), 0.01)[0].words == f"{too_low}: by 2"
+
+
+def test_places_are_named_beside_how_often_a_rare_event_happens():
+    often = Finding("class 1 occurs more often", "frequency", "", 2.0, None, 9.0, scope="level")
+    places = Finding("claims from 0 to 0.1 are too low", "window", "", 2.0, None, 8.5, scope="places")
+    assert named((often, places), 0.01)[0].words == f"{often.words}; or {places.words}"
+    assert named((often, replace(places, scope="all")), 0.01)[0].words == often.words
 
 
 def test_faults_of_a_family_differ_in_class_or_kind():

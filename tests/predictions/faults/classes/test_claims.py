@@ -6,7 +6,7 @@ import pytest
 import scipy
 
 import caltest as ct
-from caltest.estimators.combined.findings import findings_of
+from caltest.estimators.combined.findings import findings_of, named
 from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.classes.claims import BinaryView
 from caltest.predictions.faults.classes.windows import WINDOWS, Window, claim_in_words
@@ -127,6 +127,29 @@ def test_rare_events_are_more_frequent_before_predictions_are_overconfident():
         kinds += [findings_of(as_sample(f * q, (rng.random(q.size) < q).astype(int)))[0].kind for f in (0.6, 1.6)]
     assert not {"temperature", "random labels"} & set(kinds)
     assert kinds.count("frequency") >= 18
+
+
+def said_of_factors(means, factor, n=3000):
+    """Words of many outcomes whose odds are some times those claimed, and kinds whose gains are close to the first."""
+    words, near = [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        q = scipy.special.expit(rng.normal(means, 1.0, n))
+        y = (rng.random(n) < factor * q / (1.0 - q + factor * q)).astype(int)
+        found = findings_of(as_sample(q, y))
+        words.append(named(found, 0.01)[0].words)
+        near += [one.kind for one in found[1:] if found[0].gain - 2.0 < one.gain < found[0].gain - 1e-4]
+    return words, near
+
+
+def test_nothing_of_all_claims_is_said_beside_how_often_a_rare_event_happens():
+    """It would not tell what else to do; a temperature of common events does."""
+    words, near = said_of_factors(-4.0, 1.8)
+    assert "temperature" in near
+    assert all(one.startswith("class 1 occurs more often") for one in words)
+    assert not any("; or predictions are " in one for one in words)
+    words, _ = said_of_factors(1.5, 0.6, 300)
+    assert any("; or predictions are " in one for one in words)
 
 
 def test_fast_waves_of_claims_are_found_and_named_with_their_phase():
