@@ -12,6 +12,7 @@ from caltest.predictions.quantile_forecast import QuantileForecast
 from caltest.predictions.questions.classes import MOST_CLASSES, of_classes
 from caltest.predictions.questions.coordinates import in_another_order
 from caltest.predictions.questions.copies import of_members
+from caltest.predictions.questions.inverses import of_inverses
 from caltest.predictions.questions.order import misplaced
 from caltest.predictions.questions.parameters import exchanged, of_failures, of_means, of_scales
 from caltest.predictions.questions.repeated import repeated
@@ -48,13 +49,16 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
         return (of_classes(finite, targets) if finite.probabilities_differ else ()) or misplaced(finite, targets)
     if predictions.discrete:
         asked = _multiples(targets) or misplaced(predictions, targets)
-        return asked or of_failures(predictions, targets) or of_means(predictions, targets)
+        of_parameters = of_failures, of_means, of_inverses
+        return asked or next(filter(None, (one(predictions, targets) for one in of_parameters)), ())
     copies = of_members(predictions, targets) if isinstance(predictions, Members) else ()
     if targets.ndim == 2:
         reads = in_another_order, misplaced, in_another_unit, units_of_coordinates
         return copies or _of_numbers(predictions, targets, None, reads)
     own = predictions.members if isinstance(predictions, Members) else None
-    return copies or _of_numbers(predictions, targets, own, (exchanged, misplaced, of_scales, in_another_unit))
+    return copies or _of_numbers(
+        predictions, targets, own, (exchanged, misplaced, of_scales, of_inverses, in_another_unit)
+    )
 
 
 def _of_numbers(

@@ -16,10 +16,11 @@ from caltest.predictions.standard_scores import in_units
 Functions = dict[str, tuple[Callable[[FloatArray], FloatArray], str]]
 """What may have to be done to parameters, and what they are then."""
 
-VARIANCES = "square roots of"
+VARIANCES, PRECISIONS, RECIPROCALS = "square roots of", "inverse square roots of", "reciprocals of"
 SCALES: Functions = {
     VARIANCES: (np.sqrt, "variances"),
-    "inverse square roots of": (lambda scale: 1.0 / np.sqrt(scale), "precisions"),
+    PRECISIONS: (lambda scale: 1.0 / np.sqrt(scale), "precisions"),
+    RECIPROCALS: (lambda scale: 1.0 / scale, "inverse scales"),
     "exponentials of": (np.exp, "logarithms of them"),
     "exponentials of half the": (lambda scale: np.exp(0.5 * scale), "logarithms of variances"),
 }
@@ -55,16 +56,19 @@ def of_scales(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     if VARIANCES not in tried:
         return ()
     misfit = {words: _spread_disagrees(errors, one) for words, one in tried.items()}
-    usual, near, varied = _ratio(errors, scale), _ratio(errors, tried[VARIANCES]), _is_varied(scale)
+    usual, near, varied = _ratio(errors, scale), _ratio(errors, tried[VARIANCES]), is_varied(scale)
     if varied and _spread_disagrees(errors, usual * scale) < RIGHT:
         return ()
     # Noise that is not predicted, as of the latent function of a Gaussian process.
     noisy = _spread_disagrees(errors, np.hypot(scale, _noise(errors, scale)))
     if varied and noisy < min(RIGHT, _spread_disagrees(errors, near * tried[VARIANCES]), *misfit.values()):
         return ()
-    best = min(misfit, key=misfit.__getitem__) if varied else VARIANCES
+    is_far = abs(log(usual)) > log(TIMES[1])
+    # Multiples of all are alike where they hardly vary.
+    powers = [one for one in (VARIANCES, PRECISIONS, RECIPROCALS) if one in misfit]
+    best = min(misfit if varied else powers if is_far else powers[:1], key=misfit.__getitem__)
     if misfit[best] > RIGHT:
-        if not (abs(log(usual)) > log(TIMES[1]) and abs(log(near)) < log(TIMES[0])):
+        if not (is_far and abs(log(near)) < log(TIMES[0])):
             return ()
         best = VARIANCES
     return (f"the {best} predicted standard deviations would fit the outcomes: are these {SCALES[best][1]}?",)
@@ -95,7 +99,7 @@ def of_means(predictions: Predictions, counts: Array) -> tuple[str, ...]:
     (mean, variance), ratios = law.moments(), {}
     own = _mean_disagrees(y, mean, variance)
     usual = y.sum() / mean.sum()
-    if own < WRONG or not _is_varied(mean) or _mean_disagrees(y, usual * mean, usual * variance) < RIGHT:
+    if own < WRONG or not is_varied(mean) or _mean_disagrees(y, usual * mean, usual * variance) < RIGHT:
         return ()
     for words, other in _tried(MEANS, mean).items():
         moved = variance / mean * other
@@ -118,7 +122,7 @@ def of_failures(predictions: Predictions, counts: Array) -> tuple[str, ...]:
     y, p = np.asarray(counts[rows], dtype=np.float64), law.probability
     of_other = law.size * p / (1.0 - p)
     disagree = [_mean_disagrees(y, *one) for one in (law.moments(), (of_other, of_other / (1.0 - p)))]
-    if disagree[0] < WRONG or disagree[1] > RIGHT or not _is_varied(law.moments()[0]):
+    if disagree[0] < WRONG or disagree[1] > RIGHT or not is_varied(law.moments()[0]):
         return ()
     return ("1 - probability would fit the outcomes: is it that of the other event, as torch has it?",)
 
@@ -141,7 +145,8 @@ def _tried(functions: Functions, parameters: FloatArray) -> dict[str, FloatArray
     return {words: one for words, one in tried.items() if np.isfinite(one).all() and (one > 0.0).all()}
 
 
-def _is_varied(parameters: FloatArray) -> bool:
+def is_varied(parameters: FloatArray) -> bool:
+    """Whether functions of parameters are told from multiples of them."""
     return float(np.log(np.maximum(parameters, TINY)).std()) > VARIED
 
 
@@ -151,14 +156,15 @@ def _spread_disagrees(errors: FloatArray, scale: FloatArray) -> float:
     It does not depend on how heavy the tails are, apart from the inner half.
     """
     inside = np.where(errors < QUARTILE * scale, 0.5, -0.5)
-    return _largest_sum(inside, np.full(len(scale), 0.25), np.log(np.maximum(scale, TINY)))
+    return largest_sum(inside, np.full(len(scale), 0.25), np.log(np.maximum(scale, TINY)))
 
 
 def _mean_disagrees(y: FloatArray, mean: FloatArray, variance: FloatArray) -> float:
     """The larger standardised sum of errors, and of these times logarithms of the means."""
-    return _largest_sum(y - mean, variance, np.log(np.maximum(mean, TINY)))
+    return largest_sum(y - mean, variance, np.log(np.maximum(mean, TINY)))
 
 
-def _largest_sum(errors: FloatArray, variances: FloatArray, logs: FloatArray) -> float:
+def largest_sum(errors: FloatArray, variances: FloatArray, logs: FloatArray) -> float:
+    """The larger standardised sum of errors, and of these times logarithms."""
     weights = np.stack([np.ones(len(logs)), logs - logs.mean()])
     return float(np.abs(in_units(weights @ errors, np.sqrt(np.square(weights) @ variances))).max())

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import expon
 
 import caltest as ct
 from caltest.predictions.convert import as_sample
@@ -58,6 +59,10 @@ def test_other_functions_of_standard_deviations():
             "the inverse square roots of predicted standard deviations would fit the outcomes: are these preci",
         ),
         (
+            1.0 / scale,
+            "the reciprocals of predicted standard deviations would fit the outcomes: are these inverse scal",
+        ),
+        (
             np.log(scale),
             "the exponentials of predicted standard deviations would fit the outcomes: are these logarithms",
         ),
@@ -68,6 +73,52 @@ def test_other_functions_of_standard_deviations():
     for factor in (0.2, 0.5, 1.0, 2.0, 5.0):
         assert remarks(ct.Normal(mean, factor * scale), y) == ()
     assert remarks(ct.Normal(mean, np.where(mean > 0.0, scale, 0.0)), y) == ()
+
+
+def of_inverses(spread, seed):
+    """Laws with a parameter that may be given as its reciprocal, what that is called, and their outcomes."""
+    rng = np.random.default_rng(seed)
+    z, mean = rng.normal(size=300), np.exp(1.5 + 0.5 * rng.normal(size=300))
+    scale, dispersion = 2.5 * np.exp(spread * z), 0.2 * np.exp(spread * z)
+    centre, rates = 3.0 * rng.normal(size=300), mean * rng.gamma(1.0 / dispersion, dispersion)
+    return {
+        "rates": [
+            (lambda one: ct.Gamma(np.full(300, 3.0), one), scale, rng.gamma(3.0, scale)),
+            (lambda one: expon(scale=one), scale, rng.exponential(scale)),
+        ],
+        "sizes": [(lambda one: ct.NegativeBinomial.from_mean(mean, one), dispersion, rng.poisson(rates))],
+        "inverse scales": [(lambda one: ct.Normal(centre, one), scale, centre + scale * rng.normal(size=300))],
+    }
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5])
+def test_reciprocals_in_the_place_of_parameters(spread, replications):
+    """They are asked about nearly always, right parameters never, and hardly ever those that are wrong by a factor."""
+    sets, asked, of_wrong = replications(10, 200), dict.fromkeys(of_inverses(0.0, 0), 0), 0
+    for seed in range(sets):
+        for words, cases in of_inverses(spread, seed).items():
+            for law, parameter, y in cases:
+                assert remarks(law(parameter), y) == ()
+                asked[words] += any(
+                    "reciprocals of predicted" in one and f"are these {words}?" in one
+                    for one in remarks(law(1.0 / parameter), y)
+                )
+                of_wrong += any(
+                    "reciprocals" in one
+                    for factor in (0.4, 0.6, 1.6, 2.4)
+                    for one in remarks(law(factor * parameter), y)
+                )
+    assert asked["rates"] >= 0.85 * 2 * sets
+    assert asked["sizes"] >= 0.6 * sets
+    assert asked["inverse scales"] >= 0.9 * sets
+    assert of_wrong <= 0.01 * 16 * sets
+
+
+def test_precisions_that_do_not_vary():
+    rng = np.random.default_rng(17)
+    y = 0.2 * rng.normal(size=400)
+    asked = "the inverse square roots of predicted standard deviations would fit the outcomes: are these precisions?"
+    assert remarks(ct.Normal(np.zeros(400), 25.0), y) == (asked,)
 
 
 @pytest.mark.parametrize("dispersion", [0.0, 0.5])
@@ -95,7 +146,7 @@ def test_probabilities_of_the_other_event():
     for factor in (0.3, 1.0, 3.0):
         for power in (0.7, 1.0):
             assert remarks(ct.NegativeBinomial.from_mean(factor * mean**power, 1.0 / size), y) == ()
-    assert remarks(ct.NegativeBinomial(0.5, 0.5 / (0.5 + mean)), y) == ()
+    assert remarks(ct.NegativeBinomial(0.8, 0.8 / (0.8 + mean)), y) == ()
     nearly_poisson = ct.NegativeBinomial(1e9, 1e9 / (1e9 + mean))  # The other event has no mean that is a number.
     assert remarks(nearly_poisson, rng.poisson(mean)) == ()
 
