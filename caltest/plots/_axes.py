@@ -321,7 +321,7 @@ OF_TOP_LABELS = "temperature", "temperature of a class", "random labels"
 
 
 def binary_of(sample: Sample, result: CalibrationTestResult | None = None) -> tuple[Bernoulli, Array]:
-    """Binary predictions and outcomes: of the class that a result names first, else of top labels if there are classes.
+    """Binary predictions and outcomes: of the lowest class that a result names, else of top labels if there are.
 
     ``TypeError`` for other families.
     """

@@ -283,5 +283,6 @@ def test_binary_predictions_are_those_of_what_a_result_names():
     for place in ("", "claims from 0.1 to 0.2"):
         assert of(two, "window", place) == [two[:, 1].tolist(), y.tolist()]
     top = [three.max(axis=1).tolist(), (three.argmax(axis=1) == y_of_three).tolist()]
-    assert of(three, "frequency", "class 1, class 2") == [three[:, 1].tolist(), (y_of_three == 1).tolist()]
+    for place in ("class 1, class 2", "class 2, class 1"):
+        assert of(three, "frequency", place) == [three[:, 1].tolist(), (y_of_three == 1).tolist()]
     assert of(three, "random labels", "class 2") == of(three, "share", "") == top
