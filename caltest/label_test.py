@@ -7,6 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, resampling_pvalue, seed_of, step_down
 from caltest._basics.threads import progress_bars, tracked
+from caltest._results.calibration_test_result import PValueKind
 from caltest._results.multi_label_result import LabelResult, MultiLabelTestResult
 from caltest._results.report import EXCLUDED, holm
 from caltest._results.values import EffectSize, impossible
@@ -90,7 +91,7 @@ def labels_tested(
         statistic=float(worst.statistics[0]),
         statistic_name=f"of label {texts[order[0]]}: {Omnibus.statistic_name}",
         pvalue=float(adjusted.min()),
-        pvalue_kind="exact",
+        pvalue_kind="exact" if len(labels) == 1 else method.kind,
         n_resamples=number,
         seed=seed,
         notes=(*predictions.notes, *remarks, *asked, *left_out),
@@ -115,6 +116,7 @@ class Holm:
     that N does not count is for, as ``1 / (1.1 N) + 1 / (11 N) = 1 / N``.
     """
 
+    kind: PValueKind = "bound"
     citations = ("holm1979", "harrison2012")
     assumes = ""
 
@@ -159,6 +161,7 @@ class Holm:
 class StepDown:
     """The step-down maximum of the statistics of labels that are independent, so that their redraws are joint ones."""
 
+    kind: PValueKind = "exact"
     citations = ("westfall1993",)
     assumes = ", and so are the labels of a row"
     words = "; adjusted by the step-down maximum, for labels that are independent given the predictions"

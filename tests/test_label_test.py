@@ -76,6 +76,20 @@ def test_independent_labels_are_compared_with_joint_redraws():
     assert "so are the labels of a row" in result.assumes
 
 
+@pytest.mark.usefixtures("without_findings")
+def test_pvalues_that_are_adjusted_by_holms_method_are_bounds():
+    p, y = one_bad()
+    pairs = {
+        "bound": ct.MultiLabel(p[:, :2]),
+        "exact": ct.MultiLabel(p[:, :2], independent=True),
+        "exact of one": ct.MultiLabel(p[:, :1]),
+    }
+    for name, one in pairs.items():
+        result = ct.calibration_test(one, y[:, : one.probabilities.shape[1]], n_resamples=19, rng=1)
+        assert result.pvalue_kind == name.removesuffix(" of one")
+        assert ("p <= " in result.sentence()) == (name == "bound")
+
+
 @pytest.mark.parametrize(
     ("n_resamples", "n_labels", "small", "others", "smallest"),
     [(99, 5, 0.01, None, 5 / 100), (99, 6, 0.01, 220, 6 / 200), (9, 10, 0.1, 22, 10 / 20), (9, 11, 0.1, 33, 11 / 30)],

@@ -51,6 +51,9 @@ def test_the_mean_rank_is_a_share_of_all_values():
     row = simulation_based_calibration(draws, [0.25, 4.0, 4.5], n_resamples=19, rng=1).rows[0]
     assert row.ranks == (2, 3, 1)
     assert row.mean_rank == pytest.approx(np.mean([2.5, 3.5, 1.5]) / 4.0)
+    result = simulation_based_calibration(draws, [0.25, 4.0, 4.5], n_resamples=19, rng=1)
+    assert result.pvalue_kind == "exact"
+    assert ", exact" in str(result)
 
 
 def test_right_margins_with_a_wrong_correlation():
@@ -61,6 +64,9 @@ def test_right_margins_with_a_wrong_correlation():
     assert result.ranks_pvalue > 0.05
     assert result.joint_pvalue <= 0.005
     assert result.pvalue == 2.0 * result.joint_pvalue
+    assert result.pvalue_kind == "bound"
+    assert f"(p <= {result.pvalue:.3g}); ranks" in result.sentence()
+    assert f"{result.pvalue:.3g}, upper bound, twice the smaller of ranks and kernel test" in str(result)
     assert "together" in result.verdict()
     assert "no ranks were rejected" in result.sentence()
 

@@ -155,6 +155,15 @@ def test_overlapping_forecasts_need_their_horizon(replications):
     assert result.notes == ()
 
 
+def test_pvalues_that_are_adjusted_for_several_rows_are_bounds():
+    rng = np.random.default_rng(1)
+    members, y = rng.normal(size=(60, 9)), rng.normal(size=60)
+    one, two = (weather.exceedances(members, y, levels, n_resamples=99, rng=1) for levels in ([0.0], [0.0, 0.5]))
+    assert (one.pvalue_kind, two.pvalue_kind) == ("exact", "bound")
+    assert f"{two.pvalue:.3g} (upper bound, adjusted for all " in str(two)
+    assert f"p <= {two.pvalue:.3g}" in two.sentence()
+
+
 def test_preranks():
     pool = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, -1.0]])
     assert band_depth(pool) == pytest.approx([((4 - 1) * 0 + (4 - 2) * 1) / 2, 2.0, ((4 - 3) * 2) / 2, 0.0])

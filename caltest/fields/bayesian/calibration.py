@@ -204,11 +204,11 @@ class SimulationBasedCalibrationResult(Stored):
 
     def sentence(self, alpha: float = 0.05) -> str:
         names = [f"{one.name} ({one.finding}, {pvalue_phrase(one.adjusted)})" for one in self.rejected(alpha)]
-        p = self.joint_pvalue
+        of_all, p = pvalue_phrase(self.pvalue, self.pvalue_kind == "bound"), self.joint_pvalue
         joint = "" if p is None else f", a kernel test of all together {pvalue_phrase(p)}"
         return (
             f"Posteriors were tested by simulation-based calibration with {self.n} simulations of {self.n_draws} draws "
-            f"({pvalue_phrase(self.pvalue)}); ranks, adjusted for {len(self.rows)} parameters and quantities by the "
+            f"({of_all}); ranks, adjusted for {len(self.rows)} parameters and quantities by the "
             f"step-down maximum over {self.n_resamples} redraws, had {pvalue_phrase(self.ranks_pvalue)}{joint}: "
             f"{listed(names) if names else 'no ranks were rejected'}."
         )
@@ -225,7 +225,8 @@ class SimulationBasedCalibrationResult(Stored):
     def summary(self, alpha: float = 0.05) -> Page:
         smallest = " (the smallest possible)" if is_smallest(self.ranks_pvalue, self.n_resamples) else ""
         of_two = "" if self.joint_pvalue is None else ", twice the smaller of ranks and kernel test"
-        pvalue = f"{format_pvalue(self.pvalue)}, {self.pvalue_kind}{of_two}{smallest}"
+        kind = "upper bound" if self.pvalue_kind == "bound" else "exact"
+        pvalue = f"{format_pvalue(self.pvalue)}, {kind}{of_two}{smallest}"
         found = {"Verdict": self.verdict(alpha), "p-value": pvalue}
         thinned = f", one in {self.thin} of the chain" if self.thin > 1 else ""
         what = {
@@ -378,7 +379,7 @@ def simulation_based_calibration(
         pvalue=of_ranks if joint is None else min(1.0, 2.0 * min(of_ranks, joint)),
         ranks_pvalue=of_ranks,
         joint_pvalue=joint,
-        pvalue_kind="exact",
+        pvalue_kind="exact" if joint is None else "bound",
         points=tuple(map(float, law.shares)),
         lowest=tuple(map(float, low)),
         highest=tuple(map(float, high)),

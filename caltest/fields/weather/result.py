@@ -105,7 +105,8 @@ class VerificationResult(AdjustedRows[LeadResult], Stored):
     pvalue
         Of the hypothesis for all lead times: the smallest adjusted p-value.
     pvalue_kind
-        ``"exact"``, or ``"bound"`` where it is the smallest of several, times their number, for a horizon.
+        ``"exact"``, or ``"bound"`` where it is the smallest of several, times their number, for a horizon or several
+        rows (Holm's method).
     smallest
         The smallest p-value that so many redraws can give.
     null, assumes

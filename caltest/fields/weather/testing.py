@@ -345,7 +345,7 @@ def verified(
         n=int(forecasts.given.sum()),
         rows=tuple(rows),
         pvalue=min(adjusted),
-        pvalue_kind="exact" if horizon == 1 else "bound",
+        pvalue_kind="exact" if horizon == n_leads == 1 else "bound",
         smallest=min(1.0, n_leads * combined([1.0 / (number + 1.0)] * horizon)),
         n_resamples=number,
         seed=seed,
