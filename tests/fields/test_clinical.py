@@ -15,7 +15,7 @@ from scipy.special import expit
 import caltest as ct
 from caltest.fields import clinical
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, loess_weights, logistic_fits, spline_basis
-from caltest.fields.clinical.decisions import _interval
+from caltest.fields.clinical.decisions import _interval, _loss_intervals
 from caltest.fields.clinical.sample_size import _newcombe_size
 from caltest.fields.clinical.validation import (
     _notes_of_existence,
@@ -481,6 +481,28 @@ def test_intervals_of_losses():
     few = clinical.decision_curve(p[:9], y[:9], [0.2], n_resamples=19, rng=1)
     assert few.rows[0].loss_interval is None
     assert few.notes[0].startswith("no intervals of losses: ")
+
+
+def test_intervals_of_losses_end_at_mean_losses_of_curves():
+    """Of two that the likelihood keeps, all above the threshold on the grid, where predictions are not kept.
+
+    People whom a curve and the predictions treat alike lose nothing.
+    """
+    p, y, t = np.array([0.1, 0.9, 0.3, 0.6]), np.array([1, 0, 1, 0]), 0.2
+    often, rarely = np.array([0.9, 0.15, 0.8, 0.3]), np.array([0.9, 0.15, 0.8, 0.1])
+    losses = (0.7 + 0.05) / 4 / 0.8, (0.7 + 0.05 + 0.1) / 4 / 0.8
+
+    class Curves:
+        design = np.zeros((4, 1))
+
+        def __call__(self, p, outcomes):
+            risks = np.where(outcomes.mean(axis=1, keepdims=True) > 0.6, often, rarely)
+            return risks, np.full((len(outcomes), 1), 0.5)
+
+    for observed in (0.15, 0.25, 0.35):
+        given = np.array([t]), np.array([observed]), 99, 0.95, np.random.default_rng(1)
+        (found,) = _loss_intervals(Curves(), p, y, *given)
+        assert found.ends == pytest.approx((min(losses[0], observed), max(losses[1], observed)), rel=1e-12)
 
 
 def test_a_remark_says_that_the_largest_loss_can_be_0_although_miscalibration_costs():

@@ -142,6 +142,16 @@ def test_words_of_tails_count_outcomes(y, t, words):
     assert shapes_of_ranks(seen)[1].words(seen, 0, Fit(t, t, t)) == said
 
 
+@pytest.mark.parametrize("t", [-1.0, 1.0])
+def test_ranks_at_the_ends_of_the_inner_half_are_outside_of_it(t):
+    """Of 22 ranks the sixth is at 1/4. As many outcomes are outside of all members as should be."""
+    y = np.array([0.0, 21.0] + [5.0] * 8 + [16.0] * 7 + [6.0, 10.0, 11.0, 12.0, 15.0])
+    seen = seen_of([np.arange(22.0)] * 22, y)
+    said = f"errors have {'heavier' if t < 0.0 else 'lighter'} tails than members at the same spread: "
+    said += "23 % of the outcomes are in the inner half of the members instead of 45 %"
+    assert shapes_of_ranks(seen)[1].words(seen, 0, Fit(t, t, t)) == said
+
+
 def test_outcomes_that_are_in_no_pool_are_at_their_ends():
     inside, outside = (seen_of([np.arange(20.0)] * 2, y) for y in ([0.0, 19.0], [-1.0, 30.0]))
     for own, other in zip(shapes_of_ranks(inside), shapes_of_ranks(outside), strict=True):
