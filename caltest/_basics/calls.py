@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, isclass, isfunction, signature
@@ -14,6 +15,9 @@ MOST = 7
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
+_is_inside: ContextVar[bool] = ContextVar("caltest_is_inside", default=False)
+"""Whether a call of the user is under way, whose state of errors what it calls has already; threads begin anew."""
+
 
 def own_errstate(function: Call) -> Call:
     """Decorate what users call: it computes alike whatever ``numpy.seterr`` they made, and checks its results itself.
@@ -24,8 +28,14 @@ def own_errstate(function: Call) -> Call:
     @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
         try:
-            with np.errstate(all="ignore"):
+            if _is_inside.get():
                 return function(*arguments, **named)
+            token = _is_inside.set(True)
+            try:
+                with np.errstate(all="ignore"):
+                    return function(*arguments, **named)
+            finally:
+                _is_inside.reset(token)
         except TypeError:
             error = _wrong_argument(function, arguments, named)
             if error is None:

@@ -20,8 +20,7 @@ of it; and the fewest rows."""
 def in_another_order(law: Predictions, targets: Array) -> tuple[str, ...]:
     """Whether columns of targets (n, d) do not fit their coordinates, and would fit others."""
     rows, each = evenly_spaced(len(law), SOME), np.arange(targets.shape[1])
-    some = coordinates_of(law.take(rows), each.size)
-    if not some or each.size > MOST or rows.size < LEAST_ROWS:
+    if each.size > MOST or rows.size < LEAST_ROWS or not (some := coordinates_of(law.take(rows), each.size)):
         return ()
     squares = (np.square(one.standard_scores(targets[rows].T)) for one in some)
     misfit = np.stack([np.minimum(one, LARGEST).mean(axis=1) for one in squares])

@@ -16,7 +16,7 @@ from caltest.predictions.questions.inverses import of_inverses
 from caltest.predictions.questions.order import misplaced
 from caltest.predictions.questions.parameters import exchanged, of_failures, of_means, of_scales
 from caltest.predictions.questions.repeated import repeated
-from caltest.predictions.questions.units import in_another_unit, units_of_coordinates
+from caltest.predictions.questions.units import FEWEST, in_another_unit, units_of_coordinates
 from caltest.predictions.standard_scores import spreads
 
 ENOUGH = 20
@@ -35,7 +35,7 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     Targets are checked ones, or of quantile forecasts the numbers that were given.
     """
     # Pools of members have the outcome among them.
-    if not len(predictions) or not predictions.has_scale or isinstance(predictions, Pool):
+    if len(predictions) < FEWEST or not predictions.has_scale or isinstance(predictions, Pool):
         return ()
     finite = predictions.finite
     if isinstance(predictions, QuantileForecast):
