@@ -181,6 +181,7 @@ def _one_per_cluster(data: Data, clusters: Clusters) -> Data:
         clusters=told,
         survival=None if survival is None else (survival[0].take(kept), survival[1].take(kept)),
         dependent=dependent,
+        kept=kept,
     )
 
 
@@ -261,7 +262,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         if any(some.values()):
             reason += f"{end_of(reason)} Calibration is rejected {', and '.join(filter(None, some.values()))}"
         mapped = sections["recalibration"].mapped
-        left = [] if decision != REPAIR or mapped is None else grave_in(mapped, parts)
+        left = [] if decision != REPAIR or mapped is None else grave_in(mapped, parts, data.of_all[1])
         if left:
             decision = REFUSE
             reason += f"; a map of all rows helps, but after it the error still matters in {first_few(left)}: fit maps "

@@ -54,11 +54,12 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
             methods.append((recalibration.VectorScaling(), "vector scaling"))
     tried: list[tuple[bool, float, RecalibrationReport, str]] = []
     gained: dict[str, list[FloatArray]] = {}
+    mapped: dict[str, Sample] = {}
     for method, words in methods:
         samples = _mapped(data.sample, None, method, data.seed)
         found = _report(data, method, samples, result if data.dependent is None else None)
         all_rows = samples if data.dependent is None else _mapped(*data.of_all[:2], method, data.seed)
-        gained[words] = _gains(*all_rows)
+        gained[words], mapped[words] = _gains(*all_rows), all_rows[1]
         gain = float(gained[words][0].mean())
         suffices = _suffices(found)
         tried.append((gain > 0.0 and suffices, gain, found, words))
@@ -87,10 +88,8 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     if others:
         facts["Tried too"] = others[0]
     where = f"on held-out rows after {words}, too" if is_left and result.pvalue <= LEVEL else ""
-    mapped = found.samples[1] if found.samples is not None and data.dependent is None else None
-    return Section(
-        answer, facts, tuple(zip(*found.table(), strict=True)), gain=gain, rejected=where, helps=helps, mapped=mapped
-    )
+    table = tuple(zip(*found.table(), strict=True))
+    return Section(answer, facts, table, gain=gain, rejected=where, helps=helps, mapped=mapped[words])
 
 
 def _suffices(found: "RecalibrationReport") -> bool:

@@ -31,8 +31,8 @@ class Section:
         Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
     grave, helps, mapped
         Parts of the rows in which the error is known to be large enough to matter, by their names; whether the gain is
-        above 0 and clear, by its standard error or by that of the Brier score; and all rows after recalibration, if
-        they are those of the parts. Not stored, as decisions are.
+        above 0 and clear, by its standard error or by that of the Brier score; and all rows after recalibration. Not
+        stored, as decisions are.
 
     Examples
     --------
@@ -79,6 +79,8 @@ class Data:
     """Predictions and times, some of them censored, of which the sample has the integral transforms."""
     dependent: tuple[Sample, Clusters, Groups | str | None] | None = None
     """All rows, their clusters and groups, if the default test takes these; the others are one row of each cluster."""
+    kept: IntArray | None = None
+    """Which of all rows these are, if there are some."""
 
     @property
     def tested(self) -> Sample:
@@ -89,6 +91,10 @@ class Data:
     def of_all(self) -> tuple[Sample, Clusters | None, Groups | str | None]:
         """What the default test looks at, the clusters and the groups."""
         return (self.sample, None, self.groups) if self.dependent is None else self.dependent
+
+    def in_all(self, rows: IntArray) -> IntArray:
+        """Rows of the sample among those that the default test looks at."""
+        return rows if self.dependent is None or self.kept is None else self.kept[rows]
 
     @property
     def counted(self) -> tuple[str, str]:

@@ -273,7 +273,7 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     where = _in_parts(names, found.n_slices, "slices")
     where += _said_to_matter(grave, names)
     table = tuple(map(tuple, found.table()[: 1 + PANELS]))
-    return Section(answer, facts, table, rejected=where, grave={name: far[name] for name in grave})
+    return Section(answer, facts, table, rejected=where, grave={name: data.in_all(far[name]) for name in grave})
 
 
 QUARTERS = "first quarter", "second quarter", "third quarter", "last quarter"
@@ -313,7 +313,7 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
         answer += f" Of the quarters in that order calibration is rejected in {these}."
         of_names = {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some}
-        grave = {name: of_names[name] for name in grave_in(data.sample, of_names)}
+        grave = {name: data.in_all(of_names[name]) for name in grave_in(data.sample, of_names)}
         # Quarters are small: that several are rejected and others are not is often chance.
         if not is_new and (len(some) == 1 or (grave and not matters(result.measures))):
             where = f"in {these} {'quarters ' * (these == 'all')}of the rows in the order of time"

@@ -324,6 +324,26 @@ def test_an_error_of_one_group_is_said_to_be_one_which_a_map_of_all_rows_leaves(
     assert "groups" not in ct.audit(p, 1 - y, groups=groups, n_resamples=39, rng=1).models[0].reason
 
 
+@pytest.mark.parametrize("known", ["groups", "features"])
+def test_an_error_that_a_map_leaves_in_clusters_is_said_too(known, monkeypatch):
+    """Of groups all rows are looked at, of slices one of each cluster."""
+    few = {name: SECTIONS[name] for name in ("size", "groups", "slices", "recalibration", "methods")}
+    monkeypatch.setattr("caltest.auditing.audit.SECTIONS", few)
+    p, y = calibrated(2_400, 3)
+    clusters = np.arange(y.size) // 3
+    part = np.repeat(["north", "south", "west"], y.size // 3)
+    wrong = np.where((part == "west") & (np.arange(y.size) % 5 < 2), 1, y)
+    given = {"groups": part} if known == "groups" else {"features": {"part": part}}
+    model = ct.audit(p, wrong, clusters=clusters, n_resamples=39, rng=1, **given).models[0]
+    name = {"groups": "west", "features": "part = west"}[known]
+    assert f"a map of all rows helps, but after it the error still matters in {name}: fit maps to these" in model.reason
+    assert model.decision == "do not use as it is"
+    everywhere = np.where(np.arange(y.size) % 5 < 2, 1, y)
+    model = ct.audit(p, everywhere, clusters=clusters, n_resamples=39, rng=1, **given).models[0]
+    assert model.decision == "recalibrate"
+    assert "still matters" not in model.reason
+
+
 def test_an_error_that_came_late_is_found_in_the_last_quarter():
     p, y = calibrated(1_200, 5)
     days = np.arange(y.size)[::-1]
