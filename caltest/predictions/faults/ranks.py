@@ -1,6 +1,7 @@
 """Faults in the shape of the ranks of outcomes among the members of ensembles: skewness and tails."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from math import exp
 
@@ -8,15 +9,16 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import FloatArray, IntArray
-from caltest.predictions.faults.scores import Scores
+from caltest.predictions.faults.fault import Fault
+from caltest.predictions.faults.scores import MOST_PAIRED, Scores, VectorScores
 from caltest.predictions.faults.shapes import OfShape, sinh_arcsinh
 from caltest.predictions.faults.words import Fit, percent
 
 LEAST, LEAST_OF_TAILS = 10, 20
 """Members and outcome from which on skewness is looked at, and tails, which of fewer look like another spread."""
 
-INNER = 0.25
-"""How far from the middle the inner half of the ranks is, from 0 to 1."""
+INNER, SMALL = 0.25, 0.2
+"""How far from the middle the inner half of the ranks is, from 0 to 1; and a small skew, or logarithm of tails."""
 
 
 class OfRanks(OfShape):
@@ -102,9 +104,47 @@ class RankTails(OfRanks):
         return f"{words}: {half} instead of {percent(usual)}"
 
 
+class RanksInCoordinates(Fault[VectorScores]):
+    """A fault of ranks in each of the first coordinates of vectors."""
+
+    scope = "shape"
+
+    def __init__(self, faults: Sequence[OfRanks]) -> None:
+        self._faults, self.n_siblings = faults, len(faults)
+        self.kind, self.range = faults[0].kind, faults[0].range
+
+    def promising(self, seen: VectorScores) -> FloatArray:
+        """The likelihood of a small change, where most errors are not beyond what is predicted."""
+        known = [one.promising(seen.in_coordinate(t))[0] for t, one in enumerate(self._faults)]
+        return np.array(known) + [max(one.log_ratio(seen, 0, t) for t in (-SMALL, SMALL)) for one in self._faults]
+
+    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
+        return self._faults[sibling].log_ratio(seen, 0, t)
+
+    def place(self, sibling: int) -> str:
+        return f"coordinate {sibling}"
+
+    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
+        return f"in coordinate {sibling} {self._faults[sibling].words(seen, 0, fit)}"
+
+    def apart(self, seen: VectorScores, sibling: int, other: int) -> bool:
+        return seen.are_independent(sibling, other)
+
+
 def shapes_of_ranks(seen: Scores) -> list[OfRanks]:
-    """Those of pools, sorted values (n, N), that are large enough."""
-    pools, y = np.asarray(seen.law.members), seen.targets[0].reshape(-1, 1)  # type: ignore[attr-defined]
+    """Those of pools of numbers (n, N) that are large enough."""
+    return _shapes_of(np.asarray(seen.law.members), seen.targets[0].reshape(-1, 1))  # type: ignore[attr-defined]
+
+
+def shapes_in_coordinates(seen: VectorScores) -> list[RanksInCoordinates]:
+    """Those of each of the first coordinates of pools of vectors (n, N, d)."""
+    pools, y = np.asarray(seen.law.members), seen.targets[0]  # type: ignore[attr-defined]
+    each = [_shapes_of(pools[..., t], y[:, [t]]) for t in range(min(y.shape[1], MOST_PAIRED))]
+    return [RanksInCoordinates(faults) for faults in zip(*each, strict=True)]
+
+
+def _shapes_of(pools: FloatArray, y: FloatArray) -> list[OfRanks]:
+    """Of values (n, N) and one of them each, (n, 1)."""
     if (size := pools.shape[1]) < LEAST:
         return []
     below, up_to = (pools < y).sum(axis=1), (pools <= y).sum(axis=1)

@@ -20,6 +20,7 @@ from caltest.predictions.faults.errors import (
     sums_of_squares,
 )
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
+from caltest.predictions.faults.ranks import shapes_in_coordinates
 from caltest.predictions.faults.scores import HARDLY, MOST_PAIRED, Scores, VectorScores
 from caltest.predictions.faults.shapes import LEAST_RECIPROCAL, WIDE, HeavyTails, Outliers, Skew, log_ratio_of_t
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES
@@ -43,7 +44,7 @@ class VectorFaults(Faults):
 
     Features of the predictions are the means of the first eight coordinates and the total variance, by their ranks
     among all predictions, or among some of them. Halves are those of the means of the first five, and correlations of
-    ensembles are looked at from five members on.
+    ensembles are looked at from five members on, shapes in each of their coordinates by ranks.
     """
 
     def __init__(
@@ -109,10 +110,11 @@ class VectorFaults(Faults):
         return VectorScores(self._law, targets, self.weights)
 
     def following(self, targets: Array) -> Sequence[Fault[Any]]:
-        """Waves that the errors of each coordinate follow over its mean."""
+        """Waves that the errors of each coordinate follow over its mean, or shapes of the ranks of ensembles in it."""
+        seen = VectorScores(self._law, targets[None], self.weights)
         if self._law.pool_size is not None:
-            return ()
-        return following_waves(self.seen(targets[None]), self._named, 2, of_vectors=True)
+            return shapes_in_coordinates(seen)
+        return following_waves(seen, self._named, 2, of_vectors=True)
 
 
 def sums_by_own(features: list[FloatArray], power: int, seen: Scores) -> FloatArray:

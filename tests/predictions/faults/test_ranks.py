@@ -5,9 +5,12 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.predictions.faults.ranks import RankSkew, RankTails, shapes_of_ranks
+from caltest.estimators.combined.findings import findings_of
+from caltest.predictions.convert import as_sample
+from caltest.predictions.faults.ranks import RanksInCoordinates, RankSkew, RankTails, shapes_of_ranks
 from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.shapes import sinh_arcsinh
+from caltest.predictions.faults.vectors import VectorFaults
 from caltest.predictions.faults.words import Fit
 
 N, M = 1000, 24
@@ -52,6 +55,64 @@ def test_other_faults_keep_their_names(seed):
     for factor in (0.7, 1.4):
         assert finding(normal, lambda rng, n, by=factor: by * normal(rng, n), seed).kind == "scale"
         assert finding(gamma, lambda rng, n, by=factor: by * gamma(rng, n), seed).kind == "scale"
+
+
+def student(rng, shape):
+    return rng.standard_t(3, shape) / np.sqrt(3.0)
+
+
+def in_the_second(first, other):
+    """Vectors whose second coordinate has another law."""
+
+    def errors(rng, shape):
+        drawn = first(rng, (*shape, 3))
+        drawn[..., 1] = other(rng, shape)
+        return drawn
+
+    return errors
+
+
+def vector_finding(members, errors, seed):
+    rng = np.random.default_rng(seed)
+    signal, spread = 3.0 * rng.normal(size=(N, 3)), rng.uniform(0.5, 2.0, (N, 3))
+    members = signal[:, None] + spread[:, None] * members(rng, (N, M))
+    found = findings_of(as_sample(ct.Ensemble(members), signal + spread * errors(rng, (N,))))[0]
+    return found if found.gain > 0.0 else None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shapes_of_coordinates_are_named(seed):
+    right, skewed, heavy = (in_the_second(normal, one) for one in (normal, gamma, student))
+    for members, errors, kind, words in (
+        (right, skewed, "skew", "errors are skewed beside those of members, with the longer tail above: "),
+        (skewed, right, "skew", "errors are skewed beside those of members, with the longer tail below: "),
+        (right, heavy, "tails", "errors have heavier tails than members at the same spread: "),
+    ):
+        found = vector_finding(members, errors, seed)
+        assert (found.kind, found.place) == (kind, "coordinate 1")
+        assert found.words.startswith(f"in coordinate 1 {words}")
+        assert vector_finding(members, members, seed) is None
+    for factor in (0.7, 1.4):
+        wide = in_the_second(normal, lambda rng, shape, by=factor: by * normal(rng, shape))
+        assert vector_finding(right, wide, seed).kind == "scale"
+    # Of several each is named by itself.
+    words = vector_finding(right, in_the_second(gamma, gamma), seed).words
+    assert all(f"in coordinate {t} errors are skewed beside those of members" in words for t in range(3))
+
+
+def test_ranks_of_coordinates_are_those_of_numbers():
+    rng = np.random.default_rng(4)
+    members, y, w = rng.normal(size=(50, 30, 2)), rng.normal(size=(50, 2)), rng.random(50)
+    faults = VectorFaults(as_sample(ct.Ensemble(members), y).predictions, w)
+    kinds = {one.kind: one for one in faults.following(y) if isinstance(one, RanksInCoordinates)}
+    assert list(kinds) == ["skew", "tails"]
+    seen = faults.seen(y[None])
+    for t in range(2):
+        pools = np.concatenate([members[:, :, t], y[:, [t]]], axis=1)
+        for alone in shapes_of_ranks(seen_of(pools, y[:, t], w)):
+            own = alone.log_ratio(seen_of(pools, y[:, t], w), 0, 0.4)
+            assert kinds[alone.kind].log_ratio(seen, t, 0.4) == pytest.approx(own, rel=1e-9)
+            assert kinds[alone.kind].log_ratio(seen.after(seen.errors), t, 0.4) == 0.0
 
 
 @pytest.mark.parametrize("kind", [RankSkew, RankTails])
