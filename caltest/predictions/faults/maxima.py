@@ -30,7 +30,7 @@ DROP, STEEP = 1.9207, 50.0
 beyond which no more is asked of them when such an end is searched."""
 
 
-def kept(function: Likelihood) -> Likelihood:
+def asked_once(function: Likelihood) -> Likelihood:
     """A function that is far below 0 where it is not finite, and asked once for each number."""
 
     @cache

@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import ConfidenceInterval, Finding
 from caltest.predictions.faults.fault import Fault, Faults, Scope
-from caltest.predictions.faults.maxima import DROP, best_between, best_of_grid, end_of_interval, kept
+from caltest.predictions.faults.maxima import DROP, asked_once, best_between, best_of_grid, end_of_interval
 from caltest.predictions.faults.words import Fit
 
 SIBLINGS, NAMED_TOO = 5, 2
@@ -53,7 +53,7 @@ class Candidate:
     neighbours: tuple[float, float]
     ends: tuple[float, float]
     log_ratio: Callable[[float], float]
-    """Of sizes, kept."""
+    """Of sizes, asked once for each."""
 
     @property
     def kind(self) -> str:
@@ -133,7 +133,7 @@ def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
 
 
 def _most_likely(fault: Fault[Any], seen: Any, sibling: int, penalty: float) -> Candidate:
-    log_ratio, ends = kept(lambda t: fault.log_ratio(seen, sibling, t)), fault.bounds(seen, sibling)
+    log_ratio, ends = asked_once(lambda t: fault.log_ratio(seen, sibling, t)), fault.bounds(seen, sibling)
     t, neighbours = best_of_grid(log_ratio, *ends)
     return Candidate(fault, sibling, t, log_ratio(t) - penalty, penalty, neighbours, ends, log_ratio)
 

@@ -4,7 +4,7 @@ from math import inf, log
 
 import pytest
 
-from caltest.predictions.faults.maxima import DROP, best_between, best_of_grid, end_of_interval, kept
+from caltest.predictions.faults.maxima import DROP, asked_once, best_between, best_of_grid, end_of_interval
 
 LIKELIHOODS = {
     "parabola": (lambda t: -8.0 * (t - 0.2) ** 2, (-1.0, 1.0), 0.2),
@@ -29,7 +29,7 @@ def log1(t):
 def test_the_best_size_is_found(name):
     function, (low, high), best = LIKELIHOODS[name]
     asked = []
-    log_ratio = kept(lambda t: asked.append(t) or function(t))
+    log_ratio = asked_once(lambda t: asked.append(t) or function(t))
     t, neighbours = best_of_grid(log_ratio, low, high)
     assert neighbours[0] <= t <= neighbours[1]
     t = best_between(log_ratio, t, neighbours)
@@ -39,7 +39,7 @@ def test_the_best_size_is_found(name):
 
 def test_few_sizes_are_enough_for_a_parabola():
     asked = []
-    log_ratio = kept(lambda t: asked.append(t) or -300.0 * (t - 0.05) ** 2)
+    log_ratio = asked_once(lambda t: asked.append(t) or -300.0 * (t - 0.05) ** 2)
     t, neighbours = best_of_grid(log_ratio, -1.0, 1.0)
     t = best_between(log_ratio, t, neighbours)
     ends = [end_of_interval(log_ratio, t, end) for end in (-1.0, 1.0)]
@@ -48,11 +48,11 @@ def test_few_sizes_are_enough_for_a_parabola():
 
 
 def test_an_interval_ends_where_sizes_do():
-    log_ratio = kept(lambda t: -0.5 * t * t)
+    log_ratio = asked_once(lambda t: -0.5 * t * t)
     assert end_of_interval(log_ratio, 0.0, 1.9) == (1.9, True)
     assert end_of_interval(log_ratio, 0.0, -2.0) == (pytest.approx(-1.96, abs=1e-4), False)
 
 
 def test_an_interval_ends_before_what_cannot_be():
-    log_ratio = kept(lambda t: -inf if t > 0.3 else -t)
+    log_ratio = asked_once(lambda t: -inf if t > 0.3 else -t)
     assert end_of_interval(log_ratio, 0.0, 1.0) == (pytest.approx(0.3, abs=1e-5), False)
