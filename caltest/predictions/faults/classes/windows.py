@@ -16,8 +16,8 @@ from caltest.predictions.faults.fault import RANK_GROUPS, cosines_of_ranks, half
 from caltest.predictions.faults.waves import choices, clearest, following
 from caltest.predictions.faults.words import Fit, about, percents
 
-LEAST_IN_WINDOW = 10
-"""Predictions in a window."""
+LEAST_IN_WINDOW, ROUNDING = 10, 1e-9
+"""Predictions in a window, and how much less of them ends of windows that are rounded hold."""
 
 WIDTHS = (1 / 2, 1 / 3, 1 / 4, 1 / 6, 1 / 8, 1 / 12)
 """Shares of the predictions in a window of ranks."""
@@ -48,7 +48,7 @@ class ClassClaims:
         n = view.n if view.sizes is None else view.sizes.sum()
         self.groups = np.searchsorted(ENDS, self.ranks)
         """The predictions between neighbouring ends of windows."""
-        self._are_enough = n * (WINDOWS[:, 1] - WINDOWS[:, 0]) >= LEAST_IN_WINDOW
+        self._are_enough = n * (WINDOWS[:, 1] - WINDOWS[:, 0]) >= LEAST_IN_WINDOW - ROUNDING
 
     @cached_property
     def have_some(self) -> BoolArray:
