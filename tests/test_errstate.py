@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from contracts import FAMILIES
+from interruption import broken_at
 from public import PUBLIC
 
 import caltest as ct
@@ -48,3 +49,16 @@ def test_all_public_functions_and_classes_that_compute_do_so():
             assert hasattr(thing, "__wrapped__"), name
         if inspect.isclass(thing) and "__call__" in vars(thing):
             assert issubclass(thing, OwnErrstate), name
+
+
+def test_calls_after_an_interrupted_one_compute_alike():
+    """Wherever it is broken off."""
+    predictions, targets = ct.Normal(np.arange(40.0), 1e-3), np.arange(40.0)
+    kernel = ct.ProductKernel(ct.GaussianKernel(ct.Wasserstein(), 0.01), ct.GaussianKernel(bandwidth=0.01))
+    test = ct.MonteCarloTest(ct.SKCE(kernel), n_resamples=3)
+    line = 1
+    while broken_at(lambda: test(predictions, targets, rng=1), line, KeyboardInterrupt):
+        with np.errstate(all="raise"):
+            assert ct.Normal([0.0], [1e-300]).cdf(np.array([1e300])) == 1.0
+        line += 1 if line < 40 else 17
+    assert line > 40

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, isclass, isfunction, signature
@@ -30,12 +30,8 @@ def own_errstate(function: Call) -> Call:
         try:
             if _is_inside.get():
                 return function(*arguments, **named)
-            token = _is_inside.set(True)
-            try:
-                with np.errstate(all="ignore"):
-                    return function(*arguments, **named)
-            finally:
-                _is_inside.reset(token)
+            # What is set in a copy of the context goes with it, wherever a call is interrupted.
+            return copy_context().run(_inside, function, arguments, named)
         except TypeError:
             error = _wrong_argument(function, arguments, named)
             if error is None:
@@ -43,6 +39,12 @@ def own_errstate(function: Call) -> Call:
         raise error
 
     return cast("Call", call)
+
+
+def _inside(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    _is_inside.set(True)
+    with np.errstate(all="ignore"):
+        return function(*arguments, **named)
 
 
 def kept(method: Call) -> Call:
