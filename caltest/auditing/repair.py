@@ -1,7 +1,7 @@
 """What recalibration gives, on rows that no map is fitted to."""
 
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,17 @@ CLEAR = 1.645
 """Standard errors above which a gain is clear, which is so by chance in 5 % of cases."""
 
 
+class _Tried(NamedTuple):
+    """A map: whether it is enough, the gain, words, the report, gains of held-out rows, and these after it."""
+
+    suffices: bool
+    gain: float
+    words: str
+    report: "RecalibrationReport"
+    gains: list[FloatArray]
+    mapped: Sample
+
+
 def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     """What a map makes of rows that it is not fitted to."""
     from caltest import recalibration
@@ -52,29 +63,26 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         methods = [(recalibration.TemperatureScaling(), "temperature scaling")]
         if law.n_classes <= SCALED:
             methods.append((recalibration.VectorScaling(), "vector scaling"))
-    tried: list[tuple[bool, float, RecalibrationReport, str]] = []
-    gained: dict[str, list[FloatArray]] = {}
-    mapped: dict[str, Sample] = {}
+    tried: list[_Tried] = []
     for method, words in methods:
         samples = _mapped(data.sample, None, method, data.seed)
         found = _report(data, method, samples, result if data.dependent is None else None)
         all_rows = samples if data.dependent is None else _mapped(*data.of_all[:2], method, data.seed)
-        gained[words], mapped[words] = _gains(*all_rows), all_rows[1]
-        gain = float(gained[words][0].mean())
-        suffices = _suffices(found)
-        tried.append((gain > 0.0 and suffices, gain, found, words))
+        gained = _gains(*all_rows)
+        gain, suffices = float(gained[0].mean()), _suffices(found)
+        tried.append(_Tried(gain > 0.0 and suffices, gain, words, found, gained, all_rows[1]))
         if suffices:
             break
-    suffices, gain, found, words = max(tried, key=lambda one: one[:2])
+    suffices, gain, words, found, gained, mapped = max(tried, key=lambda one: one[:2])
     before, after = (format_pvalue(one.pvalue, one.pvalue_otherwise) for one in found.rows)
     clusters = data.of_all[1]
-    changed = _changed(gain, gained[words][0], data.sample.predictions.loss_name, clusters)
+    changed = _changed(gain, gained[0], data.sample.predictions.loss_name, clusters)
     answer = (
         f"{words[0].upper()}{words[1:]} {changed}. There it "
         f"changes the p-value of the test of {found.n} rows from {before} to {after}."
     )
     # A single outcome that was impossible makes the gain of the log loss infinite; the Brier score tells if it helps.
-    told = gained[words] if np.isfinite(gain) else gained[words][-1:]
+    told = gained if np.isfinite(gain) else gained[-1:]
     helps = gain > 0.0 and any(float(one.mean()) > CLEAR * _error(one, clusters) for one in told)
     is_left = helps and not suffices
     if is_left:
@@ -84,12 +92,14 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         answer += f" Perhaps another map does better ({other})."
     how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on rows kept for it"
     facts = {"How": how} if helps else {"Tried": words}
-    others = [f"{name}, {pvalue_phrase(one.after.pvalue)} after it" for _, _, one, name in tried if one is not found]
+    others = [
+        f"{one.words}, {pvalue_phrase(one.report.after.pvalue)} after it" for one in tried if one.report is not found
+    ]
     if others:
         facts["Tried too"] = others[0]
     where = f"on held-out rows after {words}, too" if is_left and result.pvalue <= LEVEL else ""
     table = tuple(zip(*found.table(), strict=True))
-    return Section(answer, facts, table, gain=gain, rejected=where, helps=helps, mapped=mapped[words])
+    return Section(answer, facts, table, gain=gain, rejected=where, helps=helps, mapped=mapped)
 
 
 def _suffices(found: "RecalibrationReport") -> bool:
