@@ -74,6 +74,27 @@ def of_counts(function, dispersion=0.0):
     return pairs
 
 
+def of_gammas(function):
+    """Outcomes of shape 3 and scales from 0.5 to 8 or so."""
+
+    def pairs(rng):
+        scale = 2.0 * np.exp(0.5 * rng.normal(size=N))
+        return [(ct.Gamma(3.0, function(scale)), rng.gamma(3.0, scale))]
+
+    return pairs
+
+
+def of_dispersions(function):
+    """Counts of 5 or so with dispersions from 0.1 to 0.9 or so."""
+
+    def pairs(rng):
+        mean, dispersion = 5.0 * np.exp(0.5 * rng.normal(size=N)), 0.3 * np.exp(0.5 * rng.normal(size=N))
+        rate = mean * dispersion * rng.gamma(1.0 / dispersion)
+        return [(ct.NegativeBinomial.from_mean(mean, function(dispersion)), rng.poisson(rate))]
+
+    return pairs
+
+
 def of_vectors(change, scale=1.0):
     def pairs(rng):
         mean = 15.0 + 2.0 * rng.normal(size=(N, 3))
@@ -118,6 +139,9 @@ MISREAD = {
     "3 % are -999": of_numbers(with_value(-999.0, 0.03)),
     "variances for standard deviations": of_scales(np.square),
     "precisions": of_scales(lambda scale: scale**-2),
+    "reciprocals of standard deviations": of_scales(np.reciprocal),
+    "rates of gamma laws for scales": of_gammas(np.reciprocal),
+    "sizes for dispersions": of_dispersions(np.reciprocal),
     "logarithms of standard deviations": of_scales(np.log),
     "logarithms of rates": of_counts(np.log),
     "logarithms of rates, dispersion 0.5": of_counts(np.log, 0.5),
@@ -139,6 +163,8 @@ WRONG = {
     "calibrated counts": of_counts(same),
     "counts half as large": of_counts(lambda mean: 2.0 * mean),
     "counts of dispersion 0.5": of_counts(same, 0.5),
+    "gamma laws, scales half as large": of_gammas(lambda scale: 0.5 * scale),
+    "dispersions 3 times as large": of_dispersions(lambda dispersion: 3.0 * dispersion),
     "vectors, errors 3 times as large": of_vectors(same, 1.0 / 3.0),
     "classes, temperature 3": of_classes(same, 3.0),
     "claims, odds of 4 times": of_claims(lambda p: 4.0 * p / (1.0 + 3.0 * p)),
