@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from hashlib import blake2b
 from math import ceil
 from pathlib import Path
@@ -134,6 +135,7 @@ LIMITS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_byt
 """Where Linux says how much a container may take."""
 
 
+@cache
 def memory_size() -> float:
     """Bytes of memory of the machine or container, infinite where the system does not tell."""
     try:

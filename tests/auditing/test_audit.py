@@ -14,7 +14,7 @@ import caltest as ct
 from caltest.auditing.audit import _decision, _in_order
 from caltest.auditing.fields import _members, of_survival
 from caltest.auditing.pictures import classes_of, pictures_of
-from caltest.auditing.repair import _changed
+from caltest.auditing.repair import _changed, _suffices
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows_in_words, rows_needed
 from caltest.estimators.combined.asked import without_power
@@ -40,10 +40,9 @@ def not_written(replications, monkeypatch):
 
 
 @pytest.fixture
-def few_sections(monkeypatch):
+def few_sections(only):
     """Those that the decision is made of, and no others."""
-    few = {name: SECTIONS[name] for name in ("size", "groups", "recalibration", "power", "methods")}
-    monkeypatch.setattr("caltest.auditing.audit.SECTIONS", few)
+    only("size", "groups", "recalibration", "power", "methods")
 
 
 def test_the_default_test_alone_decides(forest):
@@ -186,9 +185,9 @@ def test_several_models_are_columns():
     assert repr(audit).startswith("<audit of 3 models: ")
 
 
-@pytest.mark.usefixtures("few_sections")
-def test_measures_of_several_models_are_matched_by_name():
+def test_measures_of_several_models_are_matched_by_name(only):
     """One model names class 1, whose frequency is among its measures, before those that both have."""
+    only("size")
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(3), 1000)
     wrong = p * [1.0, 0.4, 1.0]
@@ -205,7 +204,8 @@ def test_measures_of_several_models_are_matched_by_name():
     assert found["log loss"].startswith(right["log loss"])
 
 
-def test_groups_features_time_and_clusters():
+def test_groups_features_time_and_clusters(only):
+    only("data", "groups", "slices", "time", "methods")
     rng = np.random.default_rng(3)
     n = 1200
     mean = rng.normal(size=n)
@@ -324,12 +324,12 @@ def test_an_error_of_one_group_is_said_to_be_one_which_a_map_of_all_rows_leaves(
     assert "groups" not in ct.audit(p, 1 - y, groups=groups, n_resamples=39, rng=1).models[0].reason
 
 
+@pytest.mark.usefixtures("no_power")
 @pytest.mark.parametrize("known", ["groups", "features"])
-def test_an_error_that_a_map_leaves_in_clusters_is_said_too(known, monkeypatch):
+def test_an_error_that_a_map_leaves_in_clusters_is_said_too(known, only):
     """Of groups all rows are looked at, of slices one of each cluster."""
-    few = {name: SECTIONS[name] for name in ("size", "groups", "slices", "recalibration", "methods")}
-    monkeypatch.setattr("caltest.auditing.audit.SECTIONS", few)
-    p, y = calibrated(2_400, 3)
+    only("size", known.replace("features", "slices"), "recalibration")
+    p, y = calibrated(900, 3)
     clusters = np.arange(y.size) // 3
     part = np.repeat(["north", "south", "west"], y.size // 3)
     wrong = np.where((part == "west") & (np.arange(y.size) % 5 < 2), 1, y)
@@ -356,9 +356,9 @@ def test_an_error_that_came_late_is_found_in_the_last_quarter():
     assert ct.audit(p, y, time=days, n_resamples=39, rng=1).models[0].sections["time"].rows == ()
 
 
-@pytest.mark.usefixtures("few_sections")
-def test_a_model_that_is_wrong_for_a_small_group_is_not_to_be_used():
+def test_a_model_that_is_wrong_for_a_small_group_is_not_to_be_used(only):
     """The error of all rows is too small to be found, and that of 1 % of them is large."""
+    only("size", "groups", "power")
     p, y = calibrated(15_000, 5)
     groups = np.where(np.arange(y.size) < 150, "rare", "usual")
     y = np.where((groups == "rare") & (np.arange(y.size) % 3 == 0), 1, y)
@@ -391,21 +391,21 @@ def in_threes(rng, n, change):
 @pytest.mark.usefixtures("few_sections", "no_power")
 @pytest.mark.parametrize("size", [1, 4])
 def test_an_error_of_classes_that_are_not_the_most_probable_matters_in_a_group(size):
-    rng, groups = np.random.default_rng(3), np.where(np.arange(5_000) % 10 == 0, "small", "large")
-    p, y = in_threes(rng, 5_000, lambda s: np.where(groups == "small", 0.5 * s, s))
-    clusters = {} if size == 1 else {"clusters": np.arange(5_000) // size}
+    rng, groups = np.random.default_rng(3), np.where(np.arange(1_000) % 10 == 0, "small", "large")
+    p, y = in_threes(rng, 1_000, lambda s: np.where(groups == "small", 0.2 * s, s))
+    clusters = {} if size == 1 else {"clusters": np.arange(1_000) // size}
     model = ct.audit(p, y, groups=groups, n_resamples=39, rng=1, **clusters).models[0]
     assert model.decision == "do not use as it is"
     assert "rejected in 1 of 2 groups (small), and the error matters in small" in model.reason
 
 
-@pytest.mark.usefixtures("few_sections", "no_power")
 def test_a_map_that_leaves_an_error_of_classes_that_are_not_the_most_probable_is_not_enough():
-    rng = np.random.default_rng(3)
-    p, y = in_threes(rng, 20_000, lambda s: s + np.sin(15.7 * (s - 0.1)) * np.minimum(s, 1 - s))
-    model = ct.audit(p, y, n_resamples=39, rng=1).models[0]
-    assert model.decision == "do not use as it is"
-    assert "Recalibration helps, but is not enough" in model.reason
+    """The most probable class is claimed rightly."""
+    p, y = in_threes(np.random.default_rng(3), 20_000, lambda s: 0.6 * s)
+    finding = ct.calibration_test(p[:400], y[:400], n_resamples=19, rng=1).finding
+    for left, enough in ((None, True), (finding, False)):
+        after = SimpleNamespace(pvalue=0.01, pvalue_otherwise=None, finding=left)
+        assert _suffices(SimpleNamespace(samples=(None, as_sample(p, y)), after=after)) == enough
 
 
 @pytest.mark.usefixtures("few_sections")
@@ -562,8 +562,9 @@ def test_clusters_are_counted_as_what_is_looked_at():
     assert model.sections["power"].answer.endswith("takes many times as many clusters.")
 
 
-def test_all_rows_of_many_clusters_are_tested(monkeypatch):
+def test_all_rows_of_many_clusters_are_tested(only, monkeypatch):
     """As by the call; what takes rows as independent has one of each, whose power is a lower bound."""
+    only("test", "size", "groups", "power", "methods")
     monkeypatch.setattr("caltest.auditing.sections.LEAST_POWER", 0.0)
     p, y = calibrated(900, 1)
     clusters = np.arange(900) // 9
@@ -581,8 +582,8 @@ def test_all_rows_of_many_clusters_are_tested(monkeypatch):
     assert len(digests) == 2
 
 
-@pytest.mark.usefixtures("few_sections")
-def test_the_digest_and_the_line_are_of_all_that_is_given():
+def test_the_digest_and_the_line_are_of_all_that_is_given(only):
+    only("methods")
     p = np.random.default_rng(1).dirichlet(np.ones(3), 90)
     y, names = np.array(["ant", "bee", "cat"])[np.arange(90) % 3], ["ant", "bee", "cat"]
     some = {"groups": np.arange(90) % 2, "features": {"x": np.arange(90.0)}, "time": np.arange(90)}
@@ -625,7 +626,8 @@ def test_pictures_have_names_of_classes():
 
 
 @pytest.mark.usefixtures("not_written")
-def test_sections_of_a_field(monkeypatch):
+def test_sections_of_a_field(only):
+    only("size", "pictures", "methods")
     p, y = calibrated(300)
     audit = ct.audit(p, y, field="clinical", n_resamples=39, rng=1)
     assert list(audit.models[0].sections)[-2:] == ["clinical", "methods"]
@@ -638,8 +640,7 @@ def test_sections_of_a_field(monkeypatch):
     assert "What do reports of clinical prediction models ask for?" in unfolded(audit)
     assert "decision curve" in audit.to_html()
     assert ct.results.Audit.from_dict(audit.to_dict()).models[0].sections["clinical"].rows == section.rows
-    few = {name: SECTIONS[name] for name in ("size", "recalibration", "methods")}
-    monkeypatch.setattr("caltest.auditing.audit.SECTIONS", few)
+    only("size", "methods")
     p, y = np.full((6, 3), 1 / 3), np.arange(6) % 3
     assert ct.audit(p, y, field="clinical", n_resamples=9, rng=1).models[0].sections["clinical"].failed
     rng = np.random.default_rng(1)
@@ -653,7 +654,9 @@ def test_sections_of_a_field(monkeypatch):
             section.rejected
             == {"weather": "by the rank histogram", "bayesian": "by the ranks of the parameters"}[field]
         )
-    right = ct.audit(ct.Ensemble(rng.normal(size=(60, 99, 2))), rng.normal(size=(60, 2)), field="bayesian", rng=1)
+    right = ct.audit(
+        ct.Ensemble(rng.normal(size=(60, 99, 2))), rng.normal(size=(60, 2)), field="bayesian", n_resamples=99, rng=1
+    )
     section = right.models[0].sections["bayesian"]
     assert (section.failed, section.rejected) == (False, "")  # Draws of sorted pools would be too low.
     assert (
@@ -1070,9 +1073,11 @@ def test_classes_that_occur_as_often_as_claimed_are_found_by_their_slope():
     assert abs((y == 3).mean() - p[:, 3].mean()) < 0.015
 
 
-def test_classes_have_a_table_beside_groups_and_the_worst_have_pictures():
-    p, y = one_class_too_extreme(3000, 16, np.random.default_rng(1))
-    section = ct.audit(p, y, np.arange(3000) % 2, n_resamples=39, rng=1).models[0].sections["pictures"]
+@pytest.mark.usefixtures("no_power")
+def test_classes_have_a_table_beside_groups_and_the_worst_have_pictures(only):
+    only("pictures", "groups")
+    p, y = one_class_too_extreme(2000, 16, np.random.default_rng(1))
+    section = ct.audit(p, y, np.arange(2000) % 2, n_resamples=39, rng=1).models[0].sections["pictures"]
     assert section.rows[0] == ("class", "claimed", "observed", "p-value", "adjusted", "probabilities are")
     assert (section.rows[1][0], section.rows[1][-1], len(section.rows)) == ("class 3", "too extreme", 13)
     assert "adjusted for all of them. The 4 classes with the largest p-values are not shown." in section.answer

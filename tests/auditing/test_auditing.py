@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.auditing.section import Section
-from caltest.auditing.sections import SECTIONS
+from caltest.auditing.pictures import pictures_of
 from caltest.estimators.combined.asked import without_power
+from caltest.predictions.convert import as_sample
 
 NAME = "<script>alert(1)</script> & $x_1$ \x1b[31m"
 
@@ -47,19 +47,23 @@ def test_pictures_have_words_and_names_of_their_own(audit):
     assert len(names) == len(set(names))
 
 
-def test_pages_of_several_models_and_many_rows_are_small_and_name_pictures_once(monkeypatch):
-    rng = np.random.default_rng(1)
-    p = rng.dirichlet(np.ones(3), 20_000)
-    drawn = {name: SECTIONS[name] for name in ("size", "pictures")}
-    left_out = {"recalibration": ("", lambda *_: Section("not tried"))}
-    monkeypatch.setattr("caltest.auditing.audit.SECTIONS", drawn | left_out)
-    models = {name: ct.Categorical(p).at_temperature(t) for name, t in (("a", 1.0), ("b", 2.0))}
+def test_pages_of_several_models_and_many_rows_are_small_and_name_pictures_once(only):
+    """A dozen pictures of such a size are a page of less than 1 MB."""
+    p = np.random.default_rng(1).random(20_000)
+    only("pictures")
+    models = {name: ct.Categorical(np.stack([1 - p, p], axis=1)).at_temperature(t) for name, t in (("a", 1), ("b", 2))}
     with without_power():
-        html = ct.audit(models, ct.Categorical(p).sample(1), n_resamples=19, rng=1).to_html()
-    assert html.count("<svg") >= 6
-    assert len(html) < 1_000_000
+        html = ct.audit(models, models["a"].sample(1), n_resamples=19, rng=1).to_html()
+    pictures = re.findall("<svg.*?</svg>", html, flags=re.DOTALL)
+    assert len(pictures) == 4
+    assert max(map(len, pictures)) < 80_000
     names = re.findall(r'\sid="([^"]+)"', html)
     assert len(names) == len(set(names))
+
+
+def test_a_map_of_the_simplex_of_many_rows_is_small():
+    p = ct.Categorical(np.random.default_rng(1).dirichlet(np.ones(3), 20_000))
+    assert len(pictures_of(as_sample(p, p.sample(1)), 1)[2].svg) < 120_000
 
 
 def test_pictures_have_no_letters_that_terminals_obey(audit, recwarn):
@@ -102,21 +106,24 @@ def numbers():
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-@pytest.mark.parametrize("width", [360, 390, 1280])
-@pytest.mark.parametrize("kind", ["audit", "numbers"])
-def test_a_browser_shows_it_without_scrolling_sideways(kind, request, tmp_path, width):
-    # Windows of a browser are never as narrow as a telephone, but frames are.
-    page = escape(request.getfixturevalue(kind).to_html())
-    script = "onload = () => document.title = document.querySelector('iframe').contentDocument.body.scrollWidth"
-    (tmp_path / "frame.html").write_text(
-        f'<title>x</title><iframe width="{width}" height="900" srcdoc="{page}"></iframe><script>{script}</script>'
+def test_a_browser_shows_it_without_scrolling_sideways(audit, numbers, tmp_path):
+    """Windows of a browser are never as narrow as a telephone, but frames are."""
+    widths, pages = (360, 390, 1280), [escape(one.to_html()) for one in (audit, numbers)]
+    frames = [f'<iframe width="{width}" height="900" srcdoc="{page}"></iframe>' for page in pages for width in widths]
+    script = (
+        "onload = () => document.title = [...document.querySelectorAll('iframe')].map("
+        "one => one.contentDocument.body.scrollWidth).join(' ')"
     )
-    assert int(title_of(tmp_path / "frame.html", "--window-size=1500,1000")) <= width
+    (tmp_path / "frame.html").write_text(f"<title>x</title>{''.join(frames)}<script>{script}</script>")
+    needed = [int(one) for one in title_of(tmp_path / "frame.html", "--window-size=1500,1000").split()]
+    assert all(one <= width for one, width in zip(needed, 2 * widths, strict=True)), needed
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-def test_what_is_wrong_in_a_group_is_in_view_on_a_telephone(tmp_path):
+def test_what_is_wrong_in_a_group_is_in_view_on_a_telephone(tmp_path, only):
+    only("groups")
     p, y = ct.datasets.load_digits_predictions()["random forest"]
+    p, y = p.take(slice(0, 150)), y[:150]
     audit = ct.audit(p, y, groups=np.arange(y.size) % 2, n_resamples=39, rng=1)
     page = escape(audit.to_html())
     script = (

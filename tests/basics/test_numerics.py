@@ -43,6 +43,15 @@ def test_sums_of_features_that_do_not_fit_into_memory(monkeypatch):
         accumulator.update(P, Y)
 
 
+@pytest.fixture
+def asked_anew():
+    """The size of the memory, which is asked for once a process."""
+    numerics.memory_size.cache_clear()
+    yield
+    numerics.memory_size.cache_clear()
+
+
+@pytest.mark.usefixtures("asked_anew")
 def test_memory_is_unlimited_where_the_system_does_not_tell(monkeypatch):
     def refuse(name):
         raise ValueError(name)
@@ -52,6 +61,7 @@ def test_memory_is_unlimited_where_the_system_does_not_tell(monkeypatch):
     assert numerics.memory_size() == float("inf")
 
 
+@pytest.mark.usefixtures("asked_anew")
 def test_what_fits_is_as_large_as_the_memory_of_the_container(monkeypatch, tmp_path):
     (tmp_path / "unlimited").write_text("max\n")
     (tmp_path / "limit").write_text("80000\n")
