@@ -21,10 +21,10 @@ from caltest._validation.groups import Groups, as_groups, large_enough, rows_of
 from caltest.default_test import calibration_test, cluster_test_for, weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
 from caltest.estimators.combined.asked import are_pvalues_enough, without_power
-from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.combined.measures import LEVEL, effect_of_clusters, share_interval, weighted_shares
+from caltest.estimators.dependence import cautions_on
 from caltest.estimators.kernel_errors import cluster_skce
 from caltest.estimators.kernel_errors.groups import given
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel

@@ -1,5 +1,6 @@
 """Which of several labels are predicted with wrong probabilities."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -13,8 +14,10 @@ from caltest._results.report import EXCLUDED, holm
 from caltest._results.values import EffectSize, impossible
 from caltest._validation import one_of, switch, whole_number
 from caltest.estimators import LogLikelihoodRatio, Omnibus
+from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.measures import share_interval
+from caltest.estimators.dependence import cautions_on
 from caltest.nulls import ConditionalMonteCarlo, ImportanceSampling
 from caltest.predictions import MultiLabel, Sample
 from caltest.predictions.convert import Missing
@@ -94,7 +97,7 @@ def labels_tested(
         pvalue_kind="exact" if len(labels) == 1 else method.kind,
         n_resamples=number,
         seed=seed,
-        notes=(*predictions.notes, *remarks, *asked, *left_out),
+        notes=(*predictions.notes, *remarks, *asked, *_on_dependence(samples, predictions.texts), *left_out),
         findings=tuple(replace(one.finding, words=f"{one} ({one.finding})") for one in labels if one.finding),
         effect_size=EffectSize(first.observed - first.claimed, f"observed minus claimed rate of label {first.name}"),
         citations=(*Omnibus.citations, *method.null.citations, *method.citations),
@@ -213,6 +216,16 @@ def samples_of(predictions: MultiLabel, observed: FloatArray, missing: Missing) 
         "missing does not depend on it, given the prediction"
     )
     return samples, (note,) if count else ()
+
+
+def _on_dependence(samples: list[Sample], names: Sequence[str]) -> tuple[str, ...]:
+    """A sign that rows depend on each other, of one of the labels whose outcomes vary most."""
+    if are_pvalues_enough():
+        return ()
+    for j in np.argsort([-float(one.targets.var()) for one in samples], kind="stable")[:LABELS]:
+        for found in cautions_on(samples[j]):
+            return (f"label {names[j]}, whose p is p.label(name): {found}",)
+    return ()
 
 
 def _possible(sample: Sample) -> Sample:

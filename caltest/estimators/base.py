@@ -15,6 +15,7 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import ASSUMPTIONS
 from caltest._results.values import EffectSize
 from caltest._validation import CalledWithData, instance_of, switch
+from caltest.estimators.dependence import cautions_on
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.convert import as_sample
 
@@ -86,8 +87,8 @@ class Estimator(CalledWithData, ABC):
         self.check(sample.predictions)
 
     def cautions(self, sample: Sample) -> tuple[str, ...]:
-        """What readers should ask about settings of the rows."""
-        return ()
+        """What readers should ask about rows that look as if they depended on each other, and about their settings."""
+        return () if self.is_clustered else cautions_on(sample)
 
     def given_features(self, features: Any) -> "Estimator":
         """The same error given features of the rows too; ``TypeError`` for estimators without one."""

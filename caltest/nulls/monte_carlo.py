@@ -12,7 +12,6 @@ from caltest._results.measures import matters
 from caltest._validation import at_least, optional, whole
 from caltest.estimators import UCME, Estimator, LowRankSKCE
 from caltest.estimators.combined.asked import are_pvalues_enough
-from caltest.estimators.combined.dependence import cautions_on
 from caltest.estimators.combined.detectable import detectable
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.estimators.combined.omnibus import Omnibus
@@ -101,10 +100,8 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
             statistics = _statistics(estimator, values)
             return ranked(estimate, float(statistics[0]), statistics[1:])
         outcome = self._of_omnibus(estimator, sample, values, sample.exclusion)
-        if not are_pvalues_enough():
-            if outcome.pvalue > SMALL and matters(outcome.measures) is None:
-                outcome = replace(outcome, detectable=detectable(estimator, sample, values, rng))
-            outcome = replace(outcome, notes=cautions_on(sample))
+        if not are_pvalues_enough() and outcome.pvalue > SMALL and matters(outcome.measures) is None:
+            outcome = replace(outcome, detectable=detectable(estimator, sample, values, rng))
         return replace(outcome, estimate=estimate)
 
     @staticmethod

@@ -16,7 +16,7 @@ from caltest._basics.threads import progress_bars
 from caltest._loops.counting import add_to_cells
 from caltest._validation import fraction, one_of, positive_number, switch, whole_number
 from caltest._validation.columns import Column, columns_for, columns_of, notes_on_outcomes
-from caltest.estimators.combined.dependence import cautions_on
+from caltest.estimators.dependence import cautions_on
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread

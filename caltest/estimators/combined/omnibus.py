@@ -212,7 +212,7 @@ class Omnibus(JointEstimator):
             check_clusters(self.clusters, sample.targets)
 
     def cautions(self, sample: Sample) -> tuple[str, ...]:
-        return cautions_on_features(self.features, sample)
+        return *super().cautions(sample), *cautions_on_features(self.features, sample)
 
     def given_features(self, features: Any) -> Self:
         if self.features:

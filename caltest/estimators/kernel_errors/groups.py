@@ -185,7 +185,7 @@ class GroupSKCE(FactoredSKCE):
         same_length(len(predictions), self.groups.n, "groups")
 
     def cautions(self, sample: Sample) -> tuple[str, ...]:
-        return notes_on_spread(self.groups.codes, sample)
+        return *super().cautions(sample), *notes_on_spread(self.groups.codes, sample)
 
     def factors(self, predictions: Predictions) -> FloatArray:
         return np.asarray(self.groups.factors)
@@ -258,7 +258,7 @@ class FeatureSKCE(FactoredSKCE):
         check_features(self.features, sample)
 
     def cautions(self, sample: Sample) -> tuple[str, ...]:
-        return cautions_on_features(self.features, sample)
+        return *super().cautions(sample), *cautions_on_features(self.features, sample)
 
     def for_rows(self, rows: IntArray) -> Self:
         return replace(self, features=taken(self.features, rows))

@@ -5,7 +5,7 @@ import pytest
 from printed import unfolded
 
 import caltest as ct
-from caltest.estimators.combined.dependence import cautions_on
+from caltest.estimators.dependence import cautions_on
 from caltest.predictions.convert import as_sample
 
 N = 600
@@ -118,3 +118,38 @@ def test_a_series_is_asked_about_first_and_the_lag_that_mends_it_named():
     result = ct.calibration_test(forecast, errors, n_resamples=19, rng=1)
     assert_first(result, "errors of rows that follow each other are alike", "calibration_test(p, y, lag=h)")
     assert "First check" not in str(ct.calibration_test(forecast, errors, lag=10, n_resamples=39, rng=1))
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        ct.MonteCarloTest(ct.SKCE(ct.Normal([0.0], 1.0).default_kernel()), 19),
+        ct.AsymptoticBlockSKCETest(),
+        ct.PITTest(),
+        ct.QuantileCalibrationTest(),
+    ],
+    ids=lambda test: type(test).__name__,
+)
+def test_every_test_of_independent_rows_asks(test):
+    forecast = ct.Normal(np.linspace(-1.0, 1.0, N), 1.15)
+    series = forecast.mean + autocorrelated(0.5)
+    assert_first(test(forecast, series, rng=1), "errors of rows that follow each other are alike", "lag=h")
+    assert "First check" not in str(test(forecast, series[rng().permutation(N)], rng=1))
+
+
+def test_tests_with_clusters_do_not_ask():
+    forecast, clusters = ct.Normal(np.linspace(-1.0, 1.0, N), 1.15), np.arange(N) // 20
+    result = ct.ClusterSKCETest(clusters, n_resamples=19)(forecast, forecast.mean + autocorrelated(0.5), rng=1)
+    assert "First check" not in str(result)
+
+
+def test_labels_are_asked_about_by_name():
+    p, uniform = rng().random((2, N, 3))
+    y, rows = (uniform < p).astype(int), np.append(np.arange(N), np.arange(60))
+    names = ["ant", "bee", "cat"]
+    right = ct.calibration_test(ct.MultiLabel(p, names), y, n_resamples=19, rng=1)
+    assert "First check" not in str(right)
+    copied = ct.calibration_test(ct.MultiLabel(p[rows], names), y[rows], n_resamples=19, rng=1)
+    asked = unfolded(copied).split("First check    ")[1]
+    assert asked.startswith("label ")
+    assert ", whose p is p.label(name): 60 of 660 rows repeat the prediction" in asked
