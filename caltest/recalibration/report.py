@@ -18,6 +18,7 @@ from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
 from caltest.estimators.combined.asked import without_power
+from caltest.estimators.dependence import cautions_on
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.intervals.kernel_errors import jackknife_interval
 from caltest.intervals.noise_floor import noise_floor
@@ -305,7 +306,7 @@ def report(
         )
     with progress_bars(switch("progress", progress)):
         before, after = rows_of(samples, number, level, streams)
-    chance = _chance_note(*samples)
+    asked, chance = (*samples[0].questions, *cautions_on(samples[0])), _chance_note(*samples)
     return RecalibrationReport(
         before=before,
         after=after,
@@ -317,7 +318,7 @@ def report(
         n_resamples=number,
         map=fitted,
         samples=samples,
-        notes=(*samples[0].questions, *chance, *_accuracy_note(*samples), *rest.notes(fitted)),
+        notes=(*asked, *chance, *_accuracy_note(*samples), *rest.notes(fitted)),
         can_be_chance=bool(chance),
     )
 

@@ -153,3 +153,11 @@ def test_labels_are_asked_about_by_name():
     asked = unfolded(copied).split("First check    ")[1]
     assert asked.startswith("label ")
     assert ", whose p is p.label(name): 60 of 660 rows repeat the prediction" in asked
+
+
+def test_copies_are_asked_about_before_a_map_is_judged_by_them():
+    p, uniform = np.repeat(rng().random((2, N // 3)), 3, axis=1)
+    for rows, asks in ((slice(None), True), (slice(None, None, 3), False)):
+        data = p[rows], (uniform < p)[rows]
+        report = ct.recalibration.report(*data, ct.recalibration.BetaCalibration(), n_resamples=9, rng=1)
+        assert ("First check" in str(report)) == asks
