@@ -56,10 +56,17 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
             best = Explanation(ordered[0], [], ordered[0].gain)
         others = [one for one in ordered if one is not best.first][: REPORTED - 1]
         found = findings_together(best, faults, seen)
-        words = "; and ".join([found.words, *(finding_of(one, seen).words for one in best.apart)])
+        words = "; and ".join([found.words, *(_beside(finding_of(one, seen), found) for one in best.apart)])
         if found.second is not None:
             words = f"{words}{THEN}{found.second.words}"
         return (replace(found, words=words), *(finding_of(one, seen) for one in others))
+
+
+def _beside(finding: Finding, first: Finding) -> str:
+    """Words on a fault of another place, without those that it shares with the first one."""
+    head, _, rest = finding.words.partition(": ")
+    is_known = first.words.startswith(f"{head.replace(finding.place, first.place, 1)}: ")
+    return f"in {finding.place}: {rest}" if is_known and head.startswith(f"in {finding.place} ") else finding.words
 
 
 def named(findings: tuple[Finding, ...], pvalue: float) -> tuple[Finding, ...]:
