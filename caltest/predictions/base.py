@@ -486,6 +486,11 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
         """Evenly spaced predictions of which a default bandwidth is the median, if there are more."""
         return MEDIAN_OF
 
+    @cached_property
+    def of_default_median(self) -> Self:
+        """The predictions that a default bandwidth is the median of, which keep it for other tests."""
+        return self.evenly_spaced(self.default_median_of)
+
     def evenly_spaced(self, n: int) -> Self:
         """The predictions themselves, or n of them at equal distances in their order if there are more."""
         return self if len(self) <= n else self.take(evenly_spaced(len(self), n))

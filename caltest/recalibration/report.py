@@ -351,8 +351,8 @@ def rows_of(
     """
     laws = [sample.predictions for sample in samples]
     # Negative binomial counts that were Poisson ones have kernels of their own.
-    alike = [laws, laws] if laws[0].family == laws[1].family else [[law] for law in laws]
-    kernels = [shared_kernel(None, some) for some in alike]
+    are_alike = laws[0].family == laws[1].family
+    kernels = 2 * [shared_kernel(None, laws)] if are_alike else [shared_kernel(None, [law]) for law in laws]
     named = zip(("before", "after"), samples, kernels, streams, (tested, None), strict=True)
     return [_row(name, one, kernel, n_resamples, level, stream, result) for name, one, kernel, stream, result in named]
 

@@ -135,7 +135,7 @@ def default_kernel(predictions: Predictions, *, identical: float | None = 1.0) -
     ``identical`` is the bandwidth where all predictions are identical, which is of no effect on them; with None that is
     a ``ZeroBandwidth``, for those who will use the kernel for others too.
     """
-    kernel, some = predictions.default_kernel(), predictions.evenly_spaced(predictions.default_median_of)
+    kernel, some = predictions.default_kernel(), predictions.of_default_median
     try:
         resolved = kernel.prediction_kernel.resolve(some), kernel.target_kernel.resolve_for_targets(predictions)
         return ProductKernel(*resolved), median_notes(kernel, len(predictions), predictions.default_median_of)
