@@ -39,6 +39,8 @@ def cautions_on(sample: Sample) -> tuple[str, ...]:
     about as often as those of neighbouring predictions do, and as they say themselves; copies do not. Rows that are
     sorted by their outcomes are no time series. Time O(n log n + n k) for at most 100 000 rows.
     """
+    if len(sample) < DEVIATIONS**2:  # No correlation is large enough then, and no predictions repeat often enough.
+        return ()
     some = sample.take(np.arange(MOST)) if len(sample) > MOST else sample
     copies = _copies(some)
     if copies:
@@ -59,8 +61,10 @@ def cautions_on(sample: Sample) -> tuple[str, ...]:
 
 def _copies(sample: Sample) -> int:
     """How many rows look like copies; 0 if independent outcomes could be as equal."""
-    ranks, losses, hits = _expected(sample)
     keys = _keys(sample.predictions)
+    if keys.size - np.unique(keys).size < GROUPS:
+        return 0
+    ranks, losses, hits = _expected(sample)
     order = np.lexsort((keys, ranks))
     losses, hits, keys = losses[order], hits[order], keys[order]
     y = np.asarray(sample.targets)[order].reshape(keys.size, -1)
