@@ -17,7 +17,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import ends_of, judged
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding
 from caltest._validation import CalledWithData, optional, switch
-from caltest.comparisons.samples import check_family, notes_of, sample_of
+from caltest.comparisons.samples import check_family, notes_on, sample_of
 from caltest.estimators.combined.measures import measures_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
@@ -270,9 +270,7 @@ class PairedSKCETest(CalledWithData):
         means = [jackknife(one.of_rows).estimate for one in sums]
         largest = h_bound(kernel, sample.predictions)
         roots = [sqrt(max(0.0, mean) / largest) for mean in means]
-        models = {"A": sample, "B": other}
-        of_models = notes_of({name: (*one.remarks, *one.predictions.notes) for name, one in models.items()})
-        notes = [*of_models, *note_on_few((sample, other)), *kernel.notes]
+        notes = [*notes_on({"A": sample, "B": other}), *note_on_few((sample, other)), *kernel.notes]
         return CalibrationTestResult(
             test=type(self).__name__,
             hypothesis="KCE(A) = KCE(B)",

@@ -24,7 +24,7 @@ from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 from caltest.comparisons.paired_test import SQUARES, Difference, Sums, error_if_equal, far_off, is_farther, note_on_few
-from caltest.comparisons.samples import check_same_kind, notes_of, samples_of
+from caltest.comparisons.samples import check_same_kind, notes_on, samples_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample
@@ -251,7 +251,6 @@ def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, leve
         ComparedPair(first, second, one.estimate, one.interval(level), one.pvalue, *both, gaps[first], gaps[second])
         for (first, second), one, both in zip(pairs, found, adjusted, strict=True)
     ]
-    notes = notes_of({name: (*one.remarks, *one.predictions.notes) for name, one in samples.items()})
     return PairComparison(
         rows=tuple(rows),
         estimator=f"SKCE (unbiased, all pairs), k = {shared.describe()}",
@@ -259,7 +258,7 @@ def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, leve
         confidence_level=level,
         compared="" if off is None else off.event,
         unit="" if off is None else off.unit,
-        notes=(*note_on_few(list(samples.values())), *notes),
+        notes=(*notes_on(samples), *note_on_few(list(samples.values()))),
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from caltest._basics.arrays import labelled_as
 from caltest._basics.numerics import ArrayLike, generator_apart
 from caltest._validation import same_length
+from caltest.estimators.combined.asked import are_pvalues_enough
+from caltest.estimators.dependence import cautions_on
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of, note_on_draws
 from caltest.predictions.convert import as_sample
@@ -83,3 +85,10 @@ def notes_of(models: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         for note in dict.fromkeys(notes):
             names.setdefault(note, []).append(name)
     return tuple(note if len(some) == len(models) else f"{', '.join(some)}: {note}" for note, some in names.items())
+
+
+def notes_on(models: Mapping[str, Sample]) -> tuple[str, ...]:
+    """Notes on the data of some models, first the first sign that rows depend on each other."""
+    own = notes_of({name: (*one.remarks, *one.predictions.notes) for name, one in models.items()})
+    signs = (cautions_on(one, compares=True) for one in models.values() if not are_pvalues_enough())
+    return (*next(filter(None, signs), ()), *own)

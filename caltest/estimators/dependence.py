@@ -30,10 +30,11 @@ IN_CLUSTERS = "(call calibration_test(p, y, clusters=labels))"
 ROWS, TINY, ROUNDING = 2**12, 1e-300, 1e-12
 
 
-def cautions_on(sample: Sample) -> tuple[str, ...]:
+def cautions_on(sample: Sample, *, compares: bool = False) -> tuple[str, ...]:
     """A question about what looks like copies, or else like a time series or clusters, and what to call for these.
 
-    Nothing is asked for nearly all independent rows.
+    Nothing is asked for nearly all independent rows. Where models are compared there is nothing to call, but rows to
+    keep.
 
     Copies are rows with the prediction and the outcome of another one. Independent outcomes of equal predictions differ
     about as often as those of neighbouring predictions do, and as they say themselves; copies do not. Rows that are
@@ -44,18 +45,24 @@ def cautions_on(sample: Sample) -> tuple[str, ...]:
     some = sample.take(np.arange(MOST)) if len(sample) > MOST else sample
     copies = _copies(some)
     if copies:
+        of_clusters = "(keep one row of each cluster)" if compares else IN_CLUSTERS
         return (
             f"{copies:,} of {len(some):,} rows repeat the prediction and the outcome of another row, and p-values of "
-            f"dependent rows are too small: are these copies (keep one row of each), or measured again {IN_CLUSTERS}?",
+            f"dependent rows are too small: are these copies (keep one row of each), or measured again {of_clusters}?",
         )
     correlation = _correlation_of_neighbours(some)
     if correlation is None:
         return ()
+    of_series = (
+        "if forecasts use no outcomes of earlier rows, keep those that are too far apart to depend on each other), or "
+        "in clusters (keep one row of each)?"
+        if compares
+        else "if rows fewer than h apart depend on each other, call calibration_test(p, y, lag=h); if forecasts use "
+        f"outcomes of earlier rows, SequentialCalibrationTest), or in clusters {IN_CLUSTERS}?"
+    )
     return (
         f"errors of rows that follow each other are alike (correlation {correlation:.2f}), and p-values of dependent "
-        "rows are too small: are these a time series (if rows fewer than h apart depend on each other, call "
-        "calibration_test(p, y, lag=h); if forecasts use outcomes of earlier rows, SequentialCalibrationTest), or in "
-        f"clusters {IN_CLUSTERS}?",
+        f"rows are too small: are these a time series ({of_series}",
     )
 
 

@@ -161,3 +161,22 @@ def test_copies_are_asked_about_before_a_map_is_judged_by_them():
         data = p[rows], (uniform < p)[rows]
         report = ct.recalibration.report(*data, ct.recalibration.BetaCalibration(), n_resamples=9, rng=1)
         assert ("First check" in str(report)) == asks
+
+
+def test_comparisons_ask_and_say_which_rows_to_keep():
+    forecast, other = ct.Normal(np.linspace(-1.0, 1.0, N), 1.15), ct.Normal(np.linspace(-1.2, 1.2, N), 1.15)
+    series, order = forecast.mean + autocorrelated(0.5), rng().permutation(N)
+    keep = "keep those that are too far apart to depend on each other), or in clusters (keep one row of each)?"
+    for compared in (
+        lambda y: ct.PairedSKCETest()(forecast, other, y),
+        lambda y: ct.compare_pairs({"one": forecast, "other": other}, y),
+    ):
+        asked = unfolded(compared(series)).split("First check    ")[1]
+        assert asked.startswith("errors of rows that follow each other are alike")
+        assert keep in asked
+        assert "First check" not in str(compared(series[order]))
+    y = forecast.sample(1)
+    rows = np.append(np.arange(N), np.arange(60))
+    copied = ct.compare_pairs({"one": forecast.take(rows), "other": other.take(rows)}, y[rows])
+    assert "60 of 660 rows repeat" in copied.notes[0]
+    assert copied.notes[0].endswith("or measured again (keep one row of each cluster)?")
