@@ -154,7 +154,8 @@ class DistributionFreeSKCETest(CalibrationTest):
 
     See ``ct.nulls.DistributionFreeBound``.
 
-    For predictions that cannot be drawn from, with independent outcomes; it has little power.
+    For predictions that cannot be drawn from, with independent outcomes; it has little power, and where it does not
+    reject, a note says how large errors have to be for that.
 
     Parameters
     ----------

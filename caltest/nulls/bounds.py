@@ -10,8 +10,11 @@ from caltest._basics.jobs import Stream, run, streams
 from caltest._basics.numerics import FloatArray
 from caltest._validation import whole
 from caltest.estimators import SKCE, BlockSKCE, ClusterLikelihoodRatio, CrossSKCE, Estimator, LogLikelihoodRatio
+from caltest.estimators.combined.asked import are_pvalues_enough
+from caltest.estimators.combined.findings import LEVEL
 from caltest.estimators.combined.told import told
 from caltest.estimators.scores import log_ratios_of
+from caltest.hstatistics.bound import h_bound
 from caltest.nulls.base import Null, Outcome
 from caltest.predictions import Sample
 from caltest.predictions.alternatives import Alternatives
@@ -23,8 +26,9 @@ class DistributionFreeBound(Null[SKCE | BlockSKCE]):
 
     The bounds are those of Lemma 2 of Widmann et al. 2019 (Theorems H.2 to H.4), see ``SKCE.tail_bound`` and
     ``BlockSKCE.tail_bound``, with the smallest B there is (``caltest.hstatistics.bound``). Valid for every n if
-    outcomes are independent given the predictions, with little power. The Julia reference squares negative estimates
-    and so returns values below 1 for them. Cost: that of the estimate.
+    outcomes are independent given the predictions, with little power: above 0.05 a note says from which KCE on it is
+    smaller. The Julia reference squares negative estimates and so returns values below 1 for them. Cost: that of the
+    estimate.
 
     Examples
     --------
@@ -47,10 +51,27 @@ class DistributionFreeBound(Null[SKCE | BlockSKCE]):
 
     def outcome(self, estimator: SKCE | BlockSKCE, sample: Sample, rng: np.random.Generator) -> Outcome:
         estimate = estimator.estimate(sample)
-        return Outcome(estimate, estimate, min(1.0, estimator.tail_bound(estimate, sample.predictions)))
+        pvalue = min(1.0, estimator.tail_bound(estimate, sample.predictions))
+        is_told = pvalue > LEVEL and not are_pvalues_enough()
+        return Outcome(estimate, estimate, pvalue, notes=(_note_on_power(estimator, sample),) if is_told else ())
 
     def describe(self) -> str:
         return "distribution-free bound"
+
+
+def _note_on_power(estimator: SKCE | BlockSKCE, sample: Sample) -> str:
+    """Which estimates the bound would reject, as it rejects few that are not calibrated."""
+
+    def excess(estimate: float) -> float:
+        return estimator.tail_bound(estimate, sample.predictions) - LEVEL
+
+    largest = h_bound(estimator.kernel, sample.predictions)
+    if excess(largest) > 0.0:
+        found = f"rejects nothing at the 5 % level for n = {len(sample)}, however wrong predictions are"
+    else:
+        share = sqrt(float(scipy.optimize.brentq(excess, 0.0, largest)) / largest)
+        found = f"rejects at the 5 % level if the KCE is {share:.2g} of its largest value or more"
+    return f"the bound {found}; calibration_test and MonteCarloTest find smaller errors"
 
 
 TIE = 1e-10

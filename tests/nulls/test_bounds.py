@@ -236,3 +236,23 @@ def test_pvalues_reach_far_below_those_of_simulations():
 def test_sums_that_are_not_positive_have_the_bound_one(s):
     law = OutcomeSum(np.array([[-1.0, 1.0], [2.0, -2.0]]), np.full((2, 2), 0.5))
     assert law.tail_bound(s) == 1.0
+
+
+@pytest.mark.parametrize("estimator", [ct.SKCE(TV), ct.SKCE(TV, unbiased=False), ct.BlockSKCE(TV, 3)], ids=str)
+def test_a_bound_that_does_not_reject_says_which_errors_it_would(estimator):
+    """The share is the root of the estimate whose bound is 0.05, of the largest estimate, 2."""
+    rng = np.random.default_rng(1)
+    p = ct.Categorical(rng.dirichlet(np.ones(3), 400))
+    y = p.sample(rng)
+    result = ct.DistributionFreeSKCETest(estimator)(p, y)
+    (note,) = [one for one in result.notes if "of its largest value or more" in one]
+    share = float(note.split("KCE is ")[1].split(" of")[0])
+    assert (
+        estimator.tail_bound(2.0 * (share + 0.005) ** 2, p) < 0.05 < estimator.tail_bound(2.0 * (share - 0.005) ** 2, p)
+    )
+    few = ct.DistributionFreeSKCETest(estimator)(p.take(slice(0, 6)), y[:6])
+    assert any("rejects nothing at the 5 % level for n = 6" in one for one in few.notes)
+    certain = ct.Categorical(np.tile([0.98, 0.01, 0.01], (400, 1)))
+    wrong = ct.DistributionFreeSKCETest(estimator)(certain, np.ones(400, dtype=int))
+    assert wrong.pvalue <= 0.05
+    assert not any("the bound rejects" in one for one in wrong.notes)
