@@ -12,6 +12,7 @@ from caltest._laws import pearson3_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._validation import at_least, choice, switch, whole
 from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator, HasTextbookLaw
+from caltest.estimators.combined.findings import LEVEL
 from caltest.hstatistics.variances.moments import standard_deviations, third_moment
 from caltest.hstatistics.variances.null_variance import has_formula, variance_of_blocks
 from caltest.nulls.base import Null, Outcome, SummableNull
@@ -136,7 +137,9 @@ class NormalNull(SummableNull[BlockSKCE]):
             )
         standard_error = sqrt(variance / terms.n)
         z = terms.mean / standard_error
-        return Outcome(terms.mean, z, float(scipy.special.ndtr(-z)), standard_error=standard_error)
+        pvalue = float(scipy.special.ndtr(-z))
+        notes = () if pvalue <= LEVEL else (_note_on_pairs(terms.n, estimator.block_size),)
+        return Outcome(terms.mean, z, pvalue, standard_error=standard_error, notes=notes)
 
     def notes(self, estimator: BlockSKCE, n: int) -> tuple[str, ...]:
         terms = estimator.n_terms(n)
@@ -150,6 +153,16 @@ class NormalNull(SummableNull[BlockSKCE]):
         variance = " (population variance)" if self.population_variance else ""
         known = ", at least the variance given the predictions" if self.known_variance else ""
         return f"normal limit of a mean of independent terms{variance}{known}"
+
+
+def _note_on_pairs(n_blocks: int, block_size: int) -> str:
+    """How little of the data blocks look at, where they find nothing."""
+    n = n_blocks * block_size
+    inside, pairs = n * (block_size - 1) // 2, n * (n - 1) // 2
+    return (
+        f"blocks of {block_size} look at {inside:,} of {pairs:,} pairs of rows; calibration_test and "
+        "AsymptoticSKCETest look at more of them and find smaller errors"
+    )
 
 
 @dataclass(frozen=True)

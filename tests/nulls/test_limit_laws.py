@@ -160,3 +160,14 @@ def test_moments_of_both_sets_of_terms_are_those_of_all():
         assert (both.n, both.largest, both.variances) == (47, np.abs(terms).max(), 5.0)
         assert both.mean == pytest.approx(terms.mean(), rel=1e-12)
         assert both.squares == pytest.approx(46.0 * terms.var(ddof=1), rel=1e-12)
+
+
+@pytest.mark.parametrize(("block_size", "pairs"), [(2, "30 of 1,770"), (7, "168 of 1,540")])
+def test_blocks_that_find_nothing_say_how_many_pairs_they_look_at(block_size, pairs):
+    p = ct.Categorical(np.random.default_rng(1).dirichlet(np.ones(3), 60))
+    result = ct.AsymptoticBlockSKCETest(block_size=block_size)(p, p.sample(3))
+    assert result.pvalue > 0.05
+    assert any(note.startswith(f"blocks of {block_size} look at {pairs} pairs of rows") for note in result.notes)
+    wrong = ct.AsymptoticBlockSKCETest(block_size=block_size)(p, p.probabilities.argmin(axis=1))
+    assert wrong.pvalue <= 0.05
+    assert not any("pairs of rows" in note for note in wrong.notes)
