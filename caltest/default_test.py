@@ -1,6 +1,7 @@
 """The default test: one call from predictions and targets to a p-value and a finding."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch, whole_number
 from caltest._validation.groups import label_columns, rows_of
 from caltest.estimators import SKCE, Estimator, WeightedSKCE
+from caltest.estimators.combined.asked import without_findings
 from caltest.estimators.combined.components import are_linear
 from caltest.estimators.combined.features import Feature, features_of
 from caltest.estimators.combined.many_classes import are_read_in_blocks
@@ -182,9 +184,11 @@ def calibration_test(
         raise ValueError("weights: got some of 0 with features, wanted weights above 0; leave these rows out")
     with progress_bars(switch("progress", progress)):
         test, notes = _test_for(sample, kernel, weights, given, n_resamples)
-    result = test.on(sample, rng=rng, progress=progress) if lag == 1 else with_lag(test, sample, lag, rng, progress)
     # The default test says what is wrong; that of sets of rows does of one of them.
-    if weights is None if lag > 1 else kernel is not None:
+    of_all = weights is None if lag > 1 else kernel is not None
+    with without_findings() if of_all and sample.exclusion is None else nullcontext():
+        result = test.on(sample, rng=rng, progress=progress) if lag == 1 else with_lag(test, sample, lag, rng, progress)
+    if of_all:
         result = replace(result, **_told_of_all(result, sample, weights, lag))
     if lag > 1 and weights is None:
         said = (f"what is wrong, claimed and observed is of all rows; intervals count {lag} of them as one", *said)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-PVALUES, FINDINGS, ALL = range(3)
-"""What is read: p-values; these and what is wrong and how much; and what tests could have found, too."""
+PVALUES, COMPONENTS, FINDINGS, ALL = range(4)
+"""What is read: p-values; those of components, too; what is wrong and how much; and what tests could have found."""
 
 _read: ContextVar[int] = ContextVar("caltest_read", default=ALL)
 
@@ -30,6 +30,13 @@ def pvalues_only() -> Iterator[None]:
 
 
 @contextmanager
+def without_findings() -> Iterator[None]:
+    """Inside, nobody reads what is wrong and how much, nor what tests could have found."""
+    with _at_most(COMPONENTS):
+        yield
+
+
+@contextmanager
 def without_power() -> Iterator[None]:
     """Inside, nobody reads what tests could have found: about half of their time where they find nothing."""
     with _at_most(FINDINGS):
@@ -39,6 +46,11 @@ def without_power() -> Iterator[None]:
 def are_pvalues_enough() -> bool:
     """Whether nobody reads more of a result than its p-value."""
     return _read.get() == PVALUES
+
+
+def are_findings_read() -> bool:
+    """Whether somebody reads what is wrong and how much."""
+    return _read.get() >= FINDINGS
 
 
 def is_power_read() -> bool:

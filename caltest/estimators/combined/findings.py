@@ -7,7 +7,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import PERHAPS, Finding
-from caltest.estimators.combined.asked import are_pvalues_enough
+from caltest.estimators.combined.asked import are_findings_read
 from caltest.predictions import Sample
 from caltest.predictions.faults.search import (
     Explanation,
@@ -39,9 +39,9 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
     """The faults that explain the outcomes best, with the largest gain first.
 
     The gain is ``l(t) - log(max(n, 100)) / 2 - log(m) - log(K)`` with the log likelihood ratio l at its maximum, m
-    siblings of the fault and K kinds of faults of the family. None where only p-values are asked for.
+    siblings of the fault and K kinds of faults of the family. None where nobody asks for them.
     """
-    looked_for = None if are_pvalues_enough() else sample.predictions.faults_seen(np.asarray(sample.targets), weights)
+    looked_for = sample.predictions.faults_seen(np.asarray(sample.targets), weights) if are_findings_read() else None
     if looked_for is None:
         return ()
     faults, seen = looked_for

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import FloatArray, evenly_spaced
-from caltest.estimators.combined.asked import are_pvalues_enough
+from caltest.estimators.combined.asked import are_findings_read
 from caltest.estimators.combined.findings import LEVEL, findings_of, named
 from caltest.estimators.combined.measures import measures_of, widened_by
 from caltest.estimators.combined.parts import most_kept
@@ -31,12 +31,12 @@ STEP, SHARE = 1e-2, 1e-3
 def told(
     sample: Sample, pvalue: float, weights: FloatArray | None = None, clusters: Clusters | None = None, lag: int = 1
 ) -> dict[str, Any]:
-    """Findings and measures, as fields of results and of an ``Outcome``; none where only p-values are asked for.
+    """Findings and measures, as fields of results and of an ``Outcome``; none where nobody asks for them.
 
     Faults are looked for in evenly spaced ones of very many observations. Outcomes that are less than a lag apart count
     as one, as they may depend on each other.
     """
-    if are_pvalues_enough():
+    if not are_findings_read():
         return {}
     n = len(sample)
     rows = evenly_spaced(n, most_kept(sample.predictions))
