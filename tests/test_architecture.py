@@ -56,8 +56,13 @@ def tree(path):
     return ast.parse(path.read_text())
 
 
+@cache
+def nodes(path):
+    return list(ast.walk(tree(path)))
+
+
 def imports(path):
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
@@ -95,10 +100,10 @@ def test_imports_go_downward_only():
 
 def classes_below(folder, *roots):
     """Names of the classes of a folder that derive from some roots, which are not among them."""
-    nodes = [node for path in (PACKAGE / folder).rglob("*.py") for node in ast.walk(tree(path))]
+    below = [node for path in (PACKAGE / folder).rglob("*.py") for node in nodes(path)]
     bases = {
         node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
-        for node in nodes
+        for node in below
         if isinstance(node, ast.ClassDef)
     }
     found, known = set(), set()
@@ -116,7 +121,7 @@ def names_in(node):
 
 def questions(path, classes):
     """Lines that ask whether something is of one of some classes."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         asked = []
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("isinstance", "issubclass"):
             asked = list(names_in(node.args[1]))
@@ -167,7 +172,7 @@ def test_compiled_loops_depend_on_nothing_that_their_cache_is_not_keyed_by():
         for name in imports(path):
             known = "caltest._loops", "caltest._basics.jit", "caltest._basics.numerics"
             assert name.split(".")[0] in {"numpy", *sys.stdlib_module_names} or name.startswith(known)
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.ImportFrom) and node.module == "caltest._basics.numerics":
                 assert {one.name for one in node.names} <= {"Array", "ArrayLike", "BoolArray", "FloatArray", "IntArray"}
 

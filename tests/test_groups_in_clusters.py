@@ -1,4 +1,5 @@
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ from caltest.cli.main import main
 from caltest.group_test import LEAST
 
 RNG = np.random.default_rng(5)
-C = np.arange(1200) // 4
-GROUP = np.where(C < 100, "first", np.where(C < 200, "second", "third"))
+C = np.arange(640) // 4
+GROUP = np.where(C < 54, "first", np.where(C < 108, "second", "third"))
 P = RNG.uniform(0.2, 0.8, C.size)
 
 
@@ -21,33 +22,39 @@ def outcomes(p, c, rng, correlation=0.4):
     return (u < p).astype(int)
 
 
-Y = outcomes(np.where(GROUP == "second", P + 0.18, P), C, RNG)
+Y = outcomes(np.where(GROUP == "second", P + 0.25, P), C, RNG)
+
+
+@cache
+def of_groups():
+    return ct.calibration_by_group(P, Y, GROUP, clusters=C, n_resamples=99, rng=3)
+
+
+@cache
+def alone(g, name):
+    rows = name == GROUP
+    rng = np.random.default_rng([3, g])
+    return ct.calibration_test(P[rows], Y[rows], clusters=C[rows], n_resamples=99, rng=rng)
 
 
 def test_each_group_has_the_test_of_its_clusters():
-    found = ct.calibration_by_group(P, Y, GROUP, clusters=C, n_resamples=199, rng=3)
+    found = of_groups()
     assert found.rejected() == ("second",)
     assert found.pvalue_kind == "resampling"
     assert "between clusters" in str(found)
     assert "p-value by resampling" in found.sentence()
     for g, name in enumerate(np.unique(GROUP)):
-        rows = name == GROUP
-        rng = np.random.default_rng([3, g])
-        wanted = ct.calibration_test(P[rows], Y[rows], clusters=C[rows], n_resamples=199, rng=rng)
-        one = found[name]
-        assert (one.n, one.estimate, one.pvalue) == (rows.sum(), wanted.estimate, wanted.pvalue)
+        wanted, one = alone(g, name), found[name]
+        assert (one.n, one.estimate, one.pvalue) == (np.sum(name == GROUP), wanted.estimate, wanted.pvalue)
         draws = wanted.null_distribution
         assert one.z == pytest.approx((wanted.statistic - draws.mean()) / draws.std(), rel=1e-6)
     assert "class 1 occurs more often than predicted" in found["second"].finding.words
 
 
 def test_adjusted_pvalues_are_those_of_the_maximum_over_independent_draws():
-    found = ct.calibration_by_group(P, Y, GROUP, clusters=C, n_resamples=199, rng=3)
-    draws = []
+    found, draws = of_groups(), []
     for g, name in enumerate(np.unique(GROUP)):
-        rows = name == GROUP
-        rng = np.random.default_rng([3, g])
-        one = ct.calibration_test(P[rows], Y[rows], clusters=C[rows], n_resamples=199, rng=rng)
+        one = alone(g, name)
         values = np.append(one.statistic, one.null_distribution)
         others = (values.sum() - values) / (values.size - 1)
         squares = (np.square(values).sum() - values**2) / (values.size - 1)
@@ -57,7 +64,7 @@ def test_adjusted_pvalues_are_those_of_the_maximum_over_independent_draws():
     last = 0.0
     for i, g in enumerate(order):
         largest = scores[order[i:], 1:].max(axis=0)
-        last = max(last, (1 + np.sum(largest >= scores[g, 0])) / 200)
+        last = max(last, (1 + np.sum(largest >= scores[g, 0])) / 100)
         assert found[np.unique(GROUP)[g]].adjusted == pytest.approx(last)
 
 
@@ -71,33 +78,35 @@ def test_few_clusters_of_a_group_are_one_row_each():
 
 
 def test_groups_of_one_cluster_are_left_out():
-    found = ct.calibration_by_group(P, Y, np.where(C < 1, "alone", GROUP), clusters=C, n_resamples=199, rng=3)
+    found = ct.calibration_by_group(P, Y, np.where(C < 1, "alone", GROUP), clusters=C, n_resamples=99, rng=3)
     assert "left out: 1 group of one cluster, alone" in found.notes
     assert found.rejected() == ("second",)
     assert len(found.groups) == 3
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_a_row_that_shares_clusters_with_all_others_is_not_the_one_that_is_kept():
-    group = np.append(np.repeat("rest", C.size), ["three"] * 3)
-    clusters = np.append(C, [900, 900, 901]), np.append(C, [900, 901, 900])
-    p, y = np.append(P, [0.5] * 3), np.append(Y, [0, 1, 0])
+    group, c = np.repeat(["rest", "three"], [240, 3]), C[:240]
+    clusters = np.append(c, [900, 900, 901]), np.append(c, [900, 901, 900])
+    p, y = np.append(P[:240], [0.5] * 3), np.append(Y[:240], [0, 1, 0])
     for seed in range(9):
-        found = ct.calibration_by_group(p, y, group, clusters=clusters, n_resamples=19, rng=seed)
+        found = ct.calibration_by_group(p, y, group, clusters=clusters, n_resamples=3, rng=seed)
         assert len(found.groups) == 2
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_more_groups_have_more_draws():
-    group = np.char.add("g", (np.arange(1200) // 30).astype(str))
-    found = ct.calibration_by_group(P, Y, group, clusters=C // 1, n_resamples=19, rng=1)
+    group = np.char.add("g", (np.arange(640) // 16).astype(str))
+    found = ct.calibration_by_group(P, Y, group, clusters=C, n_resamples=19, rng=1)
     assert found.n_resamples == 38
 
 
 def test_excluded_outcomes_reject_their_group():
     p = P.copy()
-    p[700], y = 0.0, Y.copy()
-    y[700] = 1
+    p[300], y = 0.0, Y.copy()
+    y[300] = 1
     found = ct.calibration_by_group(p, y, GROUP, clusters=C, n_resamples=19, rng=1)
-    assert found.groups[0].name == GROUP[700]
+    assert found.groups[0].name == GROUP[300]
     assert found.groups[0].adjusted == 0.0
     assert "probability 0" in found.groups[0].finding.words
 
@@ -105,7 +114,7 @@ def test_excluded_outcomes_reject_their_group():
 @pytest.mark.parametrize(
     ("group", "more", "error", "message"),
     [
-        (C, {}, ValueError, "groups: got 300 with fewer than two clusters"),
+        (C, {}, ValueError, "groups: got 160 with fewer than two clusters"),
         (GROUP, {"weights": np.ones(C.size)}, TypeError, "got some with weights, wanted one of the two"),
         (GROUP[:9], {}, ValueError, "groups"),
         (GROUP, {"clusters": C[:9]}, ValueError, "clusters: got 9"),
@@ -125,20 +134,20 @@ def test_the_command_line_takes_groups_and_clusters(tmp_path, capsys):
     columns = ["--columns", "risk", "--outcome-column", "event", "--groups", "centre", "--clusters", "patient"]
     status = main(["test", str(path), *columns, "--n-resamples", "99", "--seed", "3", "--format", "json"])
     found = json.loads(capsys.readouterr().out)
-    wanted = ct.calibration_by_group(P, Y, GROUP, clusters=C, n_resamples=99, rng=3)
     assert status == 0
-    assert [one["adjusted"] for one in found["groups"]] == [one.adjusted for one in wanted.groups]
+    assert [one["adjusted"] for one in found["groups"]] == [one.adjusted for one in of_groups().groups]
 
 
 @pytest.mark.every(4)
+@pytest.mark.usefixtures("without_findings")
 def test_size(replications):
     """Groups that share clusters, some with few of them."""
     sets, rejected = replications(6, 400), 0
     for seed in range(sets):
         rng = np.random.default_rng(seed)
-        c = np.arange(600) // 4
-        p = rng.uniform(0.05, 0.95, 150)[c]
-        groups = {"odd": np.arange(600) % 2 == 1, "even": np.arange(600) % 2 == 0, "few": c < 20}
+        c = np.arange(240) // 4
+        p = rng.uniform(0.05, 0.95, 60)[c]
+        groups = {"odd": np.arange(240) % 2 == 1, "even": np.arange(240) % 2 == 0, "few": c < 20}
         found = ct.calibration_by_group(p, outcomes(p, c, rng), groups, clusters=c, n_resamples=99, rng=seed)
         rejected += found.pvalue <= 0.05
     assert rejected <= {6: 3, 400: 32}[sets]

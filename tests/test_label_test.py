@@ -29,7 +29,7 @@ def one_bad(n=300, n_labels=20, seed=3):
 
 def test_the_worst_label_is_named_with_its_rates():
     p, y = one_bad()
-    result = ct.calibration_test(ct.MultiLabel(p), y, rng=1)
+    result = ct.calibration_test(ct.MultiLabel(p), y, n_resamples=199, rng=1)
     assert result.rejected() == ("7",)
     assert result.labels[0].name == "7"
     assert (result["7"].claimed, result["7"].observed) == (pytest.approx(p[:, 7].mean()), y[:, 7].mean())
@@ -155,7 +155,7 @@ def test_labels_have_a_progress_bar(monkeypatch):
 
 
 def test_too_few_redraws_are_no_evidence():
-    p, y = one_bad()
+    p, y = one_bad(n_labels=10)
     result = ct.calibration_test(ct.MultiLabel(p), y, n_resamples=9, rng=1)
     assert result.verdict() == (
         "undecided at the 5 % level: p-values of so few redraws are 0.5 or more; take n_resamples=99 or more"
@@ -205,9 +205,9 @@ def test_settings_of_one_prediction_are_refused(setting):
 @pytest.mark.every(2)
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("rare", [False, True])
-def test_size_of_dependent_labels(rare):
+def test_size_of_dependent_labels(rare, replications):
     """Rejections within the 99 % band of a level that is at most 10 %; 19 redraws leave room for it."""
-    sets = 60
+    sets = replications(25, 60)
     pvalues = [
         ct.calibration_test(ct.MultiLabel(p), y, n_resamples=29, rng=seed).pvalue
         for seed, (p, y) in enumerate(dependent(16, 3, seed, rare) for seed in range(sets))
