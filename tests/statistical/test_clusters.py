@@ -67,7 +67,7 @@ def test_errors_are_found(replications):
 
 def test_rare_events_in_bursts(replications):
     """Of three to a cluster, one cluster of 30 with the event on average."""
-    number = replications(60, 1000)
+    number = replications(20, 1000)
     found = np.array([bursts(30, 1, seed) for seed in range(number)])
     assert np.count_nonzero(found <= 0.05) <= band(number, 0.05)[1]
 

@@ -53,7 +53,7 @@ def test_kinds_of_pvalues_are_those_of_results(name):
 @pytest.mark.parametrize("name", [name for name, (setting, _) in STATED.items() if setting in HARD])
 def test_stated_sizes_hold(name, replications):
     setting, stated = STATED[name]
-    number = replications(40, 1000)
+    number = replications(12 if name.startswith("OmnibusTest") else 40, 1000)
     for one in replications([setting], list(HARD)):
         found = size(name, one, number)
         assert found is None or number * found <= band(number, stated)[1]

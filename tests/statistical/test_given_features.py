@@ -24,7 +24,7 @@ def test_size_given_features(kind, n, kernel, replications):
 @pytest.mark.parametrize("size", [0.0, 0.8])
 def test_right_features_are_named_seldom(size, replications):
     """Those of which predictions are right given all of them, and what is found without the wrong one."""
-    sets = replications(25, 500)
+    sets = replications(10, 500)
     found = np.array([names("ties", 50, 7, size, seed) for seed in range(sets)])
     assert (found[:, [0, 2, 4]].sum(axis=0) <= band(sets, 0.05, 0.999)[1]).all()
     assert size == 0.0 or found[:, 3].mean() > 0.1

@@ -42,7 +42,7 @@ def test_no_fault_is_too_small_to_matter(planted):
 
 def test_intervals_cover_the_sizes(replications):
     covered = []
-    for planted in PLANTED[:: replications(3, 1)]:
+    for planted in PLANTED[:: replications(7, 1)]:
         for seed in range(replications(1, 20)):
             first, right = found(planted, 1000, 100 + seed)
             if right and planted.size is not None and planted.kind != "shift":
@@ -66,14 +66,14 @@ def test_both_of_two_faults_are_named(replications):
 
 
 def test_one_fault_is_seldom_said_to_be_two(replications):
-    some = PLANTED[:: replications(4, 1)]
+    some = PLANTED[:: replications(9, 1)]
     second = [found(planted, 1000, 200 + seed)[0].second for planted in some for seed in range(replications(1, 4))]
     assert np.mean([one is not None for one in second]) <= 0.1
 
 
 def test_words_of_small_samples_are_mostly_right(replications):
     right = [
-        found(planted, 500, seed)[1] for planted in PLANTED[:: replications(3, 1)] for seed in range(replications(1, 4))
+        found(planted, 500, seed)[1] for planted in PLANTED[:: replications(7, 1)] for seed in range(replications(1, 4))
     ]
     assert np.mean(right) >= 0.6
 

@@ -32,10 +32,10 @@ EACH = [pytest.param(*pair, id=name) for name, pair in WRONG.items()]
 
 @pytest.mark.parametrize(("law", "truth"), EACH)
 def test_copies_of_rows_say_what_the_rows_say(law, truth):
-    """Five copies of each in a cluster are worth one; Student's law makes intervals longer by 5 %."""
+    """Three copies of each in a cluster are worth one; Student's law makes intervals longer by 5 %."""
     sample = as_sample(law, truth.sample(3))
-    five, clusters = sample.take(np.repeat(np.arange(N), 5)), as_clusters(np.repeat(np.arange(N), 5))
-    once, copied = findings_of(sample)[0], told(five, 0.001, clusters=clusters)["findings"][0]
+    three, clusters = sample.take(np.repeat(np.arange(N), 3)), as_clusters(np.repeat(np.arange(N), 3))
+    once, copied = findings_of(sample)[0], told(three, 0.001, clusters=clusters)["findings"][0]
     assert (once.kind, once.place) == (copied.kind, copied.place)
     assert copied.estimate == pytest.approx(once.estimate, rel=0.01)
     ratio = (copied.interval.high - copied.interval.low) / (once.interval.high - once.interval.low)
@@ -74,7 +74,7 @@ def test_the_effect_is_that_of_the_likeliest_of_two_faults_with_one_name(monkeyp
 
 def test_words_count_observations():
     y = np.repeat(WRONG["events"][1].sample(3), 2)
-    result = ct.calibration_test(np.repeat(RISK, 2), y, clusters=np.repeat(np.arange(N), 2), rng=1)
+    result = ct.calibration_test(np.repeat(RISK, 2), y, clusters=np.repeat(np.arange(N), 2), n_resamples=19, rng=1)
     assert f"{y.sum()} times instead of {2 * RISK.sum():.0f}" in str(result.finding)
 
 
@@ -121,8 +121,8 @@ def test_nothing_has_the_interval_of_independent_outcomes():
     (p, y), c = (sample.predictions, sample.targets), np.arange(1200) // 20
     alone = findings_of(sample)[0].interval
     tests = (
-        ct.ClusterSKCETest(c),
-        ct.ClusterSKCETest((c, np.arange(1200) % 30)),
+        ct.ClusterSKCETest(c, n_resamples=99),
+        ct.ClusterSKCETest((c, np.arange(1200) % 30), n_resamples=99),
         ct.named_tests.ClusterLikelihoodRatioTest(c),
     )
     for test in tests:
