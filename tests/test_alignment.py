@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
+from caltest.estimators.combined.asked import pvalues_only
 from caltest.fields import d_calibration, weather
 from caltest.fields._survival.bins import _limits
 
@@ -34,7 +35,8 @@ def series(data):
 
 
 def statistic_of(p=P, y=LABELS, **data):
-    return ct.calibration_test(p, y, **data, **SETTINGS).statistic
+    with pvalues_only():
+        return ct.calibration_test(p, y, **data, **SETTINGS).statistic
 
 
 def groups(given, p=P, y=LABELS):
@@ -152,6 +154,7 @@ COUNTS = RNG.poisson(4.0, N)
 
 
 @pytest.mark.every(5)
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize(
     ("made", "y"),
     [
@@ -193,6 +196,7 @@ def test_maps_are_fitted_to_rows_that_are_matched_by_their_index():
     assert found.temperature == recalibrate.fit(ct.Normal(X[SHUFFLED], 1.0), y[SHUFFLED]).temperature
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("family", [ct.Categorical, ct.Ordinal])
 def test_columns_name_the_classes_of_families_as_they_do_of_frames(family):
     named = FRAME.set_axis(["low", "middle", "high"], axis=1)
@@ -241,6 +245,7 @@ OF_TWO = np.arange(N) // 4, np.arange(N) % 7
 
 
 @pytest.mark.every(2)
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize(
     ("made", "labelled", "plain"),
     [
@@ -302,6 +307,7 @@ def weighted(data):
     return ct.estimators.WeightedSKCE(ct.Categorical(P).default_kernel(), data)
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize(
     "found",
     [
@@ -403,6 +409,7 @@ def test_coordinates_of_vectors_in_another_order_are_refused():
         ct.MvNormal(means, variances[columns[::-1]])
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_a_lag_takes_rows_in_the_order_of_time():
     times = pd.date_range("2026-01-01", periods=N)
     y = pd.Series(LABELS, times)

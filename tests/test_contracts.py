@@ -531,7 +531,7 @@ def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
 
 @pytest.mark.every(5)
 def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(some_centred_case, replications):
-    (sample, kernel), number = some_centred_case, replications(200, 400)
+    (sample, kernel), number = some_centred_case, replications(100, 400)
     for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel), ct.estimators.CrossSKCE(kernel)):
         values = estimator.estimates(sample.predictions, sample.predictions.redraw(8, number))
         assert abs(values.mean()) <= 4.5 * values.std() / np.sqrt(number)

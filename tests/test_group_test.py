@@ -338,6 +338,7 @@ class TestManyGroups:
         by_mask = ct.calibration_by_group(self.P, self.Y, masks, n_resamples=99, rng=1)
         assert {one.name: one for one in by_label.groups} == {one.name: one for one in by_mask.groups}
 
+    @pytest.mark.usefixtures("without_findings")
     def test_with_a_kernel_or_weights_every_group_has_its_estimator(self):
         p, y, group = self.P[:200], self.Y[:200], self.GROUP[:200]
         for result in (
@@ -346,6 +347,7 @@ class TestManyGroups:
         ):
             assert "k = exp(" in result.estimator
 
+    @pytest.mark.usefixtures("without_findings")
     def test_names_of_classes_are_those_of_their_numbers(self):
         p, y = self.RNG.dirichlet(np.ones(3), 200), self.RNG.integers(0, 3, 200)
         settings = {"groups": self.GROUP[:200], "n_resamples": 19, "rng": 1}
@@ -366,6 +368,7 @@ class TestManyGroups:
             with pytest.raises(ValueError, match=message):
                 ct.calibration_by_group(p, y, groups)
 
+    @pytest.mark.usefixtures("without_findings")
     def test_vectors_have_the_omnibus_in_each_group(self):
         p = ct.MvNormal(np.zeros((80, 2)), np.ones(80))
         result = ct.calibration_by_group(p, p.sample(1), np.arange(80) // 2, n_resamples=9, rng=1)

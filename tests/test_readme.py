@@ -37,7 +37,7 @@ def test_the_chooser_has_every_question():
     assert len(CALLS) == 16
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("call", CALLS)
 def test_calls_of_the_chooser_run(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -180,7 +180,7 @@ def test_moments_of_residuals_with_weights(dimension):
 @pytest.mark.usefixtures("without_findings")
 def test_size_and_power_with_weights(kind, replications):
     """At most 5 % of calibrated data sets; a fault of the rows that count is found where equal weights miss it."""
-    runs, rejected, found, missed = replications(50, 2000), 0, 0, 0
+    runs, rejected, found, missed = replications(25, 2000), 0, 0, 0
     for run in range(runs):
         rng = np.random.default_rng([run, 11])
         p = {

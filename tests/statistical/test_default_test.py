@@ -86,7 +86,7 @@ def test_exact_tests_of_numbers_keep_their_level(n, d, replications):
 @pytest.mark.every(11)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_calibrated_predictions_of_every_family_are_rejected_at_the_level(name, replications):
-    n_sets, rng = replications(24, 400), spawn(62, list(SETTINGS).index(name))
+    n_sets, rng = replications(12, 400), spawn(62, list(SETTINGS).index(name))
     pvalues = np.array([pvalue(SETTINGS[name], rng) for _ in range(n_sets)])
     for alpha in (0.5, 0.2, 0.05):
         assert np.count_nonzero(pvalues <= alpha) <= stats.binom(n_sets, alpha).ppf(0.9995)

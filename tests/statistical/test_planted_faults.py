@@ -35,7 +35,7 @@ HIDDEN = {"ordered: 0.3 sd too low", "vectors: coordinate 2 too low by 0.2 sd", 
     ],
 )
 def test_no_fault_is_too_small_to_matter(planted):
-    sample = as_sample(*planted.make(np.random.default_rng(5), 20_000))
+    sample = as_sample(*planted.make(np.random.default_rng(5), 10_000))
     measures = measures_of(sample, findings_of(sample)[0])
     assert matters(measures) is not False, measures
 
@@ -56,8 +56,8 @@ AMBIGUOUS = "temperature 2, and then odds times 0.6"
 
 
 def test_both_of_two_faults_are_named(replications):
-    n_seeds = replications(1, 20)
-    results = [(pair, *both_found(pair, 2000, seed)) for pair in PAIRS for seed in range(1, n_seeds + 1)]
+    n_seeds, some = replications((1, PAIRS[1::2]), (20, PAIRS))
+    results = [(pair, *both_found(pair, 2000, seed)) for pair in some for seed in range(1, n_seeds + 1)]
     wrong = [(pair.faults, first.words) for pair, first, right, _ in results if not right]
     # Where another law is nearly the same, either is named.
     assert sum(faults != AMBIGUOUS for faults, _ in wrong) <= len(results) // 20, wrong
@@ -89,7 +89,7 @@ def test_calibrated_data_have_no_findings(replications):
     assert np.mean(np.array(gains) > 0.0) <= 0.03
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("planted", PLANTED[::9], ids=IDS[::9])
 def test_words_depend_on_nothing_but_the_data(planted):
     predictions, targets = planted.make(np.random.default_rng([1, 300]), 300)

@@ -83,7 +83,7 @@ def test_the_pvalue_is_that_of_other_ways(monkeypatch):
     results = []
     for worth in (np.inf, 0):
         monkeypatch.setattr(many_classes, "WORTH", worth)
-        results.append(ct.calibration_test(p, y, n_resamples=199, rng=1))
+        results.append(ct.calibration_test(p, y, n_resamples=99, rng=1))
     usual, sums = results
     assert sums.pvalue == usual.pvalue
     assert sums.estimate == pytest.approx(usual.estimate, rel=1e-4)
@@ -149,6 +149,7 @@ def test_sums_of_parts_are_added_and_their_labels_depend_on_rows_only(monkeypatc
     assert np.corrcoef(errors[0].ravel(), errors[1].ravel())[0, 1] > 0.9
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_results_in_blocks_do_not_depend_on_threads(monkeypatch):
     for name, value in (("WORTH", 0), ("ALL_PAIRS", 100), ("LARGEST_BLOCK", 60), ("SMALLEST_BLOCK", 60)):
         monkeypatch.setattr(many_classes, name, value)
@@ -161,6 +162,7 @@ def test_results_in_blocks_do_not_depend_on_threads(monkeypatch):
     assert np.array_equal(results[0].null_distribution, results[1].null_distribution)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_single_precision_is_read_as_it_is(monkeypatch):
     monkeypatch.setattr("caltest._validation.probabilities.LARGE", 0)
     monkeypatch.setattr(many_classes, "WORTH", 0)

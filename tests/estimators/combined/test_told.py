@@ -80,7 +80,7 @@ def test_words_count_observations():
 
 @pytest.mark.statistical
 def test_intervals_cover_with_dependent_outcomes(replications):
-    named, covered, alone = coverage(events, 60, 20, 0.5, replications(15, 400))
+    named, covered, alone = coverage(events, 60, 20, 0.5, replications(10, 400))
     assert named > 0.8
     assert covered > 0.85
     assert alone < 0.75
