@@ -77,7 +77,7 @@ def test_monte_carlo_keeps_its_level(name, replications):
 @pytest.mark.parametrize("name", LARGEST)
 def test_laws_of_textbooks(name, n, concentration, replications):
     """No more than the notes of the results say."""
-    simulations = replications(200, 20_000)
+    simulations = replications(100, 20_000)
     rng = spawn(31, n, int(10 * concentration), *name.encode())
     pvalues = textbook_pvalues(BINARY[name], lambda rng: binary(rng, n, concentration), rng, simulations)
     for alpha, largest in zip(FINE, LARGEST[name], strict=True):
@@ -88,7 +88,7 @@ def test_laws_of_textbooks(name, n, concentration, replications):
     "estimator", [ct.estimators.ExcessBrierScore(), ct.estimators.ExcessLogScore()], ids=["Brier", "log"]
 )
 def test_scores_of_ten_classes_are_normal(estimator, replications):
-    simulations = replications(500, 20_000)
+    simulations = replications(200, 20_000)
     pvalues = textbook_pvalues(estimator, lambda rng: dirichlet(rng, 250, 10, 1.0), spawn(32), simulations)
     low, high = band(simulations, 0.05)
     assert low <= np.count_nonzero(pvalues <= 0.05) <= high
@@ -96,7 +96,7 @@ def test_scores_of_ten_classes_are_normal(estimator, replications):
 
 def test_chi_squared_has_its_size_where_many_events_are_expected(replications):
     """One degree of freedom more or less would reject 3.2 or 7.6 % instead of 5 %."""
-    simulations = replications(500, 20_000)
+    simulations = replications(200, 20_000)
     pvalues = textbook_pvalues(
         ct.estimators.HosmerLemeshow(), lambda rng: ct.Bernoulli(rng.uniform(0.3, 0.7, 400)), spawn(33), simulations
     )
@@ -117,7 +117,7 @@ def poisson(rng, n):
 @pytest.mark.parametrize("statistic", ["KS", "CvM", "AD"])
 def test_integral_transforms_have_their_laws(make, statistic, replications):
     """Within the 99 % band, of counts for numbers v that are drawn anew for each data set."""
-    simulations, rng = replications(80, 10_000), spawn(34, *make.__name__.encode(), *statistic.encode())
+    simulations, rng = replications(40, 10_000), spawn(34, *make.__name__.encode(), *statistic.encode())
     pvalues = np.empty(simulations)
     for i in range(simulations):
         predictions = make(rng, 20)
@@ -136,7 +136,7 @@ CONTINUOUS = {
 
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_monte_carlo_of_numbers_keeps_its_level(name, replications):
-    simulations, rng = replications(60, 4000), spawn(35, *name.encode())
+    simulations, rng = replications(30, 4000), spawn(35, *name.encode())
     (estimator, make), pvalues = CONTINUOUS[name], np.empty(simulations)
     test = ct.MonteCarloTest(estimator, replications(19, 99))
     for i in range(simulations):
@@ -147,7 +147,7 @@ def test_monte_carlo_of_numbers_keeps_its_level(name, replications):
 
 
 def test_chi_squared_of_quantiles_has_its_size(replications):
-    simulations = replications(1000, 20_000)
+    simulations = replications(400, 20_000)
     pvalues = textbook_pvalues(
         ct.estimators.QuantileCalibration(), lambda rng: normal(rng, 100), spawn(36), simulations
     )

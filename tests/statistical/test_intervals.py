@@ -24,7 +24,7 @@ KEPT = [("M1", 50), ("W2", 250), ("OC", 50), ("M2", 50)]
 @pytest.mark.every(3)
 @pytest.mark.parametrize(("name", "n"), thinned(SETTINGS, KEPT))
 def test_intervals_cover(name, n, replications):
-    number, rng = replications(35, 10_000), spawn(60, n, list(TRUTH).index(name))
+    number, rng = replications(20, 10_000), spawn(60, n, list(TRUTH).index(name))
     model, covered = ct.generators.class_model(name), np.zeros(3)
     for _ in range(number):
         data = model.sample(n, rng)
@@ -38,7 +38,7 @@ def test_intervals_cover(name, n, replications):
 @pytest.mark.parametrize(("name", "n"), thinned([setting for setting in SETTINGS if setting[0] != "M1"], KEPT[1:]))
 def test_tests_of_margins_have_their_size(name, n, replications):
     """The KCE is the margin."""
-    number, rng = replications(35, 10_000), spawn(61, n, list(TRUTH).index(name))
+    number, rng = replications(20, 10_000), spawn(61, n, list(TRUTH).index(name))
     tests = [test(sqrt(TRUTH[name]), KERNEL) for test in (ct.ToleranceTest, ct.EquivalenceTest)]
     model, rejected = ct.generators.class_model(name), np.zeros(2)
     for _ in range(number):
@@ -53,7 +53,7 @@ RARE = [name for name in HARD if not name.startswith(("Dir", "Normal", "Laplace"
 @pytest.mark.every(2)
 @pytest.mark.parametrize("setting", RARE)
 def test_intervals_cover_calibrated_predictions_of_rare_events(setting, replications):
-    number, rng, covered = replications(60, 2000), spawn(64, RARE.index(setting)), 0
+    number, rng, covered = replications(30, 2000), spawn(64, RARE.index(setting)), 0
     for _ in range(number):
         p = HARD[setting](rng)
         covered += ct.skce_interval(p, p.sample(rng), side="lower").low <= 0.0
@@ -62,7 +62,7 @@ def test_intervals_cover_calibrated_predictions_of_rare_events(setting, replicat
 
 def test_margins_are_not_shown_by_what_has_not_occurred(replications):
     """Three classes, sure predictions, of which a fifth of the outcomes are moved to the first class."""
-    number, rng, rejected = replications(80, 3000), spawn(65), 0
+    number, rng, rejected = replications(40, 3000), spawn(65), 0
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.3), ct.DeltaKernel())
     for _ in range(number):
         p = dirichlet(rng, 60, 3, 0.1)

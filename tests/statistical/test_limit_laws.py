@@ -24,7 +24,7 @@ CERTIFIED = ct.named_tests.CertifiedCrossSKCETest(KERNEL)
 
 @each_setting
 def test_certified_pvalues_keep_every_level(k, concentration, n, replications):
-    number, alphas, rng = replications(60, 3000), (*COARSE, 0.01), spawn(42, n, k, int(10 * concentration))
+    number, alphas, rng = replications(30, 3000), (*COARSE, 0.01), spawn(42, n, k, int(10 * concentration))
     counts = rejections(CERTIFIED, lambda r: calibrated(r, n, k, concentration), rng, number, alphas)
     for count, alpha in zip(counts, alphas, strict=True):
         assert count <= band(number, alpha)[1]
@@ -48,7 +48,7 @@ def test_known_covariance_with_redraws_keeps_its_level(k, concentration, n, repl
 @pytest.mark.parametrize("n", [16, 64])
 def test_known_covariance_of_normal_predictions(n, replications):
     """In the setting in which Hotelling's T-squared rejects 87 % and 33 % of calibrated models."""
-    number, rng = replications(40, 3000), spawn(44, n)
+    number, rng = replications(20, 3000), spawn(44, n)
     alphas, n_resamples = replications((COARSE, 19), (FINE, 99))
     exact = np.zeros(len(alphas))
     for _ in range(number):
@@ -86,7 +86,7 @@ class TestPower:
 
     def test_shifted_means_are_found_at_locations(self, replications):
         """Means off by one standard deviation, n = 64."""
-        number, rng = replications(15, 500), spawn(48)
+        number, rng = replications(8, 500), spawn(48)
         rejected = 0
         for _ in range(number):
             ucme, sample = ct.UCME(NORMAL, ct.Normal(rng.random(5), 0.1), rng.random(5)), calibrated_normal(rng, 64)

@@ -28,7 +28,7 @@ EXACT = {
 
 @pytest.mark.parametrize(("n", "k"), thinned([(25, 2), (25, 10), (100, 2), (100, 10)], [(25, 10)]))
 def test_exact_tests_keep_their_level_on_the_calibrated_model(k, n, replications):
-    number, n_resamples = replications((40, 19), (4000, 99))
+    number, n_resamples = replications((20, 19), (4000, 99))
     tests = {name: ct.MonteCarloTest(one, n_resamples) for name, one in EXACT.items()}
     curve = ct.power_curve(tests, DirichletModel.m1(k), n, n_simulations=number, rng=20191)
     for cell in curve.cells.values():

@@ -36,7 +36,7 @@ def dependent(rng):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("make", [classes, numbers, dependent])
 def test_evidence_of_calibrated_models(strategy, make, replications):
-    number, rng = replications(100, 20_000), spawn(60, STRATEGIES.index(strategy), len(make.__name__))
+    number, rng = replications(50, 20_000), spawn(60, STRATEGIES.index(strategy), len(make.__name__))
     means, largest = np.zeros((number, 3)), np.zeros(number)
     for r in range(number):
         history = ct.SequentialCalibrationTest(strategy).update(*make(rng)).history

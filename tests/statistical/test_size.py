@@ -43,7 +43,7 @@ def test_monte_carlo_test_has_its_size(n, k, concentration, replications):
     Sixteen predictions near the two corners leave few labels uncertain, so estimates tie and the test is conservative;
     there only the p-value with ties broken at random lies within the band, and the test itself below its end.
     """
-    simulations, alphas = replications(100, 10_000), replications(COARSE, FINE)
+    simulations, alphas = replications(50, 10_000), replications(COARSE, FINE)
     test = ct.MonteCarloTest(ct.SKCE(KERNEL), n_resamples=replications(19, 199))
     rng = spawn(1, n, k, int(10 * concentration))
     results = list(simulate(test, lambda r: calibrated(r, n, k, concentration), rng, simulations))
@@ -72,7 +72,7 @@ def test_monte_carlo_test_has_its_size(n, k, concentration, replications):
 )
 def test_monte_carlo_keeps_its_level_with_every_estimator(estimator, replications):
     """At most the upper end of the band: ties of discrete statistics only make the test conservative."""
-    simulations, alphas = replications(60, 5000), replications(COARSE, FINE)
+    simulations, alphas = replications(30, 5000), replications(COARSE, FINE)
     test = ct.MonteCarloTest(estimator, n_resamples=replications(19, 99))
     counts = rejections(test, lambda r: calibrated(r, 50, 10, 0.1), spawn(2), simulations, alphas)
     for count, alpha in zip(counts, alphas, strict=True):
@@ -81,7 +81,7 @@ def test_monte_carlo_keeps_its_level_with_every_estimator(estimator, replication
 
 @pytest.mark.parametrize("rank", [2, 16])
 def test_monte_carlo_of_low_rank_has_its_size_whatever_the_rank(rank, replications):
-    simulations, alphas = replications(60, 5000), replications(COARSE, FINE)
+    simulations, alphas = replications(30, 5000), replications(COARSE, FINE)
     test = ct.MonteCarloTest(ct.LowRankSKCE(KERNEL, rank=rank), n_resamples=replications(19, 99))
     counts = rejections(test, lambda r: calibrated(r, 100, 10, 0.1), spawn(13, rank), simulations, alphas)
     for count, alpha in zip(counts, alphas, strict=True):
@@ -108,7 +108,7 @@ def test_monte_carlo_in_chunks_has_its_size(replications):
 
 @pytest.mark.parametrize("n", [16, 50])
 def test_monte_carlo_test_has_its_size_for_normal_predictions(n, replications):
-    simulations, alphas = replications(60, 5000), replications(COARSE, FINE)
+    simulations, alphas = replications(30, 5000), replications(COARSE, FINE)
     test = ct.MonteCarloTest(ct.SKCE(ct.Normal([0.0], 1.0).default_kernel()), n_resamples=replications(19, 99))
     counts = rejections(test, lambda r: calibrated_normal(r, n), spawn(3, n), simulations, alphas)
     for count, alpha in zip(counts, alphas, strict=True):
@@ -117,7 +117,7 @@ def test_monte_carlo_test_has_its_size_for_normal_predictions(n, replications):
 
 
 def test_monte_carlo_of_the_mean_embedding_keeps_its_level(replications):
-    simulations, alphas = replications(60, 5000), replications(COARSE, FINE)
+    simulations, alphas = replications(30, 5000), replications(COARSE, FINE)
     rng = spawn(4)
     locations = calibrated(rng, 5, 10, 1.0)
     test = ct.MonteCarloTest(ct.UCME(KERNEL, locations.predictions, locations.targets), replications(19, 99))
@@ -129,7 +129,7 @@ def test_monte_carlo_of_the_mean_embedding_keeps_its_level(replications):
 @pytest.mark.parametrize("block_size", [2, 15])
 def test_normal_limit_of_blocks_is_close_for_many_blocks(block_size, replications):
     """Asymptotic: at most 7 % and 2 % beyond the simulation error."""
-    simulations = replications(60, 10_000)
+    simulations = replications(30, 10_000)
     test = ct.AsymptoticBlockSKCETest(KERNEL, block_size)
     counts = rejections(test, lambda r: calibrated(r, 250, 10, 0.1), spawn(5, block_size), simulations)
     assert counts[0] <= band(simulations, 0.07)[1]
@@ -137,7 +137,7 @@ def test_normal_limit_of_blocks_is_close_for_many_blocks(block_size, replication
 
 
 def test_bounds_never_reject_too_often(replications):
-    simulations = replications(60, 3000)
+    simulations = replications(30, 3000)
     for estimator in (ct.SKCE(KERNEL), ct.SKCE(KERNEL, unbiased=False), ct.BlockSKCE(KERNEL)):
         test = ct.DistributionFreeSKCETest(estimator)
         assert rejections(test, lambda r: calibrated(r, 50, 2, 1.0), spawn(6), simulations)[0] == 0
@@ -159,7 +159,7 @@ BOUNDED = {
 @pytest.mark.parametrize("n", thinned([4, 20], [4]))
 def test_bounds_keep_every_level_with_matrices_and_sums(kernel, n, replications):
     """At most alpha at each level, even where the bounds are close to 1. A twentieth of sup |h| fails."""
-    simulations = replications(40, 3000)
+    simulations = replications(20, 3000)
     alphas = (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99)
     for estimator in (ct.SKCE(kernel), ct.SKCE(kernel, unbiased=False), ct.BlockSKCE(kernel)):
         test = ct.DistributionFreeSKCETest(estimator)
@@ -176,7 +176,7 @@ class TestKnownFailuresOfPublishedMethods:
 
         Widmann et al. 2021 publish 88.2 % for their model; here 87 % is the value of an independent simulation.
         """
-        simulations, rejected = replications(80, 3000), 0
+        simulations, rejected = replications(40, 3000), 0
         kernel = ct.ProductKernel(
             ct.ExponentialKernel(ct.Wasserstein(), bandwidth=1.0), ct.GaussianKernel(bandwidth=1.0)
         )
@@ -204,13 +204,13 @@ class TestKnownFailuresOfPublishedMethods:
 
     def test_bootstrap_is_conservative_for_many_classes(self, replications):
         """0.7 to 1.5 % at the 5 % level for n = 25 to 50 and ten classes."""
-        simulations = replications(80, 4000)
+        simulations = replications(40, 4000)
         test = ct.AsymptoticSKCETest(KERNEL, n_resamples=replications(99, 199))
         counts = rejections(test, lambda r: calibrated(r, 25, 10, 0.1), spawn(10), simulations)
         assert counts[0] <= band(simulations, 0.02)[1]
 
     def test_bootstrap_has_its_size_in_one_dimension(self, replications):
-        simulations = replications(80, 4000)
+        simulations = replications(40, 4000)
         kernel = ct.ProductKernel(
             ct.ExponentialKernel(ct.Wasserstein(), bandwidth=1.0), ct.GaussianKernel(bandwidth=1.0)
         )
