@@ -142,13 +142,15 @@ def test_the_command_line_takes_groups_and_clusters(tmp_path, capsys):
 @pytest.mark.usefixtures("without_findings")
 def test_size(replications):
     """Groups that share clusters, some with few of them."""
-    sets, rejected = replications(6, 400), 0
+    (sets, n, correlation), rejected = replications((6, 240, 0.9), (400, 600, 0.4)), 0
     for seed in range(sets):
         rng = np.random.default_rng(seed)
-        c = np.arange(240) // 4
-        p = rng.uniform(0.05, 0.95, 60)[c]
-        groups = {"odd": np.arange(240) % 2 == 1, "even": np.arange(240) % 2 == 0, "few": c < 20}
-        found = ct.calibration_by_group(p, outcomes(p, c, rng), groups, clusters=c, n_resamples=99, rng=seed)
+        c = np.arange(n) // 4
+        p = rng.uniform(0.05, 0.95, n // 4)[c]
+        groups = {"odd": np.arange(n) % 2 == 1, "even": np.arange(n) % 2 == 0, "few": c < 20}
+        found = ct.calibration_by_group(
+            p, outcomes(p, c, rng, correlation), groups, clusters=c, n_resamples=99, rng=seed
+        )
         rejected += found.pvalue <= 0.05
     assert rejected <= {6: 3, 400: 32}[sets]
 

@@ -35,7 +35,7 @@ HIDDEN = {"ordered: 0.3 sd too low", "vectors: coordinate 2 too low by 0.2 sd", 
     ],
 )
 def test_no_fault_is_too_small_to_matter(planted):
-    sample = as_sample(*planted.make(np.random.default_rng(5), 10_000))
+    sample = as_sample(*planted.make(np.random.default_rng(5), 20_000))
     measures = measures_of(sample, findings_of(sample)[0])
     assert matters(measures) is not False, measures
 

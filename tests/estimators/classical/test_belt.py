@@ -112,7 +112,8 @@ def test_bands_of_outcomes_that_are_all_the_same_hold_the_lines_that_are_likely(
     inner, outer = (curve.low, curve.high) if event else (curve.high, curve.low)
     assert (outer == event).all()
     for end, limit in zip(inner, critical, strict=True):
-        values = special.expit(starts[:, None] + slopes[:, None] * at)[ratios <= limit]
+        likely = ratios <= limit
+        values = special.expit(starts[likely, None] + slopes[likely, None] * at)
         ends = values.min(axis=0) if event else values.max(axis=0)
         assert ((ends >= end - 1e-3) if event else (ends <= end + 1e-3)).all()
         # Steep lines, to which ends belong at the outermost places, are rare among random ones.

@@ -264,7 +264,7 @@ def test_what_is_wrong_is_found():
 @pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["ensemble", "normal", "poisson"])
 def test_chunks_keep_the_level(name, replications, without_findings):
-    simulations, rng = replications(60, 2000), np.random.default_rng(11)
+    simulations, rng = replications(30, 2000), np.random.default_rng(11)
     test, pvalues = ct.OmnibusTest(n_resamples=19), []
     for i in range(simulations):
         mean = rng.normal(size=30)
