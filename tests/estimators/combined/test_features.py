@@ -326,7 +326,7 @@ def _temper(p, power):
 @pytest.mark.parametrize("with_prediction", [False, True])
 @pytest.mark.parametrize("name", ["odds", "claims", "classes", "spread"])
 def test_features_that_have_nothing_to_do_with_what_is_wrong_are_not_named(name, with_prediction, replications):
-    rng, n_sets, named = np.random.default_rng(11), replications(40, 100), 0
+    rng, n_sets, named = np.random.default_rng(11), replications(60, 100), 0
     for _ in range(n_sets):
         site, _ = _site(rng)
         if name == "spread":
