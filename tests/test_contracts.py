@@ -155,7 +155,7 @@ def covered():
     return found | {type(one) for maker, kernel in first_of_each(CASES) for one in estimators(maker(), kernel)}
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_h_is_symmetric_and_positive_semi_definite(case):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -167,7 +167,7 @@ def test_h_is_symmetric_and_positive_semi_definite(case):
         assert tile.max() <= product.prediction_kernel.bound * sample.predictions.weight**2
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 def test_h_is_bounded(case):
     sample, kernel = case
     bound = h_bound(kernel, sample.predictions)
@@ -175,7 +175,7 @@ def test_h_is_bounded(case):
     assert bound <= 2 * kernel.bound
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_centred_kernel_is_made_of_its_four_terms(case):
     sample, kernel = case
     p, y = sample.predictions.law, sample.targets
@@ -285,7 +285,7 @@ def test_expected_kernels_against_monte_carlo(centred_case, replications):
                 assert abs(values.mean() - formula) <= 4.5 * error + rare, words
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_expectation_of_h_is_zero_given_one_side(centred_case, replications):
     """E h((p, Z), (p', y')) = 0 for Z ~ p: what makes all the tests work."""
     sample, kernel = centred_case
@@ -296,7 +296,7 @@ def test_expectation_of_h_is_zero_given_one_side(centred_case, replications):
     assert abs(np.mean(h)) <= 4.5 * np.std(h) / np.sqrt(h.size) + 1e-12
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_sums_do_not_depend_on_the_tiles(case, replications):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -306,7 +306,7 @@ def test_sums_do_not_depend_on_the_tiles(case, replications):
         assert diagonal == pytest.approx(np.trace(h), rel=1e-12), tile
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -321,7 +321,7 @@ def test_sums_of_all_kinds_against_the_full_matrix(case, monkeypatch):
     assert forms == pytest.approx(np.einsum("ib,ij,jb->b", weights, h, weights), rel=1e-11, abs=10.0 * rounding)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_every_way_to_h_agrees_with_the_definition(case):
     sample, kernel = case
     h = full_h(kernel, sample)
@@ -334,7 +334,7 @@ def test_every_way_to_h_agrees_with_the_definition(case):
         assert diagonal == pytest.approx(np.trace(h[rows, rows]), rel=1e-12)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("tile", [8, 512])
 def test_blocks_are_means_of_their_pairs(some_case, tile, monkeypatch):
     """With small tiles every block is summed by itself, with large ones blocks are stacked."""
@@ -349,7 +349,7 @@ def test_blocks_are_means_of_their_pairs(some_case, tile, monkeypatch):
         assert means == pytest.approx(np.array(expected), rel=1e-12, abs=1e-14), (block_size, unbiased)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_deviations_against_pairs(case, replications):
     sample, kernel = case
     locations = sample.take(slice(4, 9))
@@ -366,7 +366,7 @@ def test_deviations_against_pairs(case, replications):
             assert deviation[i, j] == pytest.approx(slow, abs=1e-15)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 def test_stacks_equal_their_members(case):
     sample, kernel = case
     index = np.array([[0, 4, 9], [3, 3, 1]])
@@ -375,7 +375,7 @@ def test_stacks_equal_their_members(case):
     assert htiles.h_tile(kernel, stack, stack) == pytest.approx(h[index[:, :, None], index[:, None, :]], abs=1e-14)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_redraws_equal_estimates_one_by_one(some_case, replications):
     sample, kernel = some_case
     redraws = sample.predictions.redraw(5, replications(2, 6))
@@ -409,7 +409,7 @@ def test_data_in_chunks_give_the_estimate_of_all(some_case):
             assert found == pytest.approx(estimator.estimate(sample), rel=1e-11, abs=error), estimator
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 def test_redraws_do_not_depend_on_the_tiles(some_case, monkeypatch):
     sample, kernel = some_case
     redraws = sample.predictions.redraw(5, 2)
@@ -424,7 +424,7 @@ def test_redraws_do_not_depend_on_the_tiles(some_case, monkeypatch):
     assert values() == pytest.approx(whole, rel=1e-11, abs=1e-13)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_fast_redraws_equal_those_of_families_without_a_faster_way(case, monkeypatch):
     sample, kernel = case
     redraws = sample.predictions.redraw(5, 3)
@@ -463,7 +463,7 @@ NAMED = {
 }
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     "predictions", [*(maker().predictions for maker in FAMILIES.values()), *NAMED.values()], ids=repr
 )
@@ -487,7 +487,7 @@ OF_ROWS = (
 )
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_order_matters_to_what_belongs_to_rows_only(some_case):
     """Blocks, halves, and weights and groups that are given for the rows."""
     sample, kernel = some_case
@@ -507,7 +507,7 @@ PAIRS = (
 """Means over pairs of observations, unless they are biased."""
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("maker", "kernel"), first_of_each(CASES), ids=lambda part: getattr(part, "__name__", ""))
 def test_fewest_observations(maker, kernel):
     sample = maker()
@@ -520,7 +520,7 @@ def test_fewest_observations(maker, kernel):
                 estimator.check(sample.predictions.take(slice(0, fewest - 1)))
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
     sample, kernel = case
     unbiased, biased = (ct.SKCE(kernel, flag)(sample.predictions, sample.targets) for flag in (True, False))
@@ -529,7 +529,7 @@ def test_biased_estimate_is_the_unbiased_one_and_the_diagonal(case):
     assert biased >= 0
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 def test_unbiased_estimates_have_mean_zero_for_calibrated_predictions(some_centred_case, replications):
     (sample, kernel), number = some_centred_case, replications(100, 400)
     for estimator in (ct.SKCE(kernel), ct.BlockSKCE(kernel), ct.estimators.CrossSKCE(kernel)):
@@ -562,7 +562,7 @@ def run(name, **options):
     return make()(data.predictions, data.targets, **options)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 @each_test
 def test_the_rng_of_a_call_decides_every_number(name):
     """In fresh objects, and where the report says how to reproduce what was found without a seed."""
@@ -574,7 +574,7 @@ def test_the_rng_of_a_call_decides_every_number(name):
     assert again.to_dict() == result.to_dict(), f"{name}: got other numbers for the same rng, {wanted}"
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 @each_test
 def test_data_drawn_with_the_seed_of_a_test_share_no_numbers_with_it(name):
     """Nulls take children of their generator only."""

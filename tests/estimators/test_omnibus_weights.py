@@ -31,7 +31,7 @@ def normalised(w):
     return w * (w.sum() / (w @ w))
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(12)
 @pytest.mark.parametrize("maker", MAKERS)
 def test_equal_weights_are_none_and_only_ratios_matter(maker):
     sample = sample_of(maker)
