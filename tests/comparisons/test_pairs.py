@@ -240,9 +240,9 @@ def test_differences_that_do_not_vary_have_no_scale():
 
 
 @pytest.mark.parametrize("claims", [(0.1, 0.2), ((0.9, 0.05, 0.05), (0.8, 0.1, 0.1))])
-def test_intervals_of_claims_that_are_the_same_for_all_rows_hold_where_few_outcomes_are_rare(claims):
+def test_intervals_of_claims_that_are_the_same_for_all_rows_hold_where_few_outcomes_are_rare(claims, replications):
     """The outcomes have the first claims as frequencies; those that lack the rare classes have a spread too."""
-    n, number = 30, 40
+    n, number = 30, replications(16, 40)
     one, other = (np.broadcast_to(claim, (n, *np.shape(claim))) for claim in claims)
     true = -float(np.square(np.subtract(*claims)).sum()) * (2.0 if np.ndim(claims[0]) == 0 else 1.0)
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())

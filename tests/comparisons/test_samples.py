@@ -67,18 +67,19 @@ def test_other_families_have_a_way_out():
 @pytest.mark.statistical
 def test_size_and_power_of_tests_of_each_model(replications, without_findings):
     """At the 5 % level 5.0 % of 400 sets of calibrated predictions, and all of predictions half as wide."""
-    number = replications(60, 1000)
-    calls = (ct.compare_models(*data([5, i]), n_resamples=39, rng=i).rows[0].pvalue <= 0.05 for i in range(number))
-    low, high = stats.binom.ppf([1e-3, 1.0 - 1e-3], number, 0.05)
-    assert low <= sum(calls) <= high
-    wrong = [ct.compare_models(*data([6, i], scale=0.5), n_resamples=39, rng=i).pvalue <= 0.05 for i in range(20)]
-    assert all(wrong)
+    number, wrong = replications((16, 4), (1000, 20))
+    pvalues = np.array([ct.compare_models(*data([5, i]), n_resamples=39, rng=i).rows[0].pvalue for i in range(number)])
+    for alpha in (0.05, 0.5):
+        low, high = stats.binom.ppf([1e-3, 1.0 - 1e-3], number, alpha)
+        assert low <= (pvalues <= alpha).sum() <= high
+    for i in range(wrong):
+        assert ct.compare_models(*data([6, i], scale=0.5), n_resamples=39, rng=i).pvalue <= 0.05
 
 
 @pytest.mark.statistical
 def test_size_and_power_of_pairs(replications):
     """Both half as wide: 1.8 % of 400 sets. One of them right: it is called the better one in 82 %."""
-    number, rejected, found = replications(40, 1000), 0, 0
+    number, rejected, found = replications(12, 1000), 0, 0
     for i in range(number):
         (right, _), (wrong, times) = data([5, i]), data([5, i], scale=0.5)
         rejected += ct.compare_pairs(wrong, times).pvalue <= 0.05
