@@ -182,13 +182,13 @@ def test_cumulants_of_sums_of_counts_are_those_of_their_laws():
 
 def test_a_group_in_which_rare_counts_are_too_many_is_found():
     found = 0
-    for seed in range(10):
+    for seed in range(4):
         rng = np.random.default_rng([3, seed])
         rates, wards = rng.uniform(0.02, 0.1, 3000), rng.integers(0, 60, 3000)
-        counts = rng.poisson(np.where(wards == 7, 5.0, 1.0) * rates)
+        counts = rng.poisson(np.where(wards == 7, 8.0, 1.0) * rates)
         first = ct.calibration_by_group(ct.Poisson(rates), counts, wards, n_resamples=199, rng=1).groups[0]
         found += first.name == "7" and first.adjusted <= 0.05 and first.z > 0.0 and first.estimate > 0.0
-    assert found >= 8
+    assert found == 4
 
 
 def test_normal_scores_have_the_cumulants_of_normal_numbers():
