@@ -27,11 +27,12 @@ def correlated(rho, size, rng):
 
 
 @pytest.mark.parametrize("discrete", [False, True])
-def test_sizes(discrete):
+def test_sizes(discrete, replications):
+    sets = replications(20, 40)
     found = np.array(
         [
             (one.pvalue, one.ranks_pvalue, one.joint_pvalue)
-            for seed in range(40)
+            for seed in range(sets)
             for one in [
                 simulation_based_calibration(
                     *right(np.random.default_rng(seed), discrete=discrete), n_resamples=19, rng=seed
@@ -41,7 +42,7 @@ def test_sizes(discrete):
     )
     for alpha in (0.1, 0.5):
         rejected = (found <= alpha).sum(axis=0)
-        low, high = stats.binom(40, alpha).ppf([0.005, 0.995])
+        low, high = stats.binom(sets, alpha).ppf([0.005, 0.995])
         assert (rejected <= high).all()
         assert rejected[1] >= low
 
@@ -71,6 +72,7 @@ def test_right_margins_with_a_wrong_correlation():
     assert "no ranks were rejected" in result.sentence()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("scale", "shift", "words"),
     [

@@ -132,7 +132,7 @@ def test_observed_over_expected_holds_if_rows_of_high_risk_are_censored_sooner_o
 @pytest.mark.parametrize("censoring", [8.0, 0.7])
 def test_size_of_survival_curves(censoring, replications):
     """Their levels are no predictions to condition on: they are the integral transforms themselves."""
-    number, alphas = replications(12, 1000), np.array([[0.05], [0.5]])
+    number, alphas = replications(8, 1000), np.array([[0.05], [0.5]])
     rejected = np.zeros((2, 2))
     for seed in range(number):
         rate, times = sample(60, censoring, (6, seed))
@@ -179,7 +179,7 @@ def test_kaplan_meier_and_greenwood_by_their_definitions():
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("censoring", [8.0, 0.7])  # a fifth and more than two thirds censored
 def test_exact_sizes(censoring, replications):
-    number, n, alphas = replications(20, 1000), 200, np.array([[0.05], [0.5]])
+    number, n, alphas = replications(12, 1000), 200, np.array([[0.05], [0.5]])
     rejected = np.zeros((2, 2))
     for seed in range(number):
         rate, times = sample(n, censoring, (5, seed))

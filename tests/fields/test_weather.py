@@ -82,7 +82,7 @@ def test_covariances_with_ties_and_stations_are_those_of_all_outcomes():
 
 @pytest.mark.parametrize("ties", ["random", "shared"])
 def test_calibrated_rain_is_rejected_at_the_level(ties, replications):
-    rejections, outside, n_sets = 0, 0, replications(100, 200)
+    rejections, outside, n_sets = 0, 0, replications(40, 200)
     for seed in range(n_sets):
         rng = np.random.default_rng((5, seed))
         result = weather.rank_histogram(*rain(rng, 50, 9), ties=ties, n_resamples=99, rng=seed)
@@ -558,8 +558,8 @@ def test_scores_of_other_packages():
     assert found["fair energy score"] == pytest.approx(0.7663298121045244, rel=1e-9)
 
 
-def test_uneven_ranks_are_not_called_correlated():
-    notes, n_sets = 0, 100
+def test_uneven_ranks_are_not_called_correlated(replications):
+    notes, n_sets = 0, replications(40, 100)
     for seed in range(n_sets):
         rng = np.random.default_rng((24, seed))
         shared = rng.normal(size=(60, 1))
