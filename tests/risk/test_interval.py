@@ -70,8 +70,8 @@ def covariance_of(law):
 def test_is_the_quadratic_form(k):
     rng = np.random.default_rng(k)
     if k == 1:
-        p = rng.uniform(size=40)
-        y = (rng.random(40) < p**3).astype(int)
+        p = rng.uniform(size=25)
+        y = (rng.random(25) < p**3).astype(int)
         points, deviations = p[:, None], (p - y)[:, None]
     else:
         points = p = rng.dirichlet(np.ones(3), 40)
@@ -83,9 +83,10 @@ def test_is_the_quadratic_form(k):
     assert found.ends == pytest.approx([low, high], rel=1e-6)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("n", "a", "b", "factor"), [(100, 0.3, 12.0, 0.3), (400, 0.3, 40.0, 2.0), (25, 0.5, 0.5, 0.5)])
 def test_covers_errors_of_which_few_outcomes_say_little(n, a, b, factor, replications):
-    covered, n_sets = 0, replications(60, 300)
+    covered, n_sets = 0, replications(24, 300)
     for number in range(n_sets):
         rng = np.random.default_rng([2040, number])
         p = rng.beta(a, b, n)
@@ -95,6 +96,7 @@ def test_covers_errors_of_which_few_outcomes_say_little(n, a, b, factor, replica
     assert covered >= 0.9 * n_sets
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("k", "a", "n"), [(50, 0.1, 30), (50, 0.02, 100)])
 @pytest.mark.parametrize("temperature", [1.0, 0.5])
 def test_many_classes_and_few_rows_show_no_error_that_is_not_there(k, a, n, temperature, replications):
@@ -117,7 +119,7 @@ def test_many_classes_and_few_rows_show_no_error_that_is_not_there(k, a, n, temp
 @pytest.mark.parametrize(("k", "a", "n", "power"), [(50, 0.1, 100, 0.5), (20, 0.3, 300, 0.25)])
 def test_covers_errors_of_many_classes_that_are_too_flat(k, a, n, power, replications):
     """Kernels of all probabilities at once miss most of it."""
-    errors, covered, n_sets = [], 0, replications(20, 300)
+    errors, covered, n_sets = [], 0, replications(8, 300)
     for number in range(n_sets):
         rng = np.random.default_rng([2060, number])
         law = np.maximum(rng.dirichlet(np.full(k, a), n), 1e-30)
