@@ -83,7 +83,7 @@ def test_without_a_level_there_are_none():
 @pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("noise", [0.0, 0.5])
 def test_coverage(noise, replications):
-    sets, rng, covered = replications(400, 4000), np.random.default_rng(9), np.zeros(3)
+    sets, rng, covered = replications(150, 4000), np.random.default_rng(9), np.zeros(3)
     for _ in range(sets):
         p = rng.beta(0.5, 0.5, 60)
         q = np.maximum(p, 1 - p)

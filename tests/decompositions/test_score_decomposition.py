@@ -155,7 +155,7 @@ def test_recalibrated_predictions_vary_within_bins_as_predictions_do(binning):
     assert moved == pytest.approx(means[parts.numbers])
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("score", ["brier", "log"])
 @pytest.mark.parametrize("binning", [None, ct.binning.QuantileBinning(5)])
 def test_ends_are_values_that_redraws_just_reach(score, binning):
@@ -186,7 +186,7 @@ def test_ends_are_values_that_redraws_just_reach(score, binning):
 
 
 def test_an_interval_has_0_where_the_exact_test_does_not_reject():
-    for power in (1.0, 1.3, 1.6, 2.0, 2.5):
+    for power in (1.0, 1.6, 2.5):
         y = (np.random.default_rng(5).random(200) < P**power).astype(int)
         interval = ct.score_decomposition(P, y, confidence_level=0.9, n_resamples=199, rng=1).intervals[
             "miscalibration"
@@ -198,9 +198,9 @@ def test_an_interval_has_0_where_the_exact_test_does_not_reject():
 @pytest.mark.parametrize("score", ["brier", "log"])
 def test_means_under_calibration(score, monkeypatch):
     p = np.clip(P, 0.01, 0.99)
-    found = ct.score_decomposition(p, Y, score=score, confidence_level=0.9, n_resamples=800, rng=1)
-    draws = ct.noise_floor(p, ct.estimators.CORPMiscalibration(score), n_resamples=800, rng=2)
-    error = 5 * draws.standard_deviation / np.sqrt(800)
+    found = ct.score_decomposition(p, Y, score=score, confidence_level=0.9, n_resamples=300, rng=1)
+    draws = ct.noise_floor(p, ct.estimators.CORPMiscalibration(score), n_resamples=300, rng=2)
+    error = 5 * draws.standard_deviation / np.sqrt(300)
     assert found.calibrated["miscalibration"] == pytest.approx(draws.mean, abs=error)
     expected = np.mean(p * (1 - p)) if score == "brier" else np.mean(stats.bernoulli(p).entropy())
     assert found.calibrated["score"] == pytest.approx(expected, rel=0.02)
@@ -239,17 +239,18 @@ def test_intervals_of_degenerate_data():
     assert tuple(one["discrimination"]) == pytest.approx((0.0, 0.0), abs=1e-15)
     assert one["score"].high == pytest.approx(0.49)
     # Outcomes of predicted probability 0 are impossible with the log loss.
-    certain = ct.score_decomposition([0.0, 1.0, 1.0], [0, 1, 1], score="log", confidence_level=0.95, rng=1).intervals
+    settings = {"confidence_level": 0.95, "n_resamples": 199, "rng": 1}
+    certain = ct.score_decomposition([0.0, 1.0, 1.0], [0, 1, 1], score="log", **settings).intervals
     assert (certain["score"].high, certain["miscalibration"].high) == (0.0, 0.0)
     # With the Brier score they are not: of n right ones there may be wrong ones as 3 / n.
-    certain = ct.score_decomposition(np.repeat([0.0, 1.0], 30), np.repeat([0, 1], 30), confidence_level=0.95, rng=1)
+    certain = ct.score_decomposition(np.repeat([0.0, 1.0], 30), np.repeat([0, 1], 30), **settings)
     assert 0.03 <= certain.intervals["score"].high <= 0.08
-    constant = ct.score_decomposition([0.5] * 40, [0, 1] * 20, confidence_level=0.95, rng=1).intervals
+    constant = ct.score_decomposition([0.5] * 40, [0, 1] * 20, **settings).intervals
     assert constant["discrimination"].high == pytest.approx(0.0, abs=1e-15)
     assert 0.03 <= constant["miscalibration"].high <= 0.05
     # Class frequencies that are equal, as in stratified samples.
     stratified = ct.score_decomposition(
-        np.full((40, 4), 0.25), np.arange(40) % 4, binning=ct.binning.UniformBinning(2), confidence_level=0.95, rng=1
+        np.full((40, 4), 0.25), np.arange(40) % 4, binning=ct.binning.UniformBinning(2), **settings
     )
     assert stratified.intervals["uncertainty"].low < 0.75 == stratified.intervals["uncertainty"].high
 
@@ -334,7 +335,7 @@ def test_laws_lose_outcomes_that_the_log_score_has_as_impossible():
 def test_uncertainty_of_events_that_did_not_occur_is_that_of_the_exact_interval():
     """Of 250 outcomes none may be an event where its probability is up to that of Clopper and Pearson."""
     p = 0.001 * np.linspace(0.5, 2.0, 250)
-    found = ct.score_decomposition(p, np.zeros(250, dtype=int), confidence_level=0.95, n_resamples=999, rng=1).intervals
+    found = ct.score_decomposition(p, np.zeros(250, dtype=int), confidence_level=0.95, n_resamples=399, rng=1).intervals
     largest = stats.binomtest(0, 250).proportion_ci().high
     assert found["uncertainty"].low == 0.0
     assert found["uncertainty"].high == pytest.approx(largest * (1.0 - largest), rel=0.15)

@@ -1,5 +1,6 @@
 """Intervals for binned errors of any order."""
 
+from functools import cache
 from math import inf
 
 import numpy as np
@@ -154,11 +155,17 @@ def test_coverage_of_class_wise_errors_and_of_bins_of_one_observation(noise, ord
     assert covered.min() >= stats.binom(sets, 0.93).ppf(0.005)
 
 
+@cache
+def intervals_of_one_bin():
+    """Of 0 to 29 failures of 100 with claims of 0.999."""
+    p, order = np.full(100, 0.999), np.arange(100)
+    return [ct.ece_interval(p, order >= few, rng=1, n_resamples=99) for few in range(30)]
+
+
 @pytest.mark.parametrize("truth", [0.9, 0.96, 0.965, 0.99])
 def test_few_events_in_one_bin_are_covered(truth):
     """Claims of .999; what redraws of 0 or 1 failures of 100 alone say holds with 87 % for a true .965."""
-    failures = np.arange(30)
-    found = [ct.ece_interval(np.full(100, 0.999), np.arange(100) >= few, rng=1, n_resamples=99) for few in failures]
+    failures, found = np.arange(30), intervals_of_one_bin()
     covered = [not one.excludes(0.999 - truth) for one in found]
     assert np.array(covered) @ stats.binom.pmf(failures, 100, 1.0 - truth) >= 0.95
     end = stats.beta.ppf(0.975, 1, 100)
