@@ -151,7 +151,7 @@ def test_maps_do_not_change():
 
 def test_maps_are_shown_in_short():
     p, y = ct.datasets.load_digits_predictions()["random forest"]
-    shown = repr(ct.recalibration.GPCalibrator().fit(p, y))
+    shown = repr(ct.recalibration.GPCalibrator(max_iterations=5).fit(p, y))
     assert len(shown) < 400
     assert "inducing=<(10,) array>" in shown
     assert "maps=<10 of PlattMap>" in repr(ct.recalibration.OneVsRest(ct.recalibration.Platt()).fit(p, y))

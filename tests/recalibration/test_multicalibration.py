@@ -48,9 +48,10 @@ def test_impossible_outcomes_do_not_say_how_many_steps_there_are():
     assert fitted(p, frame)[:2].tolist() == [0.0, 1.0]
 
 
-def test_calibrated_predictions_are_mostly_left_as_they_are():
-    numbers = [len(Multicalibration().fit(*wrong_in_a_slice(400, seed, 0.0)[:3]).steps) for seed in range(10)]
-    assert sum(number == 0 for number in numbers) >= 6
+def test_calibrated_predictions_are_mostly_left_as_they_are(replications):
+    sets, most = replications((5, 3), (10, 6))
+    numbers = [len(Multicalibration().fit(*wrong_in_a_slice(400, seed, 0.0)[:3]).steps) for seed in range(sets)]
+    assert sum(number == 0 for number in numbers) >= most
 
 
 def test_too_sure_predictions_are_repaired_without_features():
@@ -65,8 +66,8 @@ def test_too_sure_predictions_are_repaired_without_features():
 
 def test_claims_are_slices_too():
     rng = np.random.default_rng(4)
-    p = rng.uniform(0.05, 0.95, 4000)
-    fitted = Multicalibration().fit(p, rng.random(4000) < np.where(p > 0.7, p - 0.15, p))
+    p = rng.uniform(0.05, 0.95, 1500)
+    fitted = Multicalibration().fit(p, rng.random(1500) < np.where(p > 0.7, p - 0.25, p))
     assert fitted.slices[0].startswith("prediction >= 0.7")
 
 

@@ -223,11 +223,11 @@ def test_changes_of_the_log_loss_that_can_be_chance_are_noted():
 
 def test_a_report_says_how_large_the_error_is_before_and_after():
     rng = np.random.default_rng(20)
-    q = rng.dirichlet(np.full(4, 0.5), 4000)
-    y = (q.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)
+    q = rng.dirichlet(np.full(4, 0.5), 1600)
+    y = (q.cumsum(axis=1) < rng.random((1600, 1))).sum(axis=1)
     p = q**2.0 / np.square(q).sum(axis=1, keepdims=True)
     found = report(p, y, TemperatureScaling(), n_resamples=19, rng=1)
-    before, after = ct.calibration_test(*_held_out(found, 0), rng=1), ct.calibration_test(*_held_out(found, 1), rng=1)
+    before, after = (ct.calibration_test(*_held_out(found, i), n_resamples=19, rng=1) for i in (0, 1))
     for row, result in ((found.before, before), (found.after, after)):
         how_much = next(line for line in unfolded(result).splitlines() if line.startswith("How much"))
         assert f"  {row.name}: {how_much.removeprefix('How much').strip()}" in unfolded(found)
