@@ -26,7 +26,7 @@ def check_answer(predictions, targets):
     judged(lambda p, y: ct.calibration_test(p, y, n_resamples=9, rng=1), predictions, targets)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @given(data=st.data())
 def test_families(family, data):

@@ -206,7 +206,7 @@ INTERRUPTED = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("family", INTERRUPTED)
 @pytest.mark.parametrize("start", [5, 30, 60])
 @pytest.mark.usefixtures("without_findings")

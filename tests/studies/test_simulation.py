@@ -62,11 +62,11 @@ def test_what_is_wrong_is_looked_for_by_functions_of_the_user_only():
 
 @pytest.mark.parametrize("backend", thinned(["threading", "loky"], ["threading"]))
 def test_workers(backend):
-    alone = ct.power(TEST, MODEL, 15, n_simulations=20, rng=3)
+    alone = ct.power(TEST, MODEL, 15, n_simulations=8, rng=3)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         with joblib.parallel_config(backend=backend, n_jobs=2):
-            assert np.array_equal(ct.power(TEST, MODEL, 15, n_simulations=20, rng=3).pvalues, alone.pvalues)
+            assert np.array_equal(ct.power(TEST, MODEL, 15, n_simulations=8, rng=3).pvalues, alone.pvalues)
 
 
 @pytest.mark.full
