@@ -12,6 +12,7 @@ from caltest.predictions.faults.waves import Wave
 RNG = np.random.default_rng(3)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("t", [0.0, 1e-3, 0.4, 3.0, 20.0])
 @pytest.mark.parametrize(
     "law",
@@ -33,6 +34,7 @@ def test_tilted_sums(law, t):
     assert sums == pytest.approx((terms * squares).sum(axis=1), rel=1e-13)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("t", [-0.8, -1e-4, 0.0, 0.3])
 @pytest.mark.parametrize(
     "law", [ct.Poisson(np.array([2.0, 5.0])), ct.NegativeBinomial.from_mean(np.array([2.0, 5.0]), np.full(2, 0.25))]
@@ -41,7 +43,7 @@ def test_waves_of_spreads_are_laws(law, t):
     """Likelihood ratios have the mean 1, and variances are larger where the wave has the sign of the size."""
     fault, counts = (
         SpreadWave([Wave(np.array([0.5, -1.0]), feature=law.mean, periods=np.arange(2.0))], 1.0),
-        np.arange(250),
+        np.arange(120),
     )
     logs = law.log_probabilities(counts.astype(float))
     for i, sign in enumerate((1.0, -1.0)):

@@ -47,14 +47,14 @@ def test_sizes_are_those_of_the_censored_likelihood(kind, wrong):
 
 
 @pytest.mark.parametrize("sd", [0.15, 0.3])
-def test_times_that_are_too_long_are_a_shift_whatever_is_drawn(sd):
+def test_times_that_are_too_long_are_a_shift_whatever_is_drawn(sd, replications):
     """Draws for nine in ten rows as if predicted would be right, and the others outliers."""
     rng = np.random.default_rng(2)
     x = rng.normal(size=200)
     time, end = np.exp(0.5 * x + sd * rng.normal(size=200)), rng.exponential(0.3, 200)
     targets = ct.Censored(np.minimum(time, end), time <= end)
     assert targets.n_censored > 160
-    for seed in range(3):
+    for seed in range(replications(1, 3)):
         first = found(ct.LogNormal(0.5 * x + np.log(1.5), sd), targets, seed)[0]
         assert first.kind == "shift"
         assert not first.interval.excludes(-np.log(1.5) / sd)
@@ -124,6 +124,6 @@ def test_hazards_of_survival_curves():
 
 @pytest.mark.statistical
 def test_intervals_hold_where_half_is_censored(replications):
-    number = replications(20, 400)
+    number = replications(8, 400)
     holds = sum(not found(*made(200, shift=-0.8, seed=seed), seed)[0].interval.excludes(-0.8) for seed in range(number))
     assert holds >= stats.binom.ppf(1e-3, number, 0.93)

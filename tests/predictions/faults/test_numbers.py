@@ -95,6 +95,7 @@ def test_rows_of_counts():
     assert zeros[0] == pytest.approx((((y == 0) - p0) / np.sqrt(p0 * (1.0 - p0))).sum(axis=1), abs=1e-9)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("m", "spread"), [(3, 0.8), (10, 0.7), (30, 1.4)])
 @pytest.mark.parametrize("d", [1, 2])
 def test_errors_of_ensembles_are_in_units_of_the_spread_of_the_members(m, spread, d):
@@ -130,6 +131,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sizes_are_those_of_the_errors_for_laws_of_every_shape(shape):
     """Not those of normal scores, of which the same errors are another number."""
@@ -292,6 +294,7 @@ def test_places_of_ensembles_are_named():
     assert found.kind == "wave of shifts"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n_members", [5, 20])
 @pytest.mark.parametrize("shape", [None, 1.0])
 def test_places_of_calibrated_ensembles_are_as_those_of_their_members(n_members, shape):

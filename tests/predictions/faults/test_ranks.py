@@ -32,6 +32,7 @@ def normal(rng, shape):
     return rng.normal(size=shape)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_shapes_are_named(seed):
     skewed = finding(gamma, normal, seed)
@@ -48,6 +49,7 @@ def test_shapes_are_named(seed):
     assert light.words.startswith("errors have lighter tails than members at the same spread: ")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_other_faults_keep_their_names(seed):
     assert finding(gamma, gamma, seed) is None
@@ -80,6 +82,7 @@ def vector_finding(members, errors, seed):
     return found if found.gain > 0.0 else None
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_shapes_of_coordinates_are_named(seed):
     right, skewed, heavy = (in_the_second(normal, one) for one in (normal, gamma, student))

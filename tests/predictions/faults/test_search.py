@@ -73,6 +73,7 @@ def test_what_explains_little_is_not_named_first():
     assert (first.kind, first.second.kind) == ("heavy tails", "local shift")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n", [60, 1000])
 @pytest.mark.parametrize("family", sorted({one.family for one in PLANTED}))
 def test_sizes_are_the_most_likely_ones(family, n):

@@ -40,6 +40,7 @@ def ordered(m, wave, rng):
     return ct.Ordinal(p), np.searchsorted(CUTS, 1.2 * m + 1.3 * wave + rng.normal(size=N))
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("periods", [4, 11])
 @pytest.mark.parametrize("make", [numbers, student, vectors, counts, quantiles, ordered])
 def test_fast_waves_are_seen_and_named(make, periods):
@@ -124,12 +125,13 @@ def test_waves_of_scales_are_seen_along_every_feature_and_named():
         (ct.Normal(m, s), "fast wave of scales", "predicted variances"),
         (quantiles, "wave of scales", "predicted widths"),
     ):
-        result = ct.calibration_test(law, m + errors, n_resamples=99, rng=1)
-        assert result.pvalue == 0.01
+        result = ct.calibration_test(law, m + errors, n_resamples=39, rng=1)
+        assert result.pvalue == 0.025
         assert (result.finding.kind, result.finding.place) == (kind, place)
         assert result.finding.words.startswith("predictions are too narrow or too wide in places: errors are ")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("change", [lambda m: 0.3 * (m * m - 1.0), lambda m: 0.35 * np.sin(3.0 * m)])
 def test_slow_waves_of_vectors_are_seen_and_named(change):
     rng = np.random.default_rng(8)
@@ -170,12 +172,12 @@ def test_no_wave_is_followed_in_a_few_observations():
 def test_slopes_of_vectors_and_quantiles_are_named():
     rng = np.random.default_rng(3)
     m = 1.5 * rng.normal(size=N)
-    result = ct.calibration_test(*vectors(m, -0.25 * m, rng), n_resamples=99, rng=1)
+    result = ct.calibration_test(*vectors(m, -0.25 * m, rng), n_resamples=19, rng=1)
     assert result.finding.kind == "slope"
     assert result.finding.place == "coordinate 1"
     assert result.finding.interval.low < 0.75 < result.finding.interval.high
     assert result.finding.words.startswith("outcomes rise less than predicted in coordinate 1: 0.7")
-    result = ct.calibration_test(*quantiles(m, -0.25 * m, rng), n_resamples=99, rng=1)
+    result = ct.calibration_test(*quantiles(m, -0.25 * m, rng), n_resamples=19, rng=1)
     assert result.finding.kind == "slope"
     assert result.finding.words.startswith("outcomes are too low where middle quantiles are largest, by about 0.")
 

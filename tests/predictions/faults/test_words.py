@@ -87,6 +87,7 @@ def test_orders_are_of_classes_that_occur():
     assert "turns out as class 0" not in found.words
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("k", [40, 100])
 def test_pairs_of_classes_that_are_predicted_seldom(k):
     """Others than the 32 with rows of their own, chosen by the outcomes."""

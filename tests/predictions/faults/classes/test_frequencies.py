@@ -3,9 +3,8 @@ import pytest
 from scipy import optimize
 
 import caltest as ct
-from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.classes.several import ClassFaults, Frequencies
+from caltest.predictions.faults.search import candidates_of, finding_of, refined
 
 SHARES = np.array([0.5, 0.2, 0.12, 0.1, 0.08])
 
@@ -53,11 +52,11 @@ def test_corrected_predictions_have_the_law_of_the_likelihood():
 def test_interval_of_the_odds_covers():
     covered = 0
     for seed in range(60):
-        (finding,) = (
-            one
-            for one in findings_of(as_sample(*learned_elsewhere(np.random.default_rng(seed), 600)))
-            if one.kind == "frequencies"
-        )
+        p, y = learned_elsewhere(np.random.default_rng(seed), 600)
+        faults = ClassFaults(ct.Categorical(p).finite)
+        faults.kinds = tuple(one for one in faults.kinds if isinstance(one, Frequencies))
+        (one,) = candidates_of(faults, seen := faults.seen(y[None]))
+        finding = finding_of(refined(one), seen)
         a, c = (int(word.rstrip(":")) for word in finding.words.split("the odds of class ")[1].split()[:3:2])
         covered += finding.interval.low <= SHARES[a] / SHARES[c] <= finding.interval.high
     assert covered >= 53
@@ -66,7 +65,7 @@ def test_interval_of_the_odds_covers():
 def test_one_class_alone_is_named_alone():
     rng = np.random.default_rng(3)
     p, y = learned_elsewhere(rng, 2000, np.array([3.0, 1.0, 1.0, 1.0, 1.0]))
-    assert ct.calibration_test(p, y, rng=1).finding.kind == "frequency"
+    assert ct.calibration_test(p, y, n_resamples=39, rng=1).finding.kind == "frequency"
 
 
 def test_classes_without_outcomes_have_finite_factors():
@@ -78,9 +77,9 @@ def test_classes_without_outcomes_have_finite_factors():
 def test_strong_shifts_of_claims_name_a_cause_and_weak_ones_do_not():
     rng = np.random.default_rng(5)
     p, y = learned_elsewhere(rng, 2000, np.array([0.9, 0.1]))
-    assert "class weights" in ct.calibration_test(p[:, 1], y, rng=1).finding.words
+    assert "class weights" in ct.calibration_test(p[:, 1], y, n_resamples=39, rng=1).finding.words
     p, y = learned_elsewhere(rng, 20_000, np.array([0.55, 0.45]))
-    found = ct.calibration_test(p[:, 1], y, rng=1).finding
+    found = ct.calibration_test(p[:, 1], y, n_resamples=39, rng=1).finding
     assert found.kind == "frequency"
     assert "class weights" not in found.words
 
@@ -107,6 +106,6 @@ def test_verdict_is_on_the_classes_most_off():
     p = rng.dirichlet([6.0, 2.0, 2.0, 2.0], 2000)
     q = p * np.array([1.0, 2.5, 0.6, 0.3])
     y = (q.cumsum(axis=1) < rng.random((2000, 1)) * q.sum(axis=1, keepdims=True)).sum(axis=1)
-    result = ct.calibration_test(p, y, rng=1)
+    result = ct.calibration_test(p, y, n_resamples=39, rng=1)
     assert (result.finding.kind, result.finding.place) == ("frequencies", "class 1, class 3")
     assert "the error is large enough to matter" in str(result).replace("\n               ", " ")
