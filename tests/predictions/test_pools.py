@@ -42,7 +42,7 @@ TESTS = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", TESTS)
 def test_tests_are_those_of_the_pools(name):
     """The same p-value as for outcomes pooled by hand; the estimate is that of the members."""
@@ -278,6 +278,7 @@ class TestOutcomesOfEnsembles:
         assert ct.generators.Resampled(ensemble).sample(7, rng=1)[0].n_members == 11
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("m", [4, 8, 20])
 @pytest.mark.parametrize("shift", [0.5, 4.0])
 def test_intervals_of_shifts_hold_them_in_standard_deviations_of_the_law(m, shift):

@@ -10,6 +10,7 @@ def test_bases_are_the_classes_of_most_redraws():
     assert law.hits(np.array([0, 2, 1, 0])).tolist() == [True, True, False, True]
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("family", [ct.Categorical, ct.Ordinal])
 def test_columns_of_a_data_frame_name_the_classes_of_a_family(family):
     """By the rule of ``calibration_test``: if the targets are such names, and never in another order."""

@@ -42,6 +42,7 @@ def test_metrics_of_probabilities_are_those_of_unordered_classes():
         ordinal().distance(ct.Wasserstein(), ordinal())
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "kernel",
     [

@@ -20,6 +20,7 @@ FAMILIES = {
 FAMILIES["mixture"] = ct.Mixture([FAMILIES["full"], FAMILIES["diagonal"]])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_orders_and_units(family):
     predictions = FAMILIES[family]

@@ -76,7 +76,7 @@ def test_ensembles_with_the_same_values():
 
 def test_quantile_forecasts_are_asked_about_as_numbers():
     """Not about variances: nobody gave the spreads that quantiles have."""
-    of_families, y = temperatures()
+    of_families, y = temperatures(400)
     forecast = of_families["QuantileForecast"]
     assert "outcomes minus 273.15 or so" in remarks(forecast, y + 273.15)[0]
     assert "negatives of the outcomes would fit" in remarks(forecast, -y)[0]
@@ -85,10 +85,10 @@ def test_quantile_forecasts_are_asked_about_as_numbers():
     assert remarks(squares, 15.0 + 3.0 * np.random.default_rng(6).normal(size=y.size)) == ()
     single = ct.QuantileForecast([0.5], forecast.values[:, 2:3])
     assert remarks(single, y + 273.15) == ()
-    report = ct.audit(forecast, y + 273.15, n_resamples=99, rng=1)
+    report = ct.audit(forecast, y + 273.15, n_resamples=39, rng=1)
     assert report.models[0].because.endswith("are both in the same unit?")
     assert "First look at how the data were read: outcomes minus 273.15" in unfolded(str(report))
     monitor = ct.CalibrationMonitor()
-    for rows in (slice(0, 400), slice(400, 401), slice(401, 1000)):
+    for rows in (slice(0, 150), slice(150, 151), slice(151, 400)):
         monitor.update(forecast.take(rows), y[rows] + 273.15)
     assert "outcomes minus 273.15 or so" in monitor.result().notes[0]
