@@ -18,7 +18,7 @@ def rounded(y, step, share, rng):
     return np.where(rng.random(len(y)) < share, step * np.rint(y / step), y).astype(int)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("n", [300, 2000])
 @pytest.mark.parametrize(("step", "share"), [(2, 0.5), (5, 0.3), (10, 0.3), (12, 0.3)])
 def test_counts_of_which_a_share_is_rounded(step, share, n):

@@ -80,6 +80,7 @@ def test_only_censored_rows_and_known_ones_have_findings_or_none():
     assert same.estimate == pytest.approx(known.estimate, rel=0.05)  # Its second fault is another.
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 1.6])
 @pytest.mark.parametrize("censored", [False, True])
 def test_hazards(ratio, censored):

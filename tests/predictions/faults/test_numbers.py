@@ -265,6 +265,7 @@ def test_heavy_tails_are_said_where_they_are_seen_best():
     assert "are within 0.5 standard deviations instead of 38 %" in words
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", [1, 2, 4])
 def test_a_shift_that_large_errors_hide_is_found_by_what_comes_second(seed):
     """Squares of the means: alone, spreads explain more than shifts, but not with what is clear then."""
@@ -284,13 +285,13 @@ def ensemble(rng, n_members, draw):
 def test_places_of_ensembles_are_named():
     rng = np.random.default_rng(2)
     centre, p, e = ensemble(rng, 12, lambda size: rng.normal(size=size))
-    found = ct.calibration_test(p, centre + 0.5 * (centre > 0.7) + e, n_resamples=99, rng=1).finding
+    found = ct.calibration_test(p, centre + 0.5 * (centre > 0.7) + e, n_resamples=19, rng=1).finding
     assert found.kind == "local shift"
     assert found.words.startswith("outcomes are above what was predicted where predicted means are above ")
-    found = ct.calibration_test(p, 0.75 * centre + e, n_resamples=99, rng=1).finding
+    found = ct.calibration_test(p, 0.75 * centre + e, n_resamples=19, rng=1).finding
     assert found.kind == "slope"
     assert found.words.startswith("outcomes are too low where predicted means are largest, by 0.")
-    found = ct.calibration_test(p, centre + 0.25 * (centre**2 - 1.5**2) + e, n_resamples=99, rng=1).finding
+    found = ct.calibration_test(p, centre + 0.25 * (centre**2 - 1.5**2) + e, n_resamples=19, rng=1).finding
     assert found.kind == "wave of shifts"
 
 

@@ -13,7 +13,7 @@ from caltest.predictions.faults.shapes import sinh_arcsinh
 from caltest.predictions.faults.vectors import VectorFaults
 from caltest.predictions.faults.words import Fit
 
-N, M = 1000, 24
+N, VECTORS, M = 1000, 600, 24
 
 
 def gamma(rng, shape):
@@ -25,7 +25,7 @@ def finding(members, errors, seed):
     signal = 3.0 * rng.normal(size=N)
     spread = rng.uniform(0.5, 2.0, N)
     members = signal[:, None] + spread[:, None] * members(rng, (N, M))
-    return ct.calibration_test(ct.Ensemble(members), signal + spread * errors(rng, N), n_resamples=99, rng=1).finding
+    return ct.calibration_test(ct.Ensemble(members), signal + spread * errors(rng, N), n_resamples=39, rng=1).finding
 
 
 def normal(rng, shape):
@@ -76,9 +76,9 @@ def in_the_second(first, other):
 
 def vector_finding(members, errors, seed):
     rng = np.random.default_rng(seed)
-    signal, spread = 3.0 * rng.normal(size=(N, 3)), rng.uniform(0.5, 2.0, (N, 3))
-    members = signal[:, None] + spread[:, None] * members(rng, (N, M))
-    found = findings_of(as_sample(ct.Ensemble(members), signal + spread * errors(rng, (N,))))[0]
+    signal, spread = 3.0 * rng.normal(size=(VECTORS, 3)), rng.uniform(0.5, 2.0, (VECTORS, 3))
+    members = signal[:, None] + spread[:, None] * members(rng, (VECTORS, M))
+    found = findings_of(as_sample(ct.Ensemble(members), signal + spread * errors(rng, (VECTORS,))))[0]
     return found if found.gain > 0.0 else None
 
 

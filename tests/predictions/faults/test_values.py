@@ -88,6 +88,7 @@ def test_ends_at_which_outcomes_are_cut_off(side):
         assert found.interval.low > 0.95
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("step", [0.1, 1.0, 5.0])
 def test_rounded_outcomes_have_no_such_values(step):
     """Neither a step that is small beside the predicted deviation, nor a large one."""

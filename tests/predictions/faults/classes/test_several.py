@@ -179,6 +179,7 @@ def test_two_pairs_of_confused_classes_are_told_from_random_labels(exchanged):
     assert "random" not in words
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("temperature", [1.15, 1.0])
 def test_what_all_predictions_share_is_named_before_a_window(temperature):
     """Overconfidence that is larger from 0.7 to 0.97 than at the temperature: a window alone is a bit more likely."""
