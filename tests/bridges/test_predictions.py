@@ -97,6 +97,7 @@ def test_discrete_models():
         predictions_of(fitted)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_labels_of_rows_are_kept():
     """Outcomes are matched by them, as with the predictions that the libraries return themselves."""
     formulas, families = library("statsmodels.formula.api"), library("statsmodels.api").families

@@ -188,6 +188,7 @@ def test_errors_that_matter_are_told_from_others():
     assert both.verdict().endswith("; large enough to matter: far; open: near")
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_classes():
     p = ct.Categorical(S.p, classes=["ant", "bee", "cow"])
     found = ct.compare_classes(p, np.array(["ant", "bee", "cow"])[S.y], n_resamples=99, rng=1)

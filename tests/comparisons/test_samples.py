@@ -37,6 +37,7 @@ def test_reports_say_that_levels_are_compared():
     assert paired.pvalue == pytest.approx(pairs.rows[0].pvalue)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_the_same_model_twice_has_the_same_numbers():
     models, times = data(2)
     rows = ct.compare_models({"one": models["A"], "two": models["A"]}, times, n_resamples=39, rng=1).rows

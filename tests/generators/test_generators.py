@@ -68,12 +68,14 @@ def test_calibrated_models_have_uniform_probability_integral_transforms(generato
         assert abs(stats.spearmanr(column, predictions.mean.reshape(20_000, -1)[:, 0]).statistic) < 4 / np.sqrt(20_000)
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.every(2)
 @pytest.mark.parametrize("generator", CALIBRATED, ids=lambda g: g.description)
 def test_exact_tests_keep_calibrated_models(generator):
     assert ct.calibration_test(*generator.sample(100, rng=6), n_resamples=99, rng=1).pvalue > 0.01
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("generator", UNCALIBRATED, ids=lambda g: g.description)
 def test_exact_tests_reject_uncalibrated_models(generator):
     assert ct.calibration_test(*generator.sample(100, rng=6), n_resamples=199, rng=1).pvalue == 0.005

@@ -122,6 +122,7 @@ def test_bad_settings(settings, message):
         DirichletModel(*settings)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_exact_test_finds_the_published_models():
     for model, expected in ((DirichletModel.m1(), False), (DirichletModel.m2(), True), (DirichletModel.m3(), True)):
         assert (ct.calibration_test(*model.sample(250, rng=6), n_resamples=99, rng=1).pvalue <= 0.01) == expected

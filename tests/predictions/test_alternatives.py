@@ -166,6 +166,7 @@ def test_ratios_of_counts(predictions, monkeypatch):
     assert alternatives.log_ratios(y[:50]) == pytest.approx(ratios[:, :50], rel=1e-12)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("largest", [3.0, 1e6])
 @pytest.mark.parametrize("smallest", [0.0, 1e-310])
 def test_ratios_of_many_counts_are_sums_of_those_of_each(largest, smallest):
@@ -213,6 +214,7 @@ def test_rows_of_single_precision_are_normalised():
     assert ratios[0] == pytest.approx(ratios[1], abs=1e-9)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("covariance", [(60,), (60, 1), (60, 1, 1)])
 def test_vectors_of_length_one_are_numbers(covariance):
     """Also where targets are drawn from the alternatives."""

@@ -88,6 +88,7 @@ def test_median_of_targets_is_the_median_predicted_scale(normal30):
         ct.SKCE(automatic)(ct.Normal(mean, 0.0), y)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_renormalised_copies_count_as_identical():
     """Differences of rounding are no distances: neither for the error nor for the bandwidth of the others."""
     rng = np.random.default_rng(1)

@@ -21,6 +21,7 @@ def rejections(n, censoring, scale=1.0, n_sets=200):
     return found / n_sets
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("censoring", [1.19, 0.0, -0.74])  # 20, 50 and 70 % censored
 def test_uniformity_has_its_level(censoring):
@@ -28,6 +29,7 @@ def test_uniformity_has_its_level(censoring):
     assert low <= 100 * rejections(60, censoring, n_sets=100) <= high
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("n_members", [2, 9])
 def test_ranks_among_few_members_are_uniform_and_the_seed_decides_them(n_members):
     rng = np.random.default_rng(1)
@@ -132,6 +134,7 @@ def test_event_flags_are_asked_about_where_half_is_censored():
     assert sum(asked[1::2]) >= 8
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_times_after_curves_that_are_in_another_unit_are_asked_about():
     """Curves over 50 weeks, at the end of which few had the event, and times in days: most are after the curves."""
     rng = np.random.default_rng(4)

@@ -445,6 +445,7 @@ BAD = {
 }
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_lists_can_begin_with_a_family_of_the_package():
     some = [stats.norm(0, 1), stats.logistic(0, 1), stats.norm(1, 2)]
     turned = [some[1], some[0], some[2]]

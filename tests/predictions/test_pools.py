@@ -42,6 +42,7 @@ TESTS = {
 }
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.every(4)
 @pytest.mark.parametrize("name", TESTS)
 def test_tests_are_those_of_the_pools(name):
@@ -68,6 +69,7 @@ def test_estimate_is_the_mean_product_of_the_deviations_from_the_members():
     assert ct.SKCE(KERNEL)(ENSEMBLE, Y) == pytest.approx(total / (N * (N - 1)), rel=1e-11)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_groups_streams_models_and_intervals_are_those_of_the_pools():
     groups, by_hand = (ct.calibration_by_group(p, Y, CODES, n_resamples=39, rng=1) for p in (ENSEMBLE, BY_HAND))
     assert [row.adjusted for row in groups.groups] == [row.adjusted for row in by_hand.groups]

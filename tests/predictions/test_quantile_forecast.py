@@ -223,6 +223,7 @@ def test_skce_by_sums_over_intervals(metric_kernel, levels, target_kernel):
     assert estimates == pytest.approx([ct.SKCE(kernel).estimate(Sample(forecast, y)) for y in redraws], rel=1e-11)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_a_shift_of_the_target_unit_changes_nothing():
     """Quantiles and targets in other units give the same test, with a median bandwidth."""
     first = ct.calibration_test(FORECAST, TARGETS, n_resamples=19, rng=1)

@@ -195,6 +195,7 @@ def test_quiet_and_empty_monitors():
             ct.CalibrationMonitor(bad)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_dates_after_the_first_alarm_are_said_to_begin_anew():
     said = "wrong since: of the rows after the alarm before; an error that lasts is older"
     monitor, lines = ct.CalibrationMonitor(), {}

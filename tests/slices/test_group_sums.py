@@ -180,6 +180,7 @@ def test_cumulants_of_sums_of_counts_are_those_of_their_laws():
             np.testing.assert_allclose(part.cumulants, [second, third, fourth - 3.0 * second**2], rtol=1e-6)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_a_group_in_which_rare_counts_are_too_many_is_found():
     found = 0
     for seed in range(4):

@@ -189,6 +189,7 @@ def test_groups_that_are_the_outcomes_are_refused():
             ct.calibration_by_group(P, Y, groups, n_resamples=9, rng=1)
 
 
+@pytest.mark.usefixtures("without_findings")
 @pytest.mark.parametrize("name", ["default", "slices"])
 def test_notes_say_which_columns_are_left_out_or_taken_together(name):
     """Thousands of categories are no more work than 50."""

@@ -173,6 +173,7 @@ def test_wrong_curves_are_found():
     assert str(result.finding).startswith("outcomes are above what was predicted")
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_known_times_are_tested_as_those_that_are_not_censored():
     rng = np.random.default_rng(5)
     grid, rate = np.array([0.5, 1.0, 2.0]), rng.uniform(0.5, 2.0, 80)

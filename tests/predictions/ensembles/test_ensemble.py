@@ -319,6 +319,7 @@ class TestDrawnMembers:
         redraws = self.NORMAL.with_redraws(None, streams(np.random.default_rng(4), 5))
         assert result.null_distribution == pytest.approx([estimator(drawn, y) for y in redraws], rel=1e-11)
 
+    @pytest.mark.usefixtures("without_findings")
     def test_monte_carlo_test_is_exact(self, replications):
         """Rejections of calibrated data sets between the 0.5 % and the 99.5 % quantile of the binomial law."""
         rng = np.random.default_rng(2021)

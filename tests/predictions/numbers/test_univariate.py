@@ -80,7 +80,7 @@ GRID = [
 ]
 
 
-@pytest.mark.every(8)
+@pytest.mark.every(16)
 @pytest.mark.parametrize(("law", "kernel", "width"), thinned(GRID, GRID[::17]))
 def test_skce_is_off_by_less_than_one_percent_of_its_standard_deviation(law, kernel, width):
     """Given the predictions this is about ``sqrt(2 / (n (n - 1)) E h**2)``."""

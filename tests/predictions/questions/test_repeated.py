@@ -10,6 +10,8 @@ import caltest as ct
 from caltest.predictions.convert import as_sample
 
 
+@pytest.mark.usefixtures("without_findings")
+@pytest.mark.every(2)
 @pytest.mark.parametrize("family", ["Normal", "Ensemble", "StudentT"])
 def test_codes(family):
     predictions, y = flows()[0][family], flows()[1]
@@ -74,6 +76,7 @@ def test_ensembles_with_the_same_values():
     assert "outcomes are 0 (row" in dry[0]
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_quantile_forecasts_are_asked_about_as_numbers():
     """Not about variances: nobody gave the spreads that quantiles have."""
     of_families, y = temperatures(400)

@@ -44,6 +44,7 @@ def test_up_to_five_percent_of_the_rows_may_repeat(n_pairs, n_kept):
     assert digest(rows).size == n_kept
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_results_say_that_rows_were_used_in_the_fit():
     p, y = problem(100)
     fitted = TemperatureScaling().fit(p, y)

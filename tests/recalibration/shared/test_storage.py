@@ -164,6 +164,7 @@ def test_changed_arrays_are_refused_or_harmless(name, tmp_path):
         assert check_load(path, given) is None
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["gp", "one against rest", "quantiles"])
 def test_changed_bytes_are_refused_or_harmless(name, tmp_path):
     fitted, given = fitted_map(name)
