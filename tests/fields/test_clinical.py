@@ -174,6 +174,7 @@ def test_the_interval_of_c_holds_with_few_events(replications):
     assert holds >= stats.binom.ppf(1e-3, number, 0.95)
 
 
+@pytest.mark.usefixtures("without_findings")
 def test_the_interval_in_the_large_holds_where_risks_are_overconfident(replications):
     """The variance of events is more than overconfident risks say: a normal limit by these held in 71 % of 300 sets."""
     rng, holds, number = np.random.default_rng(9), 0, replications(8, 300)
@@ -421,6 +422,7 @@ def test_net_benefit_by_its_definition():
         assert one.loss == pytest.approx(one.recalibrated - one.model)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("right", "wrong", "n"), [(7, 12, 60), (0, 3, 40), (4, 0, 40), (30, 20, 50), (2, 2, 4)])
 @pytest.mark.parametrize("threshold", [0.1, 0.5, 0.7])
 def test_intervals_of_net_benefits_end_where_the_score_test_rejects(right, wrong, n, threshold):
@@ -588,6 +590,7 @@ def test_sizes_with_few_events_are_noted():
     assert clinical.validation_size(P).notes == ()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("step", [0.1, 0.01, 0.001])
 def test_rounded_risks_are_said(step):
     rng = np.random.default_rng(4)
@@ -660,6 +663,7 @@ def test_certain_risks_do_not_make_events_of_the_others():
     assert "slope do not exist for no events of risks between 0 and 1" in unfolded(result)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("words", [("no", "yes"), ("False", "True")])
 @pytest.mark.parametrize(
     "value",

@@ -80,6 +80,7 @@ def test_covariances_with_ties_and_stations_are_those_of_all_outcomes():
         np.testing.assert_allclose(parts_of(scaled, contrasts(4)).statistics, parts.statistics, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("ties", ["random", "shared"])
 def test_calibrated_rain_is_rejected_at_the_level(ties, replications):
     rejections, outside, n_sets = 0, 0, replications(40, 200)

@@ -58,6 +58,7 @@ def test_maps_that_change_nothing_find_no_error(order):
     assert (found.low, found.estimate) == (0.0, 0.0)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("calibrator", [None, ct.recalibration.BetaCalibration()])
 def test_lower_ends_hold_and_estimates_are_near(order, calibrator, replications):

@@ -38,7 +38,7 @@ def test_tiles_of_columns_have_these_widths(d):
     assert max(64, min(512, CACHED // d)) == dict(zip(DIMENSIONS, [512, 512, 128, 127, 109, 65, 64], strict=True))[d]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_sums_over_strips(d):
     n = 270

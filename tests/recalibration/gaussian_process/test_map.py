@@ -83,6 +83,7 @@ def test_the_scale_with_the_larger_bound_is_kept():
     assert abs(both[0].bound - both[1].bound) > 0.01
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scale", ["logit", "probability"])
 def test_a_fit_at_the_prior_is_repeated_from_elsewhere(scale, monkeypatch):
     z, y = distorted(n=200)
@@ -213,7 +214,7 @@ def test_classes_without_labels_and_probabilities_0_are_no_trouble():
     p, _ = few()
     labels = np.arange(60) % 2
     p[0], p[1] = [0.0, 0.0, 0.5, 0.5], [1.0, 0.0, 0.0, 0.0]
-    gp = GPCalibrator(n_inducing=3, max_iterations=20)
+    gp = GPCalibrator(n_inducing=3, max_iterations=5)
     fitted = gp.fit(p, labels)
     assert np.isfinite(fitted(p)).all()
     assert np.isfinite(fitted.marginal(p, rng=1)).all()
