@@ -217,7 +217,7 @@ class TestResiduals:
         ensemble, y = data(np.random.default_rng(3), 5000, 8)
         result = ct.MonteCarloTest(ct.estimators.ResidualMean(), 9)(ensemble, y + 2.0, rng=1)
         assert result.effect_size.value == pytest.approx(2.0, rel=0.07)
-        found = ct.calibration_test(ensemble, y + 2.0, n_resamples=19, rng=1).finding
+        found = findings_of(as_sample(ensemble, y + 2.0).pooled())[0]
         assert found.words.startswith("outcomes are above what was predicted, by ")
         assert found.estimate == pytest.approx(2.0, rel=0.03)
         assert found.interval.low < 2.0 < found.interval.high

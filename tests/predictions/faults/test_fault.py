@@ -67,7 +67,7 @@ def test_ratios_have_mean_one(name, replications):
     if name in FINITE:
         outcomes, p = np.arange(predictions.n_classes), predictions.probabilities
     else:
-        outcomes = np.arange(300)
+        outcomes = np.arange(150)
         p = np.exp(predictions.log_probabilities(outcomes.astype(float)))
     everyone = predictions.faults()
     y = np.asarray(predictions.redraw(3))
@@ -90,7 +90,7 @@ def test_ratios_have_mean_one(name, replications):
 def test_ratios_of_numbers_have_mean_one(name, replications):
     predictions = NUMBERS[name]
     y = np.asarray(predictions.redraw(3))
-    n_nodes, rows, parts = replications((300, (3,), (0.15, 0.9)), (600, (3, 30), (0.15, 0.4, 0.7, 0.9)))
+    n_nodes, rows, parts = replications((200, (3,), (0.15, 0.9)), (600, (3, 30), (0.15, 0.4, 0.7, 0.9)))
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     z = 14.0 * nodes
     for i in rows:

@@ -53,7 +53,7 @@ def test_audits_say_to_look_at_the_outcomes():
     """And not to recalibrate, although a map may lower the log loss."""
     predictions, y = numbers(np.random.default_rng(1))
     y[:40] = -1.0
-    audited = ct.audit(predictions, y, n_resamples=99, rng=1).models[0]
+    audited = ct.audit(predictions, y, n_resamples=19, rng=1).models[0]
     assert audited.decision == REFUSE
     assert audited.reason.endswith(
         "First look at how these outcomes were recorded, which no map of the predictions mends"

@@ -86,13 +86,13 @@ def test_strong_shifts_of_claims_name_a_cause_and_weak_ones_do_not():
 
 def test_hits_ranks_and_coverage_have_no_cause_in_training():
     rng = np.random.default_rng(6)
-    p = rng.dirichlet(np.ones(4), 2000)
-    y = rng.integers(0, 4, 2000)
-    intervals = np.column_stack([np.full(2000, -1.0), np.ones(2000)])
+    p = rng.dirichlet(np.ones(4), 600)
+    y = rng.integers(0, 4, 600)
+    intervals = np.column_stack([np.full(600, -1.0), np.ones(600)])
     pairs = (
         ct.top_label(p, y),
         ct.predictions.top_m(p, y, 2),
-        ct.predictions.interval_coverage(intervals, rng.normal(size=2000), confidence_level=0.9),
+        ct.predictions.interval_coverage(intervals, rng.normal(size=600), confidence_level=0.9),
     )
     for law, outcomes in pairs:
         found = ct.calibration_test(law, outcomes, n_resamples=19, rng=1).findings
