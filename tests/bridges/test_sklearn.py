@@ -27,6 +27,7 @@ def test_examples():
     assert doctest.testmod(bridge, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("k", [2, 3])
 def test_display_is_the_picture_and_the_test_of_the_same_data(k):
     X, y = problem(k)
@@ -83,6 +84,7 @@ def test_swapped_arguments_and_estimators_without_probabilities():
         bridge.neg_calibration_error(LinearSVC().fit(X, y), X, y)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("k", [2, 3])
 def test_scorers_are_what_the_package_computes(k):
     X, y = problem(k)

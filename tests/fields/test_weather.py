@@ -434,7 +434,7 @@ def test_redrawn_crps_is_that_of_members_and_outcomes_exchanged():
 
 
 def test_reliability_of_the_crps_has_its_level_and_finds_faults(replications):
-    calibrated, narrow, n_sets = 0, 0, replications(40, 150)
+    calibrated, narrow, n_sets = 0, 0, replications(25, 150)
     for seed in range(n_sets):
         rng = np.random.default_rng((18, seed))
         members, outcomes = rain(rng, 50, 5)

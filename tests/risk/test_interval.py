@@ -137,7 +137,7 @@ def test_errors_of_tempered_classes_are_found(replications):
     errors, covered, n_sets = [], 0, replications(2, 200)
     for number in range(n_sets):
         rng = np.random.default_rng([2030, number])
-        law = np.maximum(rng.dirichlet(np.full(5, 0.5), 1500), 1e-30)
+        law = np.maximum(rng.dirichlet(np.full(5, 0.5), replications(1000, 1500)), 1e-30)
         p = law**0.3 / (law**0.3).sum(axis=1, keepdims=True)
         truth = np.square(p - law).sum(axis=1).mean()
         found = ct.risk.squared_error_interval(p, ct.Categorical(law / law.sum(axis=1, keepdims=True)).sample(rng))
