@@ -120,7 +120,7 @@ def test_ratios_of_laws_of_other_shapes_have_mean_one(kind, replications):
     nodes, weights = np.polynomial.legendre.leggauss(200)
     values = [np.full(40, 1.5 + 15.0 * node) for node in nodes]
     density, seen = [law.log_density(y)[3] for y in values], [faults.seen(y[None]) for y in values]
-    for sibling in range(0, fault.n_siblings, replications(5, 1)):
+    for sibling in range(0, fault.n_siblings, replications(8, 1)):
         for t in (-0.4, 0.3):
             ratios = [fault.log_ratio(one, sibling, t) for one in seen]
             assert 15.0 * (weights @ np.exp(np.add(ratios, density))) == pytest.approx(1.0, abs=1e-6)
@@ -191,7 +191,7 @@ def test_shifts_are_positive_in_their_direction():
 CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("family", ["ordered", "quantiles", "normal"])
 @pytest.mark.parametrize("half", [-1, 1])
 @pytest.mark.parametrize("shift", [-0.6, 0.6])

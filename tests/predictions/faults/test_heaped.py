@@ -44,6 +44,7 @@ def test_all_counts_of_another_mean_are_rounded_and_others_are_not():
         assert "same value" not in kinds
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_round_numbers_of_a_continuous_law_are_no_codes(share):
     """Blood pressures read off in tens: nothing is wrong with their predictions, but for a code that is one."""
