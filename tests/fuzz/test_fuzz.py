@@ -49,7 +49,7 @@ def test_families(family, data):
     judged(lambda p: p.take(slice(0, 1)), predictions)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("name", CALLS)
 @given(data=st.data())
 def test_calls(name, data):
@@ -73,7 +73,7 @@ P = np.random.default_rng(1).dirichlet(np.ones(3), 6)
 Y = np.array([0, 1, 2, 0, 1, 2])
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("name", CALLS)
 def test_things_passed_by_mistake(name, request):
     """In place of the predictions, of the outcomes and of both; all of them in the long run, else some."""
