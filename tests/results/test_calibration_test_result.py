@@ -75,7 +75,7 @@ def test_report_names_the_question_of_the_top_label_error(ds1):
 
 def test_report_warns_of_few_blocks(ds1):
     kernel = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 1.0), ct.DeltaKernel())
-    assert ct.AsymptoticBlockSKCETest(kernel, 2)(*ds1).notes == ()
+    assert not any("only" in note for note in ct.AsymptoticBlockSKCETest(kernel, 2)(*ds1).notes)
     assert ct.AsymptoticBlockSKCETest(kernel, 10)(*ds1).notes[0].startswith("only 10 independent blocks")
 
 

@@ -100,7 +100,10 @@ def test_shapes_of_coordinates_are_named(seed):
         assert vector_finding(right, wide, seed).kind == "scale"
     # Of several each is named by itself.
     words = vector_finding(right, in_the_second(gamma, gamma), seed).words
-    assert all(f"in coordinate {t} errors are skewed beside those of members" in words for t in range(3))
+    first, *others = words.split("; and ")
+    assert "errors are skewed beside those of members, with the longer tail above: " in first
+    assert all(one.startswith("in coordinate ") and one[15:17] == ": " for one in others)
+    assert {one[len("in coordinate ")] for one in (first, *others)} == set("012")
 
 
 def test_ranks_of_coordinates_are_those_of_numbers():
