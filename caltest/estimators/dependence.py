@@ -100,7 +100,9 @@ def _keys(predictions: Predictions) -> FloatArray:
         if isinstance(one, Predictions):
             total += rng.random() * _keys(one)
         elif np.shape(one)[:1] == (n,):
-            rows = one if len(one.shape) == 2 else np.asarray(one).reshape(n, -1)
+            # Parameters of ``Unnormalised`` can be text or dates.
+            numbers = one if one.dtype.kind in "biuf" else np.unique(one, return_inverse=True)[1]
+            rows = numbers if len(one.shape) == 2 else np.asarray(numbers).reshape(n, -1)
             weights = rng.random(rows.shape[1])
             for part in ranges(n, _at_once(rows.shape[1])):
                 # A product of matrices may round equal rows differently.

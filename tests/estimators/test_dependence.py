@@ -181,3 +181,14 @@ def test_comparisons_ask_and_say_which_rows_to_keep():
     copied = ct.compare_pairs({"one": forecast.take(rows), "other": other.take(rows)}, y[rows])
     assert "60 of 660 rows repeat" in copied.notes[0]
     assert copied.notes[0].endswith("or measured again (keep one row of each cluster)?")
+
+
+@pytest.mark.parametrize(
+    "of", [str, lambda i: np.datetime64("2026-01-01") + i, complex], ids=["text", "dates", "complex"]
+)
+def test_parameters_that_are_no_numbers_can_be_copies(of):
+    rows, y = np.append(np.arange(N), np.arange(60)), rng().normal(size=N)
+    p = ct.Unnormalised(lambda _, y: -y, np.array([of(i) for i in range(N)]), points=np.linspace(-2.0, 2.0, 5))
+    assert cautions_on(as_sample(p, y)) == ()
+    (caution,) = cautions_on(as_sample(p.take(rows), y[rows]))
+    assert caution.startswith("60 of 660 rows repeat")
