@@ -8,7 +8,7 @@ from caltest._basics.arrays import labelled_as
 from caltest._basics.numerics import ArrayLike, generator_apart
 from caltest._validation import same_length
 from caltest.estimators.combined.asked import are_pvalues_enough
-from caltest.estimators.dependence import cautions_on
+from caltest.estimators.dependence import TOO_SMALL, cautions_on
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of, note_on_draws
 from caltest.predictions.convert import as_sample
@@ -79,16 +79,22 @@ def check_family(known: Predictions, other: Predictions, name: str) -> None:
 
 
 def notes_of(models: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Notes on some models, each of them once, with the names of those that it is about if these are not all."""
+    """Notes on some models, each of them once, with the names of those that it is about if these are not all.
+
+    Of signs that rows depend on each other, which are similar for all models, the first stands for all.
+    """
     names: dict[str, list[str]] = {}
     for name, notes in models.items():
         for note in dict.fromkeys(notes):
-            names.setdefault(note, []).append(name)
+            if note in names or TOO_SMALL not in note or not any(TOO_SMALL in known for known in names):
+                names.setdefault(note, []).append(name)
     return tuple(note if len(some) == len(models) else f"{', '.join(some)}: {note}" for note, some in names.items())
 
 
 def notes_on(models: Mapping[str, Sample]) -> tuple[str, ...]:
-    """Notes on the data of some models, first the first sign that rows depend on each other."""
-    own = notes_of({name: (*one.remarks, *one.predictions.notes) for name, one in models.items()})
-    signs = (cautions_on(one, compares=True) for one in models.values() if not are_pvalues_enough())
-    return (*next(filter(None, signs), ()), *own)
+    """Notes on the data of some models, and signs that their rows depend on each other."""
+
+    def signs(one: Sample) -> tuple[str, ...]:
+        return () if are_pvalues_enough() else cautions_on(one, compares=True)
+
+    return notes_of({name: (*signs(one), *one.remarks, *one.predictions.notes) for name, one in models.items()})

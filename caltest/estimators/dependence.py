@@ -24,6 +24,9 @@ CORRELATION, DEVIATIONS = 0.1, 5.0
 SIMILAR = QuantileBinning(20)
 """Residuals are taken from the mean of those of similar predictions, since miscalibration is no dependence."""
 
+TOO_SMALL = "p-values of dependent rows are too small"
+"""What every question says."""
+
 IN_CLUSTERS = "(call calibration_test(p, y, clusters=labels))"
 """What to do with rows of which some belong together."""
 
@@ -47,8 +50,8 @@ def cautions_on(sample: Sample, *, compares: bool = False) -> tuple[str, ...]:
     if copies:
         of_clusters = "(keep one row of each cluster)" if compares else IN_CLUSTERS
         return (
-            f"{copies:,} of {len(some):,} rows repeat the prediction and the outcome of another row, and p-values of "
-            f"dependent rows are too small: are these copies (keep one row of each), or measured again {of_clusters}?",
+            f"{copies:,} of {len(some):,} rows repeat the prediction and the outcome of another row, and {TOO_SMALL}: "
+            f"are these copies (keep one row of each), or measured again {of_clusters}?",
         )
     correlation = _correlation_of_neighbours(some)
     if correlation is None:
@@ -61,8 +64,8 @@ def cautions_on(sample: Sample, *, compares: bool = False) -> tuple[str, ...]:
         f"outcomes of earlier rows, SequentialCalibrationTest), or in clusters {IN_CLUSTERS}?"
     )
     return (
-        f"errors of rows that follow each other are alike (correlation {correlation:.2f}), and p-values of dependent "
-        f"rows are too small: are these a time series ({of_series}",
+        f"errors of rows that follow each other are alike (correlation {correlation:.2f}), and {TOO_SMALL}: are these "
+        f"a time series ({of_series}",
     )
 
 

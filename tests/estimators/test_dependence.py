@@ -192,3 +192,17 @@ def test_parameters_that_are_no_numbers_can_be_copies(of):
     assert cautions_on(as_sample(p, y)) == ()
     (caution,) = cautions_on(as_sample(p.take(rows), y[rows]))
     assert caution.startswith("60 of 660 rows repeat")
+
+
+def test_models_and_classes_that_are_compared_are_asked_about_once():
+    p = rng().dirichlet(np.ones(3), N)
+    rows = np.append(np.arange(N), np.arange(60))
+    models = {"one": p[rows], "other": p[rows].round(1) + 0.01}
+    y = ct.Categorical(p).sample(2)[rows]
+    models["other"] /= models["other"].sum(axis=1, keepdims=True)
+    for compared in (
+        ct.compare_models(models, y, n_resamples=9, rng=1),
+        ct.compare_classes(models["one"], y, n_resamples=9, rng=1),
+    ):
+        (asked,) = [note for note in compared.notes if "dependent rows" in note]
+        assert " rows repeat the prediction and the outcome of another row" in asked
