@@ -243,7 +243,6 @@ def test_types_of_a_project_that_uses_it(tmp_path):
     assert 'has no attribute "Normall"' in wrong.stdout
 
 
-@pytest.mark.full
 def test_types_of_a_project_that_uses_it_by_another_checker(tmp_path):
     """Pyright, in its strict mode, says of both files what mypy says."""
     pytest.importorskip("basedpyright", reason="basedpyright is missing")
