@@ -72,8 +72,7 @@ def _means_of_others(values: FloatArray, null: FloatArray | None, powers: int) -
     All of these for the columns of the null hypothesis, if they are given. Rows that vary by rounding only are 0.
     """
     others = values if null is None else null
-    few = np.sort(others[:, :15], axis=1)  # Their median, in a third of the time of ``np.median``.
-    middle = 0.5 * few[:, [(few.shape[1] - 1) // 2]] + 0.5 * few[:, [few.shape[1] // 2]]
+    middle = np.median(others[:, :15], axis=1, keepdims=True)
     size = np.abs(others - middle).max(axis=1, keepdims=True)
     if null is not None:
         size = np.maximum(size, np.abs(values - middle).max(axis=1, keepdims=True))
