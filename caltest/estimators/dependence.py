@@ -143,13 +143,13 @@ def _correlation_of_neighbours(sample: Sample) -> float | None:
     similar = SIMILAR.assign(place[:, None])
     sizes = np.bincount(similar)
     residuals = residuals - (np.bincount(similar, residuals) / np.maximum(sizes, 1))[similar]
-    square, fourth = float(residuals @ residuals), float((residuals**4).sum())
+    square, products = float(residuals @ residuals), residuals[1:] * residuals[:-1]
     if square <= ROUNDING * residuals.size:
         return None
-    # As many residuals of one size would have this square and fourth power: a few that are large are no sign.
-    number = square**2 / fourth
-    correlation = float(residuals[1:] @ residuals[:-1]) / square
-    return correlation if correlation >= max(CORRELATION, DEVIATIONS / np.sqrt(number)) else None
+    correlation = float(products.sum()) / square
+    # With random signs of the products their sum has this variance, so a few that are large are no sign.
+    is_sign = correlation >= CORRELATION and products.sum() >= DEVIATIONS * np.sqrt(products @ products)
+    return correlation if is_sign else None
 
 
 def _residuals(sample: Sample) -> tuple[FloatArray, FloatArray] | None:

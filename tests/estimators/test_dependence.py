@@ -78,6 +78,16 @@ def test_series_are_said_to_be_alike():
     assert cautions_on(as_sample(p, states[rng().permutation(N)])) == ()
 
 
+def test_a_series_of_300_rows_is_seen_and_a_few_large_errors_are_no_series():
+    series = autocorrelated(0.5)[:300]
+    assert "alike" in cautions_on(as_sample(ct.Normal(np.zeros(300), 1.15), series))[0]
+    noise = rng().normal(size=300)
+    noise[100:104] = 2.9
+    residuals = noise - noise.mean()
+    assert residuals[1:] @ residuals[:-1] > 0.05 * (residuals @ residuals)
+    assert cautions_on(as_sample(ct.Normal(np.zeros(300), 1.0), noise)) == ()
+
+
 def test_independent_rows_are_never_said_to_depend(replications):
     generator = rng()
     for n in (20, 100, 1000):
