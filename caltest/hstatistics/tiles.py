@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, ranges
+from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
 from caltest._loops.pair_sums.gaussian import gaussian_tile
 from caltest._loops.pair_sums.pairs import Settings, block_sums, finite_sums, finite_tile
 from caltest.kernels import PairKernel, ProductKernel, TargetKernel
@@ -23,6 +23,9 @@ Place = tuple[slice, slice]
 
 WIDE = 1024
 """Columns of tiles that are products of matrices; other tiles are squares, which stay in the cache."""
+
+STACK = 2**15
+"""Numbers in a stack of tiles, one of each block."""
 
 
 def h_tile(kernel: PairKernel, rows: Sample, columns: Sample) -> FloatArray:
@@ -120,13 +123,23 @@ class AnyTiles(Tiles):
         return h_tile(self.kernel, self.sample.take(rows), self.sample.take(columns))
 
     def block_sums(self, block_size: int) -> FloatArray:
-        """One stack of tiles for each first partner of a pair."""
         index = np.arange(len(self.sample)).reshape(-1, block_size)
-        pairs = np.zeros(index.shape[0])
-        for first in range(block_size - 1):
-            rows, columns = self.sample.take(index[:, first : first + 1]), self.sample.take(index[:, first + 1 :])
-            pairs += h_tile(self.kernel, rows, columns).sum(axis=(1, 2))
-        return pairs
+        at_once = max(1, 4 * STACK // block_size**2)
+        return np.concatenate([self._sums_within(index[part]) for part in ranges(len(index), at_once)])
+
+    def _sums_within(self, index: IntArray) -> FloatArray:
+        """Sums over the pairs within each row of indices: between its halves, and within these."""
+        n_blocks, size = index.shape
+        if size == 1:
+            return np.zeros(n_blocks)
+        if size % 2:
+            return self._sums_between(index[:, :1], index[:, 1:]) + self._sums_within(index[:, 1:])
+        left, right = np.split(index, 2, axis=1)
+        within = self._sums_within(index.reshape(-1, size // 2)).reshape(n_blocks, 2)
+        return np.asarray(self._sums_between(left, right) + within.sum(axis=1))
+
+    def _sums_between(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        return np.asarray(h_tile(self.kernel, self.sample.take(rows), self.sample.take(columns)).sum(axis=(1, 2)))
 
 
 class FiniteTiles(Tiles):
