@@ -81,6 +81,17 @@ def test_large_blocks_of_many_classes(block_size):
     assert means == pytest.approx(expected, rel=1e-11, abs=1e-14)
 
 
+@pytest.mark.parametrize("block_size", [2, 3, 5, 12, 31, 64])
+def test_small_blocks_of_numbers(monkeypatch, block_size):
+    """Halves of even and odd blocks, in several stacks, with a rest of one observation."""
+    monkeypatch.setattr("caltest.hstatistics.tiles.STACK", 200)
+    sample, n_blocks = normal(5 * block_size + 1), 5
+    h = h_tile(W2, sample, sample)
+    blocks = [h[i : i + block_size, i : i + block_size] for i in block_size * np.arange(n_blocks)]
+    expected = [block[np.triu_indices(block_size, 1)].mean() for block in blocks]
+    assert hpairs.block_means(W2, sample, block_size, unbiased=True) == pytest.approx(expected, rel=1e-11, abs=1e-14)
+
+
 def test_bootstrap_sums_over_several_tiles():
     sample = classes(1300, 3)
     h = h_tile(TV, sample, sample)
