@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import Table, are_chunks, order_of
+from caltest._basics.asked import without_findings
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
@@ -15,7 +16,6 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import at_least, observation_weights, same_length, switch, whole_number
 from caltest._validation.groups import label_columns, rows_of
 from caltest.estimators import SKCE, Estimator, WeightedSKCE
-from caltest.estimators.combined.asked import without_findings
 from caltest.estimators.combined.components import are_linear
 from caltest.estimators.combined.features import Feature, features_of
 from caltest.estimators.combined.many_classes import are_read_in_blocks

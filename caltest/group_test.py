@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caltest._basics.arrays import order_of
+from caltest._basics.asked import are_pvalues_enough, without_power
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, resampling_pvalue, seed_of, step_down
 from caltest._basics.threads import progress_bars, tracked
@@ -20,7 +21,6 @@ from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import Groups, as_groups, large_enough, rows_of
 from caltest.default_test import calibration_test, cluster_test_for, weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
-from caltest.estimators.combined.asked import are_pvalues_enough, without_power
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import standardised
 from caltest.estimators.combined.measures import LEVEL, effect_of_clusters, share_interval, weighted_shares

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import Table, are_chunks
+from caltest._basics.asked import are_pvalues_enough, without_power
 from caltest._basics.chunks import accumulate, evenly_spaced_rows
 from caltest._basics.numerics import ArrayLike, check_finite, seed_of
 from caltest._basics.threads import one_blas_thread, progress_bars
@@ -17,7 +18,6 @@ from caltest._validation import CalledWithData, instance_of, switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
 from caltest.estimators import BlockSKCE, Estimator
 from caltest.estimators.base import an_estimator
-from caltest.estimators.combined.asked import are_pvalues_enough, without_power
 from caltest.estimators.combined.features import features_of
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.nulls import Null, Outcome

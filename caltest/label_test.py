@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, resampling_pvalue, seed_of, step_down
 from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import PValueKind
@@ -14,7 +15,6 @@ from caltest._results.report import EXCLUDED, holm
 from caltest._results.values import EffectSize, impossible
 from caltest._validation import one_of, switch, whole_number
 from caltest.estimators import LogLikelihoodRatio, Omnibus
-from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.measures import share_interval
 from caltest.estimators.dependence import cautions_on

@@ -5,9 +5,9 @@ from math import inf
 from typing import Any
 
 from caltest._basics.arrays import labelled_as
+from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.numerics import ArrayLike, generator_apart
 from caltest._validation import same_length
-from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.estimators.dependence import TOO_SMALL, cautions_on
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of, note_on_draws

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import scipy
 
+from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.jobs import RESAMPLES_OF_A_STREAM, Stream, in_parts, run, streams
 from caltest._basics.numerics import FloatArray, check_memory, effective_number, ranges
 from caltest._basics.threads import threaded
 from caltest._loops.counting import add_counts
 from caltest._validation import switch
 from caltest.estimators import ECE, SKCE, ClusterSKCE, Estimator
-from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.estimators.combined.omnibus import Omnibus
 from caltest.estimators.combined.told import told
 from caltest.hstatistics.redraws.within_clusters import Clusters, within_pair_sums

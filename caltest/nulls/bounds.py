@@ -6,11 +6,11 @@ from math import exp, inf, sqrt
 import numpy as np
 import scipy
 
+from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.jobs import Stream, run, streams
 from caltest._basics.numerics import FloatArray
 from caltest._validation import whole
 from caltest.estimators import SKCE, BlockSKCE, ClusterLikelihoodRatio, CrossSKCE, Estimator, LogLikelihoodRatio
-from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.estimators.combined.findings import LEVEL
 from caltest.estimators.combined.told import told
 from caltest.estimators.scores import log_ratios_of

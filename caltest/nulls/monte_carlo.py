@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.jobs import Stream, in_parts, run, streams
 from caltest._basics.numerics import Array, FloatArray, IntArray, at_least_as_large, check_memory
 from caltest._results.measures import matters
 from caltest._validation import at_least, optional, whole
 from caltest.estimators import UCME, Estimator, LowRankSKCE
-from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.estimators.combined.detectable import detectable
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.estimators.combined.omnibus import Omnibus

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from caltest._basics.arrays import Table, column, index_of, order_of
+from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._basics.threads import progress_bars
@@ -53,8 +54,8 @@ class Sample:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was done to the rows, and what to ask about the data if they came from a user."""
-        return self.matched if self.as_read is None else (*self.matched, *self.questions)
+        """What was done to the rows, and what to ask about the data if they came from a user and somebody reads it."""
+        return self.matched if self.as_read is None or are_pvalues_enough() else (*self.matched, *self.questions)
 
     @property
     def as_given(self) -> Array:

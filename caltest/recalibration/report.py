@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.asked import without_power
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, seed_of
 from caltest._basics.threads import progress_bars
@@ -17,7 +18,6 @@ from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
-from caltest.estimators.combined.asked import without_power
 from caltest.estimators.dependence import cautions_on
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.intervals.kernel_errors import jackknife_interval

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.numerics import FloatArray, ranges
 from caltest._results.measures import Measure
 from caltest._results.tables import Table
 from caltest._results.values import ConfidenceInterval, Finding
-from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.measures import measures_of
 from caltest.predictions import Sample

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.numerics import FloatArray
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import EXCLUDED, KINDS, at_level, counted, format_pvalue, pvalue_phrase
 from caltest._results.tables import Grid, Page, Part, Table
 from caltest._results.values import Finding, Stored, impossible
 from caltest._validation import fraction, whole_number
-from caltest.estimators.combined.asked import are_pvalues_enough
 from caltest.kernels import ProductKernel
 from caltest.predictions.convert import excluded_in_words, impossible_note
 from caltest.sequential.betting import Betting, State, Strategy

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.asked import pvalues_only
 from caltest._basics.jobs import n_jobs, results
 from caltest._basics.numerics import FloatArray, seed_of
 from caltest._basics.threads import one_thread
 from caltest._validation import fraction, instance_of
 from caltest.default_test import calibration_test
-from caltest.estimators.combined.asked import pvalues_only
 from caltest.generators import Distortion
 from caltest.hypothesis_test import CalibrationTest
 

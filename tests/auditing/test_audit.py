@@ -11,13 +11,13 @@ from printed import unfolded
 from scipy import stats
 
 import caltest as ct
+from caltest._basics.asked import without_power
 from caltest.auditing.audit import _decision, _in_order
 from caltest.auditing.fields import _members, of_survival
 from caltest.auditing.pictures import classes_of, pictures_of
 from caltest.auditing.repair import _changed, _suffices
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows_in_words, rows_needed
-from caltest.estimators.combined.asked import without_power
 from caltest.predictions.convert import as_sample
 
 DIGITS = ct.datasets.load_digits_predictions()

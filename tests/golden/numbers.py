@@ -36,8 +36,8 @@ from public import PUBLIC
 from samples import TV
 
 import caltest as ct
+from caltest._basics.asked import pvalues_only
 from caltest.cli import TESTS, main
-from caltest.estimators.combined.asked import pvalues_only
 from caltest.predictions import Predictions
 from caltest.predictions.faults import Fit
 

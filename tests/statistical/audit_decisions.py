@@ -10,11 +10,11 @@ import numpy as np
 from scipy.special import expit, softmax
 
 import caltest as ct
+from caltest._basics.asked import pvalues_only
 from caltest.auditing.audit import _decision
 from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE
 from caltest.auditing.repair import of_recalibration
 from caltest.auditing.section import Data
-from caltest.estimators.combined.asked import pvalues_only
 from caltest.predictions.convert import as_sample
 
 SETS, DRAWS, MOST = 200, 99, 40

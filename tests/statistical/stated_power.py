@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 import caltest as ct
-from caltest.estimators.combined.asked import pvalues_only
+from caltest._basics.asked import pvalues_only
 
 SETS, STATED, SIZES = 400, 3, (100, 400, 1600)
 LAWS = {

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from caltest._basics.asked import is_power_read
 from caltest._basics.numerics import FloatArray
 from caltest._results.measures import Detectable
-from caltest.estimators.combined.asked import is_power_read
 from caltest.estimators.combined.findings import LEVEL
 from caltest.estimators.combined.omnibus import Omnibus
 from caltest.predictions import Sample

@@ -5,9 +5,9 @@ from math import inf, isclose
 
 import numpy as np
 
+from caltest._basics.asked import are_findings_read
 from caltest._basics.numerics import FloatArray
 from caltest._results.values import PERHAPS, Finding
-from caltest.estimators.combined.asked import are_findings_read
 from caltest.predictions import Sample
 from caltest.predictions.faults.search import (
     Explanation,

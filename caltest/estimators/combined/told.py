@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from caltest._basics.asked import are_findings_read
 from caltest._basics.numerics import FloatArray, evenly_spaced
-from caltest.estimators.combined.asked import are_findings_read
 from caltest.estimators.combined.findings import LEVEL, findings_of, named
 from caltest.estimators.combined.measures import measures_of, widened_by
 from caltest.estimators.combined.parts import most_kept

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import scipy
 
+from caltest._basics.asked import pvalues_only
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, rows_by_size, seed_of
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, positive_number, whole_number
-from caltest.estimators.combined.asked import pvalues_only
 from caltest.estimators.combined.measures import clopper_pearson
 from caltest.fields._survival.bins import FEWEST, starts_of
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup

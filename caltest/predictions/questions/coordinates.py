@@ -3,29 +3,28 @@
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import Array, evenly_spaced
+from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
 
 MOST = 32
 """Coordinates that are looked at, all or none."""
 
-SOME, LARGEST = 1000, 16.0
-"""Rows that are looked at; squares of scores count as at most this, so that few of them do not decide."""
+LARGEST = 16.0
+"""Squares of scores count as at most this, so that few of them do not decide."""
 
 WRONG, RIGHT, BETTER, LEAST_ROWS = 2.0, 1.5, 0.25, 20
 """Mean squares of scores from which on a column does not fit a coordinate, and up to which another does, or this share
 of it; and the fewest rows."""
 
 
-def in_another_order(law: Predictions, targets: Array) -> tuple[str, ...]:
+def in_another_order(coordinates: list[Predictions], targets: Array) -> tuple[str, ...]:
     """Whether columns of targets (n, d) do not fit their coordinates, and would fit others."""
-    rows, each = evenly_spaced(len(law), SOME), np.arange(targets.shape[1])
-    if each.size > MOST or rows.size < LEAST_ROWS or not (some := coordinates_of(law.take(rows), each.size)):
+    each = np.arange(targets.shape[1])
+    if each.size > MOST or len(targets) < LEAST_ROWS or not coordinates:
         return ()
-    squares = (np.square(one.standard_scores(targets[rows].T)) for one in some)
-    misfit = np.stack([np.minimum(one, LARGEST).mean(axis=1) for one in squares])
-    if misfit.diagonal().max() <= WRONG:
+    if max(_misfit(one, targets[:, [t]])[0] for t, one in enumerate(coordinates)) <= WRONG:
         return ()
+    misfit = np.stack([_misfit(one, targets) for one in coordinates])
     columns = scipy.optimize.linear_sum_assignment(misfit)[1]
     moved = np.flatnonzero(columns != each)
     if not moved.size or (own := misfit[moved, moved].min()) <= WRONG:
@@ -34,6 +33,11 @@ def in_another_order(law: Predictions, targets: Array) -> tuple[str, ...]:
         return ()
     found = ", ".join(f"coordinate {t}: column {columns[t]}" for t in moved.tolist())
     return (f"columns of the outcomes in another order would fit ({found}): is theirs that of the predictions?",)
+
+
+def _misfit(law: Predictions, targets: Array) -> FloatArray:
+    """Mean squares of scores of columns of targets."""
+    return np.asarray(np.minimum(np.square(law.standard_scores(targets.T)), LARGEST).mean(axis=1))
 
 
 def coordinates_of(law: Predictions, d: int) -> list[Predictions]:

@@ -10,7 +10,7 @@ from caltest.predictions.ensembles.ensemble import Pool
 from caltest.predictions.ensembles.members import Members
 from caltest.predictions.quantile_forecast import QuantileForecast
 from caltest.predictions.questions.classes import MOST_CLASSES, of_classes
-from caltest.predictions.questions.coordinates import in_another_order
+from caltest.predictions.questions.coordinates import coordinates_of, in_another_order
 from caltest.predictions.questions.copies import of_members
 from caltest.predictions.questions.inverses import of_inverses
 from caltest.predictions.questions.order import misplaced
@@ -51,14 +51,20 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
         asked = _multiples(targets) or misplaced(predictions, targets)
         of_parameters = of_failures, of_means, of_inverses
         return asked or next(filter(None, (one(predictions, targets) for one in of_parameters)), ())
-    copies = of_members(predictions, targets) if isinstance(predictions, Members) else ()
-    if targets.ndim == 2:
-        reads = in_another_order, misplaced, in_another_unit, units_of_coordinates
-        return copies or _of_numbers(predictions, targets, None, reads)
-    own = predictions.members if isinstance(predictions, Members) else None
-    return copies or _of_numbers(
-        predictions, targets, own, (exchanged, misplaced, of_scales, of_inverses, in_another_unit)
+    if isinstance(predictions, Members) and (copies := of_members(predictions, targets)):
+        return copies
+    if targets.ndim == 1:
+        own = predictions.members if isinstance(predictions, Members) else None
+        return _of_numbers(predictions, targets, own, (exchanged, misplaced, of_scales, of_inverses, in_another_unit))
+    rows = evenly_spaced(len(targets), SOME)
+    coordinates, some = coordinates_of(predictions.take(rows), targets.shape[1]), targets[rows]
+    reads = (
+        lambda *_: in_another_order(coordinates, some),
+        misplaced,
+        in_another_unit,
+        lambda *_: units_of_coordinates(coordinates, some),
     )
+    return _of_numbers(predictions, targets, None, reads)
 
 
 def _of_numbers(

@@ -7,7 +7,6 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
-from caltest.predictions.questions.coordinates import SOME, coordinates_of
 
 Conversions = dict[str, tuple[float, float]]
 """From outcomes to what they are in another unit: by a factor, to which a number is added."""
@@ -53,6 +52,9 @@ FAR, NEAR, ZERO, WIDTHS, CLOSE = 3.0, 1.0, 1.5, (0.3, 4.0), 0.5
 conversion, median distance of 0 up to which it fits, how wide the middle half may be, 1.35 if calibrated, and how far
 both together may be from this on another scale."""
 
+SOME = 1000
+"""Rows that are looked at."""
+
 FEWEST = 5
 """Outcomes from which on one asks."""
 
@@ -72,10 +74,10 @@ def in_another_unit(
     return converted(lambda values: some.standard_scores(values[None])[0], y, what, curves=CURVES, within=within)
 
 
-def units_of_coordinates(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+def units_of_coordinates(coordinates: list[Predictions], targets: Array) -> tuple[str, ...]:
     """The same of each coordinate of vectors, which one of several may seem to be by chance."""
     asked: list[str] = []
-    for t, one in enumerate(coordinates_of(predictions, targets.shape[1])):
+    for t, one in enumerate(coordinates):
         asked += in_another_unit(one, targets[:, t], f"outcomes of coordinate {t}", CLOSE)
     return tuple(asked)
 
@@ -93,11 +95,13 @@ def converted(
 
     ``within`` is how far the median and the width of the middle half may be, together, from those of normal scores.
     """
-    own, of_zero = scores(y), scores(1e-9 * y)
+    own = scores(y)
+    if len(y) < FEWEST or not np.median(np.abs(own)) > far:
+        return ()
+    of_zero = scores(1e-9 * y)
     side, side_of_zero = np.sign(own), np.sign(of_zero)
     least = min(max(ONE_SIDED, BY_CHANCE / sqrt(own.size)), 1.0)
-    is_one_sided = max(abs(float(side.mean())), abs(float((side * side_of_zero).mean()))) >= least
-    if len(y) < FEWEST or not (np.median(np.abs(own)) > far and is_one_sided):
+    if max(abs(float(side.mean())), abs(float((side * side_of_zero).mean()))) < least:
         return ()
     # Where 0 fits, so does every outcome that is divided by enough.
     zero_fits = np.median(np.abs(of_zero)) < ZERO

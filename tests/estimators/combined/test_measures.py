@@ -7,10 +7,10 @@ from printed import unfolded
 from scipy import special, stats
 
 import caltest as ct
+from caltest._basics.asked import pvalues_only
 from caltest._results.measures import matters
 from caltest._results.values import PERHAPS
 from caltest.binning import QuantileBinning
-from caltest.estimators.combined.asked import pvalues_only
 from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.combined.measures import (
     clopper_pearson,

@@ -7,10 +7,17 @@ from printed import unfolded
 from scipy import special
 
 import caltest as ct
+from caltest._basics.asked import without_findings
 from caltest.predictions.convert import as_sample
 
 
-@pytest.mark.usefixtures("without_findings")
+@pytest.fixture
+def with_questions_only():
+    with without_findings():
+        yield
+
+
+@pytest.mark.usefixtures("with_questions_only")
 @pytest.mark.every(2)
 @pytest.mark.parametrize("family", ["Normal", "Ensemble", "StudentT"])
 def test_codes(family):
@@ -76,7 +83,7 @@ def test_ensembles_with_the_same_values():
     assert "outcomes are 0 (row" in dry[0]
 
 
-@pytest.mark.usefixtures("without_findings")
+@pytest.mark.usefixtures("with_questions_only")
 def test_quantile_forecasts_are_asked_about_as_numbers():
     """Not about variances: nobody gave the spreads that quantiles have."""
     of_families, y = temperatures(400)
