@@ -53,6 +53,20 @@ def one_component(family):
     return family(MEANS[:, 0], SCALES[:, 0]), Y, kernel
 
 
+@pytest.mark.parametrize(
+    "kernel", [ct.GaussianKernel(bandwidth=0.7), ct.GaussianKernel(bandwidth=1e-6), ct.LaplacianKernel(0.7)]
+)
+def test_sums_over_redraws_are_those_of_each(kernel):
+    """Of points too, and where differences are millions of bandwidths."""
+    rng = np.random.default_rng(3)
+    parts = [ct.Normal(rng.normal(size=5), [0.0, 1e-7, 0.5, 2.0, 1e6]), ct.Normal(rng.normal(size=5), 1.0)]
+    predictions, weights = ct.Mixture(parts, [0.3, 0.7]), rng.normal(size=(2, 5, 4))
+    redraws = rng.normal(size=(3, 4))
+    redraws[0, 0] = parts[0].mean[0]
+    wanted = [[(w * predictions.expected_kernel(kernel, y)).sum() for y in redraws] for w in weights]
+    assert predictions.expectation_sums(kernel, weights, redraws) == pytest.approx(np.array(wanted), rel=1e-12)
+
+
 @pytest.mark.parametrize("family", [ct.Normal, ct.Laplace, ct.MvNormal])
 def test_one_component_equals_that_component(family):
     component, y, target_kernel = one_component(family)

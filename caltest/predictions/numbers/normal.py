@@ -11,6 +11,8 @@ import scipy
 from caltest._basics.numerics import Array, FloatArray
 from caltest._loops.formulas import normals
 from caltest._loops.formulas.normal_tails import exponential
+from caltest._loops.pair_sums.gaussian import redrawn_expectation_sums
+from caltest._loops.stacks import redraws_last
 from caltest._validation import positive_number
 from caltest.kernels import TargetKernel
 from caltest.predictions.numbers.univariate import ClosedForm, LocationScale
@@ -89,6 +91,14 @@ class Normal(LocationScale):
             lambda targets: tiles(self.in_units_of(width), (targets / width, np.zeros(targets.shape))),
             lambda other: tiles(self.in_units_of(width), other.in_units_of(width)),
         )
+
+    def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        if kernel.gaussian is None:
+            return super()._expectation_sums(kernel, weights, targets)
+        width = kernel.gaussian.width
+        mean, variance = self.in_units_of(width)
+        factor, y = 1.0 / np.sqrt(1.0 + variance), redraws_last(targets / width)
+        return redrawn_expectation_sums(weights, mean[:, None], factor[:, None, None], factor, y)
 
     def standard_scores(self, targets: Array) -> FloatArray:
         return in_units(targets - self.mean, self.scale)
