@@ -69,6 +69,10 @@ class StudentT(Univariate):
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.location + self.scale * of_distinct(scipy.special.stdtrit, level, self.df))
 
+    @property
+    def around_middles(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return self.location, self.scale, scipy.special.stdtrit(self.df, 0.75)
+
     def standardised(self, targets: Array) -> tuple[Predictions, Array]:
         law = self._like(self.df, np.zeros(self.shape), np.ones(self.shape))
         return law, (targets - self.location) / self.scale

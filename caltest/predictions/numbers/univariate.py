@@ -91,6 +91,11 @@ class Univariate(Predictions):
         new._rows = self._rows[index]
         return new._labelled(self.index, index)
 
+    @property
+    def around_middles(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Middles and scales of symmetric laws that have both, and upper quartiles of errors in units of the scales."""
+        return None
+
     @abstractmethod
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         """Independent draws from the predictions, of a shape (..., n)."""
@@ -293,6 +298,10 @@ class LocationScale(Univariate):
 
     def _quantile(self, level: FloatArray) -> FloatArray:
         return np.asarray(self.mean + self.scale * self._noise_quantile(level))
+
+    @property
+    def around_middles(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return self.mean, self.scale, self._noise_quantile(np.array(0.75))
 
     def moved(self, shift: FloatArray | float, factor: FloatArray | float) -> Self:
         """As of others, and points stay points."""

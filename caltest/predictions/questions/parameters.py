@@ -8,6 +8,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.counts.negative_binomial import NegativeBinomial
+from caltest.predictions.numbers.univariate import Univariate
 from caltest.predictions.questions.classes import CLEAR, ENOUGH, RIGHT, WRONG
 from caltest.predictions.questions.order import LARGEST
 from caltest.predictions.questions.units import CLOSE, distance_of
@@ -40,16 +41,16 @@ FIT, DISPERSED = 3.0, 10.0
 
 
 def of_scales(predictions: Predictions, targets: Array) -> tuple[str, ...]:
-    """Whether outcomes disagree with predicted standard deviations, and would fit functions of them.
+    """Whether outcomes disagree with predicted standard deviations or scales, and would fit functions of them.
 
     Their square roots also if they nearly fit.
     """
     rows = evenly_spaced(len(predictions), SOME)
-    law = predictions.take(rows).normal
-    if law is None:
+    law = predictions.take(rows)
+    if not isinstance(law, Univariate) or law.around_middles is None:
         return ()
-    mean, scale = law
-    errors = np.abs(targets[rows] - mean)
+    middle, scale, quartile = law.around_middles
+    errors = np.abs(targets[rows] - middle) * (QUARTILE / quartile)
     if _spread_disagrees(errors, scale) < WRONG:
         return ()
     tried = _tried(SCALES, scale)
@@ -71,7 +72,8 @@ def of_scales(predictions: Predictions, targets: Array) -> tuple[str, ...]:
         if not (is_far and abs(log(near)) < log(TIMES[0])):
             return ()
         best = VARIANCES
-    return (f"the {best} predicted standard deviations would fit the outcomes: are these {SCALES[best][1]}?",)
+    name = "scales" if law.normal is None else "standard deviations"
+    return (f"the {best} predicted {name} would fit the outcomes: are these {SCALES[best][1]}?",)
 
 
 def exchanged(predictions: Predictions, targets: Array) -> tuple[str, ...]:

@@ -27,6 +27,28 @@ def test_variances_in_the_place_of_standard_deviations(level, spread):
     assert remarks(ct.Normal(mean, 2.0 * scale), mean + errors) == ()
 
 
+@pytest.mark.parametrize(
+    ("law", "noise"),
+    [
+        (ct.Laplace, lambda rng: rng.laplace(size=N)),
+        (lambda middle, scale: ct.StudentT(3.0, middle, scale), lambda rng: rng.standard_t(3.0, N)),
+    ],
+    ids=["Laplace", "StudentT"],
+)
+def test_functions_of_scales_of_other_laws(law, noise):
+    """Of ten data sets each, and of right and simply wrong scales none."""
+    asked = {"square roots": 0, "inverse square roots": 0, "reciprocals": 0}
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        middle, scale = 3.0 * rng.normal(size=N), 1.2 + rng.gamma(1.0, 1.0, N)
+        y = middle + scale * noise(rng)
+        for words, given in zip(asked, (scale**2, scale**-2, 1.0 / scale), strict=True):
+            found = remarks(law(middle, given), y)
+            asked[words] += any(one.startswith(f"the {words} of predicted scales would fit") for one in found)
+        assert remarks(law(middle, scale), y) == remarks(law(middle, scale / 5.0), y) == ()
+    assert min(asked.values()) >= 7
+
+
 def test_few_other_wrong_spreads_are_asked_about():
     """Wrong by a random factor, with heavier tails: square roots of spreads that hardly vary fit some of these."""
     rng = np.random.default_rng(13)
