@@ -11,6 +11,7 @@ import numpy as np
 from caltest._basics.jit import jit
 from caltest._basics.numerics import FloatArray
 from caltest._loops.formulas.exponential import exp_of_negative
+from caltest._loops.stacks import Two, add_weighted, frozen, is_used
 
 CLOSE = 0.02
 """Scales that differ by less than this, relatively, are close."""
@@ -106,6 +107,40 @@ def one_sided_tile(rows: Parameters, columns: tuple[FloatArray], b: float, out: 
             for j in range(out.shape[2]):
                 distance = abs(means[tile, i] - targets[tile, j])
                 out[tile, i, j] = one_noise(distance, b, scales[tile, i])
+
+
+def one_sided_sums(tiles: FloatArray, rows: Parameters, targets: FloatArray, b: float) -> FloatArray:
+    """``sum_ij tile[i, j] E exp(-|Z_i - y_j| / b)`` for each tile (L, r, c) and redraw of targets (c, B): (L, B)."""
+    n_redraws = targets.shape[1]
+    sums = np.zeros((tiles.shape[0], n_redraws))
+    means, scales = rows
+    _add_one_sided(frozen(tiles), (frozen(means), frozen(scales)), frozen(targets), b, (np.empty(n_redraws), sums))
+    return sums
+
+
+@jit
+def _add_one_sided(tiles: FloatArray, rows: Parameters, targets: FloatArray, b: float, work: Two) -> None:
+    """By the formula of the textbook where the scale of a row and b are not close, as that vectorises."""
+    (means, scales), (values, sums) = rows, work
+    for i in range(tiles.shape[1]):
+        mean, scale = means[i], scales[i]
+        is_close = abs(b - scale) < CLOSE * max(b, scale)
+        # In units of the larger of b and the scale.
+        t = min(b, scale) / max(b, scale)
+        gap = 1.0 if is_close else (1.0 - t) * (1.0 + t)
+        first, second = (1.0 / gap, t / gap) if b > scale else (-t * t / gap, -t / gap)
+        width = scale if scale > 0.0 else 1.0
+        for j in range(tiles.shape[2]):
+            if not is_used(tiles, i, j):
+                continue
+            if is_close:
+                for q in range(values.shape[0]):
+                    values[q] = one_noise(abs(targets[j, q] - mean), b, scale)
+            else:
+                for q in range(values.shape[0]):
+                    x = abs(targets[j, q] - mean)
+                    values[q] = first * exp_of_negative(-x / b) - second * exp_of_negative(-x / width)
+            add_weighted(tiles, i, j, values, sums)
 
 
 @jit

@@ -5,9 +5,9 @@ from typing import Self
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray
+from caltest._basics.numerics import Array, FloatArray
 from caltest._loops.formulas import laplaces
-from caltest._loops.stacks import over_pairs
+from caltest._loops.stacks import over_pairs, redraws_last
 from caltest._validation import positive_number
 from caltest.kernels import LaplacianKernel, TargetKernel
 from caltest.predictions.numbers.univariate import ClosedForm, LocationScale
@@ -73,3 +73,10 @@ class Laplace(LocationScale):
             lambda targets: over_pairs(laplaces.one_sided_tile, own, (targets,), 1, width),
             lambda other: over_pairs(laplaces.two_sided_tile, own, (other.mean, other.scale), 1, width),
         )
+
+    def _expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
+        form = kernel.exponential
+        if form is None or self._closed_form(kernel) is None:
+            return super()._expectation_sums(kernel, weights, targets)
+        y = redraws_last(targets)[:, 0]
+        return laplaces.one_sided_sums(weights, (self.mean, self.scale), y, 1.0 / form.rate)

@@ -96,3 +96,19 @@ def test_bad_input():
         ct.Laplace([0.0, 1.0], [1.0, -1.0])
     with pytest.raises(ValueError, match="temperature: got 0, wanted a positive number"):
         ct.Laplace([0.0], 1.0).at_temperature(0)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-200, 1e-3, 0.7, 1e3, 1e200])
+def test_sums_over_redraws_are_those_of_each(bandwidth):
+    """With points, scales next to the bandwidth and equal to it, and far smaller and larger ones."""
+    rng = np.random.default_rng(4)
+    scale = np.array([0.0, 1e-3, 0.7, 0.7 * (1.0 + 1e-9), 0.69, 0.75, 5e-324, 1e200, 1e3])
+    predictions, kernel = ct.Laplace(rng.normal(size=9), scale), ct.LaplacianKernel(bandwidth)
+    redraws = rng.normal(size=(4, 5))
+    redraws[0, 0] = predictions.mean[0]
+    wanted = np.stack([predictions.expected_kernel(kernel, y).ravel() for y in redraws], axis=1)
+    single = np.eye(45).reshape(45, 9, 5)
+    assert predictions.expectation_sums(kernel, single, redraws) == pytest.approx(wanted, rel=1e-12, abs=1e-300)
+    several = rng.normal(size=(2, 9, 5))
+    sums = several.reshape(2, 45) @ wanted
+    assert predictions.expectation_sums(kernel, several, redraws) == pytest.approx(sums, rel=1e-9)
