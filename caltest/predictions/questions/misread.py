@@ -16,6 +16,7 @@ from caltest.predictions.questions.inverses import of_inverses
 from caltest.predictions.questions.order import misplaced
 from caltest.predictions.questions.parameters import exchanged, of_failures, of_means, of_scales
 from caltest.predictions.questions.repeated import repeated
+from caltest.predictions.questions.stretches import in_a_stretch
 from caltest.predictions.questions.units import FEWEST, in_another_unit, units_of_coordinates
 from caltest.predictions.standard_scores import spreads
 
@@ -37,6 +38,16 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     # Pools of members have the outcome among them.
     if len(predictions) < FEWEST or not predictions.has_scale or isinstance(predictions, Pool):
         return ()
+    law: Predictions | None = predictions
+    if isinstance(predictions, QuantileForecast):
+        law = predictions.nearest_normal if targets.dtype.kind == "f" else None
+    asked = _of_all_rows(predictions, targets)
+    if asked or law is None:
+        return asked
+    return in_a_stretch(law, targets, lambda rows: _of_all_rows(predictions.take(rows), targets[rows]))
+
+
+def _of_all_rows(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     finite = predictions.finite
     if isinstance(predictions, QuantileForecast):
         law = predictions.nearest_normal

@@ -53,7 +53,7 @@ def misplaced(predictions: Predictions, targets: Array, what: str = "outcomes") 
         scores = some.standard_scores(np.asarray(targets[:n], dtype=np.float64)[None])
         if np.minimum(np.square(scores), LARGEST).mean() <= UNLIKE:
             return ()
-    first = _Rows.of(some, targets[:n])
+    first = Rows.of(some, targets[:n])
     if predictions.finite is not None and (first.fit(ALL, first.outcomes) > WEAK or first.slope_error > TELLING):
         return ()
     last = _outcomes(predictions, targets[::-1][:n])
@@ -68,13 +68,13 @@ def misplaced(predictions: Predictions, targets: Array, what: str = "outcomes") 
     if abs(others[words] - 1.0) < NEAR + 2.0 / sqrt(n) and others[words] < most:
         return (f"{what} {words} would fit the predictions: {QUESTION}",)
     rows = evenly_spaced(len(predictions), MOST)
-    if _Rows.of(predictions.take(rows), targets[rows]).are_unrelated:
+    if Rows.of(predictions.take(rows), targets[rows]).are_unrelated:
         return (f"{what} fit the predictions of other rows as well as their own: {QUESTION}",)
     return ()
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Middles of laws (n, d), variances summed over d (n,), and outcomes; of classes probabilities and indicators."""
 
     means: FloatArray
@@ -84,6 +84,7 @@ class _Rows:
 
     @classmethod
     def of(cls, predictions: Predictions, targets: Array) -> Self:
+        """Those of the predictions."""
         finite, y = predictions.finite, _outcomes(predictions, targets)
         if finite is not None:
             p = finite.probabilities
@@ -97,15 +98,22 @@ class _Rows:
 
     def fit(self, rows: slice, outcomes: FloatArray) -> float:
         """How well outcomes fit the predictions of some rows."""
-        if self.are_classes:
-            return _slope(self.means[rows], outcomes)
-        squares = np.square(outcomes - self.means[rows]).sum(axis=1)
-        return float(np.minimum(in_units(squares, self.variances[rows]), LARGEST).mean())
+        return _slope(self.means[rows], outcomes) if self.are_classes else float(self.squares(rows, outcomes).mean())
+
+    def squares(self, rows: slice, outcomes: FloatArray) -> FloatArray:
+        """Squares of errors in predicted variances."""
+        errors = np.square(outcomes - self.means[rows]).sum(axis=1)
+        return np.minimum(in_units(errors, self.variances[rows]), LARGEST)
+
+    @cached_property
+    def moved(self) -> FloatArray:
+        """Middles or probabilities beside their means."""
+        return _centred(self.means)
 
     @cached_property
     def slope_error(self) -> float:
         """The standard error of the slope of independent outcomes."""
-        moved = _centred(self.means)
+        moved = self.moved
         squares, covariance = float(np.square(moved).sum()), np.atleast_2d(np.cov(self.outcomes.T, bias=True))
         error = sqrt(max(float(np.einsum("ic,cd,id->", moved, covariance, moved, optimize=True)), 0.0))
         return error / squares if squares > 0.0 else inf
@@ -113,7 +121,7 @@ class _Rows:
     @property
     def are_unrelated(self) -> bool:
         """Whether outcomes do not depend on what is predicted for them, but are as predicted overall."""
-        m, y = _centred(self.means), _centred(self.outcomes)
+        m, y = self.moved, _centred(self.outcomes)
         spread, expected = y.var(axis=0), m.var(axis=0).sum() + self.variances.mean()
         apart = np.abs(self.means.mean(axis=0) - self.outcomes.mean(axis=0))
         if (apart > ALIKE * np.sqrt((spread + m.var(axis=0)) / len(y))).any():

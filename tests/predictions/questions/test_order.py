@@ -2,45 +2,16 @@
 
 import numpy as np
 import pytest
+from placed_rows import FAMILIES, data
 from printed import unfolded
-from scipy import special
 
 import caltest as ct
 from caltest.cli.test import table
 from caltest.predictions.convert import as_sample
-from caltest.predictions.questions.order import _Rows, _slope
+from caltest.predictions.questions.order import Rows, _slope
 
 BELOW, ABOVE = "outcomes 1 row below would fit", "outcomes 7 rows above would fit"
 REVERSED, ANY = "outcomes in reverse order would fit", "outcomes fit the predictions of other rows as well as their own"
-
-
-def data(family, n, seed=1):
-    rng = np.random.default_rng(seed)
-    m, s = rng.normal(0.0, 3.0, n), np.exp(0.3 * rng.normal(size=n))
-    walk, level = np.cumsum(rng.normal(size=n)), rng.gamma(1.0, 8.0, n)
-    members, vectors = m[:, None] + rng.normal(size=(n, 20)), rng.normal(0.0, 3.0, (n, 2))
-    made = {
-        "classes": lambda: ct.Categorical(rng.dirichlet(np.full(4, 0.3), n)),
-        "claims": lambda: ct.Bernoulli(rng.beta(0.3, 0.3, n)),
-        "normal": lambda: ct.Normal(m, s),
-        "a random walk": lambda: ct.Normal(walk, np.full(n, 0.5)),
-        "heavy tails": lambda: ct.StudentT(np.full(n, 4.0), m, s),
-        "counts": lambda: ct.Poisson(level),
-        "vectors": lambda: ct.MvNormal(vectors, np.ones((n, 2))),
-    }
-    if family == "ensembles":
-        return ct.Ensemble(members), m + rng.normal(size=n)
-    if family == "members of vectors":
-        return ct.Ensemble(vectors[:, None] + rng.normal(size=(n, 20, 2))), vectors + rng.normal(size=(n, 2))
-    if family == "quantiles":
-        levels = [0.1, 0.3, 0.5, 0.9]
-        return ct.QuantileForecast(levels, m[:, None] + s[:, None] * special.ndtri(levels)), m + s * rng.normal(size=n)
-    predictions = made[family]()
-    return predictions, predictions.sample(rng)
-
-
-FAMILIES = ["classes", "claims", "normal", "a random walk", "heavy tails", "counts", "vectors", "ensembles"]
-FAMILIES += ["members of vectors", "quantiles"]
 
 
 def questions(predictions, y):
@@ -161,7 +132,7 @@ def test_fits_of_classes_are_slopes_and_of_numbers_mean_squares():
     rng = np.random.default_rng(5)
     p, v, part = rng.dirichlet(np.ones(3), 40), rng.uniform(0.1, 0.5, 40), slice(5, None)
     y = np.eye(3)[rng.integers(0, 3, 40)]
-    of_classes, of_numbers = _Rows(p, v, y, True), _Rows(p, v, y, False)
+    of_classes, of_numbers = Rows(p, v, y, True), Rows(p, v, y, False)
     moved = p[part] - p[part].mean(axis=0)
     assert of_classes.fit(part, y[part]) == pytest.approx(np.polyfit(moved.ravel(), y[part].ravel(), 1)[0])
     assert _slope(np.full((9, 2), 0.5), y[:9, :2]) == 0.0
