@@ -37,8 +37,8 @@ class Sample:
     rows: IntArray | None = field(default=None, repr=False)
     matched: tuple[str, ...] = ()
     """What was done to the rows when they were matched."""
-    as_read: tuple[Predictions, Array] | None = field(default=None, repr=False)
-    """All of both as they came, about which there may be something to ask."""
+    as_read: tuple[Predictions, Array, IntArray | None] | None = field(default=None, repr=False)
+    """All of both as they came, about which there may be something to ask, and their rows if some are left out."""
     order: Table = field(default=NO_ORDER, repr=False)
     """Labels of the rows of the call, without values: settings of rows that have labels too are matched by them."""
     values: Array | None = field(default=None, repr=False)
@@ -50,7 +50,7 @@ class Sample:
     @cached_property
     def questions(self) -> tuple[str, ...]:
         """What to ask about the data."""
-        return misread(*(self.as_read or (self.predictions, self.targets)))
+        return misread(*(self.as_read or (self.predictions, self.targets, self.rows)))
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -117,10 +117,10 @@ class Sample:
         law, targets = self.predictions.followed_by(other.predictions), np.concatenate([self.targets, other.targets])
         if self.as_read is None or other.as_read is None:
             return Sample(law, targets)
-        (read, values), (more, others) = self.as_read, other.as_read
+        (read, values, _), (more, others, _) = self.as_read, other.as_read
         joined = law if read is self.predictions and more is other.predictions else read.followed_by(more)
         given = targets if values is self.targets and others is other.targets else np.concatenate([values, others])
-        return Sample(law, targets, as_read=(joined, given))
+        return Sample(law, targets, as_read=(joined, given, None))
 
     def take(self, index: Any) -> "Sample":
         """The pairs at a slice or an integer array of any shape."""
@@ -262,7 +262,7 @@ def as_sample(
         is_same, checked = read is checked, checked.copy()
         read = checked if is_same else read.copy()
     values = None if converted.levels is None else read
-    sample = Sample(converted, checked, kept, remarks, (converted, read), order, values)
+    sample = Sample(converted, checked, kept, remarks, (converted, read, kept), order, values)
     return sample.pooled() if pooled else sample
 
 

@@ -1,7 +1,7 @@
 """What recalibration changes on data that it was not fitted to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -306,7 +306,7 @@ def report(
         )
     with progress_bars(switch("progress", progress)):
         before, after = rows_of(samples, number, level, streams)
-    asked, chance = (*samples[0].questions, *cautions_on(samples[0])), _chance_note(*samples)
+    asked, chance = (*replace(samples[0], rows=rows).questions, *cautions_on(samples[0])), _chance_note(*samples)
     return RecalibrationReport(
         before=before,
         after=after,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, evenly_spaced
+from caltest._basics.numerics import Array, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.ensembles.ensemble import Pool
 from caltest.predictions.ensembles.members import Members
@@ -30,10 +30,11 @@ SOME = 1000
 """Rows that are looked at."""
 
 
-def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+def misread(predictions: Predictions, targets: Array, numbers: IntArray | None = None) -> tuple[str, ...]:
     """What to ask about the data: units and order of outcomes, values they have too often, copies, classes of columns.
 
-    Targets are checked ones, or of quantile forecasts the numbers that were given.
+    Targets are checked ones, or of quantile forecasts the numbers that were given; ``numbers`` are those of the rows as
+    the user counts them.
     """
     # Pools of members have the outcome among them.
     if len(predictions) < FEWEST or not predictions.has_scale or isinstance(predictions, Pool):
@@ -41,19 +42,22 @@ def misread(predictions: Predictions, targets: Array) -> tuple[str, ...]:
     law: Predictions | None = predictions
     if isinstance(predictions, QuantileForecast):
         law = predictions.nearest_normal if targets.dtype.kind == "f" else None
-    asked = _of_all_rows(predictions, targets)
+    numbers = np.arange(len(targets)) if numbers is None else numbers
+    asked = _of_all_rows(predictions, targets, numbers)
     if asked or law is None:
         return asked
-    return in_a_stretch(law, targets, lambda rows: _of_all_rows(predictions.take(rows), targets[rows]))
+    return in_a_stretch(
+        law, targets, numbers, lambda part: _of_all_rows(predictions.take(part), targets[part], numbers[part])
+    )
 
 
-def _of_all_rows(predictions: Predictions, targets: Array) -> tuple[str, ...]:
+def _of_all_rows(predictions: Predictions, targets: Array, numbers: IntArray) -> tuple[str, ...]:
     finite = predictions.finite
     if isinstance(predictions, QuantileForecast):
         law = predictions.nearest_normal
         if law is None or targets.dtype.kind != "f":
             return ()
-        return _of_numbers(law, targets, predictions.values, (misplaced, in_another_unit))
+        return _of_numbers(law, targets, numbers, predictions.values, (misplaced, in_another_unit))
     if finite is not None:
         if finite.n_classes > MOST_CLASSES:
             return ()
@@ -66,7 +70,8 @@ def _of_all_rows(predictions: Predictions, targets: Array) -> tuple[str, ...]:
         return copies
     if targets.ndim == 1:
         own = predictions.members if isinstance(predictions, Members) else None
-        return _of_numbers(predictions, targets, own, (exchanged, misplaced, of_scales, of_inverses, in_another_unit))
+        of_one = exchanged, misplaced, of_scales, of_inverses, in_another_unit
+        return _of_numbers(predictions, targets, numbers, own, of_one)
     rows = evenly_spaced(len(targets), SOME)
     coordinates, some = coordinates_of(predictions.take(rows), targets.shape[1]), targets[rows]
     reads = (
@@ -75,16 +80,17 @@ def _of_all_rows(predictions: Predictions, targets: Array) -> tuple[str, ...]:
         in_another_unit,
         lambda *_: units_of_coordinates(coordinates, some),
     )
-    return _of_numbers(predictions, targets, None, reads)
+    return _of_numbers(predictions, targets, numbers, None, reads)
 
 
 def _of_numbers(
     law: Predictions,
     targets: Array,
+    numbers: IntArray,
     own: FloatArray | None,
     read: Sequence[Callable[[Predictions, Array], tuple[str, ...]]],
 ) -> tuple[str, ...]:
-    asked = (*next(filter(None, (one(law, targets) for one in read)), ()), *repeated(law, targets, own))
+    asked = (*next(filter(None, (one(law, targets) for one in read)), ()), *repeated(law, targets, numbers, own))
     return asked or _rounded(law, targets, own)
 
 

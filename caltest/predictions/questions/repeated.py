@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, evenly_spaced
+from caltest._basics.numerics import Array, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
 
 CODES = (-9999.0, -999.0, -99999.0, 9999.0, 99999.0, 1e20, 9.969209968386869e36)
@@ -27,10 +27,11 @@ def codes_among(values: FloatArray) -> tuple[float, ...]:
     return tuple(code for code in CODES if abs(code) > usual and (finite == code).any())
 
 
-def repeated(law: Predictions, targets: Array, own: FloatArray | None) -> tuple[str, ...]:
+def repeated(law: Predictions, targets: Array, numbers: IntArray, own: FloatArray | None) -> tuple[str, ...]:
     """What to ask about codes among targets, and about values of targets that hardly any of their ``own`` values have.
 
-    These are the members or quantiles of the predictions, (n, m); of laws with a density faults say the latter.
+    These are the members or quantiles of the predictions, (n, m); of laws with a density faults say the latter. Rows
+    have ``numbers`` (n,).
     """
     notes = []
     known = codes_among(np.asarray(targets, dtype=np.float64))
@@ -38,8 +39,8 @@ def repeated(law: Predictions, targets: Array, own: FloatArray | None) -> tuple[
         rows = np.unique(np.nonzero(targets == code)[0])
         scores = law.take(rows).standard_scores(np.asarray(targets[rows], dtype=np.float64)[None])[0]
         if np.median(np.abs(scores[targets[rows] == code])) > OUTLYING:
-            notes.append(f"{_counted(rows, code)}: is that a code for missing ones (pass nan)?")
-    return tuple(notes) if notes or own is None else _too_often(targets, own)
+            notes.append(f"{_counted(numbers[rows], code)}: is that a code for missing ones (pass nan)?")
+    return tuple(notes) if notes or own is None else _too_often(targets, numbers, own)
 
 
 def _counted(rows: Array, value: float) -> str:
@@ -56,7 +57,7 @@ def _repeated_ends(law: Predictions, targets: Array) -> list[float]:
     return sorted(ends)
 
 
-def _too_often(targets: Array, own: FloatArray) -> tuple[str, ...]:
+def _too_often(targets: Array, numbers: IntArray, own: FloatArray) -> tuple[str, ...]:
     """Values (n,) far more of which are equal than of the others, and of members or quantiles."""
     values, counts = np.unique(targets, return_counts=True)
     least = max(OFTEN * len(targets) / max(values.size, 1), LEAST_SHARE * len(targets))
@@ -67,7 +68,7 @@ def _too_often(targets: Array, own: FloatArray) -> tuple[str, ...]:
         if count > EXPECTED * len(targets) * (some == value).mean()
     ]
     return tuple(
-        f"{_counted(np.flatnonzero(targets == value), value)}, and hardly any others are equal: is that a code, or an "
+        f"{_counted(numbers[targets == value], value)}, and hardly any others are equal: is that a code, or an "
         "end at which outcomes are cut off?"
         for value in found
     )

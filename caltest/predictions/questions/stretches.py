@@ -24,10 +24,11 @@ NOWHERE = "were they read in the same way (order of rows and columns, unit), or 
 
 
 def in_a_stretch(
-    predictions: Predictions, targets: Array, ask: Callable[[IntArray], tuple[str, ...]]
+    predictions: Predictions, targets: Array, numbers: IntArray, ask: Callable[[IntArray], tuple[str, ...]]
 ) -> tuple[str, ...]:
     """A question about a stretch of rows that do not fit their predictions where others do; ``ask`` has what it may be.
 
+    ``numbers`` (n,) are those of the rows as the user counts them.
     Nothing is asked about rows that are sorted, by whatever is predicted or occurred, and about series of errors.
     """
     n = len(predictions)
@@ -39,7 +40,8 @@ def in_a_stretch(
         return ()
     start, end = (int(rows[place]) if place < rows.size else n for place in found)
     asked = ask(np.arange(start, end))
-    where = f"up to about {end - 1}" if start == 0 else f"from about {start} " + ("on" if end == n else f"to {end - 1}")
+    first, last = numbers[start], numbers[end - 1]
+    where = f"up to about {last}" if start == 0 else f"from about {first} " + ("on" if end == n else f"to {last}")
     said = f"rows {where} fit their predictions far worse than the others"
     return (f"{said}; there, {asked[0]}" if asked else f"{said}: {NOWHERE}",)
 

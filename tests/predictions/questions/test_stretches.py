@@ -87,3 +87,25 @@ def test_errors_that_depend_on_the_one_before_are_no_stretch(replications):
         for i in range(1, 600):
             errors[i] = 0.95 * errors[i - 1] + 0.3 * rng.normal()
         assert not asked(ct.Normal(mean, 1.0), mean + errors)
+
+
+def test_rows_are_numbered_as_the_user_counts_them():
+    rng = np.random.default_rng(4)
+    risk = rng.beta(2.0, 5.0, 2000)
+    event = (rng.random(2000) < risk).astype(float)
+    p = np.where(np.arange(2000) < 1500, risk, 1.0 - risk)
+    event[:300] = np.nan
+    notes = ct.calibration_test(p, event, missing="drop", n_resamples=19, rng=1).notes
+    assert any(one.startswith("rows from about 1500 on ") for one in notes)
+    report = ct.recalibration.report(p[300:], event[300:], ct.recalibration.Platt(), n_resamples=19, rng=1)
+    (first,) = [int(one.split()[3]) for one in report.notes if FAR_WORSE in one]
+    assert abs(first - 1200) < 20
+
+
+def test_codes_are_at_rows_as_the_user_counts_them():
+    rng = np.random.default_rng(5)
+    mean = rng.normal(15.0, 3.0, 600)
+    y = mean + rng.normal(size=600)
+    y[:100], y[[250, 300, 450]] = np.nan, -999.0
+    (words,) = as_sample(ct.Normal(mean, 1.0), y, missing="drop").questions
+    assert words.startswith("3 outcomes are -999 (row 250, ...)")
