@@ -28,6 +28,9 @@ MOVES, MEMBERS = 2, 2**18
 """How often outcomes are moved to the most likely place among members, and members whose residuals tell which law that
 of the outcome has if they are exchangeable."""
 
+SPREADLESS = 1e6
+"""Residuals of this size are those among values that are equal up to rounding."""
+
 CLIPPED = 6.0
 """Scores of targets are at most this large in rows, so that a few redraws know their spread."""
 
@@ -96,6 +99,18 @@ def most_likely(values: FloatArray, df: float) -> tuple[FloatArray, FloatArray]:
     return centre, spread
 
 
+def _of_a_spread(residuals: FloatArray) -> FloatArray:
+    """Residuals (N, d) among others that differ, as far as this is known of single numbers, or all if these are few."""
+    known = _have_spread(residuals)[:, 0]
+    few = 2 * np.count_nonzero(known) <= np.count_nonzero(residuals[:, 0])
+    return residuals if few or residuals.shape[1] > 1 else residuals[known]
+
+
+def _have_spread(residuals: FloatArray) -> BoolArray:
+    """Which residuals are those among values that differ."""
+    return np.asarray((residuals != 0.0) & (np.abs(residuals) < SPREADLESS))
+
+
 @dataclass
 class Scores(SeesValues):
     """Targets (B, n) or (B, n, d) on the scale of their standard scores, and residuals of the first of them.
@@ -116,10 +131,18 @@ class Scores(SeesValues):
 
     @cached_property
     def weights(self) -> FloatArray:  # type: ignore[override]
-        """Those of the observations, 0 for those that are certain and right, which have no residuals."""
+        """Those of the observations, 0 for those that are certain and right, which have no residuals.
+
+        Outcomes of members without a spread, as in a dry forecast, do not say how large it should be. They count only
+        if they are half of those that are left, or more.
+        """
         if self.spread is None:
             return self.given_weights
-        return np.asarray(self.given_weights * (self.spread | (self._uncentred != 0.0)))
+        w = np.asarray(self.given_weights * (self.spread | (self._uncentred != 0.0)))
+        if self._m is None or self.corrected is not None or self._uncentred.ndim > 1:
+            return w
+        known = w * (np.abs(self._uncentred) < SPREADLESS)
+        return known if 2.0 * known.sum() > w.sum() else w
 
     @cached_property
     def z(self) -> FloatArray:
@@ -176,12 +199,16 @@ class Scores(SeesValues):
         means = (pools.sum(axis=1) - pools[place]) / self._m
         own = residuals_among(pools)[place]
         units = np.divide(y - means, own, out=np.zeros_like(own), where=own != 0.0)
-        found = residuals_among(pools).reshape(-1, own.shape[1])
+        # Outcomes that equal a member would, elsewhere, give others a spread that they do not have.
+        alone = (pools == y[:, None]).sum(axis=1) == 1
+        free = (alone & _have_spread(own)) | (own.shape[1] > 1)
+        found = _of_a_spread(residuals_among(pools).reshape(-1, own.shape[1]))
         centre, spread = most_likely(found, df)
         for _ in range(MOVES):
-            middle, width = most_likely(own, df)
-            pools[place] = means + units * (centre + (own - middle) * spread / width)
-            found = residuals_among(pools).reshape(-1, own.shape[1])
+            middle, width = most_likely(_of_a_spread(own), df)
+            moved = means + units * (centre + (own - middle) * spread / width)
+            pools[place] = np.where(free, moved, y)
+            found = _of_a_spread(residuals_among(pools).reshape(-1, own.shape[1]))
             centre, spread = most_likely(found, df)
         return found.reshape(-1, *shape), centre.reshape(shape), spread.reshape(shape)
 

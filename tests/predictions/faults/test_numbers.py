@@ -235,6 +235,22 @@ def test_members_that_are_equal_are_not_measured_by_their_spread(without_spread)
     assert str(finding) == f"predictions have hardly any spread: {said}"
 
 
+def test_dry_forecasts_do_not_say_how_far_ensembles_of_rain_are_too_narrow(replications):
+    """Half of the forecasts and more are dry: what their members lack is no size of errors."""
+    factors = {1.0: [], 0.6: []}
+    for seed in range(replications(20, 100)):
+        rng = np.random.default_rng(seed)
+        centre, errors = rng.normal(-1.2, 1.0, 500), rng.normal(size=(500, 21))
+        for spread, found in factors.items():
+            members = np.maximum(centre[:, None] + spread * errors[:, 1:], 0.0)
+            findings = findings_of(as_sample(ct.Ensemble(members), np.maximum(centre + errors[:, 0], 0.0)))
+            found.append(next((one.estimate for one in findings if one.kind == "scale"), 1.0))
+    assert 0.95 < np.exp(np.log(factors[1.0]).mean()) < 1.1
+    # Root mean squares of errors are 1.8 times as large as those of members.
+    assert 1.5 < np.exp(np.log(factors[0.6]).mean()) < 3.0
+    assert max(factors[0.6]) < 5.0
+
+
 def test_errors_that_most_are_beyond_have_another_spread_and_no_heavy_tails():
     """Outcomes of other rows, and those whose logarithms were predicted: the shape is that of the means."""
     rng = np.random.default_rng(1)
