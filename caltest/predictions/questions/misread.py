@@ -9,6 +9,7 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.ensembles.ensemble import Pool
 from caltest.predictions.ensembles.members import Members
 from caltest.predictions.quantile_forecast import QuantileForecast
+from caltest.predictions.questions.apart import members_apart
 from caltest.predictions.questions.classes import MOST_CLASSES, of_classes
 from caltest.predictions.questions.coordinates import coordinates_of, in_another_order
 from caltest.predictions.questions.copies import of_members
@@ -66,7 +67,7 @@ def _of_all_rows(predictions: Predictions, targets: Array, numbers: IntArray) ->
         asked = _multiples(targets) or misplaced(predictions, targets)
         of_parameters = of_failures, of_means, of_inverses
         return asked or next(filter(None, (one(predictions, targets) for one in of_parameters)), ())
-    if isinstance(predictions, Members) and (copies := of_members(predictions, targets)):
+    if isinstance(predictions, Members) and (copies := members_apart(predictions) or of_members(predictions, targets)):
         return copies
     if targets.ndim == 1:
         own = predictions.members if isinstance(predictions, Members) else None

@@ -4,6 +4,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
+from caltest.predictions.standard_scores import SMALLEST, in_units
 
 CODES = (-9999.0, -999.0, -99999.0, 9999.0, 99999.0, 1e20, 9.969209968386869e36)
 """Numbers by which files say that a value is missing; the last one is that of NetCDF."""
@@ -21,10 +22,23 @@ members or quantiles have of it, from which on one asks."""
 
 
 def codes_among(values: FloatArray) -> tuple[float, ...]:
-    """The codes of missing values among numbers that are, most of them, a hundred times smaller at least."""
+    """The codes of missing values among numbers that are, most of them, a hundred times smaller at least.
+
+    And the smallest or largest number, if several have it and all others are nearer to each other than to it.
+    """
     finite = values[np.isfinite(values)]
     usual = 100.0 * float(np.median(np.abs(finite))) if finite.size else 0.0
-    return tuple(code for code in CODES if abs(code) > usual and (finite == code).any())
+    known = tuple(code for code in CODES if abs(code) > usual and (finite == code).any())
+    if known or not finite.size:
+        return known
+    ends = float(finite.min()), float(finite.max())
+    for end in ends:
+        others = finite[finite != end]
+        if finite.size - others.size >= REPEATED and others.size > finite.size / 2:
+            nearest = float(np.abs(others - end).min())
+            if nearest > np.ptp(others) > 0.0:
+                known += (end,)
+    return known
 
 
 def repeated(law: Predictions, targets: Array, numbers: IntArray, own: FloatArray | None) -> tuple[str, ...]:
@@ -33,7 +47,7 @@ def repeated(law: Predictions, targets: Array, numbers: IntArray, own: FloatArra
     These are the members or quantiles of the predictions, (n, m); of laws with a density faults say the latter. Rows
     have ``numbers`` (n,).
     """
-    notes = []
+    notes = _codes_of_means(law, targets, numbers)
     known = codes_among(np.asarray(targets, dtype=np.float64))
     for code in (*known, *(end for end in _repeated_ends(law, targets) if end not in known)):
         rows = np.unique(np.nonzero(targets == code)[0])
@@ -43,8 +57,21 @@ def repeated(law: Predictions, targets: Array, numbers: IntArray, own: FloatArra
     return tuple(notes) if notes or own is None else _too_often(targets, numbers, own)
 
 
-def _counted(rows: Array, value: float) -> str:
-    return f"{rows.size} outcomes are {value:g} (row {rows[0]}{', ...' * (rows.size > 1)})"
+def _codes_of_means(law: Predictions, targets: Array, numbers: IntArray) -> list[str]:
+    """Codes among the means of normal laws, from which outcomes are far."""
+    if law.normal is None or targets.ndim > 1:
+        return []
+    (mean, scale), asked = law.normal, []
+    for code in codes_among(mean):
+        rows = np.flatnonzero(mean == code)
+        if np.median(in_units(np.abs(targets[rows] - code), np.maximum(scale[rows], SMALLEST))) > OUTLYING:
+            counted = _counted(numbers[rows], code, "predicted means")
+            asked.append(f"{counted}: is that a code for missing ones (leave those rows out)?")
+    return asked
+
+
+def _counted(rows: Array, value: float, what: str = "outcomes") -> str:
+    return f"{rows.size} {what} are {value:g} (row {rows[0]}{', ...' * (rows.size > 1)})"
 
 
 def _repeated_ends(law: Predictions, targets: Array) -> list[float]:

@@ -1,0 +1,67 @@
+"""Codes among members, and members far from all others, are asked about; members that are only wrong are not."""
+
+import numpy as np
+import pytest
+
+import caltest as ct
+from caltest.fields import weather
+from caltest.predictions.convert import as_sample
+
+N, M = 300, 20
+
+
+def temperatures(seed=1):
+    rng = np.random.default_rng(seed)
+    centre = rng.normal(15.0, 5.0, N)
+    return centre[:, None] + rng.normal(size=(N, M)), centre + rng.normal(size=N)
+
+
+def asked(members, y):
+    return as_sample(ct.Ensemble(members), y).questions
+
+
+@pytest.mark.parametrize("code", [-9999.0, -999.0, 999.0])
+@pytest.mark.parametrize("where", ["a member", "some", "all of some rows"])
+def test_codes_among_members(code, where):
+    x, y = temperatures()
+    rng = np.random.default_rng(2)
+    chosen = {
+        "a member": np.arange(M) == 3,
+        "some": rng.random((N, M)) < 0.01,
+        "all of some rows": (rng.random(N) < 0.03)[:, None],
+    }[where]
+    members = np.where(chosen, code, x)
+    (words,) = asked(members, y)
+    count = np.count_nonzero(members == code)
+    wanted = f"{count} values of members are {code:g}: is that a code for missing ones"
+    assert words == f"{wanted} (leave those members or rows out)?"
+    assert weather.rank_histogram(members, y, rng=1).notes[0] == f"{count} values are {code:g}: " + (
+        "is that a code for missing ones (pass nan)?"
+    )
+
+
+@pytest.mark.parametrize("number", [1, 3, 9])
+@pytest.mark.parametrize("added", [273.15, -273.15])
+def test_members_in_another_unit(number, added):
+    x, y = temperatures()
+    members = x + added * (np.arange(M) < number)
+    which = f"{number} of 20 member{'s are' if number > 1 else ' is'} far {'above' if added > 0.0 else 'below'} all"
+    assert asked(members, y) == (f"in nearly all cases {which} others: another unit, or a code for missing ones?",)
+
+
+def test_members_that_are_only_wrong(replications):
+    for seed in range(replications(10, 100)):
+        x, y = temperatures(seed)
+        heavy = np.random.default_rng(seed).standard_cauchy((N, M + 1))
+        assert asked(x + 3.0 * (np.arange(M) == 2), y) == ()
+        assert asked(x + np.where(np.arange(M) < 10, 2.0, -2.0), y) == ()
+        assert asked(np.maximum(x, 14.0), np.maximum(y, 14.0)) == ()
+        assert asked(heavy[:, 1:], heavy[:, 0]) == ()
+
+
+def test_codes_among_predicted_means():
+    x, y = temperatures()
+    mean = np.where(np.arange(N) % 50 == 7, -999.0, x.mean(axis=1))
+    (words,) = as_sample(ct.Normal(mean, 1.0), y).questions
+    assert words == "6 predicted means are -999 (row 7, ...): is that a code for missing ones (leave those rows out)?"
+    assert as_sample(ct.Normal(mean, np.where(mean < 0.0, 1e4, 1.0)), y).questions == ()
