@@ -233,7 +233,8 @@ def test_numbers_above_0_are_not_called_logits(p):
 
 
 BAD_LABELS = {
-    "too large": (put(Y, 99), "got label 99 at row 4, wanted labels 0..2"),
+    "too large": (put(Y, 99), "got label 99 at row 4, wanted labels 0..2; if it is a code for missing ones, pass nan"),
+    "a code": (put(put(Y, -999), -999, 6), "row 4, wanted labels 0..2; if 2 are a code for missing ones, pass nan"),
     "much too large": (put(Y, 1e30), "got label 1e+30 at row 4, wanted labels 0..2"),
     "-1": (put(Y, -1), "got label -1 at row 4, wanted labels 0..2"),
     "1-based": (Y + 1, "got labels 1..3, wanted labels 0..2; these look 1-based, subtract 1"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.arrays import column, to_array
-from caltest._basics.numerics import Array, ArrayLike, IntArray
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._basics.rows import is_number
 from caltest._validation.arrays import all_whole, real_array, refuse_rows
 
@@ -86,8 +86,8 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
         raise ValueError(f"{name}: got labels -1 and 1, wanted labels 0 and 1; pass (targets + 1) // 2")
     outside = (values < 0) | (values >= k)
     if outside.any():
-        i = int(np.argmax(outside))
-        raise ValueError(f"{name}: got label {values[i]:.6g} at row {i}, wanted labels 0..{k - 1}")
+        i, code = int(np.argmax(outside)), _code(values, outside)
+        raise ValueError(f"{name}: got label {values[i]:.6g} at row {i}, wanted labels 0..{k - 1}{code}")
     return values.astype(np.intp)
 
 
@@ -113,6 +113,15 @@ def _advice_on_text(array: Array, k: int, name: str, one_column: bool) -> str:
     occurring = f", classes={names!r} if these are sorted" if len(names) == k <= SHOWN else ""
     order = "the class names in the order of the columns: classes=model.classes_ of scikit-learn"
     return f"pass classes=[...], {order}{occurring}"
+
+
+def _code(labels: FloatArray, outside: BoolArray) -> str:
+    """What to do if labels that are none look like a code of missing ones: one negative number, or of nines only."""
+    first, count = float(labels[outside][0]), int(np.count_nonzero(outside))
+    if (labels[outside] != first).any() or not (first < -1.0 or set(f"{first:.0f}") == {"9"}):
+        return ""
+    of_all = f"{count} are" if count > 1 else "it is"
+    return f'; if {of_all} a code for missing ones, pass nan, and missing="drop" in calibration_test'
 
 
 def whole_counts(data: ArrayLike, name: str = "targets") -> IntArray:
