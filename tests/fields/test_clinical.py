@@ -726,3 +726,10 @@ def test_measures_that_exist_in_nine_redraws_have_pvalues(n_existing):
     exists = np.arange(100)[:, None] < np.full(9, n_existing)
     (note,) = _notes_of_existence(np.full(20, 0.1), np.arange(20) // 19, exists)
     assert note.endswith("have no p-value" if n_existing == 8 else "have p-values that are exact given that they exist")
+
+
+def test_questions_about_the_data_come_before_an_update_of_the_model():
+    p, y = data()
+    result = unfolded(str(clinical.validate(1.0 - p, y, n_resamples=99, rng=1)))
+    assert "First check    1 - p would fit the outcomes" in result
+    assert "Next           answer what is asked under 'First check'" in result

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import MISSED, matters, percent
 from caltest._results.report import counted, decision, format_pvalue, in_cell, is_smallest, pvalue_phrase, with_interval
-from caltest._results.tables import Bar, NamedRows, Page, Table, sharper
+from caltest._results.tables import ASKED, Bar, NamedRows, Page, Table, asked_in, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 
@@ -137,7 +137,9 @@ class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
         return self.default_test.verdict(alpha)
 
     def _next(self, alpha: float = 0.05) -> str | None:
-        """What to do after the verdict: update the model by what is wrong with it, find more cases, or nothing."""
+        """What to do after the verdict: look at the data, update what is wrong, find more cases, or nothing."""
+        if asked_in(self.default_test.notes)[0] is not None:
+            return f"answer what is asked under {ASKED!r}, on which all else depends"
         if self.pvalue > fraction("alpha", alpha):
             more = "more cases; clinical.validation_size(risks) says how many"
             return more if MISSED in self.verdict(alpha) else None
