@@ -26,7 +26,7 @@ from caltest.default_test import are_tested_together, calibration_test, cluster_
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
-from caltest.predictions.convert import are_certain, as_sample
+from caltest.predictions.convert import LABELS, are_certain, as_sample
 from caltest.predictions.faults.values import OF_RECORDS
 
 
@@ -244,7 +244,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
     questions = (*data.tested.questions, *(one for one in data.sample.predictions.notes if one.endswith("?")))
     if data.tested.impossible.size and are_certain(data.tested.predictions):
-        questions = (*questions, "all predictions are 0 or 1: are they labels, of predict in place of predict_proba?")
+        questions = (*questions, LABELS)
     decision, reason = _decision(judged, sections["recalibration"], questions, data.counted)
     parts = {name: rows for one in sections.values() for name, rows in one.grave.items()}
     if decision != REPAIR and parts:

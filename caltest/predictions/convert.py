@@ -97,8 +97,8 @@ class Sample:
         places = self.impossible
         if not places.size:
             return self.remarks
-        certain = are_certain(self.predictions)
-        return (*self.remarks, *impossible_note(places.size, len(self), self.rows_at(places[:NAMED]), certain))
+        certain, rows = are_certain(self.predictions), self.rows_at(places[:NAMED])
+        return (*self.remarks, *impossible_note(places.size, len(self), rows, certain), *(LABELS,) * certain)
 
     def pooled(self) -> "Sample":
         """The same as tests take it, with ensembles that have their targets among them."""
@@ -143,6 +143,8 @@ def are_certain(predictions: Predictions) -> bool:
     return finite is not None and bool((at_labels(finite.stored, finite.stored.argmax(axis=-1)) == 1.0).all())
 
 
+LABELS = "all predictions are 0 or 1: are they labels, of predict in place of predict_proba?"
+
 NAMED = 6
 """Rows of impossible outcomes that are kept, one more than notes name."""
 
@@ -150,15 +152,13 @@ NAMED = 6
 def impossible_note(count: int, n: int, rows: Sequence[int], certain: bool = False) -> tuple[str]:
     """What to say about outcomes of predicted probability 0; of the rows only the first five are named.
 
-    ``certain`` says that all predictions are of probability 0 and 1.
+    ``certain`` says that all predictions are of probability 0 and 1, and so not rounded.
     """
     which = ", ".join(str(row) for row in rows[:5]) + (", ..." if count > 5 else "")
-    advice = "if they were rounded, pass them with all digits"
-    if certain:
-        advice = "all are 0 or 1: if these are predicted labels, pass probabilities, predict_proba in place of predict"
+    advice = "; if they were rounded, pass them with all digits" * (not certain)
     return (
         f"{count} of {n} outcomes had predicted probability 0 (row {which}); calibrated predictions exclude that, "
-        f"whatever the p-value says; {advice}",
+        f"whatever the p-value says{advice}",
     )
 
 

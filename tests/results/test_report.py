@@ -251,8 +251,11 @@ def test_labels_in_the_place_of_probabilities_are_said():
     y = np.arange(40) % 2
     labels = np.where(np.arange(40) < 3, 1 - y, y)
     for predictions in (labels, np.eye(2)[labels]):
-        (note, *_) = ct.calibration_test(predictions, y, n_resamples=9, rng=1).notes
-        assert note.endswith("if these are predicted labels, pass probabilities, predict_proba in place of predict")
+        result = ct.calibration_test(predictions, y, n_resamples=9, rng=1)
+        note, asked, *_ = result.notes
+        assert asked == "all predictions are 0 or 1: are they labels, of predict in place of predict_proba?"
+        assert f"First check    {asked}" in unfolded(result)
+        assert note.endswith("calibrated predictions exclude that, whatever the p-value says")
 
 
 def test_several_excluded_outcomes():
