@@ -54,16 +54,16 @@ def _are_made_from(labels: Array, p: FloatArray) -> bool:
 
 def _of_two_classes(p: FloatArray, targets: Array) -> tuple[str, ...]:
     """Whether outcomes disagree with probabilities, and would fit those of the other class, or percentages."""
-    if targets.size < ENOUGH or _disagreement(p, targets) < WRONG:
+    if targets.size < ENOUGH or disagreement(p, targets) < WRONG:
         return ()
     asked = "are these the probabilities of the other class?"
-    if _disagreement(1.0 - p, targets) < RIGHT:
+    if disagreement(1.0 - p, targets) < RIGHT:
         return (f"1 - p would fit the outcomes: {asked}",)
     if _following(p, targets) < -CLEAR:  # Models are seldom calibrated, but hardly ever the wrong way round.
         return (f"1 - p would fit the outcomes better: {asked}",)
-    if targets.sum() >= FEWEST and _disagreement(p / 100.0, targets) < RIGHT:
+    if targets.sum() >= FEWEST and disagreement(p / 100.0, targets) < RIGHT:
         return ("p / 100 would fit the outcomes: are these percentages?",)
-    if _disagreement(100.0 * p, targets) < RIGHT:
+    if disagreement(100.0 * p, targets) < RIGHT:
         return ("100 p would fit the outcomes: were percentages divided by 100 twice?",)
     return ()
 
@@ -76,8 +76,8 @@ def _of_many_classes(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
     enough, better = np.bincount(labels, minlength=each.size) >= ENOUGH, ""
     columns = _assigned(occurred.T @ np.log(np.maximum(p, TINY)))
     moved = np.flatnonzero((columns != each) & occurred.any(axis=0))
-    is_wrong = moved.size > 0 and enough[moved].all() and _disagreement(p, occurred) > WRONG
-    if not is_wrong or _disagreement(p[:, columns], occurred) > RIGHT_OF_MANY:
+    is_wrong = moved.size > 0 and enough[moved].all() and disagreement(p, occurred) > WRONG
+    if not is_wrong or disagreement(p[:, columns], occurred) > RIGHT_OF_MANY:
         # Models are seldom calibrated, but each class is hardly ever more probable where another one occurs.
         columns, better = followed_columns(p, occurred), " better"
         moved = np.flatnonzero(columns != each)
@@ -127,12 +127,12 @@ def _of_one_class(law: FinitePredictions, labels: Array) -> tuple[str, ...]:
     """Whether all outcomes are of one class, although others were to be expected."""
     first = int(labels[0])
     p = law.probabilities[:, first]
-    if labels.size < ENOUGH or (labels != first).any() or _disagreement(p, np.ones(labels.size)) < WRONG:
+    if labels.size < ENOUGH or (labels != first).any() or disagreement(p, np.ones(labels.size)) < WRONG:
         return ()
     return (f"all outcomes are {law.outcome_in_words(first)}: were they read from the right column?",)
 
 
-def _disagreement(p: FloatArray, occurred: Array) -> float:
+def disagreement(p: FloatArray, occurred: Array) -> float:
     """The largest standardised sum of ``y - p`` of any class, and of that times the log-odds, for p (n,) or (n, k).
 
     Infinite for impossible outcomes.

@@ -13,6 +13,7 @@ from caltest.predictions.questions.apart import members_apart
 from caltest.predictions.questions.classes import MOST_CLASSES, of_classes
 from caltest.predictions.questions.coordinates import coordinates_of, in_another_order
 from caltest.predictions.questions.copies import of_members
+from caltest.predictions.questions.filled import filled
 from caltest.predictions.questions.inverses import of_inverses
 from caltest.predictions.questions.order import misplaced
 from caltest.predictions.questions.parameters import exchanged, of_failures, of_means, of_scales
@@ -62,7 +63,8 @@ def _of_all_rows(predictions: Predictions, targets: Array, numbers: IntArray) ->
     if finite is not None:
         if finite.n_classes > MOST_CLASSES:
             return ()
-        return (of_classes(finite, targets) if finite.probabilities_differ else ()) or misplaced(finite, targets)
+        asked = of_classes(finite, targets) if finite.probabilities_differ else ()
+        return asked or misplaced(finite, targets) or filled(predictions, targets, numbers)
     if predictions.discrete:
         asked = _multiples(targets) or misplaced(predictions, targets)
         of_parameters = of_failures, of_means, of_inverses
@@ -92,7 +94,7 @@ def _of_numbers(
     read: Sequence[Callable[[Predictions, Array], tuple[str, ...]]],
 ) -> tuple[str, ...]:
     asked = (*next(filter(None, (one(law, targets) for one in read)), ()), *repeated(law, targets, numbers, own))
-    return asked or _rounded(law, targets, own)
+    return asked or filled(law, targets, numbers) or _rounded(law, targets, own)
 
 
 def _off(multiples: FloatArray) -> FloatArray:
