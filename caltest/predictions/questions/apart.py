@@ -33,9 +33,6 @@ def _far(members: FloatArray) -> tuple[str, ...]:
         for number in range(1, (m + 1) // 2):
             gap, rest = ascending[:, number] - ascending[:, number - 1], ascending[:, -1] - ascending[:, number]
             if ((gap > FAR * rest) & (gap > 0.0)).mean() >= NEARLY_ALL:
-                were = "members are" if number > 1 else "member is"
-                return (
-                    f"in nearly all cases {number} of {m} {were} far {which} all others: another unit, or a code for "
-                    "missing ones?",
-                )
+                were = f"{number} of {m} members {'are' if number > 1 else 'is'} far {which} all others"
+                return (f"in nearly all cases {were}: another unit, or a code for missing ones?",)
     return ()

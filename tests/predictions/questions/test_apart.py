@@ -45,7 +45,7 @@ def test_codes_among_members(code, where):
 def test_members_in_another_unit(number, added):
     x, y = temperatures()
     members = x + added * (np.arange(M) < number)
-    which = f"{number} of 20 member{'s are' if number > 1 else ' is'} far {'above' if added > 0.0 else 'below'} all"
+    which = f"{number} of 20 members {'are' if number > 1 else 'is'} far {'above' if added > 0.0 else 'below'} all"
     assert asked(members, y) == (f"in nearly all cases {which} others: another unit, or a code for missing ones?",)
 
 
