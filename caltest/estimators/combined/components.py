@@ -30,12 +30,13 @@ from caltest.hstatistics.redraws.of_all_families import redrawn_means
 from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions
+from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.faults.classes.labels import LabelFaults
 from caltest.predictions.standard_scores import mean_square, scores_of
 
-MANY_CLASSES, MANY_ALIKE, MANY_NUMBERS = 10_000, 3_000, 500
-"""Predictions of classes, of classes some of which are alike for the kernel, and of numbers or vectors, from which on
-kernels of redraws have a low rank."""
+MANY_CLASSES, MANY_ALIKE, MANY_NUMBERS, MANY_COMPOSED = 10_000, 3_000, 500, 128
+"""Predictions of classes, of classes some of which are alike for the kernel, of numbers or vectors, and of mixtures and
+members of vectors, a pair of which takes many steps, from which on kernels of redraws have a low rank."""
 
 RANK, RANK_OF_CLASSES = 64, 128
 """Of kernels of many predictions: with 64 a slow wave in the probabilities of five classes is found less often."""
@@ -212,8 +213,8 @@ SCORES = tuple(
 
 def _kernels(kernel: ProductKernel, predictions: Predictions, rng: Any, may_be_low: bool, are_many: bool) -> Component:
     """The kernel first, of classes with other bandwidths too; of low rank for many predictions not on a line."""
-    law, least = predictions.law.finite, MANY_NUMBERS
-    of_classes = law is not None
+    of_classes, is_composed = predictions.law.finite is not None, predictions.law.default_median_of < MEDIAN_OF
+    least = MANY_COMPOSED if is_composed else MANY_NUMBERS
     if of_classes:
         least = MANY_CLASSES if kernel.target_kernel.is_identity else MANY_ALIKE
     kernels, many = _with_bandwidths(kernel, FACTORS if of_classes else (1.0,)), are_many or len(predictions) >= least

@@ -115,10 +115,10 @@ class Omnibus(JointEstimator):
 
     Notes
     -----
-    Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 500 numbers or vectors on the
-    kernels of redraws have rank 64 (``LowRankSKCE``, biased), which the result says: time O(n B), for numbers with
-    Gaussian kernels about 500 additions for an observation and redraw, and memory O(n B), at most 1 GB for the redraws
-    of a pass. For more than 20 000 predictions of families with quick quantiles, without weights, and for all data in
+    Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 500 numbers or vectors on,
+    and 128 mixtures or ensembles of vectors, the kernels of redraws have rank 64 (``LowRankSKCE``, biased), which the
+    result says: time O(n B), for numbers with Gaussian kernels about 500 additions for an observation and redraw, and
+    memory O(n B), at most 1 GB for the redraws of a pass. For more than 20 000 predictions of families with quick quantiles, without weights, and for all data in
     chunks, redraws are functions of the seed and the row, and landmarks and ranks of features come from some of the
     predictions: then all is a function of sums over rows, and memory is O(n + B).
 

@@ -39,10 +39,10 @@ def filled(predictions: Predictions, targets: Array, numbers: IntArray) -> tuple
 
 
 def _equal(values: FloatArray) -> Array | None:
-    """Which rows (n,) of values (n, k) have the most frequent of them, if the others are different."""
+    """Which rows (n,) of values (n, k) have the most frequent of them, at most half, if the others are different."""
     _, place, counts = np.unique(values, axis=0, return_inverse=True, return_counts=True)
     most, n = int(counts.max()), len(values)
-    if most < max(FEWEST, SHARE * n) or counts.size - 1 < DIFFERENT * max(n - most, FEWEST):
+    if not max(FEWEST, SHARE * n) <= most <= n / 2 or counts.size - 1 < DIFFERENT * max(n - most, FEWEST):
         return None
     return np.asarray(place.reshape(-1) == counts.argmax())
 

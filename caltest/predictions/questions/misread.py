@@ -41,6 +41,8 @@ def misread(predictions: Predictions, targets: Array, numbers: IntArray | None =
     # Pools of members have the outcome among them.
     if len(predictions) < FEWEST or not predictions.has_scale or isinstance(predictions, Pool):
         return ()
+    if predictions.finite is not None and predictions.finite.n_classes > MOST_CLASSES:
+        return ()
     law: Predictions | None = predictions
     if isinstance(predictions, QuantileForecast):
         law = predictions.nearest_normal if targets.dtype.kind == "f" else None
@@ -61,8 +63,6 @@ def _of_all_rows(predictions: Predictions, targets: Array, numbers: IntArray) ->
             return ()
         return _of_numbers(law, targets, numbers, predictions.values, (misplaced, in_another_unit))
     if finite is not None:
-        if finite.n_classes > MOST_CLASSES:
-            return ()
         asked = of_classes(finite, targets) if finite.probabilities_differ else ()
         return asked or misplaced(finite, targets) or filled(predictions, targets, numbers)
     if predictions.discrete:

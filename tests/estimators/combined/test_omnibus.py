@@ -195,6 +195,21 @@ def test_many_predictions_have_kernels_of_low_rank(monkeypatch):
     assert ct.calibration_test(p, y, n_resamples=99, rng=1).estimate == pytest.approx(whole.estimate, rel=0.2)
 
 
+@pytest.mark.parametrize("family", ["mixture", "vectors", "numbers"])
+def test_mixtures_and_members_of_vectors_have_kernels_of_low_rank_from_128_rows_on(family):
+    """A pair of them takes many steps; members of numbers are summed in their order."""
+    rng = np.random.default_rng(9)
+    mean, centres = rng.normal(size=128), rng.normal(size=(128, 1, 2))
+    p, y = {
+        "mixture": (ct.Mixture([ct.Normal(mean - 1.0, 0.5), ct.Normal(mean + 1.0, 0.5)]), mean + 1.0),
+        "vectors": (ct.Ensemble(centres + rng.normal(size=(128, 9, 2))), centres[:, 0] + rng.normal(size=(128, 2))),
+        "numbers": (ct.Ensemble(mean[:, None] + rng.normal(size=(128, 9))), mean + rng.normal(size=128)),
+    }[family]
+    notes = [ct.calibration_test(p.take(slice(n)), y[:n], n_resamples=19, rng=1).notes for n in (127, 128)]
+    have_low_rank = [any("kernels have rank 64" in one for one in some) for some in notes]
+    assert have_low_rank == [False, family != "numbers"]
+
+
 def test_same_result_for_any_number_of_workers():
     from joblib import parallel_config
 
