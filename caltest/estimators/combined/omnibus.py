@@ -115,12 +115,13 @@ class Omnibus(JointEstimator):
 
     Notes
     -----
-    Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 500 numbers or vectors on,
-    and 128 mixtures or ensembles of vectors, the kernels of redraws have rank 64 (``LowRankSKCE``, biased), which the
+    Time and memory are those of ``MonteCarloTest(SKCE(kernel))`` and little more. From 500 numbers or vectors on, and
+    128 mixtures or ensembles of vectors, the kernels of redraws have rank 64 (``LowRankSKCE``, biased), which the
     result says: time O(n B), for numbers with Gaussian kernels about 500 additions for an observation and redraw, and
-    memory O(n B), at most 1 GB for the redraws of a pass. For more than 20 000 predictions of families with quick quantiles, without weights, and for all data in
-    chunks, redraws are functions of the seed and the row, and landmarks and ranks of features come from some of the
-    predictions: then all is a function of sums over rows, and memory is O(n + B).
+    memory O(n B), at most 1 GB for the redraws of a pass. For more than 20 000 predictions of families with quick
+    quantiles, without weights, and for all data in chunks, redraws are functions of the seed and the row, and landmarks
+    and ranks of features come from some of the predictions: then all is a function of sums over rows, and memory is
+    O(n + B).
 
     From 10 000 binary predictions on, or 100 000 of up to 32 unordered classes, the statistic is a function of counts:
     how often each label occurs in each of up to 512 cells of similar predictions (1024 of binary ones), which a tree of
