@@ -225,7 +225,10 @@ def _kernels(kernel: ProductKernel, predictions: Predictions, rng: Any, may_be_l
     rank = RANK_OF_CLASSES if of_classes else RANK
     low_rank = tuple(LowRankSKCE(one, rank, of_classes).resolve(predictions, rng) for one in kernels)
     sums = (KernelSumsOfClasses if of_classes else KernelSums)(tuple(one.features for one in low_rank))
-    return replace(component, numbers=sums, approximation=f"kernels have rank {low_rank[0].rank}")
+    is_large = are_many or len(predictions) >= MANY_NUMBERS
+    why = "there are many predictions" if is_large else "pairs of predictions take long"
+    said = f"kernels have rank {low_rank[0].rank} in the test, because {why}"
+    return replace(component, numbers=sums, approximation=said)
 
 
 def _with_bandwidths(kernel: ProductKernel, factors: tuple[float, ...]) -> tuple[ProductKernel, ...]:

@@ -451,9 +451,7 @@ class Omnibus(JointEstimator):
     def resolved_notes(self) -> tuple[str, ...]:
         if self.draws_by_row:
             return (self.of_rows.note,)
-        if not self._approximation:
-            return ()
-        return (f"{self._approximation} in the test, because there are many predictions",)
+        return (self._approximation,) if self._approximation else ()
 
     def effect_size(self, estimate: float, predictions: Predictions, mean: float | None) -> EffectSize:
         assert self.kernel is not None
