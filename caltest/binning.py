@@ -30,6 +30,11 @@ class Binning(Settings, ABC):
     def assign(self, points: FloatArray) -> IntArray:
         """Number of the bin of each point (n, d), (n,); the bins that occur are numbered 0, 1, ... without gaps."""
 
+    @property
+    def middles(self) -> FloatArray | None:
+        """A number in each of all bins, in ascending order, if they are the same for all points."""
+        return None
+
     @abstractmethod
     def describe(self) -> str:
         """The rule in a few words."""
@@ -73,6 +78,10 @@ class UniformBinning(_NumberedBinning):
         cells = np.clip(points * self.n_bins, 0, self.n_bins - 1).astype(np.intp)
         cells -= (cells > 0) & (points <= cells / self.n_bins)
         return _number_rows(cells, self.n_bins)
+
+    @property
+    def middles(self) -> FloatArray:
+        return np.asarray((np.arange(self.n_bins) + 0.5) / self.n_bins)
 
     def describe(self) -> str:
         return f"{self.n_bins} uniform bins"
@@ -147,6 +156,11 @@ class EdgeBinning(Binning):
     def assign(self, points: FloatArray) -> IntArray:
         """Number of the bin of each point. Time O(n d log b)."""
         return _number_rows(np.searchsorted(np.array(self.edges[1:-1]), points, side="left"), len(self.edges) - 1)
+
+    @property
+    def middles(self) -> FloatArray:
+        edges = np.array(self.edges)
+        return np.asarray(edges[:-1] + np.diff(edges) / 2.0)
 
     def describe(self) -> str:
         return f"bins with the edges {', '.join(f'{edge:g}' for edge in self.edges)}"

@@ -42,14 +42,16 @@ class CalibrationTestAccumulator(OwnErrstate):
     choice of chunks. Memory: 55 MB for numbers and 999 redraws, 130 MB for vectors. Predictions without spread are
     refused.
 
-    The result of ``AsymptoticBlockSKCETest`` is that of all data at once. With ``MonteCarloTest(LowRankSKCE(...))``
-    every chunk redraws its targets with random numbers that follow from the seed, the chunk and those before it: the
-    p-value is exact, and accumulators of one seed that see different data can be merged.
+    The result of ``AsymptoticBlockSKCETest`` is that of all data at once. ``MonteCarloTest`` takes ``LowRankSKCE``,
+    ``ExcessLogScore``, ``ExcessBrierScore``, and ``ECE`` and ``MCE`` of two classes, as ``top_label`` makes them of
+    others, in bins that do not depend on the predictions: every chunk redraws its targets with random numbers that
+    follow from the seed, the chunk and those before it: the p-value is exact, and accumulators of one seed that see
+    different data can be merged.
 
     Parameters
     ----------
     test
-        Pair of a ``BlockSKCE`` and a ``NormalNull``, or of an ``Omnibus`` or ``LowRankSKCE`` and a
+        Pair of a ``BlockSKCE`` and a ``NormalNull``, or of an ``Omnibus`` or one of these and a
         ``ConditionalMonteCarlo``.
     rng
         Of the redraws.
@@ -87,7 +89,7 @@ class CalibrationTestAccumulator(OwnErrstate):
         if not isinstance(null, SummableNull):
             raise TypeError(
                 f"null: got {type(null).__name__}, which needs all observations at once; wanted NormalNull with "
-                "BlockSKCE, or ConditionalMonteCarlo with LowRankSKCE"
+                "BlockSKCE, or ConditionalMonteCarlo with LowRankSKCE, ECE or a score"
             )
         if estimator is not None and type(estimator) is not type(test.estimator):
             wanted = f"None or {type(test.estimator).__name__}, that of the test"

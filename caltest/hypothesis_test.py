@@ -197,9 +197,9 @@ class CalibrationTest(_Named):
     ) -> "CalibrationTestAccumulator":
         """The test for data that come in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``.
 
-        For ``OmnibusTest``, for blocks with the normal limit, and for Monte Carlo with ``LowRankSKCE``;
-        ``TypeError`` for others. Settings that depend on all predictions, such as the median bandwidth, are chosen from
-        ``predictions``, some of them. See ``CalibrationTestAccumulator``.
+        For ``OmnibusTest``, for blocks with the normal limit, and for Monte Carlo with ``LowRankSKCE``, excess scores,
+        and ``ECE`` of two classes in fixed bins; ``TypeError`` for others. Settings that depend on all predictions,
+        such as the median bandwidth, are chosen from ``predictions``, some of them. See ``CalibrationTestAccumulator``.
         """
         if predictions is None:
             return CalibrationTestAccumulator(self, rng=rng, part=part)

@@ -33,6 +33,8 @@ TESTS = {
     "blocks of 7": lambda: blocks_of(7),
     "low rank": lambda: ct.MonteCarloTest(low_rank(), 9),
     "biased low rank": lambda: ct.MonteCarloTest(low_rank(unbiased=False), 9),
+    "log loss": lambda: ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 9),
+    "Brier score": lambda: ct.MonteCarloTest(ct.estimators.ExcessBrierScore(), 9),
 }
 
 
@@ -87,6 +89,43 @@ def test_merged_accumulators_give_the_estimate_of_all_data(test, sizes):
     for part in parts_of(sizes):
         one_by_one.merge(updated(test.accumulator(), [part]))
     assert one_by_one.result().estimate == expected
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ct.ECE(),
+        ct.MCE(ct.binning.UniformBinning(4)),
+        ct.ECE(order=2.5),
+        ct.ECE(ct.binning.EdgeBinning([-1.0, 0.0, 0.3, 2.0])),
+        ct.ECE(metric=ct.Euclidean(), order=2.0),
+        ct.ECE(metric=ct.kernels.SquaredEuclidean()),
+    ],
+    ids=repr,
+)
+def test_binned_errors_of_parts_are_those_of_all_data(estimator):
+    """Bins that are empty in some parts, and in all, among them."""
+    p, y = np.append(0.0, P[1:, 0]), (Y == 0).astype(int)
+    law, targets, parts = ct.Bernoulli(p), np.stack([y, 1 - y, np.roll(y, 1)]), parts_of([2, 30, 65])
+    sums = [estimator.sums(law.take(part), targets[:, part]) for part in parts]
+    whole = sums[0] + sums[1] + sums[2]
+    assert estimator.of_sums(whole) == pytest.approx(estimator.estimates(law, targets), rel=1e-12)
+    accumulator = updated(ct.MonteCarloTest(estimator, 9).accumulator(rng=1), parts, p, y)
+    assert accumulator.result().estimate == pytest.approx(estimator(p, y), rel=1e-12)
+
+
+def test_exact_tests_of_chunks_find_errors_on_both_sides():
+    """Labels are surer than the claims, so that the log loss is too small."""
+    p = RNG.uniform(0.2, 0.8, 400)
+    y = (p > 0.5).astype(int)
+    for estimator in (ct.ECE(), ct.estimators.ExcessLogScore()):
+        test = ct.MonteCarloTest(estimator, 99)
+        found = updated(test.accumulator(rng=1), [slice(0, 150), slice(150, 400)], p, y).result()
+        assert found.pvalue == 0.01
+        right = updated(
+            test.accumulator(rng=1), [slice(0, 150), slice(150, 400)], p, ct.Bernoulli(p).sample(3)
+        ).result()
+        assert right.pvalue > 0.05
 
 
 def test_low_rank_does_not_depend_on_the_order_of_parts():
@@ -305,7 +344,18 @@ def test_bad_data_change_nothing(make):
         (
             lambda: ct.MonteCarloTest(ct.BlockSKCE(TV)).accumulator(),
             TypeError,
-            "got BlockSKCE for ConditionalMonteCarlo, wanted Omnibus() or LowRankSKCE(kernel), for data that",
+            "got BlockSKCE for ConditionalMonteCarlo, wanted Omnibus(), LowRankSKCE(kernel), ECE() or an excess score, "
+            "for data that come in chunks",
+        ),
+        (
+            lambda: ct.MonteCarloTest(ct.ECE(ct.binning.QuantileBinning())).accumulator(),
+            TypeError,
+            "binning: got QuantileBinning(n_bins=15), whose bins depend on all predictions, wanted UniformBinning",
+        ),
+        (
+            lambda: updated(ct.MonteCarloTest(ct.ECE(), 9).accumulator(), [slice(0, 5)]),
+            TypeError,
+            "predictions: got 3 classes in chunks, wanted two: top_label(p, y)",
         ),
         (lambda: ct.MonteCarloTest(low_rank()).accumulator(rng="one"), ValueError, "rng: got 'one'"),
         (lambda: blocks_of(2).accumulator().result(), ValueError, "got 0 observations, too few for BlockSKCE"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from caltest._basics.arrays import are_chunks
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, check_finite, seed_of
+from caltest._basics.sums import Sums
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.report import ASSUMPTIONS
@@ -185,6 +186,29 @@ class RedrawnEstimator(Estimator):
 
     @abstractmethod
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray: ...
+
+
+class SummableEstimator(Estimator):
+    """An estimator that is a function of sums over observations, so that data can come in chunks."""
+
+    def check_summable(self) -> None:
+        """Raise ``TypeError`` for settings that depend on all predictions, ``ValueError`` if it is not resolved."""
+
+    @abstractmethod
+    def sums(self, predictions: Predictions, targets: Array) -> Sums:
+        """What a part of the data adds, for many targets (B, n)."""
+
+    @abstractmethod
+    def of_sums(self, sums: Any) -> FloatArray:
+        """Estimates (B,) from the sums of all parts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Totals(Sums):
+    """Sums (B,) over n observations."""
+
+    n: int
+    totals: FloatArray
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ import numpy as np
 
 from caltest._basics.arrays import read_only
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
+from caltest._basics.sums import Sums
 from caltest._loops.statistics import binned
 from caltest._validation import at_least, choice, instance_of
 from caltest.binning import Binning, QuantileBinning, UniformBinning, a_binning
-from caltest.estimators.base import Estimator, RedrawnEstimator
+from caltest.estimators.base import RedrawnEstimator, SummableEstimator
 from caltest.kernels import Euclidean, TotalVariation, VectorMetric
 from caltest.predictions import Bernoulli, Predictions, Sample
 from caltest.predictions.classes.finite import FinitePredictions, of_classes
@@ -33,7 +34,7 @@ def order_of_mean(name: str, order: Any) -> float:
 
 
 @dataclass(frozen=True)
-class ECE(Estimator):
+class ECE(SummableEstimator):
     """``(sum_b n_b/n d_b**q)**(1/q)``, with d_b the distance of mean prediction and class frequencies in bin b.
 
     Which ECE it is depends on the predictions. (n, k) probabilities: canonical, over the whole simplex.
@@ -100,8 +101,38 @@ class ECE(Estimator):
         deviations = bins.sums - counts[:, bins.first :]
         norms = (np.square(deviations) if squared else np.abs(deviations)).sum(axis=1)
         errors = bins.weights * (np.sqrt(norms) if root else norms)
-        total = errors.max() if self.order == inf else (errors**self.order).sum()
-        return float(self._mean(total, len(sample)))
+        return float(self._of_errors(errors, len(sample)))
+
+    def check_summable(self) -> None:
+        if self.binning.middles is None:
+            raise TypeError(
+                f"binning: got {self.binning!r}, whose bins depend on all predictions, wanted UniformBinning(n_bins) "
+                "or EdgeBinning(edges) for data that come in chunks"
+            )
+
+    def sums(self, predictions: Predictions, targets: Array) -> "BinSums":
+        classes, middles = binned_predictions(predictions), self.binning.middles
+        assert middles is not None
+        if classes.n_classes != 2:
+            raise TypeError(
+                f"predictions: got {classes.n_classes} classes in chunks, wanted two: top_label(p, y), or a pair of "
+                "classwise(p, y)"
+            )
+        p = classes.probabilities[:, 1]
+        numbers = self.binning.assign(np.append(middles, p)[:, None])[middles.size :]
+        sizes, claimed = (np.bincount(numbers, one, middles.size) for one in (None, p))
+        occurred = np.stack([np.bincount(numbers, one, middles.size) for one in targets], axis=1)
+        return BinSums(len(p), sizes, np.asarray(claimed[:, None] - occurred, dtype=np.float64))
+
+    def of_sums(self, sums: "BinSums") -> FloatArray:
+        occupied, (squared, root) = sums.sizes > 0, self._norm()
+        norms = np.abs(sums.deviations[occupied]) ** (2.0 if squared and not root else 1.0)
+        errors = self._weights(sums.sizes[occupied])[:, None] * norms
+        return np.asarray(self._of_errors(errors, sums.n))
+
+    def _of_errors(self, errors: FloatArray, n: int) -> Any:
+        """The estimate from weighted distances (b, ...) of the bins."""
+        return self._mean(errors.max(axis=0) if self.order == inf else (errors**self.order).sum(axis=0), n)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         bins = self._bins(predictions)
@@ -117,13 +148,16 @@ class ECE(Estimator):
 
     def _bins(self, predictions: Predictions) -> "Bins":
         bins = bins_of(predictions, self.binning)
-        # The deviations of n_b observations are n_b times those of their means, and their squares n_b**2 times.
-        power = 1.0 / self.order - (1.0 if self.metric.is_norm else 2.0)
-        weights = np.power(bins.sizes.astype(np.float64), power)
+        weights = self._weights(bins.sizes)
         # The distance of two binary predictions is that of the numbers p.
         if bins.sums.shape[1] > 1:
             weights *= self.metric.scale
         return bins._replace(weights=weights)
+
+    def _weights(self, sizes: IntArray) -> FloatArray:
+        """The deviations of n_b observations are n_b times those of their means, and their squares n_b**2 times."""
+        power = 1.0 / self.order - (1.0 if self.metric.is_norm else 2.0)
+        return np.asarray(np.power(sizes.astype(np.float64), power))
 
     def _norm(self) -> tuple[bool, bool]:
         return self.metric.has_squares, self.metric.root
@@ -132,6 +166,15 @@ class ECE(Estimator):
         name = "MCE" if self.order == inf else "ECE" if self.order == 1.0 else f"ECE of order {self.order:g}"
         settings = f"{self.binning.describe()}, {self.metric.label} distance"
         return f"{name} ({binned_predictions(predictions).notion}), {settings}"
+
+
+@dataclass(frozen=True, eq=False)
+class BinSums(Sums):
+    """Sizes of bins (b,), and what their n observations claim less what occurred, (b, B)."""
+
+    n: int
+    sizes: IntArray
+    deviations: FloatArray
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
 from caltest._validation import at_least
-from caltest.estimators.base import RedrawnEstimator, TextbookTail
+from caltest.estimators.base import RedrawnEstimator, SummableEstimator, TextbookTail, Totals
 from caltest.estimators.kernel_errors.cluster_skce import InClusters, as_clusters
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Predictions, Sample
@@ -27,7 +27,7 @@ LARGEST_KURTOSIS = 0.5
 """Excess kurtosis of the score from which on the normal law is rough: few uncertain outcomes make it vary."""
 
 
-class ExcessScore(RedrawnEstimator):
+class ExcessScore(RedrawnEstimator, SummableEstimator):
     """Mean of ``S(P, Y) - E S(P, Z)``, Z ~ P, for a score S of classes: 0 on average if predictions are calibrated."""
 
     score: ClassVar[Score]
@@ -56,6 +56,12 @@ class ExcessScore(RedrawnEstimator):
             excess *= weights[:, None]
         total = len(predictions) if weights is None else weights.sum()
         return np.asarray(gathered_sums(excess, np.ascontiguousarray(targets)) / total)
+
+    def sums(self, predictions: Predictions, targets: Array) -> Totals:
+        return Totals(len(predictions), len(predictions) * self.estimates(predictions, targets))
+
+    def of_sums(self, sums: Totals) -> FloatArray:
+        return sums.totals / sums.n
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """Both normal tails of the estimate over its standard deviation given the predictions."""

@@ -10,8 +10,9 @@ from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.jobs import Stream, in_parts, run, streams
 from caltest._basics.numerics import Array, FloatArray, IntArray, at_least_as_large, check_memory
 from caltest._results.measures import matters
-from caltest._validation import at_least, optional, whole
-from caltest.estimators import UCME, Estimator, LowRankSKCE
+from caltest._validation import optional, whole
+from caltest.estimators import UCME, Estimator
+from caltest.estimators.base import SummableEstimator
 from caltest.estimators.combined.detectable import detectable
 from caltest.estimators.combined.joint import JointEstimator
 from caltest.estimators.combined.omnibus import Omnibus
@@ -166,26 +167,27 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
         """Sums over a part of the data, for the observed targets and for redraws of its own."""
         if isinstance(estimator, Omnibus):
             return estimator.sums(sample, self.n_resamples, *place)
-        assert isinstance(estimator, LowRankSKCE)
+        assert isinstance(estimator, SummableEstimator)
         targets = sample.predictions.with_redraws(sample.targets, streams(rng, self.n_resamples))
-        return estimator.features.sums(sample.predictions, targets)
+        return estimator.sums(sample.predictions, targets)
 
     def outcome_of(self, estimator: Estimator, sums: Any) -> Outcome:
         if isinstance(estimator, Omnibus):
             values = estimator.of_rows.values(sums.sums)
             outcome = self._of_omnibus(estimator, sums.kept, values, sums.exclusion)
             return replace(outcome, estimate=estimator.of_rows.reported(sums.sums, values))
-        assert isinstance(estimator, LowRankSKCE)
-        at_least(sums.n, 2 if estimator.unbiased else 1, "LowRankSKCE")
-        values = estimator.features.means(sums, estimator.unbiased)
-        return ranked(float(values[0]), float(values[0]), values[1:])
+        assert isinstance(estimator, SummableEstimator)
+        values = estimator.of_sums(sums)
+        statistics = _statistics(estimator, values[None])
+        return ranked(float(values[0]), float(statistics[0]), statistics[1:])
 
     def check_summable(self, estimator: Estimator) -> None:
         if isinstance(estimator, Omnibus):
             return
-        if not isinstance(estimator, LowRankSKCE):
-            raise self._illegal(estimator, "Omnibus() or LowRankSKCE(kernel), for data that come in chunks")
-        _ = estimator.features
+        if not isinstance(estimator, SummableEstimator):
+            wanted = "Omnibus(), LowRankSKCE(kernel), ECE() or an excess score, for data that come in chunks"
+            raise self._illegal(estimator, wanted)
+        estimator.check_summable()
 
     def describe(self, redraws: str = Predictions.redraws) -> str:
         until = "" if self.stop_after is None else f" or until {self.stop_after} are as large"

@@ -75,6 +75,7 @@ TESTS = {
     "blocks of 2": ct.AsymptoticBlockSKCETest(TV),
     "low rank": ct.MonteCarloTest(ct.LowRankSKCE(TV, 9), 9),
     "low rank, median": ct.MonteCarloTest(ct.LowRankSKCE(MEDIAN, 9, unbiased=False), 9),
+    "log loss": ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 9),
 }
 
 

@@ -16,12 +16,12 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, normalised, ranges
+from caltest._basics.sums import Sums
 from caltest._basics.threads import threaded
 from caltest._loops.statistics.cell_counts import count_cells, find_cells
 from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import log_mixture
 from caltest.hstatistics.sums.binary_line import on_a_line, pair_sums_of_lines
-from caltest.hstatistics.sums.features import Sums
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions, alternatives
 from caltest.predictions.bandwidth import MEDIAN_OF

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import FloatArray, ranges
+from caltest._basics.sums import Sums
 from caltest._basics.threads import tracked
 from caltest.estimators.combined.parts import OfRows, law_of
 from caltest.hstatistics.redraws.within_clusters import Partition
-from caltest.hstatistics.sums.features import Sums
 from caltest.predictions import Sample
 
 GROUPS = 200

@@ -17,13 +17,13 @@ import numpy as np
 
 from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
+from caltest._basics.sums import Sums
 from caltest._basics.threads import n_threads, threaded
 from caltest._loops.rows import draw_by_row
 from caltest._loops.statistics.label_sums import add_by_class, add_by_group, add_of_chosen
 from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import log_mixture
 from caltest.hstatistics.redraws.of_many_classes import FACTORS, N_KERNELS, Entries, Kept, pair_sums
-from caltest.hstatistics.sums.features import Sums
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions, alternatives
 from caltest.predictions.classes.finite import FinitePredictions

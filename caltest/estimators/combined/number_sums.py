@@ -13,11 +13,12 @@ from functools import partial
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, ranges
+from caltest._basics.sums import Sums
 from caltest._basics.threads import threaded
 from caltest._loops.uniforms import fill_uniforms, row_states
 from caltest.estimators.combined.parts import OfRows
 from caltest.estimators.scores import ResidualMean, log_mixture, log_ratios_of
-from caltest.hstatistics.sums.features import Features, FeatureSums, Sums
+from caltest.hstatistics.sums.features import Features, FeatureSums
 from caltest.hstatistics.sums.residuals import ResidualSums, prediction_features, residual_means
 from caltest.kernels import PredictionKernel
 from caltest.predictions import Predictions

@@ -5,16 +5,16 @@ from typing import Any, Self
 
 from caltest._basics.numerics import Array, FloatArray, generator_apart
 from caltest._validation import at_least, switch, whole
-from caltest.estimators.base import RedrawnEstimator
+from caltest.estimators.base import RedrawnEstimator, SummableEstimator
 from caltest.estimators.kernel_errors.kernel_estimator import KernelEstimator
-from caltest.hstatistics.sums.features import Features
+from caltest.hstatistics.sums.features import Features, FeatureSums
 from caltest.kernels import ProductKernel
 from caltest.kernels.product import a_product_kernel
 from caltest.predictions import Predictions
 
 
 @dataclass(frozen=True)
-class LowRankSKCE(KernelEstimator, RedrawnEstimator):
+class LowRankSKCE(KernelEstimator, RedrawnEstimator, SummableEstimator):
     """SKCE of all pairs with an approximation of the kernel of predictions by ``rank`` landmarks, for millions of rows.
 
     ``(|M|**2 - sum_i |psi_i|**2 |phi_i|**2) / (n (n - 1))`` with ``M = sum_i phi_i psi_i'``, features
@@ -83,6 +83,16 @@ class LowRankSKCE(KernelEstimator, RedrawnEstimator):
     def estimates(self, predictions: Predictions, targets: Array, weights: FloatArray | None = None) -> FloatArray:
         """Estimates for many targets (B, n); the features are computed once for all. Weights are for unbiased ones."""
         return self.features.estimates(predictions, targets, self.unbiased, weights)
+
+    def check_summable(self) -> None:
+        _ = self.features
+
+    def sums(self, predictions: Predictions, targets: Array) -> FeatureSums:
+        return self.features.sums(predictions, targets)
+
+    def of_sums(self, sums: FeatureSums) -> FloatArray:
+        at_least(sums.n, 2 if self.unbiased else 1, "LowRankSKCE")
+        return self.features.means(sums, self.unbiased)
 
     @property
     def features(self) -> Features:

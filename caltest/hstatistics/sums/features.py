@@ -9,14 +9,15 @@ targets otherwise. Then, with the matrix ``M = sum_i phi_i psi_i'``::
 """
 
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, check_memory, ranges, weight_of_pairs
+from caltest._basics.sums import Sums
 from caltest._basics.threads import threaded
 from caltest._loops.pair_sums.redraws import changes_by_class, gathered_sums
 from caltest.hstatistics.sums.grid import Grid
@@ -45,17 +46,6 @@ TILES = 2**18
 
 SUMS = 2**22
 """Numbers in the matrices M of the redraws that are summed together, 32 MB for each thread."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums over observations, to which those of others are added field by field."""
-
-    redrawn: ClassVar[Mapping[str, int]] = {}
-    """Fields that are linear in what each observed or redrawn target adds, with the axis of these."""
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
