@@ -31,8 +31,8 @@ class Binning(Settings, ABC):
         """Number of the bin of each point (n, d), (n,); the bins that occur are numbered 0, 1, ... without gaps."""
 
     @property
-    def middles(self) -> FloatArray | None:
-        """A number in each of all bins, in ascending order, if they are the same for all points."""
+    def ends(self) -> FloatArray | None:
+        """The largest numbers of all bins, in ascending order, if bins are the same for all points."""
         return None
 
     @abstractmethod
@@ -80,8 +80,8 @@ class UniformBinning(_NumberedBinning):
         return _number_rows(cells, self.n_bins)
 
     @property
-    def middles(self) -> FloatArray:
-        return np.asarray((np.arange(self.n_bins) + 0.5) / self.n_bins)
+    def ends(self) -> FloatArray:
+        return np.asarray(np.arange(1, self.n_bins + 1) / self.n_bins)
 
     def describe(self) -> str:
         return f"{self.n_bins} uniform bins"
@@ -158,9 +158,8 @@ class EdgeBinning(Binning):
         return _number_rows(np.searchsorted(np.array(self.edges[1:-1]), points, side="left"), len(self.edges) - 1)
 
     @property
-    def middles(self) -> FloatArray:
-        edges = np.array(self.edges)
-        return np.asarray(edges[:-1] + np.diff(edges) / 2.0)
+    def ends(self) -> FloatArray:
+        return np.array(self.edges[1:])
 
     def describe(self) -> str:
         return f"bins with the edges {', '.join(f'{edge:g}' for edge in self.edges)}"

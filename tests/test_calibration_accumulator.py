@@ -97,7 +97,7 @@ def test_merged_accumulators_give_the_estimate_of_all_data(test, sizes):
         ct.ECE(),
         ct.MCE(ct.binning.UniformBinning(4)),
         ct.ECE(order=2.5),
-        ct.ECE(ct.binning.EdgeBinning([-1.0, 0.0, 0.3, 2.0])),
+        ct.ECE(ct.binning.EdgeBinning([-1.0, 0.0, 0.3, np.nextafter(0.3, 1.0), 2.0])),
         ct.ECE(metric=ct.Euclidean(), order=2.0),
         ct.ECE(metric=ct.kernels.SquaredEuclidean()),
     ],
@@ -348,6 +348,11 @@ def test_bad_data_change_nothing(make):
             "for data that come in chunks",
         ),
         (
+            lambda: ct.CalibrationTest(low_rank(), ct.nulls.ConditionalMonteCarlo(99, stop_after=5)).accumulator(),
+            TypeError,
+            "stop_after: got 5 for data in chunks, wanted None",
+        ),
+        (
             lambda: ct.MonteCarloTest(ct.ECE(ct.binning.QuantileBinning())).accumulator(),
             TypeError,
             "binning: got QuantileBinning(n_bins=15), whose bins depend on all predictions, wanted UniformBinning",
@@ -355,7 +360,7 @@ def test_bad_data_change_nothing(make):
         (
             lambda: updated(ct.MonteCarloTest(ct.ECE(), 9).accumulator(), [slice(0, 5)]),
             TypeError,
-            "predictions: got 3 classes in chunks, wanted two: top_label(p, y)",
+            "predictions: got 3 classes in chunks, wanted one probability of each row: top_label(p, y)",
         ),
         (lambda: ct.MonteCarloTest(low_rank()).accumulator(rng="one"), ValueError, "rng: got 'one'"),
         (lambda: blocks_of(2).accumulator().result(), ValueError, "got 0 observations, too few for BlockSKCE"),

@@ -95,43 +95,42 @@ class ECE(SummableEstimator):
 
     def estimate(self, sample: Sample) -> float:
         bins = self._bins(sample.predictions)
-        n_classes, (squared, root) = bins.first + bins.sums.shape[1], self._norm()
+        n_classes = bins.first + bins.sums.shape[1]
         places = bins.numbers * n_classes + sample.targets
         counts = np.bincount(places, minlength=len(bins.sums) * n_classes).reshape(-1, n_classes)
-        deviations = bins.sums - counts[:, bins.first :]
-        norms = (np.square(deviations) if squared else np.abs(deviations)).sum(axis=1)
-        errors = bins.weights * (np.sqrt(norms) if root else norms)
-        return float(self._of_errors(errors, len(sample)))
+        return float(self._of_deviations(bins.sums - counts[:, bins.first :], bins.weights, len(sample)))
 
     def check_summable(self) -> None:
-        if self.binning.middles is None:
+        if self.binning.ends is None:
             raise TypeError(
                 f"binning: got {self.binning!r}, whose bins depend on all predictions, wanted UniformBinning(n_bins) "
                 "or EdgeBinning(edges) for data that come in chunks"
             )
 
     def sums(self, predictions: Predictions, targets: Array) -> "BinSums":
-        classes, middles = binned_predictions(predictions), self.binning.middles
-        assert middles is not None
-        if classes.n_classes != 2:
+        vectors, ends = binned_predictions(predictions).embedding(Euclidean()), self.binning.ends
+        assert ends is not None
+        if vectors.shape[1] > 1:
             raise TypeError(
-                f"predictions: got {classes.n_classes} classes in chunks, wanted two: top_label(p, y), or a pair of "
-                "classwise(p, y)"
+                f"predictions: got {vectors.shape[1]} classes in chunks, wanted one probability of each row: "
+                "top_label(p, y), a pair of classwise(p, y), or those of class 1 of two"
             )
-        p = classes.probabilities[:, 1]
-        numbers = self.binning.assign(np.append(middles, p)[:, None])[middles.size :]
-        sizes, claimed = (np.bincount(numbers, one, middles.size) for one in (None, p))
-        occurred = np.stack([np.bincount(numbers, one, middles.size) for one in targets], axis=1)
-        return BinSums(len(p), sizes, np.asarray(claimed[:, None] - occurred, dtype=np.float64))
+        # With the ends before them all bins occur, and have the same numbers in each part.
+        numbers = self.binning.assign(np.append(ends, vectors)[:, None])[ends.size :]
+        sizes, claimed = (np.bincount(numbers, one, ends.size) for one in (None, vectors[:, 0]))
+        occurred = np.stack([np.bincount(numbers, one, ends.size) for one in targets], axis=1)
+        return BinSums(len(vectors), sizes, np.asarray(claimed[:, None] - occurred, dtype=np.float64))
 
     def of_sums(self, sums: "BinSums") -> FloatArray:
-        occupied, (squared, root) = sums.sizes > 0, self._norm()
-        norms = np.abs(sums.deviations[occupied]) ** (2.0 if squared and not root else 1.0)
-        errors = self._weights(sums.sizes[occupied])[:, None] * norms
-        return np.asarray(self._of_errors(errors, sums.n))
+        occupied = sums.sizes > 0
+        deviations, weights = sums.deviations[occupied][:, None], self._weights(sums.sizes[occupied])
+        return np.asarray(self._of_deviations(deviations, weights, sums.n))
 
-    def _of_errors(self, errors: FloatArray, n: int) -> Any:
-        """The estimate from weighted distances (b, ...) of the bins."""
+    def _of_deviations(self, deviations: FloatArray, weights: FloatArray, n: int) -> Any:
+        """The estimate from deviations (b, d, ...) of bins whose distances have weights (b,)."""
+        squared, root = self._norm()
+        norms = (np.square(deviations) if squared else np.abs(deviations)).sum(axis=1)
+        errors = ((np.sqrt(norms) if root else norms).T * weights).T
         return self._mean(errors.max(axis=0) if self.order == inf else (errors**self.order).sum(axis=0), n)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:

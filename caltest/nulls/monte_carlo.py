@@ -182,6 +182,8 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
         return ranked(float(values[0]), float(statistics[0]), statistics[1:])
 
     def check_summable(self, estimator: Estimator) -> None:
+        if self.stop_after is not None:
+            raise TypeError(f"stop_after: got {self.stop_after} for data in chunks, wanted None: all redraws are made")
         if isinstance(estimator, Omnibus):
             return
         if not isinstance(estimator, SummableEstimator):
