@@ -9,14 +9,14 @@ import numpy as np
 
 from caltest._basics.calls import OwnErrstate
 from caltest._basics.numerics import ArrayLike, IntArray, seed_from, seed_of
-from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.calibration_test_result import CalibrationTestResult, with_other_rows
 from caltest._validation import whole_number
 from caltest.estimators import Estimator
 from caltest.estimators.combined.omnibus import Omnibus
 from caltest.estimators.combined.parts import ROWS_OF_A_PART
 from caltest.nulls import Null, SummableNull
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import NAMED, as_sample, impossible_note
+from caltest.predictions.convert import NAMED, as_sample, excluded_in_words, impossible_note
 from caltest.predictions.labelled import named_one
 from caltest.predictions.questions.misread import SOME
 
@@ -42,17 +42,18 @@ class CalibrationTestAccumulator(OwnErrstate):
     choice of chunks. Memory: 55 MB for numbers and 999 redraws, 130 MB for vectors. Predictions without spread are
     refused.
 
-    The result of ``AsymptoticBlockSKCETest`` is that of all data at once. ``MonteCarloTest`` takes ``LowRankSKCE``,
-    ``ExcessLogScore``, ``ExcessBrierScore``, and ``ECE`` and ``MCE`` of two classes, as ``top_label`` makes them of
-    others, in bins that do not depend on the predictions: every chunk redraws its targets with random numbers that
-    follow from the seed, the chunk and those before it: the p-value is exact, and accumulators of one seed that see
-    different data can be merged.
+    Results of ``AsymptoticBlockSKCETest``, ``LogScoreTest`` and ``SpiegelhalterTest`` are those of all data at once.
+    ``MonteCarloTest`` takes ``LowRankSKCE``, ``ExcessLogScore``, ``ExcessBrierScore``, and ``ECE``, ``MCE`` and
+    ``ClasswiseECE`` in bins that do not depend on the predictions: every chunk redraws its targets with random numbers
+    that follow from the seed, the chunk and those before it: the p-value is exact, and accumulators of one seed that
+    see different data can be merged. Memory of the ECE: 8 bytes for each redraw, occupied bin and class
+    (``MemoryError`` for more than there are).
 
     Parameters
     ----------
     test
-        Pair of a ``BlockSKCE`` and a ``NormalNull``, or of an ``Omnibus`` or one of these and a
-        ``ConditionalMonteCarlo``.
+        Pair of a ``BlockSKCE`` and a ``NormalNull``, of an excess score and a ``TextbookNull``, or of an ``Omnibus``
+        or one of the others and a ``ConditionalMonteCarlo``.
     rng
         Of the redraws.
     part
@@ -89,7 +90,7 @@ class CalibrationTestAccumulator(OwnErrstate):
         if not isinstance(null, SummableNull):
             raise TypeError(
                 f"null: got {type(null).__name__}, which needs all observations at once; wanted NormalNull with "
-                "BlockSKCE, or ConditionalMonteCarlo with LowRankSKCE, ECE or a score"
+                "BlockSKCE, TextbookNull with a score, or ConditionalMonteCarlo with LowRankSKCE, ECE or a score"
             )
         if estimator is not None and type(estimator) is not type(test.estimator):
             wanted = f"None or {type(test.estimator).__name__}, that of the test"
@@ -128,10 +129,11 @@ class CalibrationTestAccumulator(OwnErrstate):
         Whatever is raised, an interruption too, the chunk is taken wholly or not at all: ``n`` says which.
         """
         sample = as_sample(predictions, targets, classes, copy=True)
-        state = self._state.noticed(Seen.of(sample), "predictions")
         if start is not None and not self.is_by_row:
             raise TypeError(f"start: got {start}, wanted None, because only redraws of OmnibusTest depend on it")
         first = self._part * ROWS_OF_A_PART + self.n if start is None else whole_number("start", start, 0)
+        seen = Seen.of(sample).after(self.n) if start is None else replace(Seen.of(sample).after(first), is_placed=True)
+        state = self._state.noticed(seen, "predictions")
         if self.is_by_row:
             state = state.with_rows(((first, first + len(sample)),), "start")
         self._state = self._taken(state, sample, first + np.arange(len(sample)))
@@ -174,7 +176,7 @@ class CalibrationTestAccumulator(OwnErrstate):
             )
         stream = seed_from((self._start, state.stream, more.stream))
         state = replace(
-            state.noticed(more, "other").plus(more.sums),
+            state.noticed(more if more.is_placed else more.after(state.n), "other").plus(more.sums, more.apart),
             estimator=state.estimator or more.estimator,
             members=state.members | more.members,
             seeds=state.seeds | more.seeds,
@@ -190,17 +192,31 @@ class CalibrationTestAccumulator(OwnErrstate):
         if self.is_by_row and state.rest is not None:
             # With the sums of the observations that wait.
             state = self._state = self._counted_with(replace(state, rest=None), state.rest, state.rest_rows)
-        if state.kind is None or state.sums is None:
-            raise ValueError(f"predictions: got {self.n} observations, too few for {type(self.estimator).__name__}")
-        self.null.check_size(self.estimator, self.n)
+        result = self._result_of(state, self.n, added(state.sums, state.apart), state.exclusion)
+        if state.exclusion is None or not self.null.excludes(self.estimator):
+            return result
+        n = self.n - state.n_impossible
+        try:
+            other = self._result_of(state, n, state.sums, None)
+        except ValueError:
+            other = None
+        return with_other_rows(result, n, other)
+
+    def _result_of(self, state: "Seen", n: int, sums: Any, exclusion: str | None) -> CalibrationTestResult:
+        """From sums over n of the observations."""
+        if state.kind is None or sums is None:
+            raise ValueError(f"predictions: got {n} observations, too few for {type(self.estimator).__name__}")
+        self.null.check_size(self.estimator, n)
         estimator = state.estimator or self.estimator
-        outcome = self.null.outcome_of(estimator, state.sums)
+        outcome = self.null.outcome_of(estimator, sums)
+        if self.null.excludes(estimator):
+            outcome = outcome.excluding(exclusion)
         effect_size = estimator.effect_size(outcome.estimate, state.kind, outcome.null_mean)
         seed, *others = sorted(state.seeds)
         notes = (*sorted(state.asked or ()), *state.notes)
         if state.n_impossible:
-            notes = (*notes, *impossible_note(state.n_impossible, self.n, state.impossible))
-        result = self.test.result_of(estimator, state.kind, self.n, outcome, effect_size, seed, notes)
+            notes = (*notes, *impossible_note(state.n_impossible, self.n, [row for row, _ in state.excluded]))
+        result = self.test.result_of(estimator, state.kind, n, outcome, effect_size, seed, notes)
         if not others or result.seed is None:
             return result
         note = f"the random numbers are those of merged accumulators, rng={', '.join(map(str, sorted(state.seeds)))}"
@@ -222,8 +238,8 @@ class CalibrationTestAccumulator(OwnErrstate):
         content = law.moments() if law.finite is None else (law.finite.probabilities,)
         stream = seed_from(self._start if state.stream is None else state.stream, targets, *content)
         streams = frozenset([stream]) if state.stream is None else state.streams
-        sums = self.null.sums(self.estimator, sample, np.random.default_rng(stream), (self._seed, rows))
-        return replace(state.plus(sums), stream=stream, streams=streams)
+        state = replace(state, stream=stream, streams=streams)
+        return self._summed(state, self.estimator, sample, stream, np.arange(len(sample)))
 
     def _taken_by_row(self, state: "Seen", sample: Sample, rows: IntArray) -> "Seen":
         """Few observations wait for others, as sums of all redraws take as long to add as those of many."""
@@ -241,8 +257,19 @@ class CalibrationTestAccumulator(OwnErrstate):
 
     def _counted_with(self, state: "Seen", sample: Sample, rows: IntArray) -> "Seen":
         assert state.estimator is not None
-        rng = np.random.default_rng(self._seed)
-        return state.plus(self.null.sums(state.estimator, sample, rng, (self._seed, rows)))
+        return self._summed(state, state.estimator, sample, self._seed, rows)
+
+    def _summed(self, state: "Seen", estimator: Estimator, sample: Sample, stream: int, rows: IntArray) -> "Seen":
+        """With the sums over a sample, apart those of outcomes which make the p-value 0."""
+
+        def sums(places: IntArray) -> Any:
+            if not places.size:
+                return None
+            some = sample if places.size == len(sample) else sample.take(places)
+            return self.null.sums(estimator, some, np.random.default_rng(stream), (self._seed, rows[places]))
+
+        apart = sample.impossible if self.null.excludes(estimator) else np.empty(0, dtype=np.intp)
+        return state.plus(sums(np.setdiff1d(np.arange(len(sample)), apart)), sums(apart))
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,12 +284,17 @@ class Seen:
     seeds: frozenset[int] = frozenset()
     n: int = 0
     sums: Any = None
+    apart: Any = None
+    """Sums over outcomes that make the p-value 0, because their predictions exclude them."""
     rest: Sample | None = None
     rest_rows: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     """Numbers of the rows that wait."""
     kind: Predictions | None = None
     notes: tuple[str, ...] = ()
-    impossible: tuple[int, ...] = ()
+    excluded: tuple[tuple[int, str], ...] = ()
+    """Rows with outcomes that their predictions exclude, the first ones, and these outcomes in words."""
+    is_placed: bool = False
+    """Whether the numbers of its rows were given."""
     n_impossible: int = 0
     streams: frozenset[int] = frozenset()
     stream: int | None = None
@@ -276,12 +308,24 @@ class Seen:
     @classmethod
     def of(cls, sample: Sample) -> Self:
         """What the report says of a sample."""
-        predictions, rows, n = sample.predictions, sample.impossible, len(sample)
+        predictions, places, n = sample.predictions, sample.impossible, len(sample)
         asked = None if n < SOME else frozenset(one for one in sample.remarks if one.endswith("?"))
-        named = tuple(rows[:NAMED].tolist())
+        words = [predictions.law.outcome_in_words(sample.targets[i]) for i in places[:NAMED]]
+        excluded = tuple(zip(places[:NAMED].tolist(), words, strict=True))
         return cls(
-            n=n, kind=predictions, notes=predictions.notes, impossible=named, n_impossible=rows.size, asked=asked
+            n=n, kind=predictions, notes=predictions.notes, excluded=excluded, n_impossible=places.size, asked=asked
         )
+
+    def after(self, n: int) -> Self:
+        """The same with n observations before it."""
+        return replace(self, excluded=tuple((row + n, words) for row, words in self.excluded))
+
+    @property
+    def exclusion(self) -> str | None:
+        """That outcomes occurred which their predictions exclude, in words, if there are some."""
+        if not self.n_impossible:
+            return None
+        return excluded_in_words(self.n_impossible, [f"row {row}: {words}" for row, words in self.excluded])
 
     def with_rows(self, more: tuple[tuple[int, int], ...], name: str) -> Self:
         """With the numbers of more rows, which must be others."""
@@ -310,13 +354,17 @@ class Seen:
             n=self.n + more.n,
             kind=named_one(self.kind, more.kind),
             notes=tuple(dict.fromkeys((*self.notes, *more.notes))),
-            impossible=(*self.impossible, *(self.n + row for row in more.impossible))[:NAMED],
+            excluded=tuple(sorted((*self.excluded, *more.excluded))[:NAMED]),
+            is_placed=self.is_placed or more.is_placed,
             n_impossible=self.n_impossible + more.n_impossible,
             asked=more.asked if self.asked is None else self.asked if more.asked is None else self.asked & more.asked,
         )
 
-    def plus(self, sums: Any) -> Self:
+    def plus(self, sums: Any, apart: Any) -> Self:
         """With the sums of more."""
-        if self.sums is None or sums is None:
-            return replace(self, sums=self.sums if sums is None else sums)
-        return replace(self, sums=self.sums + sums)
+        return replace(self, sums=added(self.sums, sums), apart=added(self.apart, apart))
+
+
+def added(sums: Any, more: Any) -> Any:
+    """Sums of both, of which each may be None."""
+    return more if sums is None else sums if more is None else sums + more

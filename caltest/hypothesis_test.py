@@ -12,7 +12,7 @@ from caltest._basics.asked import are_pvalues_enough, without_power
 from caltest._basics.chunks import accumulate, evenly_spaced_rows
 from caltest._basics.numerics import ArrayLike, check_finite, seed_of
 from caltest._basics.threads import one_blas_thread, progress_bars
-from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.calibration_test_result import CalibrationTestResult, with_other_rows
 from caltest._results.values import EffectSize
 from caltest._validation import CalledWithData, instance_of, switch
 from caltest.calibration_accumulator import CalibrationTestAccumulator
@@ -25,9 +25,6 @@ from caltest.nulls.base import kind_given
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.convert import as_predictions, as_sample
-
-LEVEL = 0.05
-"""P-values up to which a result says what was found in the other rows, where one row makes its own p-value 0."""
 
 FEATURES_OF_CHUNKS = "features: got some with dask arrays, wanted none, or arrays in memory"
 """What an error says."""
@@ -183,22 +180,18 @@ class CalibrationTest(_Named):
             estimator.check(rest.predictions)
             self.null.check_size(estimator, len(rest))
         except ValueError:
-            note = f"other rows: {len(rest)}, too few for the test, so that their p-value is 1"
-            return replace(result, pvalue_otherwise=1.0, notes=(*result.notes, note))
+            return with_other_rows(result, len(rest), None)
         with without_power():
             other = CalibrationTest(estimator, self.null).on(rest, rng=result.seed, progress=progress)
-        excluded, found = result.findings[0], other.why(LEVEL)
-        if found is not None:
-            excluded = replace(excluded, words=f"{excluded.words}; the other rows: {found}")
-        return replace(result, pvalue_otherwise=other.pvalue, findings=(excluded, *other.findings))
+        return with_other_rows(result, len(rest), other)
 
     def accumulator(
         self, *, predictions: ArrayLike = None, rng: Any = None, part: int = 0
     ) -> "CalibrationTestAccumulator":
         """The test for data that come in chunks: ``update(predictions, targets)``, ``merge(other)``, ``result()``.
 
-        For ``OmnibusTest``, for blocks with the normal limit, and for Monte Carlo with ``LowRankSKCE``, excess scores,
-        and ``ECE`` of two classes in fixed bins; ``TypeError`` for others. Settings that depend on all predictions,
+        For ``OmnibusTest``, for blocks with the normal limit, for excess scores, and for Monte Carlo with
+        ``LowRankSKCE`` and ``ECE`` in fixed bins; ``TypeError`` for others. Settings that depend on all predictions,
         such as the median bandwidth, are chosen from ``predictions``, some of them. See ``CalibrationTestAccumulator``.
         """
         if predictions is None:

@@ -10,6 +10,7 @@ from samples import TV, W2, samples
 from scipy.stats import binom
 
 import caltest as ct
+from caltest._basics import numerics
 from caltest._basics.jobs import streams
 from caltest._basics.numerics import seed_from
 
@@ -35,6 +36,10 @@ TESTS = {
     "biased low rank": lambda: ct.MonteCarloTest(low_rank(unbiased=False), 9),
     "log loss": lambda: ct.MonteCarloTest(ct.estimators.ExcessLogScore(), 9),
     "Brier score": lambda: ct.MonteCarloTest(ct.estimators.ExcessBrierScore(), 9),
+    "normal law of the log loss": ct.LogScoreTest,
+    "normal law of the Brier score": ct.SpiegelhalterTest,
+    "ECE": lambda: ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(3)), 9),
+    "class-wise ECE": lambda: ct.MonteCarloTest(ct.ClasswiseECE(order=2.0), 9),
 }
 
 
@@ -100,18 +105,38 @@ def test_merged_accumulators_give_the_estimate_of_all_data(test, sizes):
         ct.ECE(ct.binning.EdgeBinning([-1.0, 0.0, 0.3, np.nextafter(0.3, 1.0), 2.0])),
         ct.ECE(metric=ct.Euclidean(), order=2.0),
         ct.ECE(metric=ct.kernels.SquaredEuclidean()),
+        ct.ClasswiseECE(order=2.0, aggregate="sum"),
     ],
     ids=repr,
 )
-def test_binned_errors_of_parts_are_those_of_all_data(estimator):
-    """Bins that are empty in some parts, and in all, among them."""
-    p, y = np.append(0.0, P[1:, 0]), (Y == 0).astype(int)
-    law, targets, parts = ct.Bernoulli(p), np.stack([y, 1 - y, np.roll(y, 1)]), parts_of([2, 30, 65])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_binned_errors_of_parts_are_those_of_all_data(estimator, n_classes):
+    """Bins that are empty in some parts, and in all, among them; probabilities at the ends of bins too."""
+    p, y, parts = np.append(0.0, P[1:, 0]), (Y == 0).astype(int), parts_of([2, 30, 65])
+    law = ct.Bernoulli(p)
+    if n_classes == 3:
+        p, y = np.concatenate([np.eye(3), np.full((4, 3), [0.5, 0.3, 0.2]), P[7:]]), Y
+        law = ct.Categorical(p)
+    targets = np.stack([y, n_classes - 1 - y, np.roll(y, 1)])
     sums = [estimator.sums(law.take(part), targets[:, part]) for part in parts]
     whole = sums[0] + sums[1] + sums[2]
     assert estimator.of_sums(whole) == pytest.approx(estimator.estimates(law, targets), rel=1e-12)
+    assert estimator.of_sums(sums[2] + sums[0] + sums[1]) == pytest.approx(estimator.of_sums(whole), rel=1e-12)
     accumulator = updated(ct.MonteCarloTest(estimator, 9).accumulator(rng=1), parts, p, y)
     assert accumulator.result().estimate == pytest.approx(estimator(p, y), rel=1e-12)
+
+
+def test_too_many_bins_are_refused(monkeypatch):
+    """Of one part, and of two that fit each by itself; the accumulator keeps what it has."""
+    monkeypatch.setattr(numerics, "memory_size", lambda: 8.0 * 60 * 3 * 10)
+    test = ct.MonteCarloTest(ct.ECE(ct.binning.UniformBinning(1000)), 9)
+    wanted = r"counts of 97 bins and 3 classes would take 2.33e-05 GB.*; 6 of the 10 redraws would fit; else take wider"
+    with pytest.raises(MemoryError, match=wanted):
+        test.accumulator().update(P, Y)
+    accumulator = updated(test.accumulator(), [slice(0, 50)])
+    with pytest.raises(MemoryError, match="top_label"):
+        updated(accumulator, [slice(50, N)])
+    assert accumulator.n == 50
 
 
 def test_exact_tests_of_chunks_find_errors_on_both_sides():
@@ -191,10 +216,19 @@ def with_flaws():
 
 @pytest.mark.every(4)
 @pytest.mark.parametrize("sizes", SPLITS, ids=lambda sizes: f"{len(sizes)} parts")
-@pytest.mark.parametrize("block_size", [2, 7])
-def test_a_test_of_chunks_is_the_test_of_all_data(block_size, sizes):
+@pytest.mark.parametrize(
+    ("make", "block_size"),
+    [
+        (lambda: ct.AsymptoticBlockSKCETest(TV, 2), 2),
+        (lambda: ct.AsymptoticBlockSKCETest(TV, 7), 7),
+        (ct.LogScoreTest, 1),
+        (ct.SpiegelhalterTest, 1),
+    ],
+    ids=["blocks of 2", "blocks of 7", "log loss", "Brier score"],
+)
+def test_a_test_of_chunks_is_the_test_of_all_data(make, block_size, sizes):
     p, y = with_flaws()
-    test = ct.AsymptoticBlockSKCETest(TV, block_size)
+    test = make()
     expected = test(p, y).to_dict()
     tree = merged(test.accumulator, as_multiples(sizes, block_size), p, y)
     for accumulator in (updated(test.accumulator(), parts_of(sizes), p, y), tree):
@@ -211,6 +245,64 @@ def test_a_test_of_chunks_is_the_test_of_all_data(block_size, sizes):
         "7 of 97 outcomes had predicted probability 0 (row 3, 20, 21, 50, 70, ...)" in n for n in result["notes"]
     )
     assert any("summed to 1 only within 0.001; they were renormalised" in n for n in result["notes"])
+
+
+def excluded(n):
+    """Right predictions of four classes, but for two rows, of which one is in each half."""
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet(np.ones(4), n)
+    y = ct.Categorical(p).sample(rng)
+    for row in (7, n - 2):
+        p[row] = [0.0, 0.5, 0.25, 0.25]
+        y[row] = 0
+    return p, y
+
+
+def test_the_pvalue_of_rows_whose_outcomes_are_possible_is_that_of_their_chunks():
+    p, y = excluded(300)
+    possible = np.setdiff1d(np.arange(300), [7, 298])
+    test = ct.OmnibusTest(n_resamples=99)
+    parts = parts_of([100, 150, 50])
+    whole, rest = (test.accumulator(predictions=p, rng=1) for _ in range(2))
+    for part in parts:
+        whole.update(p[part], y[part], start=part.start)
+    for first, last in ((0, 7), (8, 298), (299, 300)):
+        rest.update(p[first:last], y[first:last], start=first)
+    result, expected = whole.result(), rest.result()
+    assert result.pvalue == 0.0
+    assert result.pvalue_otherwise == expected.pvalue > 0.05
+    assert test(p, y, rng=1).findings[0].words == result.findings[0].words
+    assert rest.n == possible.size
+
+
+def test_no_row_is_possible():
+    p, y = np.tile([0.0, 0.5, 0.5], (40, 1)), np.zeros(40, dtype=int)
+    for test in (ct.OmnibusTest(n_resamples=9), ct.LogScoreTest()):
+        expected = test(p, y, rng=1)
+        result = updated(test.accumulator(rng=1), parts_of([10, 30]), p, y).result()
+        assert (result.pvalue, result.pvalue_otherwise) == (expected.pvalue, expected.pvalue_otherwise) == (0.0, 1.0)
+        assert "other rows: 0, too few for the test, so that their p-value is 1" in result.notes
+
+
+def test_excluded_outcomes_are_named_by_their_rows():
+    """In the order of arrival, or as the rows are numbered."""
+    p, y = excluded(300)
+    words = "2 outcomes occurred to which probability 0 was given (row 7: class 0; row 298: class 0)"
+    test = ct.OmnibusTest(n_resamples=9)
+
+    def make(part=0):
+        return test.accumulator(predictions=p, rng=1, part=part)
+
+    first, second = slice(0, 100), slice(100, 300)
+    numbered = make().update(p[second], y[second], start=100).update(p[first], y[first], start=0)
+    one, other = (make().update(p[part], y[part], start=part.start) for part in (second, first))
+    next_part = make().update(p[first], y[first]).merge(make(1).update(p[second], y[second]))
+    log_loss = ct.LogScoreTest()
+    halves = [updated(log_loss.accumulator(), [part], p, y) for part in (first, second)]
+    for accumulator in (numbered, one.merge(other), next_part, halves[0].merge(halves[1])):
+        result = accumulator.result()
+        assert result.findings[0].words.startswith(words)
+        assert any("2 of 300 outcomes had predicted probability 0 (row 7, 298)" in note for note in result.notes)
 
 
 def test_a_flaw_in_the_last_chunk_only_is_noted():
@@ -358,9 +450,14 @@ def test_bad_data_change_nothing(make):
             "binning: got QuantileBinning(n_bins=15), whose bins depend on all predictions, wanted UniformBinning",
         ),
         (
-            lambda: updated(ct.MonteCarloTest(ct.ECE(), 9).accumulator(), [slice(0, 5)]),
+            lambda: ct.MonteCarloTest(ct.ClasswiseECE(ct.binning.MedianVarianceBinning())).accumulator(),
             TypeError,
-            "predictions: got 3 classes in chunks, wanted one probability of each row: top_label(p, y)",
+            "binning: got MedianVarianceBinning(min_size=10, max_bins=None), whose bins depend on all predictions",
+        ),
+        (
+            lambda: ct.CalibrationTest(ct.estimators.HosmerLemeshow(), ct.nulls.TextbookNull()).accumulator(),
+            TypeError,
+            "estimator: got HosmerLemeshow for TextbookNull, wanted ExcessLogScore() or ExcessBrierScore(), for data",
         ),
         (lambda: ct.MonteCarloTest(low_rank()).accumulator(rng="one"), ValueError, "rng: got 'one'"),
         (lambda: blocks_of(2).accumulator().result(), ValueError, "got 0 observations, too few for BlockSKCE"),

@@ -1,6 +1,6 @@
 """Results of tests: frozen, complete, computed once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Literal
 
@@ -329,3 +329,19 @@ class CalibrationTestResult(Stored):
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.pvalue_otherwise)
         return f"<{self.test}: {p} ({self.pvalue_kind}), n = {self.n}>"
+
+
+def with_other_rows(
+    result: CalibrationTestResult, n: int, other: CalibrationTestResult | None
+) -> CalibrationTestResult:
+    """With the p-value of the n rows whose outcomes no prediction excludes, and what was found in them.
+
+    That of all rows is 0 whatever these say; other is None if they are too few for the test.
+    """
+    if other is None:
+        note = f"other rows: {n}, too few for the test, so that their p-value is 1"
+        return replace(result, pvalue_otherwise=1.0, notes=(*result.notes, note))
+    excluded, found = result.findings[0], other.why()
+    if found is not None:
+        excluded = replace(excluded, words=f"{excluded.words}; the other rows: {found}")
+    return replace(result, pvalue_otherwise=other.pvalue, findings=(excluded, *other.findings))

@@ -203,14 +203,6 @@ class SummableEstimator(Estimator):
         """Estimates (B,) from the sums of all parts."""
 
 
-@dataclass(frozen=True, eq=False)
-class Totals(Sums):
-    """Sums (B,) over n observations."""
-
-    n: int
-    totals: FloatArray
-
-
 @dataclass(frozen=True)
 class TextbookTail:
     """A statistic, the probability that it is as large if calibrated, ``df`` of its law, and ``notes`` on its size."""
@@ -235,3 +227,11 @@ class HasTextbookLaw(Protocol):
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """The tail beyond the estimate from a sample."""
+
+
+@runtime_checkable
+class HasTextbookSums(Protocol):
+    """The tail follows from the sums of a ``SummableEstimator``."""
+
+    def tail_of_sums(self, sums: Any) -> TextbookTail:
+        """The tail beyond the estimate from the sums of all parts."""

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from caltest._basics.arrays import read_only
-from caltest._basics.numerics import Array, FloatArray, IntArray, ranges
+from caltest._basics.numerics import Array, FloatArray, IntArray, check_memory, ranges
 from caltest._basics.sums import Sums
 from caltest._loops.statistics import binned
 from caltest._validation import at_least, choice, instance_of
@@ -21,6 +21,12 @@ from caltest.predictions.classes.finite import FinitePredictions, of_classes
 
 TARGETS_AT_ONCE = 64
 """Targets counted together, a cache line of one-byte labels an observation; the estimates do not depend on it."""
+
+BYTES = 8
+"""Of a count."""
+
+FEWER_BINS = "take wider bins, or top_label(p, y) or pairs of classwise(p, y)"
+"""What to do if there are too many."""
 
 
 def order_of_mean(name: str, order: Any) -> float:
@@ -95,43 +101,35 @@ class ECE(SummableEstimator):
 
     def estimate(self, sample: Sample) -> float:
         bins = self._bins(sample.predictions)
-        n_classes = bins.first + bins.sums.shape[1]
-        places = bins.numbers * n_classes + sample.targets
-        counts = np.bincount(places, minlength=len(bins.sums) * n_classes).reshape(-1, n_classes)
-        return float(self._of_deviations(bins.sums - counts[:, bins.first :], bins.weights, len(sample)))
+        return self._of_deviations(bins.sums - bins.counts_of(sample.targets), bins.weights, len(sample))
 
     def check_summable(self) -> None:
-        if self.binning.ends is None:
-            raise TypeError(
-                f"binning: got {self.binning!r}, whose bins depend on all predictions, wanted UniformBinning(n_bins) "
-                "or EdgeBinning(edges) for data that come in chunks"
-            )
+        ends_of(self.binning)
 
     def sums(self, predictions: Predictions, targets: Array) -> "BinSums":
-        vectors, ends = binned_predictions(predictions).embedding(Euclidean()), self.binning.ends
-        assert ends is not None
-        if vectors.shape[1] > 1:
-            raise TypeError(
-                f"predictions: got {vectors.shape[1]} classes in chunks, wanted one probability of each row: "
-                "top_label(p, y), a pair of classwise(p, y), or those of class 1 of two"
-            )
-        # With the ends before them all bins occur, and have the same numbers in each part.
-        numbers = self.binning.assign(np.append(ends, vectors)[:, None])[ends.size :]
-        sizes, claimed = (np.bincount(numbers, one, ends.size) for one in (None, vectors[:, 0]))
-        occurred = np.stack([np.bincount(numbers, one, ends.size) for one in targets], axis=1)
-        return BinSums(len(vectors), sizes, np.asarray(claimed[:, None] - occurred, dtype=np.float64))
+        bins = bins_of(predictions, self.binning)
+        b, n_classes = len(bins.sizes), bins.first + bins.sums.shape[1]
+        n_bytes = BYTES * b * n_classes * len(targets)
+        check_memory(n_bytes, f"counts of {b:,} bins and {n_classes} classes", (len(targets), "redraws"), FEWER_BINS)
+        occurred = np.empty((len(targets), b, bins.sums.shape[1]), dtype=np.int64)
+        for counts, one in zip(occurred, targets, strict=True):
+            counts[:] = bins.counts_of(one)
+        first = np.unique(bins.numbers, return_index=True)[1]
+        vectors = binned_predictions(predictions).embedding(Euclidean())[first]
+        return BinSums(
+            len(predictions), np.searchsorted(ends_of(self.binning)[:-1], vectors), bins.sizes, bins.sums, occurred
+        )
 
     def of_sums(self, sums: "BinSums") -> FloatArray:
-        occupied = sums.sizes > 0
-        deviations, weights = sums.deviations[occupied][:, None], self._weights(sums.sizes[occupied])
-        return np.asarray(self._of_deviations(deviations, weights, sums.n))
+        weights = self._weights(sums.sizes, sums.claimed.shape[1])
+        return np.array([self._of_deviations(sums.claimed - one, weights, sums.n) for one in sums.occurred])
 
-    def _of_deviations(self, deviations: FloatArray, weights: FloatArray, n: int) -> Any:
-        """The estimate from deviations (b, d, ...) of bins whose distances have weights (b,)."""
+    def _of_deviations(self, deviations: FloatArray, weights: FloatArray, n: int) -> float:
+        """The estimate from deviations (b, d) of bins whose distances have weights (b,)."""
         squared, root = self._norm()
         norms = (np.square(deviations) if squared else np.abs(deviations)).sum(axis=1)
-        errors = ((np.sqrt(norms) if root else norms).T * weights).T
-        return self._mean(errors.max(axis=0) if self.order == inf else (errors**self.order).sum(axis=0), n)
+        errors = weights * (np.sqrt(norms) if root else norms)
+        return float(self._mean(errors.max() if self.order == inf else (errors**self.order).sum(), n))
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         bins = self._bins(predictions)
@@ -147,16 +145,13 @@ class ECE(SummableEstimator):
 
     def _bins(self, predictions: Predictions) -> "Bins":
         bins = bins_of(predictions, self.binning)
-        weights = self._weights(bins.sizes)
-        # The distance of two binary predictions is that of the numbers p.
-        if bins.sums.shape[1] > 1:
-            weights *= self.metric.scale
-        return bins._replace(weights=weights)
+        return bins._replace(weights=self._weights(bins.sizes, bins.sums.shape[1]))
 
-    def _weights(self, sizes: IntArray) -> FloatArray:
+    def _weights(self, sizes: IntArray, d: int) -> FloatArray:
         """The deviations of n_b observations are n_b times those of their means, and their squares n_b**2 times."""
         power = 1.0 / self.order - (1.0 if self.metric.is_norm else 2.0)
-        return np.asarray(np.power(sizes.astype(np.float64), power))
+        # The distance of two binary predictions is that of the numbers p.
+        return np.asarray(np.power(sizes.astype(np.float64), power) * (self.metric.scale if d > 1 else 1.0))
 
     def _norm(self) -> tuple[bool, bool]:
         return self.metric.has_squares, self.metric.root
@@ -169,11 +164,34 @@ class ECE(SummableEstimator):
 
 @dataclass(frozen=True, eq=False)
 class BinSums(Sums):
-    """Sizes of bins (b,), and what their n observations claim less what occurred, (b, B)."""
+    """Bins of n observations: places (b, d) in each coordinate, sizes (b,), sums of claims (b, d), counts (B, b, d)."""
 
     n: int
+    places: IntArray
     sizes: IntArray
-    deviations: FloatArray
+    claimed: FloatArray
+    occurred: IntArray
+
+    def __add__(self, other: Self) -> Self:
+        places, numbers = np.unique(np.concatenate([self.places, other.places]), axis=0, return_inverse=True)
+        own, others = np.split(numbers, [len(self.places)])
+
+        def added(one: Array, more: Array, axis: int) -> Array:
+            total = np.zeros((*one.shape[:axis], len(places), *one.shape[axis + 1 :]), dtype=one.dtype)
+            for values, at in ((one, own), (more, others)):
+                total[(slice(None),) * axis + (at,)] += values
+            return total
+
+        n_bytes = BYTES * len(places) * self.occurred.size // len(self.places)
+        what = f"counts of {len(places):,} bins and {places.shape[1]} classes"
+        check_memory(n_bytes, what, (len(self.occurred), "redraws"), FEWER_BINS)
+        return type(self)(
+            self.n + other.n,
+            places,
+            added(self.sizes, other.sizes, 0),
+            added(self.claimed, other.claimed, 0),
+            added(self.occurred, other.occurred, 1),
+        )
 
 
 @dataclass(frozen=True)
@@ -209,7 +227,7 @@ Aggregate = Literal["mean", "sum"]
 
 
 @dataclass(frozen=True)
-class ClasswiseECE(RedrawnEstimator):
+class ClasswiseECE(RedrawnEstimator, SummableEstimator):
     """Mean or sum over the classes c of the ``ECE`` of the probabilities p_c against the indicators of class c.
 
     Parameters
@@ -261,12 +279,34 @@ class ClasswiseECE(RedrawnEstimator):
     def in_bins(self, p: FloatArray, targets: Array, binnings: Sequence[Binning]) -> FloatArray:
         """Estimates (B,) of probabilities (n, k) for many targets (B, n), with a binning for each class."""
         estimators = [ECE(binning, order=self.order) for binning in binnings]
-        errors = [one.estimates(Bernoulli(p[:, c]), targets == c) for c, one in enumerate(estimators)]
+        return self._of_classes([one.estimates(Bernoulli(p[:, c]), targets == c) for c, one in enumerate(estimators)])
+
+    def check_summable(self) -> None:
+        ends_of(self.binning)
+
+    def sums(self, predictions: Predictions, targets: Array) -> "SumsOfClasses":
+        p, error = binned_predictions(predictions).probabilities, ECE(self.binning)
+        return SumsOfClasses(tuple(error.sums(Bernoulli(p[:, c]), targets == c) for c in range(p.shape[1])))
+
+    def of_sums(self, sums: "SumsOfClasses") -> FloatArray:
+        return self._of_classes([ECE(self.binning, order=self.order).of_sums(one) for one in sums.classes])
+
+    def _of_classes(self, errors: list[FloatArray]) -> FloatArray:
         return np.asarray(np.mean(errors, axis=0) if self.aggregate == "mean" else np.sum(errors, axis=0))
 
     def describe(self, predictions: Predictions) -> str:
         of = "" if self.order == 1.0 else f" of order {self.order:g}"
         return f"class-wise ECE{of} ({self.aggregate} over classes), {self.binning.describe()}"
+
+
+@dataclass(frozen=True, eq=False)
+class SumsOfClasses(Sums):
+    """Those of each class against the rest."""
+
+    classes: tuple[BinSums, ...]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(tuple(one + more for one, more in zip(self.classes, other.classes, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -336,6 +376,12 @@ class Bins(NamedTuple):
     weights: FloatArray
     first: int
 
+    def counts_of(self, targets: Array) -> IntArray:
+        """How often each class occurs in each bin, (b, d)."""
+        n_classes = self.first + self.sums.shape[1]
+        counts = np.bincount(self.numbers * n_classes + targets, minlength=len(self.sizes) * n_classes)
+        return counts.reshape(-1, n_classes)[:, self.first :]
+
 
 def bins_of(predictions: Predictions, binning: Binning) -> Bins:
     """The bins of predictions, all with the weight 1."""
@@ -345,6 +391,16 @@ def bins_of(predictions: Predictions, binning: Binning) -> Bins:
     sizes = np.bincount(numbers)
     sums = binned.sums_of_bins(read_only(vectors, np.float64), numbers, sizes.size)
     return Bins(numbers, sizes, sums, np.ones(sizes.size), classes.n_classes - vectors.shape[1])
+
+
+def ends_of(binning: Binning) -> FloatArray:
+    """The largest numbers of its bins; ``TypeError`` if they depend on the predictions."""
+    if binning.ends is None:
+        raise TypeError(
+            f"binning: got {binning!r}, whose bins depend on all predictions, wanted UniformBinning(n_bins) "
+            "or EdgeBinning(edges) for data that come in chunks"
+        )
+    return binning.ends
 
 
 def _totals(errors: Any, last: Any, bins: Bins, predictions: Predictions, targets: Array) -> FloatArray:

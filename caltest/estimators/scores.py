@@ -8,11 +8,12 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, effective_number
+from caltest._basics.sums import Sums
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
 from caltest._validation import at_least
-from caltest.estimators.base import RedrawnEstimator, SummableEstimator, TextbookTail, Totals
+from caltest.estimators.base import RedrawnEstimator, SummableEstimator, TextbookTail
 from caltest.estimators.kernel_errors.cluster_skce import InClusters, as_clusters
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Predictions, Sample
@@ -57,21 +58,28 @@ class ExcessScore(RedrawnEstimator, SummableEstimator):
         total = len(predictions) if weights is None else weights.sum()
         return np.asarray(gathered_sums(excess, np.ascontiguousarray(targets)) / total)
 
-    def sums(self, predictions: Predictions, targets: Array) -> Totals:
-        return Totals(len(predictions), len(predictions) * self.estimates(predictions, targets))
+    def sums(self, predictions: Predictions, targets: Array) -> "ScoreSums":
+        p, scores, excess = self._excesses(predictions)
+        variances, fourths = (np.einsum("ik,ik->i", p, excess**power) for power in (2, 4))
+        totals = np.asarray(gathered_sums(excess, np.ascontiguousarray(targets)))
+        squares = float(np.einsum("ik,ik->", p, np.square(scores)))
+        return ScoreSums(
+            len(p), totals, squares, float(variances.sum()), float((fourths - 3.0 * np.square(variances)).sum())
+        )
 
-    def of_sums(self, sums: Totals) -> FloatArray:
+    def of_sums(self, sums: "ScoreSums") -> FloatArray:
         return sums.totals / sums.n
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """Both normal tails of the estimate over its standard deviation given the predictions."""
-        p, scores, excess = self._excesses(sample.predictions)
-        variances, fourths = (np.einsum("ik,ik->i", p, excess**power) for power in (2, 4))
-        variance = float(variances.sum())
-        if variance <= ROUNDING**2 * float(np.einsum("ik,ik->", p, np.square(scores))):
+        return self.tail_of_sums(self.sums(sample.predictions, np.asarray(sample.targets)[None]))
+
+    def tail_of_sums(self, sums: "ScoreSums") -> TextbookTail:
+        """The same from the sums of all parts."""
+        if sums.variance <= ROUNDING**2 * sums.squares:
             return TextbookTail(0.0, 1.0)
-        z = estimate * len(p) / sqrt(variance)
-        kurtosis = float((fourths / variance - 3.0 * variances * (variances / variance)).sum()) / variance
+        z = float(sums.totals[0]) / sqrt(sums.variance)
+        kurtosis = sums.cumulant / sums.variance / sums.variance
         note = (
             "only few uncertain outcomes make the score vary, for which the normal law is rough: in simulations it "
             "rejected up to 11 % of calibrated predictions at the 5 % level and 3 % at the 1 % level, and 16 and 12 % "
@@ -79,6 +87,17 @@ class ExcessScore(RedrawnEstimator, SummableEstimator):
         )
         notes = (note,) if kurtosis > LARGEST_KURTOSIS else ()
         return TextbookTail(z, 2.0 * float(scipy.special.ndtr(-abs(z))), notes=notes)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreSums(Sums):
+    """Excess scores (B,) of n observations; mean squares of scores, variances and fourth cumulants if calibrated."""
+
+    n: int
+    totals: FloatArray
+    squares: float
+    variance: float
+    cumulant: float
 
 
 @dataclass(frozen=True)

@@ -149,6 +149,10 @@ class SummableNull(Null[E]):
     def outcome_of(self, estimator: E, sums: Any) -> Outcome:
         """Estimate, statistic and p-value from the sums of all parts."""
 
+    def excludes(self, estimator: E) -> bool:
+        """Whether the p-value is 0 if an outcome occurred that its prediction excludes."""
+        return False
+
     @abstractmethod
     def check_summable(self, estimator: E) -> None:
         """Raise ``TypeError`` for other estimators than those of sums, ``ValueError`` if one is not resolved."""

@@ -12,6 +12,7 @@ from caltest._laws import pearson3_tail
 from caltest._results.calibration_test_result import PValueKind
 from caltest._validation import at_least, choice, switch, whole
 from caltest.estimators import SKCE, UCME, BlockSKCE, Estimator, HasTextbookLaw
+from caltest.estimators.base import HasTextbookSums, TextbookTail
 from caltest.estimators.combined.findings import LEVEL
 from caltest.hstatistics.variances.moments import standard_deviations, third_moment
 from caltest.hstatistics.variances.null_variance import has_formula, variance_of_blocks
@@ -361,7 +362,7 @@ def probability_of(sample: Sample) -> float:
 
 
 @dataclass(frozen=True)
-class TextbookNull(Null[Any]):
+class TextbookNull(SummableNull[Any]):
     """The statistic against the law that textbooks give for it: chi-squared, normal, that of a Brownian motion.
 
     For the classical estimators, which know their law and in which cases it is not reliable; results then have a note
@@ -391,9 +392,20 @@ class TextbookNull(Null[Any]):
 
     def outcome(self, estimator: Any, sample: Sample, rng: np.random.Generator) -> Outcome:
         estimate = estimator.estimate(sample)
-        tail = estimator.textbook_tail(estimate, sample)
-        found = Outcome(estimate, tail.statistic, tail.pvalue, df=tail.df, notes=tail.notes)
-        return found.excluding(sample.exclusion)
+        return _in_textbooks(estimate, estimator.textbook_tail(estimate, sample)).excluding(sample.exclusion)
+
+    def sums(self, estimator: Any, sample: Sample, rng: np.random.Generator, place: tuple[int, IntArray]) -> Any:
+        return estimator.sums(sample.predictions, np.asarray(sample.targets)[None])
+
+    def outcome_of(self, estimator: Any, sums: Any) -> Outcome:
+        return _in_textbooks(float(estimator.of_sums(sums)[0]), estimator.tail_of_sums(sums))
+
+    def excludes(self, estimator: Any) -> bool:
+        return True
+
+    def check_summable(self, estimator: Any) -> None:
+        if not isinstance(estimator, HasTextbookSums):
+            raise self._illegal(estimator, "ExcessLogScore() or ExcessBrierScore(), for data that come in chunks")
 
     def statistic_name_of(self, estimator: HasTextbookLaw) -> str:
         return estimator.textbook_statistic
@@ -403,3 +415,7 @@ class TextbookNull(Null[Any]):
 
     def describe(self) -> str:
         return "law of the statistic in textbooks"
+
+
+def _in_textbooks(estimate: float, tail: TextbookTail) -> Outcome:
+    return Outcome(estimate, tail.statistic, tail.pvalue, df=tail.df, notes=tail.notes)

@@ -100,19 +100,19 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
         if not isinstance(estimator, Omnibus):
             statistics = _statistics(estimator, values)
             return ranked(estimate, float(statistics[0]), statistics[1:])
-        outcome = self._of_omnibus(estimator, sample, values, sample.exclusion)
+        outcome = self._of_omnibus(estimator, sample, values).excluding(sample.exclusion)
         if not are_pvalues_enough() and outcome.pvalue > SMALL and matters(outcome.measures) is None:
             outcome = replace(outcome, detectable=detectable(estimator, sample, values, rng))
         return replace(outcome, estimate=estimate)
 
     @staticmethod
-    def _of_omnibus(estimator: Omnibus, sample: Sample, values: FloatArray, exclusion: str | None) -> Outcome:
+    def _of_omnibus(estimator: Omnibus, sample: Sample, values: FloatArray) -> Outcome:
         """From the numbers (J, B) of all observations, of which the sample has all or some."""
         statistics = estimator.combined(values)
         outcome = ranked(float(values[0, 0]), float(statistics[0]), statistics[1:])
         if not are_pvalues_enough():
             outcome = replace(outcome, **estimator.told(sample, values, outcome.pvalue))
-        return outcome.excluding(exclusion)
+        return outcome
 
     def resample(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Resampled:
         values = self.values(estimator, sample, rng)
@@ -174,12 +174,15 @@ class ConditionalMonteCarlo(ResamplingNull[Estimator], SummableNull[Estimator]):
     def outcome_of(self, estimator: Estimator, sums: Any) -> Outcome:
         if isinstance(estimator, Omnibus):
             values = estimator.of_rows.values(sums.sums)
-            outcome = self._of_omnibus(estimator, sums.kept, values, sums.exclusion)
+            outcome = self._of_omnibus(estimator, sums.kept, values)
             return replace(outcome, estimate=estimator.of_rows.reported(sums.sums, values))
         assert isinstance(estimator, SummableEstimator)
         values = estimator.of_sums(sums)
         statistics = _statistics(estimator, values[None])
         return ranked(float(values[0]), float(statistics[0]), statistics[1:])
+
+    def excludes(self, estimator: Estimator) -> bool:
+        return isinstance(estimator, Omnibus)
 
     def check_summable(self, estimator: Estimator) -> None:
         if self.stop_after is not None:

@@ -1,7 +1,7 @@
 """The numbers of the omnibus statistic as sums over rows, which parts of the data add."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, TypeVar
 
@@ -10,7 +10,6 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._loops.uniforms import row_states
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import excluded_in_words
 
 KEPT, KEPT_NUMBERS = 2**17, 2**24
 """Observations, and numbers in their predictions, from which what is wrong is found where there are more."""
@@ -74,14 +73,12 @@ class OfRows(ABC, Generic[S]):
 
 @dataclass(frozen=True, eq=False)
 class PartSums:
-    """What parts of the data add, some of the observations, and outcomes that their predictions exclude."""
+    """What parts of the data add, and some of the observations."""
 
     sums: Any
     kept: Sample
     order: Array
     """Random numbers of the rows that are kept, the smallest ones, in ascending order."""
-    n_excluded: int
-    excluded: tuple[str, ...]
 
     @classmethod
     def of(cls, by: OfRows[Any], sample: Sample, n_redraws: int, seed: np.uint64, rows: IntArray) -> "PartSums":
@@ -90,26 +87,13 @@ class PartSums:
         order = np.empty(rows.size, dtype=np.uint64)
         row_states(seed, rows, order)
         best = np.argsort(order)[: most_kept(sample.predictions)]
-        excluded = replace(sample, rows=rows % ROWS_OF_A_PART).excluded_outcomes()
-        return cls(sums, sample.take(best), order[best], sample.impossible.size, excluded)
+        return cls(sums, sample.take(best), order[best])
 
     def __add__(self, other: "PartSums") -> "PartSums":
         """The sums of both parts, and those of their observations whose random numbers are the smallest."""
         kept, order = self.kept.followed_by(other.kept), np.concatenate([self.order, other.order])
         best = np.argsort(order)[: most_kept(kept.predictions)]
-        return replace(
-            self,
-            sums=self.sums + other.sums,
-            kept=kept.take(best),
-            order=order[best],
-            n_excluded=self.n_excluded + other.n_excluded,
-            excluded=(*self.excluded, *other.excluded)[:5],
-        )
-
-    @property
-    def exclusion(self) -> str | None:
-        """That outcomes occurred which their predictions exclude, in words, if there are some."""
-        return excluded_in_words(self.n_excluded, self.excluded) if self.n_excluded else None
+        return PartSums(self.sums + other.sums, kept.take(best), order[best])
 
 
 def law_of(predictions: Predictions) -> Predictions:
