@@ -8,6 +8,7 @@ from uuid import uuid4
 import numpy as np
 
 from caltest._basics.calls import OwnErrstate
+from caltest._basics.notes import once
 from caltest._basics.numerics import ArrayLike, IntArray, seed_from, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult, with_other_rows
 from caltest._validation import whole_number
@@ -353,7 +354,7 @@ class Seen:
             self,
             n=self.n + more.n,
             kind=named_one(self.kind, more.kind),
-            notes=tuple(dict.fromkeys((*self.notes, *more.notes))),
+            notes=once(*self.notes, *more.notes),
             excluded=tuple(sorted((*self.excluded, *more.excluded))[:NAMED]),
             is_placed=self.is_placed or more.is_placed,
             n_impossible=self.n_impossible + more.n_impossible,

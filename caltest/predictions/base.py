@@ -11,6 +11,7 @@ import scipy
 from caltest._basics.calls import OwnErrstate
 from caltest._basics.chunks import ChunkedPredictions, have_chunks
 from caltest._basics.jobs import Stream
+from caltest._basics.notes import once
 from caltest._basics.numerics import (
     Array,
     ArrayLike,
@@ -361,7 +362,7 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
         joined = self._like(
             *(np.concatenate([a, b]) if isinstance(a, np.ndarray) else a.followed_by(b) for a, b in pairs)
         )
-        joined.notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
+        joined.notes = once(*self.notes, *other.notes)
         return joined
 
     def prepared(self, kernel: TargetKernel) -> Self:

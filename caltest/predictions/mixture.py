@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from caltest._basics.arrays import to_array
+from caltest._basics.notes import once
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, generator_of
 from caltest._loops.formulas import normals
 from caltest._validation import mixture_weights
@@ -71,7 +72,7 @@ class Mixture(Predictions):
         shares, note = mixture_weights(given, n, m)
         self._parameters = (*checked, shares)
         own = (note_ for component in checked for note_ in component.notes)
-        self.notes = tuple(dict.fromkeys((*own, note) if note else own))
+        self.notes = once(*own, *[note] * bool(note))
 
     @property
     def components(self) -> tuple[Predictions, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.arrays import last_time, order_of, to_array
+from caltest._basics.notes import once
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, ranges, seed_of
 from caltest._results.values import Stored
 from caltest._validation import CalledWithData, one_of, switch
@@ -234,7 +235,7 @@ class Betting(CalledWithData, ABC, Generic[Result]):
             impossible=(*state.impossible, *(sample.impossible[:NAMED] + self.n).tolist())[:NAMED],
             n_impossible=state.n_impossible + sample.impossible.size,
             kind=named_one(state.kind, sample.predictions),
-            notes=tuple(dict.fromkeys((*state.notes, *assumed(sample.predictions)))),
+            notes=once(*state.notes, *assumed(sample.predictions)),
             latest=latest,
         )
         # Those of an update that was not finished are none.
