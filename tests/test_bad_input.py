@@ -98,6 +98,11 @@ BAD_MATRICES = {
     "above 1": (put(P, 1.3), "got row 1 that sums to ... wanted rows that sum to 1"),
     "sums of 1.011": (P * 1.011, "sums to 1.011, wanted rows that sum to 1 (within 0.01); check that every class"),
     "sums of 0.989": (P * 0.989, "sums to 0.989, wanted rows that sum to 1 (within 0.01); check that every class"),
+    "numbers of rows": (
+        np.column_stack([np.arange(N), P]),
+        "got column 0 with numbers from 0 to 39, beside others that sum to 1 in each row ... leave this column out",
+    ),
+    "labels beside": (np.column_stack([P, Y]), "got column 3 with numbers from 0 to 2, beside others that sum to 1"),
     "all 0.5": (np.full((N, K), 0.5), "got row 0 that sums to 1.5, wanted rows that sum to 1"),
     "a class left out": (P[:, :2], "wanted rows that sum to 1 (within 0.01); check that every class has its column"),
     "percentages": (100 * P, "got rows that sum to 100 ... divide the percentages by 100"),

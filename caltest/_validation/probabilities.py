@@ -77,6 +77,7 @@ def _refuse_log_probabilities(matrix: FloatArray, name: str) -> None:
 def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) -> None:
     row = int(np.argmax(np.abs(sums - 1.0)))
     _refuse_log_probabilities(matrix, name)
+    _refuse_other_column(matrix, sums, name)
     if (matrix < 0.0).any():
         where, place = first_place(matrix < 0.0)
         got = f"{name}: got {matrix[where]:.6g} at {place}"
@@ -107,6 +108,19 @@ def _raise_not_probabilities(matrix: FloatArray, sums: FloatArray, name: str) ->
         f"{name}: got row {row} that sums to {sums[row]:.6g}, wanted rows that sum to 1 (within "
         f"{RENORMALISED_TOLERANCE:g}); check that every class has its column{several if in_unit(matrix) else ''}"
     )
+
+
+def _refuse_other_column(matrix: FloatArray, sums: FloatArray, name: str) -> None:
+    """Refuse a column of something else, such as numbers of rows or labels, beside those of at least two classes."""
+    if matrix.shape[1] < 3 or np.abs(sums - 1.0).max() <= RENORMALISED_TOLERANCE:
+        return
+    for j, other in enumerate(matrix.T):
+        is_other = not in_unit(other) or bool((other == np.rint(other)).all())
+        if is_other and np.allclose(sums - other, 1.0, rtol=0.0, atol=RENORMALISED_TOLERANCE):
+            raise ValueError(
+                f"{name}: got column {j} with numbers from {other.min():.6g} to {other.max():.6g}, beside others that "
+                "sum to 1 in each row, wanted probabilities only; leave this column out (is it the index, or labels?)"
+            )
 
 
 def _rounded_to(matrix: FloatArray, sums: FloatArray) -> int | None:
