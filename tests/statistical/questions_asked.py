@@ -135,6 +135,9 @@ MISREAD = {
     "in reverse order, classes": of_classes(lambda y: y[::-1]),
     "in any order, numbers": of_numbers(lambda data: data.rng.permutation(data.y)),
     "Fahrenheit for Celsius": of_numbers(lambda data: 1.8 * data.y + 32.0),
+    "a tenth in Fahrenheit, here and there": of_numbers(
+        lambda data: np.where(data.rng.random(N) < 0.1, 1.8 * data.y + 32.0, data.y)
+    ),
     "the other sign": of_numbers(lambda data: -data.y),
     "3 % are -999": of_numbers(with_value(-999.0, 0.03)),
     "variances for standard deviations": of_scales(np.square),
@@ -157,6 +160,12 @@ WRONG = {
     "errors half as large": of_wrong(scale=2.0),
     "1 standard deviation too low": of_wrong(mean=1.0),
     "3 standard deviations too low": of_wrong(mean=3.0, centre=15.0),
+    "a tenth of the errors 20 times as large": of_numbers(
+        lambda data: np.where(data.rng.random(N) < 0.1, 20.0 * data.y - 19.0 * data.mean, data.y)
+    ),
+    "a tenth of the outcomes those of others": of_numbers(
+        lambda data: np.where(data.rng.random(N) < 0.1, data.rng.permutation(data.y), data.y)
+    ),
     "rounded to whole numbers of about a standard deviation": lambda rng: [
         (p, np.round(y / 0.7) * 0.7) for p, y in of_wrong()(rng)
     ],

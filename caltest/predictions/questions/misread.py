@@ -19,7 +19,7 @@ from caltest.predictions.questions.order import misplaced
 from caltest.predictions.questions.parameters import exchanged, of_failures, of_means, of_scales
 from caltest.predictions.questions.repeated import repeated
 from caltest.predictions.questions.stretches import in_a_stretch
-from caltest.predictions.questions.units import FEWEST, in_another_unit, units_of_coordinates
+from caltest.predictions.questions.units import FEWEST, in_another_unit, some_in_another_unit, units_of_coordinates
 from caltest.predictions.standard_scores import spreads
 
 ENOUGH = 20
@@ -52,7 +52,7 @@ def misread(predictions: Predictions, targets: Array, numbers: IntArray | None =
         return asked
     return in_a_stretch(
         law, targets, numbers, lambda part: _of_all_rows(predictions.take(part), targets[part], numbers[part])
-    )
+    ) or some_in_another_unit(law, targets, numbers)
 
 
 def _of_all_rows(predictions: Predictions, targets: Array, numbers: IntArray) -> tuple[str, ...]:

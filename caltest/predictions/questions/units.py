@@ -5,7 +5,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from caltest._basics.numerics import Array, FloatArray, evenly_spaced
+from caltest._basics.numerics import Array, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
 
 Conversions = dict[str, tuple[float, float]]
@@ -58,6 +58,10 @@ SOME = 1000
 FEWEST = 5
 """Outcomes from which on one asks."""
 
+FARTHER, FEWEST_FAR, USUAL, APART = 6.0, 10, 1.5, 1.5
+"""In predicted standard deviations: how far outcomes of some rows are, the fewest of these, the median distance of all
+rows up to which most are as was predicted, and how much the predictions of those rows differ at least."""
+
 ONE_SIDED, BY_CHANCE = 0.5, 3.0
 """Mean side of outcomes in another unit, 1 or -1, towards larger numbers or away from 0, and that of errors, which have
 any side, in standard errors: of few outcomes all are on one side."""
@@ -72,6 +76,27 @@ def in_another_unit(
     some = predictions if rows.size == len(predictions) else predictions.take(rows)
     y = np.asarray(targets[rows], dtype=np.float64)
     return converted(lambda values: some.standard_scores(values[None])[0], y, what, curves=CURVES, within=within)
+
+
+def some_in_another_unit(predictions: Predictions, targets: Array, numbers: IntArray) -> tuple[str, ...]:
+    """The same of rows here and there, where the others are as was predicted; rows have ``numbers`` (n,)."""
+    if targets.ndim > 1 or predictions.finite is not None:
+        return ()
+    rows = evenly_spaced(len(predictions), 2 * SOME)
+    distances = np.abs(predictions.take(rows).standard_scores(np.asarray(targets[rows], dtype=np.float64)[None])[0])
+    far = rows[distances > FARTHER]
+    if not FEWEST_FAR <= far.size <= rows.size / 2 or np.median(distances) > USUAL:
+        return ()
+    mean, variance = predictions.take(far).moments()
+    # Any number is a multiple of another.
+    if mean.std() < APART * np.sqrt(np.median(variance)):
+        return ()
+    return in_another_unit(
+        predictions.take(far),
+        targets[far],
+        f"outcomes of some rows (row {numbers[far[0]]}, {numbers[far[1]]}, ...)",
+        CLOSE,
+    )
 
 
 def units_of_coordinates(coordinates: list[Predictions], targets: Array) -> tuple[str, ...]:

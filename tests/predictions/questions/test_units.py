@@ -103,3 +103,35 @@ def test_roots_of_matrices_are_made_once(monkeypatch):
     monkeypatch.setattr(np.linalg, "inv", lambda one: calls.append(one.shape) or inv(one))
     assert as_sample(predictions, 3.0 * rng.normal(size=(60, 3))).questions == ()
     assert calls == [(60, 3, 3)]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3])
+@pytest.mark.parametrize("family", ["Normal", "QuantileForecast", "Ensemble", "LogNormal"])
+def test_some_rows_in_another_unit(family, share):
+    rng = np.random.default_rng(3)
+    mean, z = rng.gamma(3.0, 5.0, 1000) + 5.0, rng.normal(size=(1000, 21))
+    wrong = np.flatnonzero(rng.random(1000) < share)
+    laws = {
+        "Normal": ct.Normal(mean, 1.0),
+        "QuantileForecast": ct.QuantileForecast([0.1, 0.5, 0.9], mean[:, None] + np.array([-1.28, 0.0, 1.28])),
+        "Ensemble": ct.Ensemble(mean[:, None] + z[:, 1:]),
+        "LogNormal": ct.LogNormal(np.log(mean), np.full(1000, 0.1)),
+    }
+    y = mean * np.exp(0.1 * z[:, 0]) if family == "LogNormal" else mean + z[:, 0]
+    moved = y.copy()
+    moved[wrong] *= 1000.0
+    assert remarks(laws[family], y) == ()
+    assert remarks(laws[family], moved) == (
+        f"outcomes of some rows (row {wrong[0]}, {wrong[1]}, ...) divided by 1000 or so would fit the predictions: are "
+        "both in the same unit?",
+    )
+
+
+def test_outliers_are_not_in_another_unit():
+    """Of one side and size, of others' outcomes, and of equal predictions, of which any number is a multiple."""
+    rng = np.random.default_rng(4)
+    mean, noise, far = rng.normal(30.0, 10.0, 600), rng.normal(size=600), rng.random(600) < 0.1
+    for errors in (20.0 * np.abs(noise), 20.0 + noise, 8.0 * noise, rng.permutation(mean) - mean):
+        assert remarks(ct.Normal(mean, 1.0), mean + np.where(far, errors, noise)) == ()
+    equal = 30.0 + np.where(far, 270.0 + 10.0 * noise, noise)
+    assert remarks(ct.Normal(np.full(600, 30.0), 1.0), equal) == ()
