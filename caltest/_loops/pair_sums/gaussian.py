@@ -19,47 +19,6 @@ Range = tuple[int, int]
 """Where rows or columns begin and end."""
 
 
-def smoothed_gaussian_sums(
-    tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool
-) -> FloatArray:
-    """``sum_ij tile[i, j] (k(y_i, y_j) - E k(Z_i, y_j) - E k(y_i, Z_j))`` for each tile (L, r, c) and redraw, (L, B).
-
-    Over i < j only if ``skip_lower``. With g(x) = exp(-x**2 / 2) the kernel is k(y, y') = g(precision (y - y')), and
-    E k(Z, y) = r / precision g(r (m - y)) for Z normal with mean m, where 1 / r**2 is 1 / precision**2 plus the
-    variance of Z.
-    """
-    n_tiles, n_redraws = tiles.shape[0], rows[0].shape[1]
-    sums = np.zeros((n_tiles, n_redraws))
-    # An array that is made here needs no compiled code.
-    values = np.empty(n_redraws)
-    one, two = ((frozen(y), frozen(means), frozen(precisions)) for y, means, precisions in (rows, columns))
-    _add_smoothed_gaussians(frozen(tiles), precision, one, two, skip_lower, (values, sums))
-    return sums
-
-
-@jit
-def _add_smoothed_gaussians(
-    tiles: FloatArray, precision: float, rows: Side, columns: Side, skip_lower: bool, work: Two
-) -> None:
-    (y_rows, row_means, row_precisions), (y_columns, column_means, column_precisions) = rows, columns
-    values, sums = work
-    n_redraws = sums.shape[1]
-    for i in range(tiles.shape[1]):
-        m, r = row_means[i], row_precisions[i]
-        for j in range(i + 1 if skip_lower else 0, tiles.shape[2]):
-            n, s = column_means[j], column_precisions[j]
-            one, two = r / precision, s / precision
-            for b in range(n_redraws):
-                y, z = y_rows[i, b], y_columns[j, b]
-                d, e, f = precision * (y - z), r * (m - z), s * (n - y)
-                values[b] = (
-                    exp_of_negative(-0.5 * d * d)
-                    - one * exp_of_negative(-0.5 * e * e)
-                    - two * exp_of_negative(-0.5 * f * f)
-                )
-            add_weighted(tiles, i, j, values, sums)
-
-
 @jit
 def gaussian_tile(vectors: Side, precision: float, rows: Range, columns: Range, out: FloatArray) -> None:
     """Multiply ``out`` (r, c) by the target part of h for normal predictions and a Gaussian kernel of the targets.

@@ -10,7 +10,6 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, ranges, upper_tiles, weight_of_pairs
 from caltest._basics.threads import threaded
-from caltest._loops.pair_sums.gaussian import smoothed_gaussian_sums
 from caltest._loops.pair_sums.members import redrawn_sums
 from caltest._loops.stacks import redraws_last
 from caltest.hstatistics.pair_tiles import (
@@ -43,28 +42,6 @@ def _directly(kernels: Kernels, target_kernel: TargetKernel, predictions: Predic
         left, right = predictions.law.take(rows), predictions.law.take(columns)
         tiles = (left.centred_kernel(target_kernel, y[rows], right, y[columns]) for y in targets)
         return np.stack([np.einsum("lij,ij->l", weights, tile) for tile in tiles], axis=1)
-
-    return tile_sums
-
-
-def _normal(kernels: Kernels, target_kernel: TargetKernel, predictions: Predictions, targets: Array) -> TileSums:
-    """Three Gaussians per pair, redraw and term of the kernel of targets, in one pass for all kernels."""
-    law, normal, gaussians = predictions.law, predictions.law.normal, target_kernel.gaussian_terms
-    assert normal is not None
-    assert gaussians is not None
-    mean, scale = normal
-    terms = [(weight, 1.0 / term.width, 1.0 / np.hypot(scale, term.width)) for weight, term in gaussians]
-    y = np.ascontiguousarray(targets.T, dtype=np.float64)
-
-    def tile_sums(place: Place) -> FloatArray:
-        rows, columns = place
-        values = upper_kernel_tiles(kernels, predictions, place)
-        both = law.take(rows).expected_kernel2(target_kernel, law.take(columns))
-        sums: FloatArray = np.zeros((len(kernels), targets.shape[0])) + np.einsum("lij,ij->l", values, both)[:, None]
-        for weight, precision, precisions in terms:
-            one, two = ((y[part], mean[part], precisions[part]) for part in place)
-            sums += weight * smoothed_gaussian_sums(values, precision, one, two, rows == columns)
-        return sums
 
     return tile_sums
 
@@ -258,11 +235,7 @@ def pair_sums(
     outcomes = law.outcomes(target_kernel, targets)
     if outcomes is not None:
         return label_pair_sums(kernels, predictions, outcomes, places)
-    way = _by_terms
-    if law.centred_directly:
-        way = _directly
-    elif law.normal is not None and target_kernel.gaussian_terms is not None:
-        way = _normal
+    way = _directly if law.centred_directly else _by_terms
     return total_of_tiles(way(kernels, target_kernel, predictions, targets), places)
 
 
