@@ -104,14 +104,27 @@ class RankTails(OfRanks):
         return f"{words}: {half} instead of {percent(usual)}"
 
 
-class RanksInCoordinates(Fault[VectorScores]):
-    """A fault of ranks in each of the first coordinates of vectors."""
+class InCoordinates(Fault[VectorScores]):
+    """A fault of numbers in each of the first coordinates of vectors."""
 
-    scope = "shape"
-
-    def __init__(self, faults: Sequence[OfRanks]) -> None:
+    def __init__(self, faults: Sequence[OfShape]) -> None:
         self._faults, self.n_siblings = faults, len(faults)
         self.kind, self.range = faults[0].kind, faults[0].range
+
+    def place(self, sibling: int) -> str:
+        return f"coordinate {sibling}"
+
+    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
+        return f"in coordinate {sibling} {self._faults[sibling].words(seen.in_coordinate(sibling), 0, fit)}"
+
+    def apart(self, seen: VectorScores, sibling: int, other: int) -> bool:
+        return seen.are_independent(sibling, other)
+
+
+class RanksInCoordinates(InCoordinates):
+    """A fault of ranks in each of the first coordinates."""
+
+    scope = "shape"
 
     def promising(self, seen: VectorScores) -> FloatArray:
         """The likelihood of a small change, where most errors are not beyond what is predicted."""
@@ -120,15 +133,6 @@ class RanksInCoordinates(Fault[VectorScores]):
 
     def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
         return self._faults[sibling].log_ratio(seen, 0, t)
-
-    def place(self, sibling: int) -> str:
-        return f"coordinate {sibling}"
-
-    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
-        return f"in coordinate {sibling} {self._faults[sibling].words(seen, 0, fit)}"
-
-    def apart(self, seen: VectorScores, sibling: int, other: int) -> bool:
-        return seen.are_independent(sibling, other)
 
 
 def shapes_of_ranks(seen: Scores) -> list[OfRanks]:

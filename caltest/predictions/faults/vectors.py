@@ -20,9 +20,9 @@ from caltest.predictions.faults.errors import (
     sums_of_squares,
 )
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
-from caltest.predictions.faults.ranks import shapes_in_coordinates
+from caltest.predictions.faults.ranks import InCoordinates, shapes_in_coordinates
 from caltest.predictions.faults.scores import HARDLY, MOST_PAIRED, Scores, VectorScores
-from caltest.predictions.faults.shapes import LEAST_RECIPROCAL, WIDE, HeavyTails, Outliers, Skew, log_ratio_of_t
+from caltest.predictions.faults.shapes import WIDE, HeavyTails, OfShape, Outliers, Skew, log_ratio_of_t
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES
 from caltest.predictions.faults.words import Fit, about, percent
 
@@ -253,34 +253,29 @@ class CommonCorrelation(Fault[VectorScores]):
         return f"errors of all coordinates have a part in common: each two have {much}"
 
 
-class RadialTails(Fault[VectorScores]):
+class RadialTails(HeavyTails):
     """Student's t of variance 1 with 1 / t degrees of freedom for all coordinates together."""
 
     kind = "heavy tails of all"
-    scope = "shape"
-    range = HeavyTails.range
 
-    def promising(self, seen: VectorScores) -> FloatArray:
+    def promising(self, seen: Scores) -> FloatArray:
         """Not where most errors are beyond what is predicted, which have another spread."""
         d = seen.residuals.shape[1]
         widest = scipy.special.chdtri(d, 0.5) * WIDE**2 / scipy.special.chdtri(1, 0.5)
         return np.array([0.0 if seen.share_of(seen.squares.sum(axis=1) <= widest) >= 0.5 else -np.inf])
 
-    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
+    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         squares, d = seen.squares.sum(axis=1), seen.residuals.shape[1]
         return seen.total(log_ratio_of_t(squares, d, t))
 
-    def corrected(self, seen: VectorScores, sibling: int, t: float) -> FloatArray:
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         """With the radius that has the same probability beyond it."""
         squares, d, df = seen.squares.sum(axis=1), seen.residuals.shape[1], self.size(seen, sibling, t)
         beyond = scipy.special.fdtrc(d, df, squares * df / ((df - 2.0) * d))
         factors = np.sqrt(scipy.special.chdtri(d, np.maximum(beyond, 1e-300)) / np.maximum(squares, 1e-300))
         return np.asarray(seen.errors * factors[:, None])
 
-    def size(self, seen: VectorScores, sibling: int, t: float) -> float:
-        return 1.0 / max(t, LEAST_RECIPROCAL)
-
-    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         farthest = scipy.special.chdtri(seen.residuals.shape[1], OUTER)
         found = percent(seen.share_of(seen.squares.sum(axis=1) > farthest))
         return (
@@ -290,20 +285,19 @@ class RadialTails(Fault[VectorScores]):
         )
 
 
-class OfCoordinate(Fault[VectorScores]):
+class OfCoordinate(InCoordinates):
     """A fault of numbers in the errors of one coordinate, given which the others are as predicted."""
 
-    def __init__(self, fault: Fault[Scores], d: int) -> None:
-        self._fault, self.n_siblings = fault, d
-        self.kind, self.range = fault.kind, fault.range
+    def __init__(self, fault: OfShape, d: int) -> None:
+        super().__init__(d * [fault])
         self.n_choices = d * (fault.n_choices or 1)
 
     def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
-        return self._fault.log_ratio(seen.in_coordinate(sibling), 0, t)
+        return self._faults[sibling].log_ratio(seen.in_coordinate(sibling), 0, t)
 
     def corrected(self, seen: VectorScores, sibling: int, t: float) -> FloatArray:
         """The others move as much as is predicted of them given this one."""
-        step = self._fault.corrected(seen.in_coordinate(sibling), 0, t) - seen.errors[:, sibling]
+        step = self._faults[sibling].corrected(seen.in_coordinate(sibling), 0, t) - seen.errors[:, sibling]
         shares = [seen.correlation(sibling, b) if b != sibling else 1.0 for b in range(seen.errors.shape[1])]
         return np.asarray(seen.errors + np.stack([share * step for share in shares], axis=1))
 
@@ -313,17 +307,8 @@ class OfCoordinate(Fault[VectorScores]):
         moments = np.abs(w @ (e**4 - 6.0 * e * e + 3.0)) / 24.0 + np.square(w @ (e**3 - 3.0 * e)) / 6.0
         return np.asarray(np.where(w @ (np.abs(e) <= WIDE) >= 0.5, moments, -np.inf))
 
-    def apart(self, seen: VectorScores, sibling: int, other: int) -> bool:
-        return seen.are_independent(sibling, other)
-
     def size(self, seen: VectorScores, sibling: int, t: float) -> float:
-        return self._fault.size(seen.in_coordinate(sibling), 0, t)
-
-    def place(self, sibling: int) -> str:
-        return f"coordinate {sibling}"
-
-    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
-        return f"in coordinate {sibling} {self._fault.words(seen.in_coordinate(sibling), 0, fit)}"
+        return self._faults[sibling].size(seen.in_coordinate(sibling), 0, t)
 
 
 class PoolCorrelation(OfPairs):
