@@ -6,6 +6,7 @@ None of it takes random numbers from the p-value.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 
 PVALUES, COMPONENTS, FINDINGS, ALL = range(4)
 """What is read: p-values; those of components, too; what is wrong and how much; and what tests could have found."""
@@ -22,25 +23,14 @@ def _at_most(level: int) -> Iterator[None]:
         _read.reset(token)
 
 
-@contextmanager
-def pvalues_only() -> Iterator[None]:
-    """Inside, only p-values of results are read, as in simulations."""
-    with _at_most(PVALUES):
-        yield
+pvalues_only = partial(_at_most, PVALUES)
+"""Inside, only p-values of results are read, as in simulations."""
 
+without_findings = partial(_at_most, COMPONENTS)
+"""Inside, nobody reads what is wrong and how much, nor what tests could have found."""
 
-@contextmanager
-def without_findings() -> Iterator[None]:
-    """Inside, nobody reads what is wrong and how much, nor what tests could have found."""
-    with _at_most(COMPONENTS):
-        yield
-
-
-@contextmanager
-def without_power() -> Iterator[None]:
-    """Inside, nobody reads what tests could have found: about half of their time where they find nothing."""
-    with _at_most(FINDINGS):
-        yield
+without_power = partial(_at_most, FINDINGS)
+"""Inside, nobody reads what tests could have found: about half of their time where they find nothing."""
 
 
 def are_pvalues_enough() -> bool:
