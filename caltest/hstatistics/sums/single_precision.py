@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
-from caltest._basics.scratch import scratch
 from caltest._basics.threads import threaded
 
 ROWS, TILE, TOGETHER = 2048, 2**18, 32
@@ -48,7 +47,7 @@ def squared_sums(
 class Gaussians:
     """``exp(-|y - p|**2 / (2 (f w)**2))`` for points p (t, d) and falling factors f <= 1 of a bandwidth w.
 
-    The bandwidth is a number, or one for each coordinate. Tiles are in memory that each thread has once.
+    The bandwidth is a number, or one for each coordinate.
     """
 
     def __init__(self, points: FloatArray, width: FloatArray | float, factors: Sequence[float] = (1.0,)) -> None:
@@ -63,7 +62,7 @@ class Gaussians:
         For half of a bandwidth the kernel is the fourth power.
         """
         exponents, last = self._exponents(vectors), 0.0
-        tile, out = (scratch(name, exponents.shape, np.float32) for name in ("tile", "centred"))
+        tile, out = np.empty((2, *exponents.shape), dtype=np.float32)
         for factor, mean in zip(self._factors, means, strict=True):
             if last == 2.0 * factor:
                 np.square(np.square(tile, out=tile), out=tile)
@@ -75,12 +74,12 @@ class Gaussians:
     def _exponents(self, vectors: Array) -> Array:
         """``y p - |y|**2 / 2 - |p|**2 / 2`` around the mean of the points, which is one product of matrices."""
         d, t = self._columns.shape[0] - 2, self.n_points
-        rows = scratch("rows", (*vectors.shape[:-1], d + 2), np.float32)
+        rows = np.empty((*vectors.shape[:-1], d + 2), dtype=np.float32)
         y, rows[..., d + 1] = rows[..., :d], 1.0
         with np.errstate(over="ignore"):
             np.subtract(vectors, self._centre, out=y, casting="same_kind")
             np.clip(np.divide(y, self._width, out=y, casting="same_kind"), -LARGEST, LARGEST, out=y)
         np.multiply(np.einsum("bid,bid->bi", y, y), np.float32(-0.5), out=rows[..., d])
-        out = scratch("exponents", (*vectors.shape[:-1], t), np.float32)
+        out = np.empty((*vectors.shape[:-1], t), dtype=np.float32)
         np.matmul(rows.reshape(-1, d + 2), self._columns, out=out.reshape(-1, t))
         return out

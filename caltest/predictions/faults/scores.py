@@ -9,7 +9,6 @@ import scipy
 
 from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced
-from caltest._basics.scratch import scratch
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.values import SeesValues, Value
 from caltest.predictions.standard_scores import in_units, own_units, scores_of
@@ -464,7 +463,7 @@ class VectorScores(Scores):
         if self._summed is None or self._summed[0] is not features:
             z = np.ascontiguousarray(self.clipped[:, :, :MOST_PAIRED].swapaxes(1, 2))
             n_redraws, d, n = z.shape
-            memory = scratch("pairs", (n_redraws, d - 1, n))
+            memory = np.empty((n_redraws, d - 1, n))
             sums, first = np.empty((n_redraws, d * (d - 1) // 2, len(features))), 0
             for a in range(d - 1):
                 some = slice(first, first + d - 1 - a)
