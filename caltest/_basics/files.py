@@ -28,7 +28,7 @@ PACKED: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda file: _extra("pyarrow", "compressed by zstd").CompressedInputStream(file, "zstd"),
+    b"\x28\xb5\x2f\xfd": lambda file: _pyarrow("compressed by zstd").CompressedInputStream(file, "zstd"),
 }
 """What compressed files begin with, and what reads them."""
 
@@ -211,12 +211,12 @@ def is_stdin(path: Path) -> bool:
     return str(path) == "-"
 
 
-def _extra(module: str, what: str) -> Any:
-    """An optional module; ``ImportError`` says how to install it."""
+def _pyarrow(what: str) -> Any:
+    """The module that reads such files; ``ImportError`` says how to install it."""
     try:
-        return import_module(module)
+        return import_module("pyarrow")
     except ImportError:
-        raise ImportError(f"got a file {what}, which needs {module}: pip install caltest[files]") from None
+        raise ImportError(f"got a file {what}, which needs pyarrow: pip install caltest[files]") from None
 
 
 def _begins(file: BufferedReader, magic: bytes) -> bool:
@@ -250,7 +250,7 @@ def _archive(name: str, file: BinaryIO) -> Rows:
 
 def _tables_in(name: str, file: BufferedReader, numbers_at_once: int | None) -> Iterator[Rows]:
     """The rows of a Parquet or Feather file."""
-    arrow, of_parquet = _extra("pyarrow", "in Parquet or Feather"), _begins(file, TABLES[0])
+    arrow, of_parquet = _pyarrow("in Parquet or Feather"), _begins(file, TABLES[0])
     parquet, ipc = import_module("pyarrow.parquet"), import_module("pyarrow.ipc")
     # Files that are compressed as a whole, and pipes, have no places to jump to.
     source = file if isinstance(file.raw, FileIO) and file.seekable() else BytesIO(file.read())

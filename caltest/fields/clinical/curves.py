@@ -134,20 +134,20 @@ class LoessCurve:
         return _joined(p, self.places, values), _joined(self.grid, self.places, values)
 
 
-def loess_weights(x: FloatArray, at: FloatArray, span: float = SPAN, degree: int = DEGREE) -> FloatArray:
+def loess_weights(x: FloatArray, at: FloatArray) -> FloatArray:
     """What each of the observations (n,) counts for local regressions at m places, (m, n).
 
-    ``w(d) = (1 - (d / h)^3)^3`` with the distance h of the ``floor(n span)``-th nearest observation, polynomials of a
-    degree. Source: Cleveland 1979, without robustness iterations.
+    ``w(d) = (1 - (d / h)^3)^3`` with the distance h of the ``floor(n SPAN)``-th nearest observation, polynomials of
+    the degree ``DEGREE``. Source: Cleveland 1979, without robustness iterations.
     """
     distances = np.abs(at[:, None] - x)
-    rank = max(1, min(x.size, int(np.floor(x.size * span + 1e-5))))
+    rank = max(1, min(x.size, int(np.floor(x.size * SPAN + 1e-5))))
     widths = np.maximum(np.partition(distances, rank - 1, axis=1)[:, rank - 1], 1e-12)[:, None]
     kernel = (1.0 - np.minimum(distances / widths, 1.0) ** 3) ** 3
     rows = np.empty_like(kernel)
     for i, place in enumerate(at):
         roots = np.sqrt(kernel[i])
-        powers = np.vander((x - place) / widths[i, 0], degree + 1, increasing=True)
+        powers = np.vander((x - place) / widths[i, 0], DEGREE + 1, increasing=True)
         rows[i] = np.linalg.pinv(roots[:, None] * powers)[0] * roots
     return np.asarray(rows)
 

@@ -289,7 +289,7 @@ def _interval(treated: FloatArray, y: Array, threshold: float, level: float) -> 
         variance = _variance(b, right, wrong, n - right - wrong, odds)
         return (estimate - b) ** 2 - z**2 * variance / n
 
-    low, high = score_limits(excess, -odds, estimate, 1.0, 1e-9 / n)
+    low, high = score_limits(excess, -odds, estimate, 1e-9 / n)
     return ConfidenceInterval(low, high, level, "score interval of two probabilities", estimate)
 
 

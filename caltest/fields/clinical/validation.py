@@ -49,9 +49,7 @@ def interval_of_concordance(p: FloatArray, y: Array, c: float, level: float) -> 
     z = float(scipy.special.ndtri((1.0 + level) / 2.0))
     ones, zeros = np.sort(p[y == 1]), np.sort(p[y == 0])
     if min(ones.size, zeros.size) < FEW or c in (0.0, 1.0):
-        limits = score_limits(
-            lambda t: (c - t) ** 2 - z**2 * newcombe_variance(t, ones.size, zeros.size), 0.0, c, 1.0, 1e-9
-        )
+        limits = score_limits(lambda t: (c - t) ** 2 - z**2 * newcombe_variance(t, ones.size, zeros.size), 0.0, c, 1e-9)
         return ConfidenceInterval(*limits, level, "Newcombe's score interval")
     of_ones = (np.searchsorted(zeros, ones, "left") + np.searchsorted(zeros, ones, "right")) / (2.0 * zeros.size)
     of_zeros = 1.0 - (np.searchsorted(ones, zeros, "left") + np.searchsorted(ones, zeros, "right")) / (2.0 * ones.size)
@@ -70,16 +68,14 @@ def newcombe_variance(c: float, n_ones: float, n_zeros: float) -> float:
     return c * (1.0 - c) * (1.0 + half * (1.0 - c) / (2.0 - c) + half * c / (1.0 + c)) / (n_ones * n_zeros)
 
 
-def score_limits(
-    excess: Callable[[float], float], least: float, estimate: float, most: float, step: float
-) -> tuple[float, float]:
-    """Where ``(estimate - t)^2 - z^2 V(t)`` is 0 on both sides of an estimate.
+def score_limits(excess: Callable[[float], float], least: float, estimate: float, step: float) -> tuple[float, float]:
+    """Where ``(estimate - t)^2 - z^2 V(t)`` is 0 on both sides of an estimate, which is 1 at most.
 
     It can be so at the estimate too, where this is the smallest or largest value possible; so it is left by a step.
     """
     below, above = estimate - step, estimate + step
     low = least if below <= least else float(scipy.optimize.brentq(excess, least, below))
-    return low, most if above >= most else float(scipy.optimize.brentq(excess, above, most))
+    return low, 1.0 if above >= 1.0 else float(scipy.optimize.brentq(excess, above, 1.0))
 
 
 CurveOf = SplineCurve | LoessCurve
