@@ -168,7 +168,7 @@ def calibration_test(
         if not (weights is features is None and lag == 1):
             raise TypeError(
                 "clusters: got some with weights, features or a lag, wanted none of these beside them; to use these, "
-                "pass one row of each cluster (caltest.estimators.one_per_cluster)"
+                "pass one row of each cluster of everything: rows = np.unique(clusters, return_index=True)[1]"
             )
         columns = [one.values for one in label_columns(clusters, "clusters", order_of(targets, predictions))]
         same_length(len(Table.of(targets, "targets").values), len(columns[0]), "clusters")

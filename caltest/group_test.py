@@ -37,6 +37,7 @@ from caltest.predictions import Sample
 from caltest.predictions.base import assumed
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_spread
+from caltest.predictions.own_errors import refuse_errors
 from caltest.slices.group_sums import GroupSums
 
 FEW = 32
@@ -153,7 +154,7 @@ class GroupCalibrationTest(CalledWithData):
         groups, seed = as_groups(groups, fewest=0), seed_of(rng)
         same_length(len(sample), groups.n, "groups")
         groups, left_out = large_enough(groups)
-        refuse_outcomes([("groups", groups.codes)], sample.targets, "{}")
+        _refuse_made(groups, sample)
         with progress_bars(switch("progress", progress)):
             sums = self._sums(sample, groups, seed)
             found = self._redrawn(sample, groups, seed) if sums is None else self._summed(sums, sample, groups, seed)
@@ -290,6 +291,13 @@ def result_of(
     )
 
 
+def _refuse_made(groups: Groups, sample: Sample) -> None:
+    """``ValueError`` for groups that are made from the outcomes, or from errors."""
+    columns = [("groups", groups.codes)]
+    refuse_outcomes(columns, sample.targets, "{}")
+    refuse_errors(columns, sample, "{}")
+
+
 def _finding(sample: Sample, weights: FloatArray | None, pvalue: float) -> Finding | None:
     """How outcomes differ from what was predicted, with some weights."""
     if sample.exclusion is not None:
@@ -381,7 +389,7 @@ def groups_in_clusters(
     cluster_skce.check_clusters(clusters, sample.targets)
     numbers = np.array([clusters.take(rows).n_clusters for rows in groups.rows])
     groups, of_one = large_enough(groups, numbers, "cluster")
-    refuse_outcomes([("groups", groups.codes)], sample.targets, "{}")
+    _refuse_made(groups, sample)
     seed, number = seed_of(rng), whole_number("n_resamples", n_resamples, 1) * ceil(len(groups) / FEW)
     with progress_bars(switch("progress", progress)):
         some = tracked(iter(range(len(groups))), len(groups), "groups")

@@ -95,15 +95,15 @@ def refuse_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array, calle
             missing = missing_in(name, values)
             # A missing value can say an outcome, or hide some.
             for rows in (slice(None), ~missing)[: 1 + missing.any()]:
-                said = _outcomes_said_by(np.asarray(values)[rows], outcomes[rows])
+                said = said_by(np.asarray(values)[rows], outcomes[rows])
                 if said is not None:
                     raise ValueError(f"{called.format(name)}: got the targets{said}, wanted what is known without them")
 
 
-def _outcomes_said_by(values: Array, outcomes: Array) -> str | None:
+def said_by(values: Array, outcomes: Array) -> str | None:
     """How a column is the outcomes, if it is and hardly by chance."""
     kinds, codes, counts = np.unique(outcomes, return_inverse=True, return_counts=True)
-    orders = _log_orders(counts)
+    orders = log_orders(counts)
     if orders < log(BY_CHANCE):
         return None
     if np.array_equal(values, outcomes):
@@ -119,7 +119,7 @@ def _outcomes_said_by(values: Array, outcomes: Array) -> str | None:
     return " by other names, as each value has one outcome" if parts >= log(BY_CHANCE) else None
 
 
-def _log_orders(counts: IntArray) -> float:
+def log_orders(counts: IntArray) -> float:
     """The logarithm of the number of orders of outcomes of which so many are equal."""
     return float(scipy.special.gammaln(counts.sum() + 1.0) - scipy.special.gammaln(counts + 1.0).sum())
 
@@ -129,7 +129,7 @@ def notes_on_outcomes(columns: Iterable[tuple[str, Array]], outcomes: Array) -> 
     if outcomes.ndim != 1:
         return ()
     kinds, codes, counts = np.unique(outcomes, return_inverse=True, return_counts=True)
-    orders = _log_orders(counts)
+    orders = log_orders(counts)
     told = []
     for name, values in columns:
         numbers = numbers_in(values, missing_in(name, values))

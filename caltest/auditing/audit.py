@@ -28,6 +28,7 @@ from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import LABELS, are_certain, as_sample
 from caltest.predictions.faults.values import OF_RECORDS
+from caltest.predictions.own_errors import refuse_errors
 
 
 @own_errstate
@@ -148,6 +149,7 @@ def audit(
             order, n = order_of(targets, one), len(sample)
             known = None if groups is None else _groups(groups, order, n)
             columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
+            refuse_errors((columns or {}).items(), sample)
             when = None if time is None else _in_order(rows_of(time, "time", order).values, n)
             data = Data(sample, known, columns, when, None, n, number, seed, names, survival)
             if clusters is not None:

@@ -13,6 +13,8 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, In
 from caltest._results.report import counted
 from caltest._validation import positive_number, whole
 from caltest._validation.columns import Coding, Column, columns_for
+from caltest.predictions import Bernoulli, Sample
+from caltest.predictions.own_errors import refuse_errors
 from caltest.recalibration.base import ProbabilityCalibrator, ProbabilityMap
 from caltest.recalibration.shared.inputs import probabilities_of
 from caltest.recalibration.shared.storage import require
@@ -195,6 +197,7 @@ class Multicalibration(ProbabilityCalibrator):
 
     def _fit(self, scores: FloatArray, labels: IntArray, columns: Columns = ()) -> MulticalibrationMap:
         p = probabilities_of(scores, self.input)
+        refuse_errors(columns, Sample(Bernoulli(p), labels))
         others = (Coding.of(name, values, self.n_bins) for name, values in columns)
         codings = [Coding.of_numbers(PREDICTION, p, self.n_bins), *others]
         tables = cells(codings, columns, p, self.max_depth)

@@ -20,6 +20,7 @@ from caltest.estimators.dependence import cautions_on
 from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread
+from caltest.predictions.own_errors import refuse_errors
 from caltest.slices.errors import BinaryErrors, Errors, errors_of
 from caltest.slices.group_sums import AT_ONCE, adjusted_by_redraws
 from caltest.slices.slice_result import Slice, SliceSearchResult
@@ -136,6 +137,7 @@ def find_slices(
     sample, seed = as_sample(predictions, targets, classes), seed_of(rng)
     n = len(sample)
     given = columns_for(features, order_of(targets, predictions), n, sample.targets)
+    refuse_errors(given, sample)
     refuse_spread(given, sample)
     columns, notes = columns_of(dict(given), None, n, bins)
     notes += (*_notes_on_impossible(sample), *sample.remarks, *notes_on_outcomes(given, sample.targets))

@@ -30,6 +30,7 @@ from caltest.estimators.combined.components import Column, Component
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread
 from caltest.predictions.faults.fault import cosines_of_ranks, ranks
+from caltest.predictions.own_errors import refuse_errors
 from caltest.predictions.standard_scores import scores_of
 
 COSINES = 6
@@ -117,9 +118,10 @@ def features_of(features: Any, sample: Sample, n: int | None = None) -> tuple[tu
 
 
 def check_features(features: Sequence[Feature], sample: Sample) -> None:
-    """``ValueError`` for columns that are made from the outcomes, or from the spread of members."""
+    """``ValueError`` for columns that are made from the outcomes, from errors, or from the spread of members."""
     columns = [(one.name, one.values) for one in features]
     refuse_outcomes(columns, np.asarray(sample.targets))
+    refuse_errors(columns, sample)
     refuse_spread(columns, sample)
 
 
