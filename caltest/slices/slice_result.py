@@ -127,7 +127,7 @@ class SliceSearchResult(Stored):
 
     def __repr__(self) -> str:
         p = pvalue_phrase(self.pvalue)
-        return f"<search of {self.n_slices} slices: {p}, {self.n_rejected} rejected, n = {self.n}>"
+        return f"<search of {counted(self.n_slices, 'slice')}: {p}, {self.n_rejected} rejected, n = {self.n}>"
 
     def bars(self) -> list[Bar]:
         """Differences of what is observed and claimed, for ``plots.forest``."""
@@ -171,8 +171,9 @@ class SliceSearchResult(Stored):
         """One sentence for a paper: slices, observations, p-value, and the slices that are reported."""
         some = [f'"{one.name}" ({one.direction}, {pvalue_phrase(one.pvalue)})' for one in self.rejected(alpha)]
         return (
-            f"Calibration was tested in {self.n_slices} slices of n = {self.n} observations by the step-down maximum "
-            f"over {self.n_resamples} redraws of the outcomes (smallest adjusted {pvalue_phrase(self.pvalue)}): "
+            f"Calibration was tested in {counted(self.n_slices, 'slice')} of n = {self.n} observations by the "
+            f"step-down maximum over {self.n_resamples} redraws of the outcomes (smallest adjusted "
+            f"{pvalue_phrase(self.pvalue)}): "
             f"{listed(some) if some else 'no slice was rejected'}."
         )
 
@@ -187,7 +188,8 @@ class SliceSearchResult(Stored):
 
     def remarks(self) -> list[str]:
         units = {one.unit for one in self.rows}
-        said = [f"differences with intervals that hold for all {self.n_slices} slices together"]
+        together = f" that hold for all {self.n_slices} slices together" if self.n_slices > 1 else ""
+        said = [f"differences with intervals{together}"]
         said += [words for unit, words in MEANINGS.items() if unit in units]
         if any(one.explains for one in self.rows):
             said.append("explains: how many other slices are right once predictions are corrected in this one")
@@ -206,7 +208,8 @@ class SliceSearchResult(Stored):
         )
         what = {
             "Predictions": self.predictions + (f"; event: {self.event}" if self.event else ""),
-            "Searched": f"{self.n_slices} slices of {self.n_columns} columns ({self.n_left_out} too small, or equal)",
+            "Searched": f"{counted(self.n_slices, 'slice')} of {counted(self.n_columns, 'column')} "
+            f"({self.n_left_out} too small, or equal)",
             "Null": f"outcomes redrawn from the predictions, {self.n_resamples} redraws; step-down maximum",
             "Assumes": "outcomes independent given predictions and features, which are not made from outcomes"
             + " or members" * self.predictions.startswith("Ensemble"),

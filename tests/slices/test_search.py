@@ -1,3 +1,4 @@
+import re
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -394,3 +395,12 @@ def test_wider_slices_are_named_that_are_not_clearly_smaller_and_leave_nothing(l
     found, following = Search._simplest(search, {0, 2}, {1}, np.abs([largest, wider, 0.99 * largest]), [1, 0, 1])
     assert found == (1 if is_wider_named else 0)
     assert following.errors == ((11, 0) if is_wider_named else (10, 1))
+
+
+def test_one_slice_is_counted_as_one():
+    rng, _, p = made(12, 1)
+    found = ct.find_slices(p, np.arange(12) % 2, {"x": rng.random(12) > 0.5}, min_variance=0.5, n_resamples=19, rng=1)
+    text = unfolded(str(found))
+    assert found.n_slices == 1
+    assert re.search("Searched +1 slice of 1 column", text)
+    assert "  differences with intervals\n" in text
