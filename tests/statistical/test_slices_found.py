@@ -17,7 +17,7 @@ def test_both_statistics_find_nearly_what_the_mean_alone_finds(slices, replicati
     slack = replications(4.0, 0.0)  # A design has a power of its own, by how many rows the tenth has.
     assert both > mean - 3.0 - slack
     assert slices > 175 or both > 90.0 - 2.0 * slack
-    assert both - 6.0 - 2.0 * slack < named < both + slack  # A part of it is named now and then.
+    assert both - 10.0 - slack < named < both + slack  # A part of it is named now and then.
 
 
 @pytest.mark.parametrize("way", [one for one in WAYS if one != "mcgrad"])
