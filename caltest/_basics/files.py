@@ -194,7 +194,9 @@ def chunks_with_columns(
         try:
             kept = kept if convert is not None or kept.dtype.kind != "O" else kept.astype(float)
         except ValueError as error:
-            raise ValueError(f"{rows.path}: got columns of predictions with text ({error}), wanted numbers") from None
+            are_percentages = any(str(cell).strip().endswith("%") for cell in kept.flat)
+            wanted = "numbers" + "; take the % off and divide by 100" * are_percentages
+            raise ValueError(f"{rows.path}: got columns of predictions with text ({error}), wanted {wanted}") from None
         yield (
             replace(rows, head=None, names=[names[i] for i in places], values=kept),
             replace(rows, head=None, names=None, values=taken, convert=None),

@@ -96,11 +96,11 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
     asked = {option: name if option == "clusters" else [name] for option, name in given.items() if name is not None}
     taken = [name for names in asked.values() for name in names]
     path, named = options.features, []
-    if path is not None and options.outcome_column is not None and not path.exists():
+    of_answers = is_of_answers(options)
+    if path is not None and (of_answers or options.outcome_column is not None) and not path.exists():
         path, named = None, names_of(str(path))
     known = () if path is None else read_rows(path, texts).with_head(True).names or ()
     beside = [name for name in dict.fromkeys([*taken, *named]) if name not in known]
-    of_answers = is_of_answers(options)
     if beside and options.outcome_column is None and not of_answers:
         option = next(option for option, names in asked.items() if beside[0] in names)
         raise ValueError(
@@ -108,7 +108,9 @@ def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[s
             f"{', '.join(known) or 'none'}; or of PREDICTIONS with --outcome-column"
         )
     if of_answers:
-        sample, n, fields = read_samples(options.predictions, options.missing, beside)
+        roles_only = [name for name in beside if name in taken]
+        others = [name for name in beside if name not in taken]
+        sample, n, fields = read_samples(options.predictions, options.missing, roles_only, others)
     else:
         sample, n, fields = sample_of(options, beside)
         fields = {name: kept(column, sample) for name, column in fields.items()}

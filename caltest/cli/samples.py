@@ -52,7 +52,7 @@ class Question:
     answer: int | None
     is_softmax: bool
     filter: str
-    fields: tuple[str, ...]
+    fields: tuple[Any, ...]
 
 
 def is_of_answers(options: argparse.Namespace) -> bool:
@@ -61,8 +61,12 @@ def is_of_answers(options: argparse.Namespace) -> bool:
     return alone and (options.predictions.is_dir() or holds_objects(options.predictions))
 
 
-def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tuple[Sample, int, dict[str, Array]]:
+def read_samples(
+    path: Path, missing: Missing, fields: Sequence[str] = (), features: Sequence[str] = ()
+) -> tuple[Sample, int, dict[str, Array]]:
     """Predictions and answers in a file of JSON lines, how many there are, and fields of each line by their names.
+
+    Features are fields that some lines may lack.
 
     A line has ``probs`` or ``logprobs``, a list or an object with names of choices, and ``answer``, a place from 0, a
     name or a letter; or it is one that lm-evaluation-harness writes with ``--log_samples``. In a folder all files
@@ -73,7 +77,7 @@ def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tu
     others: list[str] = []
     for task, file in _files(path).items():
         try:
-            questions += read_objects(file, partial(_question, fields=fields, task=task))
+            questions += read_objects(file, partial(_question, fields=fields, features=features, task=task))
         except NoChoices as error:
             if not path.is_dir() or not str(error).startswith(f"{name_of(file)}, line 1:"):
                 raise
@@ -99,9 +103,18 @@ def read_samples(path: Path, missing: Missing, fields: Sequence[str] = ()) -> tu
     answers = [None if place is None else names[place] if names is not None else place for place in places]
     sample = as_sample(probabilities, np.array(answers, dtype=object), names, missing=missing, copy=True)
     rows = slice(None) if sample.rows is None else sample.rows
-    found = {name: np.array([one.fields[j] for one in questions])[rows] for j, name in enumerate(fields)}
+    columns = zip((*fields, *features), zip(*(one.fields for one in questions), strict=True), strict=True)
+    found = {name: _column(path, name, values)[rows] for name, values in columns}
     left_out = (f"left out, as answers are no choices: {', '.join(others)}",) if others else ()
     return replace(sample, matched=(*sample.matched, *_remarks(questions), *left_out)), len(questions), found
+
+
+def _column(path: Path, name: str, values: Sequence[Any]) -> Array:
+    """Values (n,) of a field: numbers if all are, and objects if some are missing."""
+    lacking = [value is None for value in values]
+    if all(lacking):
+        raise ValueError(f"{name_of(path)}: got no text or number as {name} in any line, wanted a field of some")
+    return np.array(values, dtype=object if any(lacking) else None)
 
 
 def _files(path: Path) -> dict[str, Path]:
@@ -171,7 +184,7 @@ def _columns(question: Question, names: tuple[str, ...] | None) -> list[int]:
     return [names.index(name) for name in question.names]
 
 
-def _question(where: str, row: dict[str, Any], fields: Sequence[str], task: str) -> Question:
+def _question(where: str, row: dict[str, Any], fields: Sequence[str], features: Sequence[str], task: str) -> Question:
     key = next((one for one in (*PROBABILITIES, *LOGARITHMS, *RESPONSES) if one in row), None)
     answer = next((one for one in ANSWERS if one in row), None)
     if key is None or answer is None:
@@ -185,7 +198,8 @@ def _question(where: str, row: dict[str, Any], fields: Sequence[str], task: str)
     is_softmax = key not in PROBABILITIES
     numbers = _softmax(where, key, values) if is_softmax else _checked(where, key, values)
     right = _answer(where, row[answer], len(values), names, texts)
-    found = tuple(_field(where, {"task": task} | row, name) for name in fields)
+    named = {"task": task} | row
+    found = (*(_field(where, named, name) for name in fields), *(_value(named, name) for name in features))
     return Question(where, numbers, names or texts, right, is_softmax, str(row.get("filter", "")), found)
 
 
@@ -195,7 +209,8 @@ def _values(where: str, key: str, given: Any) -> tuple[list[float], tuple[str, .
     values = list(given.values()) if isinstance(given, Mapping) else given
     if not isinstance(values, list) or len(values) < 2:
         error = NoChoices if key in RESPONSES else ValueError
-        raise error(f"{where}: got {_short(given)} as {key}, wanted a number for each of at least 2 choices")
+        advice = "; leave questions out that the model does not answer, or make no answer a choice" * (given is None)
+        raise error(f"{where}: got {_short(given)} as {key}, wanted a number for each of at least 2 choices{advice}")
     if key in RESPONSES:
         values = [_likelihood(where, key, one) for one in values]
     for value in values:
@@ -299,14 +314,20 @@ def _answer(where: str, given: Any, k: int, names: tuple[str, ...] | None, texts
     return found
 
 
-def _field(where: str, row: dict[str, Any], name: str) -> str:
-    """The text in a field, which can be in others: ``doc.subject``."""
+def _field(where: str, row: dict[str, Any], name: str) -> Any:
+    """What is in a field, which can be in others: ``doc.subject``."""
+    value = _value(row, name)
+    if value is None:
+        raise ValueError(f"{where}: got no text or number as {name}, wanted one of the fields {', '.join(row)}")
+    return value
+
+
+def _value(row: dict[str, Any], name: str) -> Any:
+    """The text or number in a field, None if there is none."""
     value: Any = row
     for part in [name] if name in row else name.split("."):
         value = value.get(part) if isinstance(value, dict) else None
-    if value is None or isinstance(value, (dict, list)):
-        raise ValueError(f"{where}: got no text or number as {name}, wanted one of the fields {', '.join(row)}")
-    return str(value)
+    return None if isinstance(value, (dict, list)) else value
 
 
 def _short(value: Any) -> str:

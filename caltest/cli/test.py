@@ -118,7 +118,8 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     check_different([path for path in paths if path is not None])
     in_one_file = options.outcome_column is not None
     weights_column = in_one_file and options.weights is not None and not options.weights.exists()
-    features_column = in_one_file and options.features is not None and not options.features.exists()
+    of_answers = is_of_answers(options)
+    features_column = (in_one_file or of_answers) and options.features is not None and not options.features.exists()
     named = names_of(str(options.features)) if features_column else []
     asked = [*([] if options.groups is None else [options.groups]), *(options.clusters or [])]
     if asked and options.test != "omnibus":
@@ -126,8 +127,8 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     if options.clusters is not None and options.weights is not None:
         raise ValueError("--clusters: got it with --weights, wanted one of the two")
     notes: tuple[str, ...] = ()
-    if is_of_answers(options):
-        sample, n, fields = read_samples(options.predictions, options.missing, asked)
+    if of_answers:
+        sample, n, fields = read_samples(options.predictions, options.missing, asked, named)
         groups = None if options.groups is None else groups_of_any_size(fields[options.groups])
         notes = ece_notes(sample, options.seed, groups)
     elif asked and not in_one_file:

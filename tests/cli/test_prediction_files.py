@@ -753,6 +753,7 @@ def test_a_first_column_without_a_name_is_an_index(columns, tmp_path, capsys):
         ('{"a": 1, "y": 1}\n\n{"b": 1}', ["--outcome-column", "y"], "line 3: got b, wanted an object with the names"),
         ('{"a": [1], "y": 1}', ["--outcome-column", "y"], "line 1: got a list or an object as a"),
         ('{"a": "x", "y": 1}', ["--outcome-column", "y"], "columns of predictions with text"),
+        ('{"a": "90 %", "y": 1}', ["--outcome-column", "y"], "wanted numbers; take the % off and divide by 100"),
     ],
 )
 def test_errors_name_the_file_and_line(text, arguments, message, tmp_path, capsys):

@@ -139,6 +139,35 @@ def test_audits_read_them_too(tmp_path, capsys):
     assert said == alike.models[0].sections["groups"].answer != ""
 
 
+WITH_LENGTHS = [
+    line | {"doc": line["doc"] | ({"length": 1000 - 7 * i} if i % 9 else {})} | {"sent": 1_700_000_000 - 60 * i}
+    for i, line in enumerate(LINES)
+]
+
+
+def test_features_are_fields_which_some_lines_may_lack(tmp_path, capsys):
+    result = found(tmp_path, capsys, WITH_LENGTHS, "--features", "doc.subject,doc.length")
+    subjects = [line["doc"]["subject"] for line in LINES]
+    lengths = [1000.0 - 7.0 * i if i % 9 else np.nan for i in range(60)]
+    expected = ct.calibration_test(P, Y, features={"doc.subject": subjects, "doc.length": lengths}, rng=1)
+    assert result["pvalue"] == expected.pvalue
+    assert [one["name"] for one in result["features"]] == [one.name for one in expected.features]
+    assert "got no text or number as doc.size in any line" in run(tmp_path, capsys, LINES, "--features", "doc.size")[2]
+
+
+def test_audits_take_features_and_numbers_of_times_from_fields(tmp_path, capsys):
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in WITH_LENGTHS))
+    options = ["--features", "doc.length,sent", "--time", "sent", "--n-resamples", "19", "--seed", "1", "--json"]
+    assert main(["audit", str(path), *options]) == 0
+    read = json.loads(capsys.readouterr().out)["models"][0]["sections"]
+    lengths = [1000.0 - 7.0 * i if i % 9 else np.nan for i in range(60)]
+    times = 1_700_000_000 - 60 * np.arange(60)
+    alike = ct.audit(P, Y, features={"doc.length": lengths, "sent": times}, time=times, n_resamples=19, rng=1)
+    for name in ("slices", "time"):
+        assert read[name]["answer"] == alike.models[0].sections[name].answer
+
+
 def test_groups(tmp_path, capsys):
     result = found(tmp_path, capsys, LINES, "--groups", "doc.subject")
     subjects = [line["doc"]["subject"] for line in LINES]
@@ -283,6 +312,10 @@ BAD = {
     "boolean": ({"probs": [0.2, 0.3, 0.5], "answer": True}, "got the answer True, wanted one of the choices"),
     "more choices": ({"probs": [0.2, 0.8], "choices": ["a", "b", "c"], "answer": 1}, "got 2 numbers for 3 choices"),
     "number or text": ({"probs": [0.2, 0.8], "choices": ["1", "0"], "answer": "0"}, "choice 1 by its text and 0 by"),
+    "abstention": (
+        {"probs": None, "answer": 0},
+        "leave questions out that the model does not answer, or make no answer",
+    ),
     "no answer": ({"probs": [0.2, 0.8]}, "line 2: got probs, wanted probs or logprobs and answer, or a line that lm-"),
     "nothing": ({}, "line 2: got nothing, wanted probs or logprobs and answer"),
     "generated": ({"resps": [["Paris"]], "target": "Paris"}, "wanted a number for each of at least 2 choices"),
