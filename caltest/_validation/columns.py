@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from math import log
 from typing import Any
@@ -23,6 +25,9 @@ MOST = 50
 
 BY_CHANCE = 1e6
 """Orders of outcomes from which on a column that has theirs is made from them."""
+
+READ = 8
+"""Characters of a number that one reads."""
 
 ROUNDING = 1e-12
 """Correlations are 1 up to it, also of numbers in single precision."""
@@ -290,7 +295,8 @@ class Coding:
         """Of each bin, and of missing values."""
         name = self.name
         if self.edges is None:
-            return *(f"{name} = {kind}" for kind in self.kinds), f"{name} = another value", f"{name} missing"
+            kinds = _in_few_digits([*map(float, self.kinds)]) if _have_many_digits(self.kinds) else self.kinds
+            return *(f"{name} = {kind}" for kind in kinds), f"{name} = another value", f"{name} missing"
         times = (str(np.datetime64(int(one), "s")) for one in self.edges)
         shown = self.shown or (dates_in_words(times) if self.are_times else _in_few_digits(self.edges))
         if not shown:
@@ -326,6 +332,12 @@ def _in_few_digits(numbers: Sequence[float]) -> list[str]:
         if len(set(shown)) == len(shown):
             break
     return shown
+
+
+def _have_many_digits(kinds: Sequence[str]) -> bool:
+    """Whether categories are real numbers as these are written, some of them with more digits than one reads."""
+    are_real = all(_is_number(kind) and str(float(kind)) == kind for kind in kinds)
+    return are_real and max(map(len, kinds), default=0) > READ
 
 
 def _have_zones(known: Array) -> bool:
@@ -369,7 +381,8 @@ def numbers_in(values: Array, missing: BoolArray) -> FloatArray | None:
         numbers[~missing] = np.floor([one.timestamp() for one in values[~missing].tolist()])
         return numbers
     if values.dtype.kind == "O" and not missing.all():
-        present = [isinstance(one, (int, float, np.number)) and not isinstance(one, bool) for one in values[~missing]]
+        kinds = int, float, np.number, Decimal, Fraction
+        present = [isinstance(one, kinds) and not isinstance(one, bool) for one in values[~missing]]
         return np.where(missing, np.nan, values).astype(np.float64) if all(present) else None
     if values.dtype.kind == "M":
         return np.where(missing, np.nan, values.astype("datetime64[s]").astype(np.float64))

@@ -1,5 +1,7 @@
 from contextlib import nullcontext
 from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
 from math import factorial
 
 import numpy as np
@@ -274,6 +276,28 @@ def test_rows_that_are_no_numbers():
 )
 def test_ends_of_bins_have_the_fewest_digits_that_tell_them_apart(ends, words):
     assert Coding("x", ends).words == (*words, "x missing")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([0.05068011873981862, -0.044641636506989144], ("x = -0.0446", "x = 0.0507")),
+        ([0.12345678, 0.12341111], ("x = 0.1234", "x = 0.1235")),
+        ([0.0, 0.5], ("x = 0.0", "x = 0.5")),
+        (["1.0", "1.1"], ("x = 1.0", "x = 1.1")),
+        (["0.12345678", "unknown"], ("x = 0.12345678", "x = unknown")),
+    ],
+)
+def test_numbers_of_few_values_have_the_digits_that_tell_them_apart(values, words):
+    assert coded("x", np.tile(values, 10), 5).words == words
+
+
+@pytest.mark.parametrize("kind", [Decimal, Fraction])
+def test_decimals_and_fractions_are_numbers(kind):
+    numbers = [kind(i) / 8 for i in range(40)]
+    words = coded("x", np.array([*numbers, None], dtype=object), 4).words
+    assert words == coded("x", np.array([*map(float, numbers), np.nan]), 4).words
+    assert words[0] == "x < 1.12"
 
 
 def test_times_with_a_zone_are_said_in_it():
