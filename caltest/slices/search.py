@@ -36,6 +36,9 @@ CHANCE, SHARE = 4.0, 0.2
 FOUND = 0.8416
 """How many standard deviations the mean of a statistic is beyond what is critical where it is that in 80 %."""
 
+TINY, SMALLER = 1e-9, (2.0, 1.0, 0.5, 0.2, 0.1)
+"""A variance that all slices have in which something can happen, and those that are advised where most have less."""
+
 ALL = "all rows"
 """The words of the cell of all rows."""
 
@@ -153,6 +156,7 @@ def find_slices(
             f"features: got {n} rows without a slice that is large enough (10 rows, and a variance of {least:g} of "
             "what occurs in it), wanted more rows, fewer n_bins, or a smaller min_variance"
         )
+    notes += search.notes_on_small(least)
     with progress_bars(shown):
         tested = search.tested(number, level, seed)
     z, pvalues = tested.z, tested.pvalues
@@ -285,7 +289,22 @@ class Search:
         asked = np.array([error != "confidence", error != "bias"])
         parts = errors.take_part(fixed, least) & asked[:, None]
         self.slices = _different(tables, np.flatnonzero(parts.any(axis=0)))
-        self.parts, self.fixed = parts[:, self.slices], fixed[:, self.slices]
+        self.parts, self.fixed, self.of_all = parts[:, self.slices], fixed[:, self.slices], fixed
+
+    def notes_on_small(self, least: float) -> tuple[str, ...]:
+        """That most slices of enough rows are left out, as their outcomes have a variance below ``least``."""
+
+        def searched(variance: float) -> int:
+            return int(np.count_nonzero(self.errors.take_part(self.of_all, variance).any(axis=0)))
+
+        enough, some = searched(TINY), searched(least)
+        if 2 * some >= enough:
+            return ()
+        other = next((one for one in SMALLER if 2 * searched(one) >= enough), SMALLER[-1])
+        return (
+            f"{enough - some} of {enough} slices of 10 rows or more are not searched, as predictions leave little to "
+            f"chance in them; min_variance={other:g} leaves out {enough - searched(other)}",
+        )
 
     def statistics(self, numbers: FloatArray) -> FloatArray:
         """Statistics (C, S, W) of numbers (T, n, W), 0 where a statistic takes no part."""

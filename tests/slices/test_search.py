@@ -404,3 +404,18 @@ def test_one_slice_is_counted_as_one():
     assert found.n_slices == 1
     assert re.search("Searched +1 slice of 1 column", text)
     assert "  differences with intervals\n" in text
+
+
+def test_a_note_says_what_searches_most_slices_of_predictions_that_leave_little_to_chance():
+    rng, features, p = made(1000, 3, seed=11)
+    sure, y = 0.99 + 0.009 * p, (rng.random(1000) < 0.8).astype(int)
+    found = ct.find_slices(sure, y, features, n_resamples=19, rng=1)
+    (note,) = [one for one in found.notes if "min_variance" in one]
+    assert note == (
+        "90 of 91 slices of 10 rows or more are not searched, as predictions leave little to chance in them; "
+        "min_variance=0.2 leaves out 18"
+    )
+    again = ct.find_slices(sure, y, features, min_variance=0.2, n_resamples=19, rng=1)
+    assert again.n_slices == 91 - 18
+    for searched in (again, ct.find_slices(p, rng.random(1000) < p, features, n_resamples=19, rng=1)):
+        assert not any("min_variance" in one for one in searched.notes)
