@@ -248,7 +248,8 @@ def multicalibration_report(
 
     Notes
     -----
-    Slices are bins, categories and pairs of them, which the part of the fit decides. For each the error is the mean of
+    Slices are bins, categories and pairs of them, which the part of the fit decides, with the ``min_variance`` of the
+    method, or 5 for a map. For each the error is the mean of
     ``y - p`` over held-out rows. P-values are those of the step-down maximum over redraws, as in ``find_slices``, exact
     for every n: the repaired predictions are functions of predictions and features that no held-out outcome has
     changed. Intervals are those of Clopper and Pearson for the frequency of the event at the level ``1 - alpha / S``
@@ -280,17 +281,19 @@ def multicalibration_report(
     rows, others = observed.split(method, share, np.random.default_rng(seed))
     rest, part = observed.take(rows), observed.take(others)
     given, features = ({name: values[some] for name, values in columns} for some in (rows, others))
+    least = LEAST
     if isinstance(method, Multicalibration):
+        least = method.min_variance
         method = method.fit(part.inputs, part.targets, features, classes=part.classes)
     before, after = rest.before(), as_predictions(method(rest.inputs, given, **rest.names))
     y = rest.checked.astype(np.float64)
     errors = [BinaryErrors(one.law.to_array(), y) for one in (before.predictions, after)]
     tables = cells(method.codings, method.columns_in(given), errors[0].p, method.max_depth)
-    search = Search(errors[0], tables, "both", LEAST)
+    search = Search(errors[0], tables, "both", least)
     if not search.slices.size:
         raise ValueError(
             f"predictions: got {y.size} held-out rows without a slice that is large enough (10 rows, and a variance of "
-            f"{LEAST:g} of what occurs in it), wanted more rows"
+            f"{least:g} of what occurs in it), wanted more rows, or Multicalibration with a smaller min_variance"
         )
     searches = search, search.with_errors(errors[1])
     with progress_bars(with_bar):
@@ -327,7 +330,7 @@ def multicalibration_report(
 
 
 LEAST = 5.0
-"""Variance of the number of events from which on a slice takes part, as in ``find_slices``."""
+"""Variance of the number of events from which on a slice of a fitted map takes part, as in ``find_slices``."""
 
 
 def _judged(

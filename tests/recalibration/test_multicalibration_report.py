@@ -121,3 +121,14 @@ def test_impossible_outcomes_gain_nothing():
     found = multicalibration_report(p, y, {"group": groups}, n_resamples=19, rng=1)
     assert found.log_loss == (np.inf, np.inf)
     assert 0.0 < found.gain.low < found.gain.high < 0.1
+
+
+def test_small_slices_of_the_method_are_judged_too():
+    rng = np.random.default_rng(12)
+    p, site = rng.uniform(0.98, 0.999, 800), rng.choice(list("abc"), 800)
+    y = (rng.random(800) < p - 0.15 * (site == "b")).astype(int)
+    with pytest.raises(ValueError, match="wanted more rows, or Multicalibration with a smaller min_variance"):
+        ct.recalibration.multicalibration_report(p, y, {"site": site}, n_resamples=19, rng=1)
+    method = ct.recalibration.Multicalibration(min_variance=0.5)
+    found = ct.recalibration.multicalibration_report(p, y, {"site": site}, method, n_resamples=19, rng=1)
+    assert found.worst_before.name == "site = b"
