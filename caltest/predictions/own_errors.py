@@ -10,8 +10,8 @@ from caltest._validation.columns import BY_CHANCE, log_orders, missing_in, numbe
 from caltest.predictions.base import Predictions
 from caltest.predictions.convert import Sample
 
-MOST, FEWEST = 1000, 20
-"""Rows that are looked at, at equal distances, and how many of them show that a column is made from errors."""
+MOST, MOST_OF_CLASSES, FEWEST = 1000, 10_000, 20
+"""Rows that are looked at, at equal distances, more of classes, some of which are rare; how many show something."""
 
 ROUNDING = 1e-6
 """Share of the range of errors by which their order in a column may differ: numbers are stored in single precision."""
@@ -29,11 +29,12 @@ def refuse_errors(columns: Iterable[tuple[str, Array]], sample: Sample, called: 
     """
     if np.ndim(sample.targets) > 1 or len(sample) < FEWEST:
         return
-    rows = evenly_spaced(len(sample), MOST)
+    law = sample.predictions.law
+    rows = evenly_spaced(len(sample), MOST if law.of_classes is None else MOST_OF_CLASSES)
     y = np.asarray(sample.targets)[rows]
     if _orders(y) < log(BY_CHANCE):
         return  # Predictions alone can be as far from the only outcome.
-    found = _errors(sample.predictions.law.take(rows), y)
+    found = _errors(law.take(rows), y)
     if found is None:
         return
     side, words, errors = found

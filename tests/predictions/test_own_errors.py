@@ -96,6 +96,15 @@ def test_predicted_classes_and_predictions_of_other_models_are_features():
     refuse_errors([("mean", P), ("other", P + 0.01 * RNG.normal(size=N))], as_sample(NORMAL, NUMBERS))
 
 
+def test_losses_of_rare_events_are_refused():
+    rng = np.random.default_rng(3)
+    p = rng.beta(1.0, 400.0, 6000)
+    y = (rng.random(6000) < p).astype(int)
+    with pytest.raises(ValueError, match="how far the targets are"):
+        refuse_errors([("x", -np.log(np.where(y == 1, p, 1.0 - p)))], as_sample(p, y))
+    refuse_errors([("x", p), ("log", np.log(p))], as_sample(p, y))
+
+
 def test_all_calls_with_columns_refuse_them():
     right = (P > 0.5) == Y
     for call in (
