@@ -20,6 +20,9 @@ from caltest._validation import same_length
 MIDNIGHT = re.compile(r"[T ]00:00:00(\.0+)?([+-]\d\d:\d\d)?$")
 """How dates that are stored as times end, in any time zone."""
 
+ISO = re.compile(r"\s*\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?\s*")
+"""Text of dates and times, without a time zone."""
+
 MOST = 50
 """Categories of a column; of more the most frequent ones have a slice, and one is of all others."""
 
@@ -197,8 +200,8 @@ def _with_unit(name: Any, column: Any) -> tuple[Any, Array]:
 def plain(column: Any) -> Array:
     """A column as an array: dates and times as datetime64, durations in seconds, no pandas.NA.
 
-    Times with a time zone stay objects, which know it; beside them times without one are in UTC. Of periods the start;
-    what is masked is missing.
+    Text is dates if all of it is written as in ISO 8601. Times with a time zone stay objects, which know it; beside
+    them times without one are in UTC. Of periods the start; what is masked is missing.
     """
     column = with_time_zone(column)
     if isinstance(column, np.ma.MaskedArray) and np.ma.getmaskarray(column).any():
@@ -207,6 +210,9 @@ def plain(column: Any) -> Array:
     values = np.asarray(column)
     if values.dtype.kind == "m":
         return np.asarray(values / np.timedelta64(1, "s"))
+    dates = _dates_in(values) if values.dtype.kind in "OU" and values.ndim == 1 else None
+    if dates is not None:
+        return dates
     if values.dtype.kind != "O" or values.ndim != 1:
         return values
     cells: list[Any] = [None if is_missing(one) else one for one in values.tolist()]
@@ -225,6 +231,18 @@ def plain(column: Any) -> Array:
     plain = np.empty(values.shape, dtype=object)
     plain[:] = cells
     return plain
+
+
+def _dates_in(values: Array) -> Array | None:
+    """Text (n,) of dates and times as these, empty text as missing; None for other values."""
+    cells = ["NaT" if is_missing(one) or one == "" else one for one in values.tolist()]
+    known = (one for one in cells if one != "NaT")
+    if not all(isinstance(one, str) and ISO.fullmatch(one) for one in known) or set(cells) == {"NaT"}:
+        return None
+    try:
+        return np.array([one.strip() for one in cells], dtype="datetime64[us]").astype("datetime64[s]")
+    except ValueError:  # Such as February 30.
+        return None
 
 
 def dates_in_words(times: Iterable[str]) -> list[str]:

@@ -292,6 +292,29 @@ def test_numbers_of_few_values_have_the_digits_that_tell_them_apart(values, word
     assert coded("x", np.tile(values, 10), 5).words == words
 
 
+@pytest.mark.parametrize(
+    "text", ["%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", " %Y-%m-%d", "%Y-%m-%d %H:%M:%S.%f"]
+)
+def test_text_of_dates_is_dates(text):
+    days = pd.Series(pd.date_range("2024-01-01", periods=60))
+    expected = coded("day", plain(days), 4)
+    for written in (days.dt.strftime(text), np.array(days.dt.strftime(text).tolist())):
+        found = coded("day", plain(written), 4)
+        assert found.words == expected.words
+        assert found.codes.tolist() == expected.codes.tolist()
+    some = days.dt.strftime(text).tolist()
+    for missing in (None, ""):
+        some[7] = missing
+        assert np.isnat(plain(np.array(some, dtype=object))).tolist() == [i == 7 for i in range(60)]
+
+
+@pytest.mark.parametrize("other", ["unknown", "2024-02-30", "2024-1-1", "20240101", "2024-01-01x", 7])
+def test_other_text_is_no_dates(other):
+    values = np.array(["2024-01-01", "2024-01-02", other], dtype=object)
+    assert plain(values).tolist() == values.tolist()
+    assert plain(np.array(["", ""])).tolist() == ["", ""]
+
+
 @pytest.mark.parametrize("kind", [Decimal, Fraction])
 def test_decimals_and_fractions_are_numbers(kind):
     numbers = [kind(i) / 8 for i in range(40)]
