@@ -99,7 +99,7 @@ def _wrong_argument(
         # What is called, and what it is given, may take the argument where it is made.
         kinds = dict.fromkeys(type(one) for one in (*arguments, *named.values()) if isinstance(one, OwnErrstate))
         makers = [f"{kind.__name__}(...), where it is made" for kind in kinds if _takes(kind, unknown)]
-        takers = makers or _takers(unknown, _result_of(function, arguments))
+        takers = makers or _own_call(function, arguments, unknown) or _takers(unknown, _result_of(function, arguments))
         hint = f", which belongs to {', '.join(takers)}" if 0 < len(takers) <= MOST else ""
         if unknown == "n_bins" and not makers:
             bins = "ct.binning.UniformBinning(n_bins) or QuantileBinning(n_bins)"
@@ -124,6 +124,14 @@ def _wrong_argument(
 
 _WITH_A_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _WITH_A_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
+def _own_call(function: Callable[..., Any], arguments: tuple[Any, ...], argument: str) -> list[str]:
+    """The call with data of what is made, if that takes an argument."""
+    kinds = type(arguments[0]).__mro__ if function.__name__ == "__init__" else ()
+    call = next((vars(one)["__call__"] for one in kinds if "__call__" in vars(one)), None)
+    takes_data = isfunction(call) and {"predictions", "targets", argument} <= set(signature(call).parameters)
+    return [f"{kinds[0].__name__}(...)(predictions, targets, {argument}=...)"] if takes_data else []
 
 
 def _result_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

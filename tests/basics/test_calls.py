@@ -33,6 +33,14 @@ CALLS = {
         lambda: ct.MonteCarloTest(ct.SKCE(), kernel=1),
         "MonteCarloTest: got an argument 'kernel', which belongs to SKCE(...), where it is made; wanted estimator, ",
     ),
+    "data of an estimator": (
+        lambda: ct.SKCE(features={"x": P}),
+        "SKCE: got an argument 'features', which belongs to SKCE(...)(predictions, targets, features=...); wanted ",
+    ),
+    "a seed of a test": (
+        lambda: ct.OmnibusTest(rng=1),
+        "OmnibusTest: got an argument 'rng', which belongs to OmnibusTest(...)(predictions, targets, rng=...); wanted ",
+    ),
     "a level of what comes of a test": (
         lambda: ct.OmnibusTest(alpha=0.1),
         "OmnibusTest: got an argument 'alpha', which belongs to result.verdict(), ",
