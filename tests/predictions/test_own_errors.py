@@ -109,7 +109,6 @@ def test_all_calls_with_columns_refuse_them():
     right = (P > 0.5) == Y
     for call in (
         lambda: ct.calibration_test(P, Y, features={"x": LOSS}, n_resamples=9, rng=1),
-        lambda: ct.calibration_test(P, Y, weights=LOSS, n_resamples=9, rng=1),
         lambda: ct.calibration_by_group(P, Y, right, n_resamples=9, rng=1),
         lambda: ct.calibration_by_group(P, Y, right, clusters=np.arange(N) // 2, n_resamples=9, rng=1),
         lambda: ct.audit(P, Y, features={"x": LOSS}, n_resamples=9, rng=1),

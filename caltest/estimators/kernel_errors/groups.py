@@ -20,7 +20,6 @@ from caltest.hstatistics.redraws.of_all_families import factored_pair_sums, redr
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.ensembles.own_spread import notes_on_spread, refuse_spread
-from caltest.predictions.own_errors import refuse_errors
 
 ASSUMED = "weights w are functions of the predictions, or calibration given both is meant"
 """What tests with weights assume."""
@@ -105,10 +104,9 @@ class WeightedSKCE(KernelEstimator, RedrawnEstimator):
 
 
 def check_weights(weights: FloatArray | None, sample: Sample) -> None:
-    """``ValueError`` for weights that are made from the outcomes, from errors, or from the spread of members."""
+    """``ValueError`` for weights that are made from the outcomes, or from the spread of members."""
     if weights is not None:
         refuse_outcomes([("weights", weights)], np.asarray(sample.targets), "{}")
-        refuse_errors([("weights", weights)], sample, "{}")
         refuse_spread([("weights", weights)], sample, "{}")
 
 
