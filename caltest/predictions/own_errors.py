@@ -13,6 +13,9 @@ from caltest.predictions.convert import Sample
 MOST, MOST_OF_CLASSES, FEWEST = 1000, 10_000, 20
 """Rows that are looked at, at equal distances, more of classes, some of which are rare; how many show something."""
 
+NUMBERS = 2**22
+"""Probabilities that are looked at, of so many classes that fewer rows have them."""
+
 ROUNDING = 1e-6
 """Share of the range of errors by which their order in a column may differ: numbers are stored in single precision."""
 
@@ -27,10 +30,13 @@ def refuse_errors(columns: Iterable[tuple[str, Array]], sample: Sample, called: 
     monotone functions, such as the log loss, the Brier score, and whether the most probable class is right; of numbers
     errors, their sizes and their sides. Of large data some rows are looked at.
     """
-    if np.ndim(sample.targets) > 1 or len(sample) < FEWEST:
+    given = list(columns)
+    if not given or np.ndim(sample.targets) > 1 or len(sample) < FEWEST:
         return
     law = sample.predictions.law
-    rows = evenly_spaced(len(sample), MOST if law.of_classes is None else MOST_OF_CLASSES)
+    classes = law.of_classes
+    most = MOST if classes is None else max(MOST, min(MOST_OF_CLASSES, NUMBERS // classes.n_classes))
+    rows = evenly_spaced(len(sample), most)
     y = np.asarray(sample.targets)[rows]
     if _orders(y) < log(BY_CHANCE):
         return  # Predictions alone can be as far from the only outcome.
@@ -40,7 +46,7 @@ def refuse_errors(columns: Iterable[tuple[str, Array]], sample: Sample, called: 
     side, words, errors = found
     if _orders(side) < log(BY_CHANCE):
         return
-    for name, values in columns:
+    for name, values in given:
         own = np.asarray(values)[rows]
         present = ~missing_in(name, own)
         if present.sum() < FEWEST:
