@@ -269,8 +269,8 @@ class CalibrationTestAccumulator(OwnErrstate):
             some = sample if places.size == len(sample) else sample.take(places)
             return self.null.sums(estimator, some, np.random.default_rng(stream), (self._seed, rows[places]))
 
-        apart = sample.impossible if self.null.excludes(estimator) else np.empty(0, dtype=np.intp)
-        return state.plus(sums(np.setdiff1d(np.arange(len(sample)), apart)), sums(apart))
+        apart = sample.predictions.impossible(sample.targets) & self.null.excludes(estimator)
+        return state.plus(sums(np.flatnonzero(~apart)), sums(np.flatnonzero(apart)))
 
 
 @dataclass(frozen=True, eq=False)
