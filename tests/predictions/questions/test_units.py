@@ -128,10 +128,16 @@ def test_some_rows_in_another_unit(family, share):
 
 
 def test_outliers_are_not_in_another_unit():
-    """Of one side and size, of others' outcomes, and of equal predictions, of which any number is a multiple."""
+    """Of one side and size, of others' outcomes, ten times as large with other errors, and of equal predictions."""
     rng = np.random.default_rng(4)
     mean, noise, far = rng.normal(30.0, 10.0, 600), rng.normal(size=600), rng.random(600) < 0.1
-    for errors in (20.0 * np.abs(noise), 20.0 + noise, 8.0 * noise, rng.permutation(mean) - mean):
+    for errors in (
+        20.0 * np.abs(noise),
+        20.0 + noise,
+        8.0 * noise,
+        rng.permutation(mean) - mean,
+        9.0 * mean + 20.0 * noise,
+    ):
         assert remarks(ct.Normal(mean, 1.0), mean + np.where(far, errors, noise)) == ()
     equal = 30.0 + np.where(far, 270.0 + 10.0 * noise, noise)
     assert remarks(ct.Normal(np.full(600, 30.0), 1.0), equal) == ()
