@@ -17,7 +17,7 @@ from caltest.estimators.combined.omnibus import Omnibus
 from caltest.estimators.combined.parts import ROWS_OF_A_PART
 from caltest.nulls import Null, SummableNull
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import NAMED, as_sample, excluded_in_words, impossible_note
+from caltest.predictions.convert import NAMED, Excluded, as_sample, excluded_in_words, impossible_note
 from caltest.predictions.labelled import named_one
 from caltest.predictions.questions.misread import SOME
 
@@ -216,7 +216,7 @@ class CalibrationTestAccumulator(OwnErrstate):
         seed, *others = sorted(state.seeds)
         notes = (*sorted(state.asked or ()), *state.notes)
         if state.n_impossible:
-            notes = (*notes, *impossible_note(state.n_impossible, self.n, [row for row, _ in state.excluded]))
+            notes = (*notes, *impossible_note(state.n_impossible, self.n, state.excluded))
         result = self.test.result_of(estimator, state.kind, n, outcome, effect_size, seed, notes)
         if not others or result.seed is None:
             return result
@@ -292,8 +292,7 @@ class Seen:
     """Numbers of the rows that wait."""
     kind: Predictions | None = None
     notes: tuple[str, ...] = ()
-    excluded: tuple[tuple[int, str], ...] = ()
-    """Rows with outcomes that their predictions exclude, the first ones, and these outcomes in words."""
+    excluded: Excluded = ()
     is_placed: bool = False
     """Whether the numbers of its rows were given."""
     n_impossible: int = 0
@@ -309,12 +308,15 @@ class Seen:
     @classmethod
     def of(cls, sample: Sample) -> Self:
         """What the report says of a sample."""
-        predictions, places, n = sample.predictions, sample.impossible, len(sample)
+        predictions, n = sample.predictions, len(sample)
         asked = None if n < SOME else frozenset(one for one in sample.remarks if one.endswith("?"))
-        words = [predictions.law.outcome_in_words(sample.targets[i]) for i in places[:NAMED]]
-        excluded = tuple(zip(places[:NAMED].tolist(), words, strict=True))
         return cls(
-            n=n, kind=predictions, notes=predictions.notes, excluded=excluded, n_impossible=places.size, asked=asked
+            n=n,
+            kind=predictions,
+            notes=predictions.notes,
+            excluded=sample.excluded,
+            n_impossible=sample.impossible.size,
+            asked=asked,
         )
 
     def after(self, n: int) -> Self:
@@ -324,9 +326,7 @@ class Seen:
     @property
     def exclusion(self) -> str | None:
         """That outcomes occurred which their predictions exclude, in words, if there are some."""
-        if not self.n_impossible:
-            return None
-        return excluded_in_words(self.n_impossible, [f"row {row}: {words}" for row, words in self.excluded])
+        return excluded_in_words(self.n_impossible, self.excluded) if self.n_impossible else None
 
     def with_rows(self, more: tuple[tuple[int, int], ...], name: str) -> Self:
         """With the numbers of more rows, which must be others."""

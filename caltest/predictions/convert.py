@@ -27,6 +27,12 @@ from caltest.predictions.questions.misread import misread
 
 NO_ORDER = Table(np.empty(0))
 
+NAMED = 6
+"""Rows of excluded outcomes that are kept, one more than notes name."""
+
+Excluded: TypeAlias = tuple[tuple[int, str], ...]
+"""Rows with outcomes that their predictions exclude, the first ones, and these outcomes in words."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -74,11 +80,12 @@ class Sample:
         """Rows with outcomes that their predictions exclude: under the null hypothesis there are none."""
         return np.flatnonzero(self.predictions.impossible(self.targets))
 
-    def excluded_outcomes(self, start: int = 0) -> tuple[str, ...]:
-        """The first five of these outcomes in words, with rows that count from ``start``."""
-        places = self.impossible[:5]
+    @property
+    def excluded(self) -> Excluded:
+        """The first of these rows, and their outcomes in words."""
+        places = self.impossible[:NAMED]
         words = [self.predictions.law.outcome_in_words(self.targets[i]) for i in places]
-        return tuple(f"row {start + row}: {one}" for row, one in zip(self.rows_at(places), words, strict=True))
+        return tuple(zip(self.rows_at(places), words, strict=True))
 
     def rows_at(self, places: IntArray) -> list[int]:
         """Numbers of rows as the user counts them."""
@@ -89,7 +96,7 @@ class Sample:
     def exclusion(self) -> str | None:
         """That outcomes occurred which their predictions exclude, in words, if there are some."""
         rows = self.impossible
-        return excluded_in_words(rows.size, self.excluded_outcomes()) if rows.size else None
+        return excluded_in_words(rows.size, self.excluded) if rows.size else None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -97,8 +104,8 @@ class Sample:
         places = self.impossible
         if not places.size:
             return self.remarks
-        certain, rows = are_certain(self.predictions), self.rows_at(places[:NAMED])
-        return (*self.remarks, *impossible_note(places.size, len(self), rows, certain), *(LABELS,) * certain)
+        certain = are_certain(self.predictions)
+        return (*self.remarks, *impossible_note(places.size, len(self), self.excluded, certain), *(LABELS,) * certain)
 
     def pooled(self) -> "Sample":
         """The same as tests take it, with ensembles that have their targets among them."""
@@ -145,16 +152,13 @@ def are_certain(predictions: Predictions) -> bool:
 
 LABELS = "all predictions are 0 or 1: are they labels, of predict in place of predict_proba?"
 
-NAMED = 6
-"""Rows of impossible outcomes that are kept, one more than notes name."""
 
-
-def impossible_note(count: int, n: int, rows: Sequence[int], certain: bool = False) -> tuple[str]:
+def impossible_note(count: int, n: int, excluded: Excluded, certain: bool = False) -> tuple[str]:
     """What to say about outcomes of predicted probability 0; of the rows only the first five are named.
 
     ``certain`` says that all predictions are of probability 0 and 1, and so not rounded.
     """
-    which = ", ".join(str(row) for row in rows[:5]) + (", ..." if count > 5 else "")
+    which = ", ".join(str(row) for row, _ in excluded[:5]) + (", ..." if count > 5 else "")
     advice = "; if they were rounded, pass them with all digits" * (not certain)
     return (
         f"{count} of {n} outcomes had predicted probability 0 (row {which}); calibrated predictions exclude that, "
@@ -162,9 +166,9 @@ def impossible_note(count: int, n: int, rows: Sequence[int], certain: bool = Fal
     )
 
 
-def excluded_in_words(count: int, outcomes: Sequence[str]) -> str:
+def excluded_in_words(count: int, excluded: Excluded) -> str:
     """Why a p-value is 0; the first outcomes are named by row and class."""
-    which = "; ".join(outcomes[:5]) + ("; ..." if count > 5 else "")
+    which = "; ".join(f"row {row}: {words}" for row, words in excluded[:5]) + ("; ..." if count > 5 else "")
     if count == 1:
         return f"{EXCLUDED} ({which})"
     return f"{count} outcomes occurred to which probability 0 was given ({which})"

@@ -19,7 +19,7 @@ from caltest.kernels import ProductKernel
 from caltest.kernels.product import a_product_kernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import assumed
-from caltest.predictions.convert import NAMED, as_sample
+from caltest.predictions.convert import NAMED, Excluded, as_sample
 from caltest.predictions.labelled import named_one
 from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets
 from caltest.sequential.change import AT_ONCE
@@ -29,12 +29,11 @@ Strategy = Literal["both", "likelihood", "kernel"]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What one update adds: ``log E`` and ``-log p`` (b,) after each observation, and how some were excluded."""
+    """What one update adds: ``log E`` and ``-log p`` (b,) after each observation."""
 
     sample: Sample
     evidence: FloatArray
     bounds: FloatArray
-    excluded: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,7 @@ class State:
 
     n: int = 0
     n_batches: int = 0
-    impossible: tuple[int, ...] = ()
+    excluded: Excluded = ()
     n_impossible: int = 0
     kind: Predictions | None = None
     notes: tuple[str, ...] = ()
@@ -232,7 +231,7 @@ class Betting(CalledWithData, ABC, Generic[Result]):
         state = replace(
             state,
             n_batches=state.n_batches + 1,
-            impossible=(*state.impossible, *(sample.impossible[:NAMED] + self.n).tolist())[:NAMED],
+            excluded=(*state.excluded, *((self.n + row, words) for row, words in sample.excluded))[:NAMED],
             n_impossible=state.n_impossible + sample.impossible.size,
             kind=named_one(state.kind, sample.predictions),
             notes=once(*state.notes, *assumed(sample.predictions)),
@@ -240,8 +239,7 @@ class Betting(CalledWithData, ABC, Generic[Result]):
         )
         # Those of an update that was not finished are none.
         del self._batches[self._state.n_batches :]
-        excluded = sample.excluded_outcomes(self.n)
-        self._batches.append(Batch(sample, np.concatenate(evidence), np.concatenate(bounds), excluded))
+        self._batches.append(Batch(sample, np.concatenate(evidence), np.concatenate(bounds)))
         self._state = state
         return self
 
@@ -267,7 +265,7 @@ class Betting(CalledWithData, ABC, Generic[Result]):
         """One number for each observation, infinite from the first impossible outcome on."""
         numbers = np.concatenate([np.empty(0), *parts])
         if self._state.n_impossible:
-            numbers[self._state.impossible[0] :] = np.inf
+            numbers[self._state.excluded[0][0] :] = np.inf
         return numbers
 
     def _samples(self) -> Sample:

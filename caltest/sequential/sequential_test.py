@@ -331,14 +331,14 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
         state, words = self._state, self._in_words()
         history, bounds, before = self.history, self._joined([batch.bounds for batch in self._taken]), None
         history.flags.writeable = bounds.flags.writeable = False
-        impossible = state.n_impossible, self.n, state.impossible
+        impossible = state.n_impossible, self.n, state.excluded
         finding, change = self._explained()
         notes = self._notes
         if not are_pvalues_enough() and self.n:
             sample = self._samples()
             notes = *sample.questions, *notes, *independence_notes(sample, self.lag)
         if state.n_impossible:
-            before = exp(-float(bounds[: state.impossible[0]].max(initial=0.0)))
+            before = exp(-float(bounds[: state.excluded[0][0]].max(initial=0.0)))
         return SequentialTestResult(
             test=type(self).__name__,
             **words,
@@ -354,7 +354,6 @@ class SequentialCalibrationTest(Betting[SequentialTestResult]):
     def _explained(self) -> tuple[Finding | None, Change | None]:
         """The fault that explains all outcomes best, or that some were excluded; and since when there is one."""
         if self._state.n_impossible:
-            excluded = [words for batch in self._taken for words in batch.excluded]
-            return impossible(excluded_in_words(self._state.n_impossible, excluded)), None
+            return impossible(excluded_in_words(self._state.n_impossible, self._state.excluded)), None
         sample = self._samples()
         return likeliest(sample, self.pvalue, self.lag), change_of(sample, self.lag)
