@@ -1,6 +1,6 @@
 """Errors over a family of slices before and after a repair, on data that the repair has not seen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, FloatArray, seed_of
+from caltest._basics.numerics import Array, ArrayLike, FloatArray, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import counted, format_pvalue
 from caltest._results.tables import Bar, Page, Table, sharper
@@ -249,12 +249,12 @@ def multicalibration_report(
     Notes
     -----
     Slices are bins, categories and pairs of them, which the part of the fit decides, with the ``min_variance`` of the
-    method, or 5 for a map. For each the error is the mean of
-    ``y - p`` over held-out rows. P-values are those of the step-down maximum over redraws, as in ``find_slices``, exact
-    for every n: the repaired predictions are functions of predictions and features that no held-out outcome has
-    changed. Intervals are those of Clopper and Pearson for the frequency of the event at the level ``1 - alpha / S``
-    for S slices, less the mean claims before and after: they hold for all S slices together, before and after, so for
-    the worst slice too, whatever the truth is. The interval for the gain of the log loss is asymptotic.
+    method, or 5 for a map. For each the error is the mean of ``y - p`` over held-out rows. P-values are those of the
+    step-down maximum over redraws, as in ``find_slices``, exact for every n: the repaired predictions are functions of
+    predictions and features that no held-out outcome has changed. Intervals are those of Clopper and Pearson for the
+    frequency of the event at the level ``1 - alpha / S`` for S slices, less the mean claims before and after: they hold
+    for all S slices together, before and after, so for the worst slice too, whatever the truth is. The interval for the
+    gain of the log loss is asymptotic.
 
     Cost: one fit, and two searches of slices.
 
@@ -281,30 +281,19 @@ def multicalibration_report(
     rows, others = observed.split(method, share, np.random.default_rng(seed))
     rest, part = observed.take(rows), observed.take(others)
     given, features = ({name: values[some] for name, values in columns} for some in (rows, others))
-    least = LEAST
+    least = method.min_variance if isinstance(method, Multicalibration) else LEAST
     if isinstance(method, Multicalibration):
-        least = method.min_variance
         method = method.fit(part.inputs, part.targets, features, classes=part.classes)
     before, after = rest.before(), as_predictions(method(rest.inputs, given, **rest.names))
     y = rest.checked.astype(np.float64)
     errors = [BinaryErrors(one.law.to_array(), y) for one in (before.predictions, after)]
-    tables = cells(method.codings, method.columns_in(given), errors[0].p, method.max_depth)
-    search = Search(errors[0], tables, "both", least)
-    if not search.slices.size:
-        raise ValueError(
-            f"predictions: got {y.size} held-out rows without a slice that is large enough (10 rows, and a variance of "
-            f"{least:g} of what occurs in it), wanted more rows, or Multicalibration with a smaller min_variance"
-        )
+    search = _search(method, given, errors[0], least)
     searches = search, search.with_errors(errors[1])
     with progress_bars(with_bar):
         tested = [one.tested(number, level, seed) for one in searches]
     shown, worst = _judged(searches, tested, errors, set(method.slices), level)
     first, second = (one.losses() for one in errors)
     brier = [float(np.square(one.p - y).mean()) for one in errors]
-    # Impossible outcomes stay impossible: no step changes certain predictions.
-    gain = np.subtract(first, second, out=np.zeros_like(first), where=first != second)
-    reach = float(ndtri(1.0 - level / 2.0) * gain.std(ddof=1) / np.sqrt(gain.size))
-    mean = float(gain.mean())
     return MulticalibrationReport(
         rows=tuple(shown),
         worst_before=worst[0],
@@ -319,7 +308,7 @@ def multicalibration_report(
         pvalue_after=tested[1].pvalue,
         log_loss=(float(first.mean()), float(second.mean())),
         brier=(brier[0], brier[1]),
-        gain=ConfidenceInterval(mean - reach, mean + reach, 1.0 - level, "normal law of the mean", mean),
+        gain=_gain(first, second, level),
         alpha=level,
         event=before.predictions.law.outcome_in_words(1),
         n_resamples=number,
@@ -331,6 +320,27 @@ def multicalibration_report(
 
 LEAST = 5.0
 """Variance of the number of events from which on a slice of a fitted map takes part, as in ``find_slices``."""
+
+
+def _search(method: MulticalibrationMap, columns: Mapping[str, Array], errors: BinaryErrors, least: float) -> Search:
+    """The slices of a map in held-out rows; ``ValueError`` if none is large enough."""
+    tables = cells(method.codings, method.columns_in(columns), errors.p, method.max_depth)
+    search = Search(errors, tables, "both", least)
+    if not search.slices.size:
+        raise ValueError(
+            f"predictions: got {errors.p.size} held-out rows without a slice that is large enough (10 rows, and a "
+            f"variance of {least:g} of what occurs in it), wanted more rows, or Multicalibration with a smaller "
+            "min_variance"
+        )
+    return search
+
+
+def _gain(before: FloatArray, after: FloatArray, alpha: float) -> ConfidenceInterval:
+    """How much smaller losses (n,) are on average."""
+    # Impossible outcomes stay impossible: no step changes certain predictions.
+    gain = np.subtract(before, after, out=np.zeros_like(before), where=before != after)
+    mean, reach = float(gain.mean()), float(ndtri(1.0 - alpha / 2.0) * gain.std(ddof=1) / np.sqrt(gain.size))
+    return ConfidenceInterval(mean - reach, mean + reach, 1.0 - alpha, "normal law of the mean", mean)
 
 
 def _judged(
