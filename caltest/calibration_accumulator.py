@@ -106,6 +106,10 @@ class CalibrationTestAccumulator(OwnErrstate):
     def __repr__(self) -> str:
         return f"<accumulator of {type(self.test).__name__}: n = {self.n}, call result()>"
 
+    def of_part(self, part: int) -> Self:
+        """One of the same test, kernel and seed, without observations, for another part of the data."""
+        return type(self)(self.test, rng=self._seed, part=part, estimator=self.estimator)
+
     @property
     def n(self) -> int:
         """Number of observations so far."""
@@ -137,7 +141,8 @@ class CalibrationTestAccumulator(OwnErrstate):
         state = self._state.noticed(seen, "predictions")
         if self.is_by_row:
             state = state.with_rows(((first, first + len(sample)),), "start")
-        self._state = self._taken(state, sample, first + np.arange(len(sample)))
+        # What was asked about is not kept with the rows that are.
+        self._state = self._taken(state, Sample(sample.predictions, sample.targets), first + np.arange(len(sample)))
         return self
 
     @property

@@ -206,12 +206,8 @@ class CalibrationTest(_Named):
         seed = seed_of(rng)
         estimator = self.estimator.resolve_for_chunks(_some_predictions(predictions), seed)
         granularity = self.estimator.block_size if isinstance(self.estimator, BlockSKCE) else 1
-
-        def accumulators(n_chunks: int) -> list[CalibrationTestAccumulator]:
-            parts = range(n_chunks)
-            return [CalibrationTestAccumulator(self, rng=seed, part=part, estimator=estimator) for part in parts]
-
-        total = accumulate(accumulators, predictions, targets, granularity, classes)
+        empty = CalibrationTestAccumulator(self, rng=seed, estimator=estimator)
+        total = accumulate(empty, predictions, targets, granularity, classes)
         result: CalibrationTestResult = total.result()
         return replace(result, notes=(*result.notes, *self.estimator.notes(result.n)))
 

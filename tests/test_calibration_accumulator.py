@@ -13,6 +13,8 @@ import caltest as ct
 from caltest._basics import numerics
 from caltest._basics.jobs import streams
 from caltest._basics.numerics import seed_from
+from caltest.estimators.combined import parts
+from caltest.estimators.combined.cells import FewClasses
 
 N = 97
 RNG, P, Y, NORMAL, TARGETS = samples(N, 3)
@@ -160,6 +162,15 @@ def test_low_rank_does_not_depend_on_the_order_of_parts():
     for part in reversed(parts):
         total.merge(part)
     assert total.result().estimate == pytest.approx(low_rank()(P, Y), rel=1e-12)
+
+
+@pytest.mark.parametrize("test", [blocks_of(7), ct.OmnibusTest(n_resamples=2)], ids=repr)
+def test_what_is_kept_does_not_grow_with_the_data(test, monkeypatch):
+    monkeypatch.setattr(parts, "KEPT", 50)
+    monkeypatch.setattr(FewClasses, "kept_until", 1)
+    accumulator = test.accumulator(predictions=P, rng=1)
+    sizes = [len(pickle.dumps(accumulator.update(P, Y))) for _ in range(8)]
+    assert max(sizes) - sizes[0] < P.nbytes / 2
 
 
 def test_merging_within_a_block_joins_the_rests():

@@ -46,21 +46,20 @@ def evenly_spaced_rows(data: Any, n: int) -> Any:
     return _put_together(form, [one.compute() if are_chunks(one) else one for one in rows])
 
 
-def accumulate(
-    make: Callable[[int], Sequence[Any]], predictions: Any, targets: Any, step: int, classes: Sequence[Any] | None
-) -> Any:
-    """The merged accumulator of all chunks: each is updated where its chunk is, then they are merged in pairs.
+def accumulate(empty: Any, predictions: Any, targets: Any, step: int, classes: Sequence[Any] | None) -> Any:
+    """The merged accumulator of all chunks: one for each is updated where its chunk is, then they are merged in pairs.
 
-    ``make`` gives so many accumulators. Chunks are cut at multiples of ``step`` rows. A task changes none of its
-    arguments, so that one that is done again, because a worker died, does the same.
+    ``empty`` is one without observations, which is sent once to each worker. Chunks are cut at multiples of ``step``
+    rows. A task changes none of its arguments, so that one that is done again, because a worker died, does the same.
     """
     from dask.delayed import delayed
 
     form, columns = _taken_apart(predictions)
     *columns, targets, starts = _aligned(columns, targets, step, isinstance(form, Place))
     blocks = zip(*(one.to_delayed().ravel() for one in columns), strict=True)
-    given = zip(make(len(starts)), blocks, targets.to_delayed().ravel(), starts, strict=True)
-    parts = [delayed(_updated)(one, form, list(block), y, start, classes) for one, block, y, start in given]
+    given = enumerate(zip(blocks, targets.to_delayed().ravel(), starts, strict=True))
+    sent, update = delayed(empty), delayed(_updated)
+    parts = [update(sent, part, form, list(block), y, start, classes) for part, (block, y, start) in given]
     while len(parts) > 1:
         merged = [delayed(_merged)(*pair) for pair in zip(parts[::2], parts[1::2], strict=False)]
         parts = merged + parts[len(merged) * 2 :]
@@ -68,11 +67,11 @@ def accumulate(
 
 
 def _updated(
-    accumulator: Any, form: Any, blocks: Sequence[Any], targets: Any, start: int, classes: Sequence[Any] | None
+    empty: Any, part: int, form: Any, blocks: Sequence[Any], targets: Any, start: int, classes: Sequence[Any] | None
 ) -> Any:
     try:
-        numbered = {"start": start} if accumulator.is_by_row else {}
-        return copy(accumulator).update(_put_together(form, blocks), targets, classes=classes, **numbered)
+        numbered = {"start": start} if empty.is_by_row else {}
+        return empty.of_part(part).update(_put_together(form, blocks), targets, classes=classes, **numbered)
     except ValueError as error:
         raise ValueError(f"in the chunk that begins at row {start}: {error}") from error
 

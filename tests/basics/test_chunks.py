@@ -2,12 +2,14 @@
 
 import logging
 import os
+import pickle
 import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 
+import cloudpickle
 import joblib
 import numpy as np
 import pandas as pd
@@ -364,10 +366,25 @@ def test_a_worker_that_dies_changes_nothing(death, client, tmp_path):
 
 
 def test_tasks_change_none_of_their_arguments():
-    first, second = (ct.OmnibusTest(n_resamples=9).accumulator(predictions=P, rng=5) for _ in range(2))
-    left, right = (_updated(one, Place(0), [P], Y, start, None) for one, start in ((first, 0), (second, N)))
+    empty = ct.OmnibusTest(n_resamples=9).accumulator(predictions=P, rng=5)
+    left, right = (_updated(empty, part, Place(0), [P], Y, start, None) for part, start in enumerate((0, N)))
     assert _merged(left, right).n == _merged(left, right).n == 2 * N
-    assert (first.n, left.n, right.n) == (0, N, N)
+    assert (empty.n, left.n, right.n) == (0, N, N)
+
+
+def test_what_all_chunks_share_is_sent_once():
+    sizes = []
+
+    def count(graph, keys, **_):
+        sizes.append(len(cloudpickle.dumps(graph)))
+        return dask.get(graph, keys)
+
+    test = ct.OmnibusTest(n_resamples=9)
+    with dask.config.set(scheduler=count):
+        for rows in (250, 50):
+            test(da.from_array(P, (rows, 3)), da.from_array(Y, rows), rng=5)
+    (few, many), empty = (max(sizes[i::2]) for i in range(2)), len(pickle.dumps(test.accumulator(predictions=P, rng=5)))
+    assert many - few < 5 * empty
 
 
 def test_columns_of_different_lengths():
