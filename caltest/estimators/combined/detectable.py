@@ -13,8 +13,8 @@ MOST, FIRST, THEN = 20_000, 100, 300
 """Predictions up to which the power is simulated, and data sets, of which the first are enough where it is clear: of
 vectors, of many classes, of laws with slow quantiles and of many numbers."""
 
-MANY = 5000
-"""Numbers of which redraws take most of the time."""
+MANY = 2000
+"""Numbers from which on it is often clear, and redraws take most of the time."""
 
 CLEAR, LOWEST = 0.94, 0.01
 """The share of the first that are found at this level, or missed at 0.05: power is within 0.05 in 95 % of cases."""
