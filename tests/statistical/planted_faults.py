@@ -807,6 +807,15 @@ PLANTED = [
         "; and class ",
     ),
     Planted(
+        "counts",
+        "3 % outliers, 10 times as large",
+        of_counts(lambda rng, m: rng.poisson(np.where(rng.random(m.size) < 0.03, 10.0, 1.0) * m)),
+        "outliers",
+        "",
+        0.03,
+        "times as large as predicted",
+    ),
+    Planted(
         "numbers",
         "a wave of 8 periods",
         of_numbers(lambda e, m, s, rng: e + 0.5 * waving(m, 8)),

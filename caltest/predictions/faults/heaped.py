@@ -26,6 +26,9 @@ the smallest variance."""
 WHOLE = 1e-6
 """How far a multiple may be from a whole number of steps."""
 
+NEVER = 1e-12
+"""Probability below which what is rounded to a count does not explain it either."""
+
 
 def heaps(values: FloatArray, counts: IntArray, expected: FloatArray, unit: float) -> FloatArray:
     """The step (v,) of which each value is one of many multiples that are too frequent; 0 for none.
@@ -47,7 +50,8 @@ def heaps(values: FloatArray, counts: IntArray, expected: FloatArray, unit: floa
 class Heaped(Fault["Counts"]):
     """``Q = (1 - t) P + t R``: a share t of the counts is rounded to the nearest multiple of a step, by R.
 
-    Those in the middle between two multiples are rounded up as often as down.
+    Those in the middle between two multiples are rounded up as often as down, and none to 0, of which there can be too
+    many for other reasons.
     """
 
     kind = "heaped"
@@ -57,9 +61,13 @@ class Heaped(Fault["Counts"]):
     def log_ratio(self, seen: "Counts", sibling: int, t: float) -> float:
         if t <= 0.0:
             return 0.0
-        at, rounded = _multiples(seen, STEPS[sibling]), _log_rounded(seen, STEPS[sibling])
-        logs = np.full(at.size, log(max(1.0 - t, 1e-300)))
+        step, y = STEPS[sibling], seen.first
+        at, rounded = (y > 0) & _multiples(seen, step), _log_rounded(seen, step)
+        stay = np.where(2 * y < step, 1.0, np.where(2 * y == step, 0.5, 0.0))
+        logs = np.log(np.maximum(1.0 - t + t * stay, 1e-300))
         logs[at] = np.logaddexp(logs[at], log(t) + rounded - seen.log_probabilities[at])
+        # Counts that are outliers, rounded or not, say nothing.
+        logs[at] = np.where(rounded > log(NEVER), logs[at], 0.0)
         return seen.total(logs)
 
     def words(self, seen: "Counts", sibling: int, fit: Fit) -> str:
@@ -97,7 +105,7 @@ def _multiples(seen: "Counts", step: int) -> BoolArray:
 @kept
 def _log_rounded(seen: "Counts", step: int) -> FloatArray:
     """Log probabilities of what is rounded to the outcomes that are multiples."""
-    at = _multiples(seen, step)
+    at = (seen.first > 0) & _multiples(seen, step)
     law, y = seen.view.law.take(np.flatnonzero(at)), seen.first[at]
     halves = (step // 2, (step - 1) // 2), ((step - 1) // 2, step // 2)
     rounded = 0.5 * sum(law.cdf(y + above) - law.cdf(y - below - 1) for above, below in halves)

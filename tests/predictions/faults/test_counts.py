@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import caltest as ct
+from caltest.estimators.combined.findings import findings_of
+from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.counts.faults import CountFaults
+from caltest.predictions.faults.counts.outliers import Outliers, _likeliest
 from caltest.predictions.faults.counts.seen import CountView
 from caltest.predictions.faults.counts.spreads import SpreadWave
 from caltest.predictions.faults.waves import Wave
@@ -63,3 +66,24 @@ def test_a_wave_of_one_sign_for_all_predictions_is_a_law_too():
     assert fault.log_ratio(seen, 0, -0.4) == pytest.approx(narrow.sum())
     wide = law.with_dispersion(0.8 / law.mean).log_density(y[0]) - law.log_density(y[0])
     assert fault.log_ratio(seen, 0, 0.4) == pytest.approx(wide.sum())
+
+
+@pytest.mark.parametrize("t", [0.0, 0.03, 0.5])
+def test_outliers_are_a_law_and_one_far_count_is_named(t):
+    law, fault, counts = ct.Poisson(np.array([2.0])), Outliers(100.0), np.arange(400)
+    seen = CountFaults(law).seen(np.array([[30]]))
+    size = _likeliest(seen)[1]
+    assert size == pytest.approx(15.0, rel=0.05)
+    outlying = ct.NegativeBinomial.from_mean(2.0 * size, 0.25)
+    p, r = (one.log_probabilities(counts.astype(float))[0] for one in (law, outlying))
+    q = (1.0 - t) * np.exp(p) + t * np.exp(r)
+    assert q.sum() == pytest.approx(1.0, rel=1e-6)
+    assert fault.log_ratio(seen, 0, t) == pytest.approx(np.log(q[30]) - p[30])
+    assert fault.promising(CountFaults(law).seen(np.array([[6]])))[0] == -np.inf
+    rng = np.random.default_rng(0)
+    mean = np.exp(rng.normal(size=200))
+    y = rng.poisson(mean)
+    y[7] = 10 * mean[7] + 40
+    found = findings_of(as_sample(ct.Poisson(mean), y))[0]
+    assert found.kind == "outliers"
+    assert "of the counts are outliers, about" in found.words

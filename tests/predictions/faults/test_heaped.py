@@ -98,6 +98,20 @@ def test_too_many_zeros_and_large_counts_are_no_rounding():
     assert "rounded" not in found.words
 
 
+def test_too_many_zeros_of_small_means_and_outliers_are_no_rounding():
+    rng = np.random.default_rng([1, 2000, 77])
+    mean = np.exp(0.7 * rng.normal(size=2000) + 1.0)
+    y = rng.poisson(mean) * (rng.random(2000) > np.where(mean < np.e, 0.3, 0.0))
+    assert "rounded" not in first(ct.Poisson(mean), y).words
+    y = rng.poisson(mean[:200])
+    y[-1] = 100_000
+    for law in (ct.Poisson(mean[:200]), ct.NegativeBinomial.from_mean(mean[:200], 0.3)):
+        found = findings_of(as_sample(law, y))
+        assert found[0].kind == "outliers"
+        assert "heaped" not in {one.kind for one in found if one.gain > 0.0}
+        assert "rounded" not in found[0].words
+
+
 @pytest.mark.parametrize("unit", [1.0, 0.1])
 @pytest.mark.parametrize(
     ("excess", "found"),

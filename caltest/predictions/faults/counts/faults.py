@@ -8,6 +8,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.counts.means import Added, Elasticity, Factor, FactorWave
+from caltest.predictions.faults.counts.outliers import Outliers
 from caltest.predictions.faults.counts.seen import Counts, CountView
 from caltest.predictions.faults.counts.spreads import Narrow, Spread, SpreadWave
 from caltest.predictions.faults.counts.zeros import FewZeros, MeanKept, Zeros
@@ -48,7 +49,7 @@ class CountFaults(Faults):
             self.kinds = (Narrow(), Zeros(), FewZeros(), *values)
             return
         kinds: list[Fault[Counts]] = [Factor([Pattern(np.ones(len(law)))]), Spread(view), Narrow()]
-        kinds += [Zeros(), MeanKept(), FewZeros(), *values]
+        kinds += [Zeros(), MeanKept(), FewZeros(), Outliers(float(self.weights.sum())), *values]
         if places := halves(self._named, "predicted means"):
             kinds.append(Factor(places, "local factor"))
         if varies(view.log_mean):
