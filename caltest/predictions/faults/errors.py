@@ -149,7 +149,7 @@ class Shift(OfErrors):
 
     def _score(self, seen: Scores, signs: FloatArray, coordinate: int) -> float:
         slope, information = seen.slopes(coordinate)
-        return float(signs @ slope) ** 2 / max(float(np.square(signs) @ information), 1e-300)
+        return float(np.square(signs @ slope)) / max(float(np.square(signs) @ information), 1e-300)
 
     def moved(self, errors: FloatArray, sibling: int, t: float) -> FloatArray:
         return errors - t * self.patterns[sibling].signs
@@ -265,7 +265,7 @@ class Scale(OfErrors):
     def _score(self, seen: Scores, signs: FloatArray, coordinate: int) -> float:
         slope, information = seen.slopes(coordinate)
         terms = seen.errors[:, coordinate] * slope - 1.0
-        return float(signs @ terms) ** 2 / max(float(np.square(signs) @ (1.0 + information)), 1e-300)
+        return float(np.square(signs @ terms)) / max(float(np.square(signs) @ (1.0 + information)), 1e-300)
 
     def moved(self, errors: FloatArray, sibling: int, t: float) -> FloatArray:
         return np.asarray(errors * np.exp(-t * self.patterns[sibling].signs))

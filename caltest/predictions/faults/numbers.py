@@ -13,10 +13,13 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.faults import errors, shapes
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.ranks import shapes_of_ranks
-from caltest.predictions.faults.scores import Scores
+from caltest.predictions.faults.scores import LAST_SCORE, Scores
 from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, waves
 from caltest.predictions.faults.words import Fit
+
+FEW = 0.05
+"""Share of outcomes whose scores have no digits up to which these say nothing on a factor."""
 
 LEAST_POOL = 6
 """Members and outcome from which on places are looked for."""
@@ -34,7 +37,10 @@ class Factor(Fault[Scores]):
             return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = seen.law.log_density(seen.targets[0] * exp(-t)) - t - seen.law.log_density(seen.targets[0])
-        return seen.total(np.where(np.isnan(logs), -np.inf, logs))
+        # A few outcomes whose scores have no digits are outliers, whatever factor would make them likely.
+        far = np.abs(seen.z[0]) > LAST_SCORE
+        known = ~far | (seen.share_of(far) > FEW)
+        return seen.total(np.where(known, np.where(np.isnan(logs), -np.inf, logs), 0.0))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         return f"outcomes are {self.sized(seen, sibling, fit)} times as large as predicted"

@@ -30,6 +30,14 @@ of the outcome has if they are exchangeable."""
 SPREADLESS = 1e6
 """Residuals of this size are those among values that are equal up to rounding."""
 
+FARTHEST = 1e7
+"""Residuals are at most so many times as large as half of them are, and as 1: squares of larger ones would hide the
+others in the rounding errors of their sums.
+"""
+
+LAST_SCORE = 37.0
+"""Beyond which probabilities are no numbers, so that scores of laws that are not normal end there."""
+
 CLIPPED = 6.0
 """Scores of targets are at most this large in rows, so that a few redraws know their spread."""
 
@@ -176,8 +184,13 @@ class Scores(SeesValues):
     def _uncentred(self) -> FloatArray:
         if self.corrected is not None:
             return self.corrected
-        residuals = self.z[0] if self._m is None else self.law.pool_residuals(self.targets[0])
-        return residuals.reshape(self.z[0].shape)
+        if self._m is not None:
+            return self.law.pool_residuals(self.targets[0]).reshape(self.z[0].shape)
+        sizes = np.abs(self.z[0])
+        if float(sizes.max(initial=0.0)) <= FARTHEST:
+            return np.asarray(self.z[0])
+        farthest = FARTHEST * np.maximum(np.median(sizes, axis=0), 1.0)
+        return np.clip(self.z[0], -farthest, farthest)
 
     @cached_property
     def _of_members(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -396,7 +409,7 @@ class VectorScores(Scores):
         """Those of the first targets, (n, d)."""
         if self.corrected is not None:
             return self.corrected
-        return self.residuals if self._root is None else self.errors_of(self.z[0])
+        return self.residuals if self._root is None else self.errors_of(self.residuals)
 
     def errors_of(self, residuals: FloatArray) -> FloatArray:
         """Errors with these residuals, (n, d)."""

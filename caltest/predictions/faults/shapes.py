@@ -9,7 +9,7 @@ import scipy
 
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.faults.fault import Fault
-from caltest.predictions.faults.scores import Scores, log_ratio_of_scales
+from caltest.predictions.faults.scores import FARTHEST, LAST_SCORE, Scores, log_ratio_of_scales
 from caltest.predictions.faults.words import Fit, about, percent
 
 LEAST_RECIPROCAL = 1e-4
@@ -22,6 +22,9 @@ many times as many there are if that is said of the former."""
 WIDE = 1.1
 """Standard deviations that half of the errors at least are within if the rest of them has another shape: 0.67 if all is
 as predicted. Errors that are larger have another spread."""
+
+CUT = 0.9
+"""Share of the largest scores from which on the size of outliers is a smallest one."""
 
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(101)
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
@@ -197,5 +200,9 @@ class Outliers(OfShape):
         return _normal(seen.residuals, lambda z: (1.0 - t) * ndtr(-z) + t * ndtr(-z / scale))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes are outliers"
-        return f"{much}, with errors about {about(seen.outlier_scale)} times as large as predicted"
+        much, scale = (
+            f"about {self.sized(seen, sibling, fit, percent)} of the outcomes are outliers",
+            seen.outlier_scale,
+        )
+        near = "about" if scale < CUT * (FARTHEST if seen.is_normal else LAST_SCORE) else "at least"
+        return f"{much}, with errors {near} {about(scale)} times as large as predicted"

@@ -331,3 +331,34 @@ def test_shifts_by_the_mean_are_looked_for_from_five_members_on(n_members):
     pools = np.random.default_rng(1).normal(size=(40, n_members + 1))
     sample = as_sample(ct.Ensemble(pools[:, 1:]), pools[:, 0])
     assert bool(sample.predictions.law.faults().following(sample.targets)) == (n_members == 5)
+
+
+@pytest.mark.parametrize("far", [1e20, 1e200])
+@pytest.mark.parametrize("law", ["normal", "vectors", "gamma", "exponential"])
+def test_one_outcome_beyond_all_digits_is_an_outlier(law, far):
+    """Squares of it would be all that sums show, or no numbers; and a factor would make it likely, but no other."""
+    rng = np.random.default_rng(7)
+    n = 200
+    shape, size = rng.uniform(1.0, 4.0, n), np.exp(rng.normal(size=n))
+    predictions = {
+        "normal": ct.Normal(np.zeros(n), np.ones(n)),
+        "vectors": ct.MvNormal(np.zeros((n, 2)), np.ones((n, 2))),
+        "gamma": ct.Gamma(shape, np.ones(n)),
+        "exponential": ct.Continuous(stats.expon(scale=size)),
+    }[law]
+    y = np.array(predictions.sample(rng))
+    y[(-1,) + (0,) * (y.ndim - 1)] = far
+    result = ct.calibration_test(predictions, y, n_resamples=39, rng=1)
+    assert result.pvalue == 1 / 40
+    assert result.finding.kind == "outliers"
+    assert result.finding.interval.low < 1.0 / n < result.finding.interval.high
+    assert "times as large as predicted" in result.finding.words
+    assert "with errors at least 1e+07 times" in result.finding.words or law in ("gamma", "exponential")
+
+
+def test_positive_outcomes_beyond_all_digits_are_so_many_times_as_large():
+    rng = np.random.default_rng(8)
+    predictions = ct.Gamma(rng.uniform(1.0, 4.0, 200), np.ones(200))
+    found = findings_of(as_sample(predictions, 1e4 * predictions.sample(rng)))[0]
+    assert found.kind == "factor"
+    assert found.interval.low < 1e4 < found.interval.high
