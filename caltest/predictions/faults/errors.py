@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray
+from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import OfPatterns, Pattern, ranks
 from caltest.predictions.faults.noncentral import centred, log_ratio_of_noncentral
-from caltest.predictions.faults.scores import CLIPPED, Scores
+from caltest.predictions.faults.scores import CLIPPED, Scores, slopes_of_scale
 from caltest.predictions.faults.waves import SLOW, Wave, choices, following, scales_in_places, shifts_in_places
 from caltest.predictions.faults.words import Fit, about, sized, sized_shift, told_apart
 from caltest.predictions.standard_scores import own_units
 
 NEGLIGIBLE = 0.1
 """Standard deviation of noise, in units of another one, that hardly adds to it."""
+
+CLEAR = 6.0
+"""Squared standard errors from which on other scales of ensembles are clear whatever the law of these is."""
 
 SPREADLESS = 1000.0
 """Errors that are more times as large as predicted are those of predictions that say nothing about them."""
@@ -105,6 +108,31 @@ class OfErrors(OfPatterns[Scores]):
         """Of a coordinate, for weights times signs (n,)."""
         raise NotImplementedError
 
+    of_members: Sequence[FloatArray] | None = None
+    """Of ensembles, for each pattern the mean (n,) of what all values of a pool add to its sum, as outcomes."""
+
+    def slope(self, residuals: FloatArray, df: float) -> FloatArray:
+        """What residuals of ensembles add to the sum for the pattern 1: the derivative of their log likelihood at 0."""
+        raise NotImplementedError
+
+    def beside(self, seen: Scores, residuals: FloatArray, places: Sequence[IntArray]) -> None:
+        """Compare with residuals (n, m + 1) of all values of pools, for each pattern in the places of some cases."""
+        slopes, found = self.slope(residuals, self._df(seen)), zip(self.patterns, places, strict=True)
+        self.of_members = [(slopes * one.signs[at]).mean(axis=1) for one, at in found]
+
+    @staticmethod
+    def _df(seen: Scores) -> float:
+        """Degrees of freedom of the residuals of ensembles."""
+        assert seen.pool_df is not None
+        return seen.pool_df
+
+    def _beside_members(self, seen: Scores, sibling: int) -> tuple[float, float]:
+        """The sum for the outcomes that exceeds what any value of the pools would add, and what these explain of it."""
+        assert self.of_members is not None
+        total = seen.total(self.slope(self.own(seen, sibling)[0], self._df(seen)) * self.patterns[sibling].signs)
+        excess = float(np.clip(total - seen.total(self.of_members[sibling]), min(total, 0.0), max(total, 0.0)))
+        return excess, total - excess
+
 
 class Shift(OfErrors):
     """Errors e of which ``e - t s`` has the predicted law, with the signs s of a pattern: too high or too low.
@@ -115,8 +143,6 @@ class Shift(OfErrors):
 
     kind = "shift"
     unit = "predicted standard deviations"
-    of_members: Sequence[FloatArray] | None = None
-    """Of ensembles, for each pattern the mean (n,) of what all values of a pool add to its sum, as outcomes."""
 
     def bounds(self, seen: Scores, sibling: int) -> tuple[float, float]:
         """Around the mean of the errors, too close to 0 by the share of those not known, taken as 98 % at most."""
@@ -134,13 +160,15 @@ class Shift(OfErrors):
             # Outcomes are not off where only the members are, which are not exchangeable then.
             e, signs = self.own(seen, sibling)[0], self.patterns[sibling].signs
             variance = max(seen.total(np.square(e)) / float(seen.weights.sum()), df / (df - 2.0))
-            total = seen.total(e * signs)
-            excess = float(np.clip(total - seen.total(self.of_members[sibling]), min(total, 0.0), max(total, 0.0)))
+            excess, _ = self._beside_members(seen, sibling)
             return (t * excess - 0.5 * t * t * seen.total(np.square(signs))) / variance
         if df is None:
             return seen.total(self.log_of_moved(seen, sibling, t))
         shifts = t * self.patterns[sibling].signs
         return seen.total(log_ratio_of_noncentral(self.own(seen, sibling), shifts, df).sum(axis=0))
+
+    def slope(self, residuals: FloatArray, df: float) -> FloatArray:
+        return residuals
 
     def moved_back(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         if self.of_members is not None or (df := seen.pool_df) is None:
@@ -260,7 +288,25 @@ class Scale(OfErrors):
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         logs = len(self.own(seen, sibling)) * t * self.patterns[sibling].signs
-        return seen.total(self.log_of_moved(seen, sibling, t) - logs)
+        log_ratio = seen.total(self.log_of_moved(seen, sibling, t) - logs)
+        if seen.pool_df is None:
+            return log_ratio
+        # Sums of other laws than normal ones vary more than likelihoods of these allow for.
+        coordinates = np.arange(np.atleast_2d(seen.errors.T).shape[0])[self._rows(sibling)]
+        excess = seen.excess_of_slopes(tuple(coordinates.tolist()))
+        if self.of_members is not None:
+            return (log_ratio - t * self._beside_members(seen, sibling)[1]) / excess
+        return log_ratio / (1.0 if self._is_clear(seen, sibling, excess) else excess)
+
+    def _is_clear(self, seen: Scores, sibling: int, excess: float) -> bool:
+        """Whether slopes sum to more than those of calibrated ensembles of such a law hardly ever do."""
+        df, signs = self._df(seen), self.patterns[sibling].signs
+        total = seen.total(self.slope(self.own(seen, sibling), df).sum(axis=0) * signs)
+        usual = 2.0 * df / (df + 3.0) * len(self.own(seen, sibling)) * float(np.square(seen.weights) @ np.square(signs))
+        return total * total > CLEAR * excess * usual
+
+    def slope(self, residuals: FloatArray, df: float) -> FloatArray:
+        return slopes_of_scale(residuals, df)
 
     def _score(self, seen: Scores, signs: FloatArray, coordinate: int) -> float:
         slope, information = seen.slopes(coordinate)

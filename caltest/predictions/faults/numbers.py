@@ -123,18 +123,26 @@ class NumberFaults(Faults):
         faults = copy(self)
         if seen.pool_df is not None:
             # What is said of places is what errors add to what those of the members say.
-            faults.kinds = tuple(one for one in self.kinds if getattr(one, "of_members", None) is None)
+            faults.kinds = tuple(
+                one for one in self.kinds if getattr(one, "of_members", None) is None or isinstance(one, errors.Scale)
+            )
         return faults, seen.after(correction)
 
 
-def _places_of_pools(seen: Scores) -> list[errors.Shift]:
-    """Shifts of ensembles by the mean of the members."""
-    mean, residuals, next_to = seen.in_pools()
-    name, kinds = "predicted means", list[errors.Shift]()
+def _places_of_pools(seen: Scores) -> list[errors.OfErrors]:
+    """Shifts and scales of ensembles by the mean of the members, and scales by their variance."""
+    residuals, ((mean, by_mean), (variance, by_variance)) = seen.in_pools()
+    name, kinds = "predicted means", list[errors.OfErrors]()
     kinds += [errors.ShiftWave(bent, "wave of shifts")] if (bent := waves(mean, name, SLOW)) else []
     kinds += errors.following_waves(seen, [(mean, name)], SLOW + 1)[:1]
     kinds += [errors.Shift(places, "local shift")] if (places := halves(mean, name)) else []
     kinds += [errors.Slope(mean)] if varies(mean) else []
     for fault in kinds:
-        fault.of_members = [(residuals * one.signs[next_to]).mean(axis=1) for one in fault.patterns]
+        fault.beside(seen, residuals, len(fault.patterns) * [by_mean])
+    # Members that are all equal do not say what the spread is.
+    known = bool((variance > 0.0).all())
+    if of_spreads := [*places, *(halves(variance, "predicted variances") if known else ())]:
+        kinds.append(errors.Scale(of_spreads, "local scale"))
+        by = len(places) * [by_mean] + (len(of_spreads) - len(places)) * [by_variance]
+        kinds[-1].beside(seen, residuals, by)
     return kinds

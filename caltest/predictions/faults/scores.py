@@ -27,6 +27,9 @@ MOVES, MEMBERS = 2, 2**18
 """How often outcomes are moved to the most likely place among members, and members whose residuals tell which law that
 of the outcome has if they are exchangeable."""
 
+ROUNDING = 1e-9
+"""Share of the squares of a pool that the variance of its members is at least."""
+
 SPREADLESS = 1e6
 """Residuals of this size are those among values that are equal up to rounding."""
 
@@ -85,6 +88,12 @@ def residuals_among(members: FloatArray) -> FloatArray:
     squares = np.square(centred).sum(axis=1, keepdims=True) - np.square(centred) - (m - 1.0) * np.square(means)
     errors = np.sqrt(np.maximum(squares, 0.0) / (m - 2.0) * (1.0 + 1.0 / (m - 1.0)))
     return np.asarray(np.divide(centred - means, errors, out=np.zeros_like(centred), where=errors > 0.0))
+
+
+def slopes_of_scale(residuals: FloatArray, df: float) -> FloatArray:
+    """Derivatives of the log likelihood of Student's t by the logarithm of its scale."""
+    squares = np.square(residuals)
+    return np.asarray((df + 1.0) * squares / (df + squares) - 1.0)
 
 
 def most_likely(values: FloatArray, df: float) -> tuple[FloatArray, FloatArray]:
@@ -185,12 +194,12 @@ class Scores(SeesValues):
         if self.corrected is not None:
             return self.corrected
         if self._m is not None:
-            return self.law.pool_residuals(self.targets[0]).reshape(self.z[0].shape)
+            return np.asarray(self.law.pool_residuals(self.targets[0]).reshape(self.z[0].shape))
         sizes = np.abs(self.z[0])
         if float(sizes.max(initial=0.0)) <= FARTHEST:
             return np.asarray(self.z[0])
         farthest = FARTHEST * np.maximum(np.median(sizes, axis=0), 1.0)
-        return np.clip(self.z[0], -farthest, farthest)
+        return np.asarray(np.clip(self.z[0], -farthest, farthest))
 
     @cached_property
     def _of_members(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -224,18 +233,38 @@ class Scores(SeesValues):
             centre, spread = most_likely(found, df)
         return found.reshape(-1, *shape), centre.reshape(shape), spread.reshape(shape)
 
-    def in_pools(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Means (n,) of the members; residuals (n, m + 1) of each value of a pool among all others, as these are.
+    @cached_property
+    def errors_of_members(self) -> FloatArray:
+        """Residuals (N,) or (N, d) of members among all others."""
+        residuals, centre, spread = self._of_members
+        return (residuals - centre) / spread
 
-        And the case whose mean of the members is next to that of these others, (n, m + 1).
+    @kept
+    def excess_of_slopes(self, coordinates: tuple[int, ...]) -> float:
+        """How many times as large the variance of sums of slopes of scales is as that of normal laws, at least once."""
+        assert self.pool_df is not None
+        slopes = slopes_of_scale(self.errors_of_members.reshape(len(self.errors_of_members), -1), self.pool_df)
+        usual = 2.0 * self.pool_df / (self.pool_df + 3.0) * len(coordinates)
+        return max(1.0, float(np.square(slopes[:, coordinates].sum(axis=1)).mean()) / usual)
+
+    def in_pools(self) -> tuple[FloatArray, list[tuple[FloatArray, IntArray]]]:
+        """Residuals (n, m + 1) of each value of a pool among all others, as these are; then means, and variances.
+
+        Of both those (n,) of the members, and the case whose members' is next to that of these others, (n, m + 1).
         """
         assert self._m is not None
         pools, (_, centre, spread) = np.asarray(self.law.members), self._of_members  # type: ignore[attr-defined]
-        others = (pools.sum(axis=1, keepdims=True) - pools) / self._m
-        means = (pools.sum(axis=1) - self.targets[0].reshape(-1)) / self._m
-        order = np.argsort(means)
-        next_to = order[np.minimum(np.searchsorted(means[order], others), means.size - 1)]
-        return means, (residuals_among(pools[..., None])[..., 0] - centre) / spread, next_to
+        y, middle = self.targets[0].reshape(-1, 1), pools.mean(axis=1, keepdims=True)
+        squares = np.square(pools - middle).sum(axis=1, keepdims=True)
+        means = [(pools.sum(axis=1, keepdims=True) - x) / self._m for x in (y, pools)]
+        variances = [(squares - np.square(x - middle) * (1.0 + 1.0 / self._m)) / (self._m - 1.0) for x in (y, pools)]
+        # Those of equal members are rounding errors.
+        variances = [np.where(one > ROUNDING * squares, one, 0.0) for one in variances]
+        places = []
+        for (own,), each in ((means[0].T, means[1]), (variances[0].T, variances[1])):
+            order = np.argsort(own)
+            places.append((own, order[np.minimum(np.searchsorted(own[order], each), own.size - 1)]))
+        return (residuals_among(pools[..., None])[..., 0] - centre) / spread, places
 
     @cached_property
     def values(self) -> list[Value]:
@@ -271,7 +300,14 @@ class Scores(SeesValues):
         """The same with other residuals of the first targets, or other targets."""
         if isinstance(correction, Scores):
             return correction
-        return Scores(self.law, self.targets, self.weights, corrected=correction)
+        after = Scores(self.law, self.targets, self.weights, corrected=correction)
+        self._share_members(after)
+        return after
+
+    def _share_members(self, after: "Scores") -> None:
+        """What is known of members, which no correction changes."""
+        if self._m is not None:
+            vars(after)["_of_members"] = self._of_members
 
     @cached_property
     def squares(self) -> FloatArray:
@@ -445,7 +481,9 @@ class VectorScores(Scores):
 
     def after(self, correction: FloatArray | Scores) -> "VectorScores":
         assert not isinstance(correction, Scores)
-        return VectorScores(self.law, self.targets, self.given_weights, corrected=correction)
+        after = VectorScores(self.law, self.targets, self.given_weights, corrected=correction)
+        self._share_members(after)
+        return after
 
     def log_moved(self, errors: FloatArray, moved: FloatArray, coordinates: list[int] | slice) -> FloatArray:
         if self._root is None:
@@ -489,12 +527,6 @@ class VectorScores(Scores):
     def in_coordinate(self, t: int) -> Scores:
         """Errors of a coordinate as those of numbers, which are asked for often."""
         return Scores(self.law, self.targets[..., t], self.given_weights, corrected=self.errors[:, t])
-
-    @cached_property
-    def errors_of_members(self) -> FloatArray:
-        """Those (N, d) of members among all others."""
-        residuals, centre, spread = self._of_members
-        return (residuals - centre) / spread
 
     @kept
     def correlation_of_members(self, a: int, b: int) -> float:

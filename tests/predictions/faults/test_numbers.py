@@ -362,3 +362,25 @@ def test_positive_outcomes_beyond_all_digits_are_so_many_times_as_large():
     found = findings_of(as_sample(predictions, 1e4 * predictions.sample(rng)))[0]
     assert found.kind == "factor"
     assert found.interval.low < 1e4 < found.interval.high
+
+
+@pytest.mark.parametrize(("of", "place"), [("mean", "means are above"), ("spread", "variances are at most")])
+def test_scales_of_ensembles_are_named_in_places(of, place):
+    rng = np.random.default_rng(9)
+    centre, spread = rng.normal(size=(800, 1)), np.exp(0.5 * rng.normal(size=(800, 1)))
+    y = centre + np.where(centre > 0.0 if of == "mean" else spread < 1.0, 2.2, 1.0) * spread * rng.normal(size=(800, 1))
+    found = findings_of(as_sample(ct.Ensemble(centre + spread * rng.normal(size=(800, 10))), y[:, 0]))[0]
+    said = [one for one in (found, found.second) if one is not None and one.kind == "local scale"]
+    assert len(said) == 1
+    assert place in said[0].words or ("are above" in said[0].place and "too wide" in said[0].words)
+
+
+def test_heavy_tailed_ensembles_that_are_right_have_no_scale(replications):
+    """Sums of squares of their residuals vary more than those of normal ones."""
+    found = 0
+    for seed in range(replications(40, 200)):
+        rng = np.random.default_rng([seed, 3])
+        pools = np.exp(rng.normal(size=(150, 1)) + rng.normal(size=(150, 31)))
+        first = findings_of(as_sample(ct.Ensemble(pools[:, 1:]), pools[:, 0]))[0]
+        found += first.gain > 0.0 and "scale" in first.kind
+    assert found <= replications(2, 10)
