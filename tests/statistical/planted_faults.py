@@ -264,6 +264,18 @@ def of_ensembles(shift=0.0, spread=1.0):
     return make
 
 
+def scaled_in_places(place, inside, outside):
+    """Ensembles whose errors are so many times as large as those of their members in the cases of a place, or not."""
+
+    def make(rng, n):
+        centre, spread = rng.normal(size=(n, 1)), np.exp(0.5 * rng.normal(size=(n, 1)))
+        members = centre + spread * rng.normal(size=(n, 12))
+        factor = np.where(place(centre, spread), inside, outside)
+        return ct.Ensemble(members), (centre + factor * spread * rng.normal(size=(n, 1)))[:, 0]
+
+    return make
+
+
 def waving(m, periods):
     """A wave of the levels of standard normal numbers."""
     return np.sin(2.0 * np.pi * periods * stats.norm.cdf(m))
@@ -808,6 +820,15 @@ PLANTED = [
     ),
     Planted(
         "counts",
+        "30 % zeros where means are small",
+        of_counts(lambda rng, m: rng.poisson(m) * (rng.random(m.size) > np.where(m < np.e, 0.3, 0.0))),
+        "local zeros",
+        "where predicted means are at most",
+        0.3,
+        "too many zeros",
+    ),
+    Planted(
+        "counts",
         "3 % outliers, 10 times as large",
         of_counts(lambda rng, m: rng.poisson(np.where(rng.random(m.size) < 0.03, 10.0, 1.0) * m)),
         "outliers",
@@ -906,6 +927,22 @@ PLANTED = [
         "too narrow or too wide in places",
     ),
     Planted("quantiles", "rise too much with the middle", sloping_quantiles, "slope", "", None, "too low where"),
+    Planted(
+        "ensembles",
+        "too narrow where means are large",
+        scaled_in_places(lambda centre, spread: centre > 0.0, 1.8, 1.0),
+        "local scale",
+        "where predicted means are above",
+        None,
+        "too narrow",
+    ),
+    Planted(
+        "ensembles",
+        "too narrow where spreads are small, too wide where they are large",
+        scaled_in_places(lambda centre, spread: spread < 1.0, 1.4, 0.7),
+        "local scale",
+        "where predicted variances are",
+    ),
     Planted("ensembles", "rise too much with the mean", sloping_ensembles, "slope", "", None, "too low where"),
 ]
 

@@ -19,7 +19,7 @@ STEPS = (2, 5, 10, 12, 20, 50, 100)
 CLEAR, MOST_OF, LEAST = 4.0, 0.75, 3
 """Standard deviations by which multiples are too frequent at least, and the share and number of them that are."""
 
-AMONG, PROMISING, CERTAIN = 64, 2.0, 1e-9
+AMONG, PROMISING, CERTAIN = 64, 3.5, 1e-9
 """Predictions that tell how many multiples there should be, standard deviations from which on there are too many, and
 the smallest variance."""
 
@@ -50,8 +50,7 @@ def heaps(values: FloatArray, counts: IntArray, expected: FloatArray, unit: floa
 class Heaped(Fault["Counts"]):
     """``Q = (1 - t) P + t R``: a share t of the counts is rounded to the nearest multiple of a step, by R.
 
-    Those in the middle between two multiples are rounded up as often as down, and none to 0, of which there can be too
-    many for other reasons.
+    Those in the middle between two multiples are rounded up as often as down.
     """
 
     kind = "heaped"
@@ -61,10 +60,8 @@ class Heaped(Fault["Counts"]):
     def log_ratio(self, seen: "Counts", sibling: int, t: float) -> float:
         if t <= 0.0:
             return 0.0
-        step, y = STEPS[sibling], seen.first
-        at, rounded = (y > 0) & _multiples(seen, step), _log_rounded(seen, step)
-        stay = np.where(2 * y < step, 1.0, np.where(2 * y == step, 0.5, 0.0))
-        logs = np.log(np.maximum(1.0 - t + t * stay, 1e-300))
+        at, rounded = _multiples(seen, STEPS[sibling]), _log_rounded(seen, STEPS[sibling])
+        logs = np.full(at.size, log(max(1.0 - t, 1e-300)))
         logs[at] = np.logaddexp(logs[at], log(t) + rounded - seen.log_probabilities[at])
         # Counts that are outliers, rounded or not, say nothing.
         logs[at] = np.where(rounded > log(NEVER), logs[at], 0.0)
@@ -105,7 +102,7 @@ def _multiples(seen: "Counts", step: int) -> BoolArray:
 @kept
 def _log_rounded(seen: "Counts", step: int) -> FloatArray:
     """Log probabilities of what is rounded to the outcomes that are multiples."""
-    at = (seen.first > 0) & _multiples(seen, step)
+    at = _multiples(seen, step)
     law, y = seen.view.law.take(np.flatnonzero(at)), seen.first[at]
     halves = (step // 2, (step - 1) // 2), ((step - 1) // 2, step // 2)
     rounded = 0.5 * sum(law.cdf(y + above) - law.cdf(y - below - 1) for above, below in halves)

@@ -11,7 +11,7 @@ from caltest.predictions.faults.counts.means import Added, Elasticity, Factor, F
 from caltest.predictions.faults.counts.outliers import Outliers
 from caltest.predictions.faults.counts.seen import Counts, CountView
 from caltest.predictions.faults.counts.spreads import Narrow, Spread, SpreadWave
-from caltest.predictions.faults.counts.zeros import FewZeros, MeanKept, Zeros
+from caltest.predictions.faults.counts.zeros import FewZeros, LocalZeros, MeanKept, Zeros
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, halves, varies
 from caltest.predictions.faults.heaped import Heaped
 from caltest.predictions.faults.values import CutOff, Others, SameValue
@@ -51,7 +51,7 @@ class CountFaults(Faults):
         kinds: list[Fault[Counts]] = [Factor([Pattern(np.ones(len(law)))]), Spread(view), Narrow()]
         kinds += [Zeros(), MeanKept(), FewZeros(), Outliers(float(self.weights.sum())), *values]
         if places := halves(self._named, "predicted means"):
-            kinds.append(Factor(places, "local factor"))
+            kinds += [Factor(places, "local factor"), LocalZeros(places[1:])]
         if varies(view.log_mean):
             kinds += [Elasticity([Pattern(view.log_mean)]), Added()]
         self.kinds = tuple(kinds)

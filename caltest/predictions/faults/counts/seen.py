@@ -141,11 +141,11 @@ class Counts(SeesValues):
         """1 where the count is 0."""
         return np.asarray(self.targets == 0, dtype=np.float64)
 
-    @property
-    def zeros_in_words(self) -> str:
-        """How many of the first targets are 0, and how many should be."""
-        weights = self.view.weights
-        return instead(float(self.is_zero[0] @ weights), float(self.view.zero @ weights), weights)
+    def zeros_in_words(self, some: BoolArray | slice = slice(None)) -> str:
+        """How many of the first targets, or of some of them, are 0, and how many should be."""
+        weights = self.view.weights[some]
+        found, expected = (float(one[some] @ weights) for one in (self.is_zero[0], self.view.zero))
+        return instead(found, expected, weights)
 
     @cached_property
     def first(self) -> Array:

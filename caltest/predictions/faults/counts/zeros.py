@@ -1,10 +1,12 @@
 """Counts of 0 that are too many or too few."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from caltest._basics.numerics import FloatArray
+from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.faults.counts.seen import Counts
-from caltest.predictions.faults.fault import Fault
+from caltest.predictions.faults.fault import Fault, Pattern, Scope
 from caltest.predictions.faults.words import Fit, about, percent
 
 
@@ -15,10 +17,14 @@ class Zeros(Fault[Counts]):
     range = (0.0, 1.0)
 
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
+        return float(seen.view.weights @ self._added(seen, sibling, t))
+
+    def _added(self, seen: Counts, sibling: int, t: float) -> FloatArray:
+        """Log likelihood ratios (n,)."""
         logs = np.log1p(-t) + self._others(seen, t)
         zero = seen.is_zero[0] > 0.0
         logs[zero] = np.logaddexp(logs[zero], np.log(t) - seen.log_probabilities[zero])
-        return float(seen.view.weights @ logs)
+        return np.asarray(logs)
 
     def _others(self, seen: Counts, t: float) -> FloatArray:
         """Log likelihood ratios of the law of the counts that are not 0 for this reason."""
@@ -26,7 +32,31 @@ class Zeros(Fault[Counts]):
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         much = f"about {self.sized(seen, sibling, fit, percent)} of the counts are 0 whatever is predicted"
-        return f"there are too many zeros: {seen.zeros_in_words}; {much}"
+        return f"there are too many zeros: {seen.zeros_in_words()}; {much}"
+
+
+class LocalZeros(Zeros):
+    """The same for half of the predictions."""
+
+    kind = "local zeros"
+    scope: Scope = "places"
+
+    def __init__(self, places: Sequence[Pattern]) -> None:
+        self._places, self.n_siblings = places, len(places)
+
+    def place(self, sibling: int) -> str:
+        return self._places[sibling].where.strip()
+
+    def _at(self, sibling: int) -> BoolArray:
+        return np.asarray(self._places[sibling].signs != 0.0)
+
+    def _added(self, seen: Counts, sibling: int, t: float) -> FloatArray:
+        return np.where(self._at(sibling), super()._added(seen, sibling, t), 0.0)
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        much = f"about {self.sized(seen, sibling, fit, percent)} of the counts there are 0 whatever is predicted"
+        where = self._places[sibling].where
+        return f"there are too many zeros{where}: {seen.zeros_in_words(self._at(sibling))}; {much}"
 
 
 class MeanKept(Zeros):
@@ -61,4 +91,4 @@ class FewZeros(Zeros):
 
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         much = f"about {self.sized(seen, sibling, fit, percent)} of those predicted do not occur"
-        return f"there are too few zeros: {seen.zeros_in_words}; {much}"
+        return f"there are too few zeros: {seen.zeros_in_words()}; {much}"
