@@ -25,7 +25,7 @@ from caltest.predictions.faults.classes.labels import (
 )
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
 from caltest.predictions.faults.classes.windows import FollowedWave, Wave, Window
-from caltest.predictions.faults.fault import RANK_GROUPS, Fault, Rows, Scope, cosines_of_ranks
+from caltest.predictions.faults.fault import RANK_GROUPS, Fault, Rows, Scope, cosines_of_ranks, varies
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES
 from caltest.predictions.faults.words import Fit, instead, percent, percents
 
@@ -77,6 +77,9 @@ class ClassFaults(LabelFaults):
             Wave(view, claimed, N_COSINES),
             *(kind(view) for kind in of_all),
         )
+        if not any(varies(p) for p in view.of_chosen.T):
+            # Nothing tells confidence, random labels and pairs from other shares, which are what was seen.
+            self.kinds = tuple(one for one in self.kinds if isinstance(one, Frequency | Frequencies))
         n_pairs = size * (size - 1)
         self.compared = (
             Rows("hits", 1 + SLOW, hits),

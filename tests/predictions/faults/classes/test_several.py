@@ -198,3 +198,15 @@ def test_what_all_predictions_share_is_named_before_a_window(temperature):
         assert first.gain < next(one.gain for one in others if one.kind == "window")
     else:
         assert first.place.startswith("claims of the most probable class")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_constant_predictions_have_other_shares_and_nothing_else(seed):
+    """Other laws of theirs, of random labels or confused classes, are shares of which nobody saw more."""
+    rng = np.random.default_rng(seed)
+    p = np.tile([0.5, 0.3, 0.2], (1000, 1))
+    found = findings_of(as_sample(p, rng.choice(3, 1000, p=[0.4, 0.3, 0.3])))
+    assert {one.kind for one in found} <= {"frequency", "frequencies"}
+    assert found[0].gain > 0.0
+    assert "class 2" in found[0].words
+    assert findings_of(as_sample(p, rng.choice(3, 1000, p=p[0])))[0].gain <= 0.0
