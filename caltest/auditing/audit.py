@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.arrays import Table, labelled_as, order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, generator_apart, seed_of
+from caltest._basics.numerics import Array, ArrayLike, IntArray, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import MISSED, matters
@@ -24,7 +24,9 @@ from caltest.auditing.section import LEVEL, Data, Section
 from caltest.auditing.sections import NEEDED_POWER, SECTIONS, first_few, grave_in, more_rows_in_words
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
+from caltest.group_test import calibration_by_group
 from caltest.hstatistics.redraws.within_clusters import Clusters
+from caltest.predictions import Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
 from caltest.predictions.convert import LABELS, are_certain, as_sample
 from caltest.predictions.faults.values import OF_RECORDS
@@ -269,8 +271,11 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
             decision = REFUSE
             reason += f"; a map of all rows helps, but after it the error still matters in {first_few(left)}: fit maps "
             reason += "to these"
-        elif decision == REPAIR and (some.get("groups") or some.get("time")):
-            reason += f"; one map for all {'groups' if some.get('groups') else 'times'} may make the others worse"
+        elif decision == REPAIR and mapped is not None:
+            tested = {
+                name: rows for key in ("groups", "time") if some.get(key) for name, rows in sections[key].parts.items()
+            }
+            reason += _after_one_map(mapped, tested, data)
     if isinstance(data.groups, str):
         reason += f"; the groups that are given were not looked at: {data.groups}"
     if data.clusters is not None:
@@ -278,6 +283,18 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     if asked := asked_in([note for note in result.notes if note not in questions])[0]:
         reason += f"{end_of(reason)} First check whether rows are independent: {asked}"
     return ModelAudit(name, decision, reason, result, sections)
+
+
+def _after_one_map(mapped: Sample, parts: Mapping[str, IntArray], data: Data) -> str:
+    """In which of the parts of the rows calibration is rejected after recalibration of all rows, if there are some."""
+    if not parts:
+        return ""
+    groups = Groups(tuple(parts), tuple(np.sort(rows) for rows in parts.values()), len(mapped))
+    found = calibration_by_group(mapped.predictions, mapped.as_given, groups, clusters=data.of_all[1], **data.settings)
+    left = found.rejected(LEVEL)
+    if left:
+        return f"; one map for all rows leaves errors in {first_few(left)}: fit maps to these"
+    return "; after one map for all rows calibration is rejected in none of these parts"
 
 
 def _tested(data: Data) -> tuple[CalibrationTestResult, CalibrationTestResult]:

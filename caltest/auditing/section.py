@@ -29,10 +29,10 @@ class Section:
         Of recalibration: by how much the loss of rows falls that the map is not fitted to.
     rejected
         Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
-    grave, helps, mapped
-        Parts of the rows in which the error is known to be large enough to matter, by their names; whether the gain is
-        above 0 and clear, by its standard error or by that of the Brier score; and all rows after recalibration. Not
-        stored, as decisions are.
+    parts, grave, helps, mapped
+        Parts of the rows that are tested, and those in which the error is known to be large enough to matter, by their
+        names; whether the gain is above 0 and clear, by its standard error or by that of the Brier score; and all rows
+        after recalibration. Not stored, as decisions are.
 
     Examples
     --------
@@ -50,11 +50,12 @@ class Section:
     gain: float | None = None
     rejected: str = ""
     pictures: tuple[Picture, ...] = field(default=(), repr=False, compare=False)
+    parts: Mapping[str, IntArray] = field(default_factory=dict, repr=False, compare=False)
     grave: Mapping[str, IntArray] = field(default_factory=dict, repr=False, compare=False)
     helps: bool = field(default=False, repr=False, compare=False)
     mapped: Sample | None = field(default=None, repr=False, compare=False)
 
-    not_stored = ("pictures", "grave", "helps", "mapped")
+    not_stored = ("pictures", "parts", "grave", "helps", "mapped")
 
 
 @dataclass(frozen=True)

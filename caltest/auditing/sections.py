@@ -209,9 +209,8 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     where += _said_to_matter(grave, rejected) if where else ""
     if found.compared:
         answer += f" Claimed and observed are shares of {found.compared}; intervals hold for all groups together."
-    return Section(
-        answer, {}, _rows_of(found.groups[:PANELS]), rejected=where, grave={name: rows[name] for name in grave}
-    )
+    grave_rows = {name: rows[name] for name in grave}
+    return Section(answer, {}, _rows_of(found.groups[:PANELS]), rejected=where, parts=rows, grave=grave_rows)
 
 
 def _rows_of(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
@@ -301,6 +300,7 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     if serial is not None:
         answer += f" Apart from that, {serial.words}."
     rows: tuple[tuple[str, ...], ...] = ()
+    quarters: dict[str, IntArray] = {}
     grave: dict[str, IntArray] = {}
     alarm = f"in the order of time, after {first} of {counted(found.n, 'observation')}"
     is_new = result.pvalue > LEVEL
@@ -314,13 +314,14 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         answer += f" Of the quarters in that order calibration is rejected in {these}."
         of_names = {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some}
         grave = {name: data.in_all(of_names[name]) for name in grave_in(data.sample, of_names)}
+        quarters = {f"the {name}": data.in_all(part) for name, part in zip(QUARTERS, parts, strict=True)}
         # Quarters are small: that several are rejected and others are not is often chance.
         if not is_new and (len(some) == 1 or (grave and not matters(result.measures))):
             where = f"in {these} {'quarters ' * (these == 'all')}of the rows in the order of time"
         if where and (is_new or len(some) > 1):
             where += _said_to_matter([f"the {name}" for name in grave], [f"the {name}" for name in some if not is_new])
     pictures = drawn(found.plot, "evidence against calibration after each observation", (6.5, 3.2))
-    return Section(answer, {}, rows, rejected=where, grave=grave, pictures=pictures)
+    return Section(answer, {}, rows, rejected=where, parts=quarters, grave=grave, pictures=pictures)
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:

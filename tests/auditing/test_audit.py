@@ -324,6 +324,38 @@ def test_an_error_of_one_group_is_said_to_be_one_which_a_map_of_all_rows_leaves(
     assert "groups" not in ct.audit(p, 1 - y, groups=groups, n_resamples=39, rng=1).models[0].reason
 
 
+ENOUGH = "; after one map for all rows calibration is rejected in none of these parts"
+
+
+def reason_where_odds_are_higher(seed, east, west, **known):
+    """Of an audit of risks whose odds are too low by a factor in each part."""
+    rng = np.random.default_rng(seed)
+    risk, part = rng.beta(1.5, 8, 1500), rng.choice(["west", "east"], 1500)
+    odds = risk / (1.0 - risk) * np.where(part == "west", west, east)
+    y = rng.random(1500) < odds / (1.0 + odds)
+    model = ct.audit(risk, y, groups=part, n_resamples=99, rng=seed, **known).models[0]
+    assert model.decision == "recalibrate"
+    return model.reason
+
+
+@pytest.mark.usefixtures("no_power")
+def test_whether_one_map_is_enough_for_all_groups_is_tested(only):
+    only("groups", "time", "recalibration")
+    assert ENOUGH in reason_where_odds_are_higher(0, 1.2, 2.0)
+    left = "; one map for all rows leaves errors in west, east: fit maps to these"
+    assert left in reason_where_odds_are_higher(1, 1.2, 2.0)
+    of_clusters = reason_where_odds_are_higher(1, 1.2, 2.0, clusters=np.arange(1500) // 2)
+    assert "one map for all rows" in of_clusters
+
+
+@pytest.mark.usefixtures("no_power")
+def test_errors_found_in_some_quarters_by_chance_are_not_said_to_differ(only):
+    only("groups", "time", "recalibration")
+    said = [reason_where_odds_are_higher(seed, 1.4, 1.4, time=np.arange(1500)) for seed in (2, 3, 4, 6)]
+    assert all("one map for all rows" not in one or ENOUGH in one for one in said)
+    assert any("quarter" in one and ENOUGH in one for one in said)
+
+
 @pytest.mark.usefixtures("no_power")
 @pytest.mark.parametrize("known", ["groups", "features"])
 def test_an_error_that_a_map_leaves_in_clusters_is_said_too(known, only):
