@@ -37,6 +37,8 @@ NARROW = 3.0
 """Inches below which labels are small."""
 PER_INCH = 13.0
 """Letters of a small label."""
+TITLE_PER_INCH = 16.2
+"""Letters of the title of a legend."""
 SIZES = (("small", 1.0), ("x-small", 1.2), ("xx-small", 1.44))
 """Of letters in a legend, and how many have the room of one."""
 LINES, MARKERS = ("-", "--", ":", "-."), "oD^svPX*"
@@ -136,7 +138,7 @@ def ended(
     set_title(ax, title)
     set_labels(ax, x, y, beside)
     if named:
-        legend(ax, title=over)
+        legend(ax, title=over, beside=beside)
     return ax
 
 
@@ -161,13 +163,17 @@ def below(ax: "Axes", share: float, points: float) -> Any:
     return Affine2D().translate(0.0, -share) + ax.transAxes + down
 
 
-def legend(ax: "Axes", share: float = 0.0, points: float = 36.0, title: str = "") -> None:
-    """One legend for all that is in the axes, each name once, below them, where it hides nothing."""
+def legend(ax: "Axes", share: float = 0.0, points: float = 36.0, title: str = "", beside: float = 0.0) -> None:
+    """One legend for all that is in the axes, each name once, below them, where it hides nothing.
+
+    Its title is in lines as wide as the picture, less some inches on the left of the axes.
+    """
     entries = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     points += 13.0 * ax.get_xlabel().count("\n")
     if entries:
         width, height = inches_of(ax)
         points -= 6.0 if width < NARROW else 0.0
+        title = wrapped(title, max(20.0, TITLE_PER_INCH * (width - beside)))
         # As large as leaves the picture more than half of the height; beside each other where that is low.
         for one in SIZES[width <= 2.5 :]:
             size, ratio = one
@@ -291,7 +297,7 @@ def title_of(result: CalibrationTestResult | None, n: int) -> str:
     if result.n != n:
         raise ValueError(f"result: got a test of {result.n} observations, wanted one of the {n} that are drawn")
     p = pvalue_phrase(result.pvalue, result.pvalue_kind == "bound", result.pvalue_otherwise)
-    found = [] if result.finding is None else [result.finding.words]
+    found = [] if result.finding is None else [result.finding.words.replace("perhaps: ", "perhaps ", 1)]
     return "\n".join([f"{p.replace('<=', '≤')} ({result.test})", result.predictions, *found])
 
 
@@ -307,6 +313,17 @@ def rank_of_ends(n_resamples: int, confidence_level: float) -> int:
             f"confidence level {confidence_level:g}"
         )
     return rank
+
+
+MOST_OF_THEM = 0.99
+"""The share of the predictions beside which curves set the limits: at the ends they can be far from what is usual."""
+
+
+def beside_most(x: FloatArray, predictions: Bernoulli, *curves: FloatArray) -> list[FloatArray]:
+    """Curves at those places x where most of the predictions are."""
+    low, high = np.quantile(predictions.probability, [(1.0 - MOST_OF_THEM) / 2.0, (1.0 + MOST_OF_THEM) / 2.0])
+    among = (x >= low) & (x <= high)
+    return [curve[among] for curve in curves if among.any()]
 
 
 def limits_of(values: Sequence[Array]) -> tuple[float, float]:
@@ -381,6 +398,9 @@ def finish(
         x_label, y_label = f"predicted probability of {outcome}", f"observed frequency of {outcome}"
     ax.set(xlim=(low, high), ylim=(low, high), box_aspect=1.0)
     ended(ax, plain(x_label, 60), plain(y_label, 60), title, named=False)
+    if (low, high) != (0.0, 1.0):
+        for one in (ax, under):
+            one.locator_params(axis="x", nbins=2 if inches_of(ax)[0] < NARROW else 4)
     # The ticks are those of the histogram, and the label is below them.
     ax.tick_params(labelbottom=False)
     ax.xaxis.set_label_coords(0.5, 0.0, transform=below(ax, HISTOGRAM, 18.0))

@@ -1,7 +1,7 @@
 """Reliability diagrams, with bins and without, of each class, before and after recalibration, and calibration belts."""
 
 from collections.abc import Callable, Sequence
-from math import ceil
+from math import ceil, log10
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
 from caltest._validation import fraction, instance_of, switch, whole_number
-from caltest.binning import Binning, UniformBinning, a_binning
+from caltest.binning import Binning, QuantileBinning, UniformBinning, a_binning
 from caltest.decompositions.score_decomposition import score_decomposition
 from caltest.estimators import CalibrationBelt
 from caltest.estimators.classical.belt import belt
@@ -25,6 +25,7 @@ from caltest.plots._axes import (
     OUTSIDE,
     Axes,
     Style,
+    beside_most,
     binary_of,
     even_points,
     finish,
@@ -77,7 +78,8 @@ def reliability_diagram(
     targets
         (n,) array-like of outcomes, not yet reduced if the predictions are not.
     binning
-        Default: ``UniformBinning(15)``, as in ``ECE``.
+        Default: ``UniformBinning(15)``, as in ``ECE``; ``QuantileBinning(10)`` for rare events, whose predictions are
+        in fewer than four of these bins.
     n_resamples
         Number B of redraws of the outcomes.
     confidence_level
@@ -130,7 +132,7 @@ def reliability_diagram(
     sample = as_sample(predictions, targets, classes)
     title = title_of(result, len(sample))
     probabilities, outcomes = binary_of(sample, result)
-    binning = UniformBinning() if binning is None else binning
+    binning = _usual_bins(probabilities) if binning is None else binning
     a_binning("binning", binning)
     rank = rank_of_ends(n_resamples, confidence_level)
     with progress_bars(switch("progress", progress)):
@@ -139,6 +141,17 @@ def reliability_diagram(
     shown, words = (bins.frequencies, bins.low, bins.high), f"{100 * confidence_level:g} % range if calibrated"
     _draw_bins(ax, bins, words, style, limits_of([bins.predictions, *shown]))
     return finish(ax, probabilities, title, style, shown)
+
+
+FEWEST_BINS = 4
+"""Uniform bins that a picture needs."""
+
+
+def _usual_bins(predictions: Bernoulli) -> Binning:
+    """Those of the ECE, or tenths of predictions that are all near 0 or all near 1, in a few of these."""
+    p, uniform = predictions.probability, UniformBinning()
+    few = np.unique(uniform.assign(p[:, None])).size < FEWEST_BINS
+    return QuantileBinning(10) if few and limits_of([p]) != (0.0, 1.0) else uniform
 
 
 class _Reliability(NamedTuple):
@@ -196,6 +209,9 @@ def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style, lim
         ax.scatter(bins.predictions, ends, 40, c=DARK, marker="_", linewidths=1, clip_on=False, zorder=4)
     ax.collections[-1].set_gid(MODEL)
 
+
+TINY = 1e-9
+"""The least Brier score whose digits are counted."""
 
 MOST_GROUPS = 20_000
 """Of neighbouring predictions, between which no picture can tell."""
@@ -273,9 +289,10 @@ def reliability_curve(
     note = ""
     if style.alone:
         parts = score_decomposition(probabilities, Sample(probabilities, outcomes).as_given)
-        more = f"{parts.miscalibration:.3f} miscalibration\n- {parts.discrimination:.3f} discrimination"
-        note = f"Brier score {parts.score:.3f} = {more} + {parts.uncertainty:.3f} uncertainty"
-    return finish(ax, probabilities, title, style, (curve, low, high), note)
+        digits = 3 if parts.score >= 0.01 else min(9, 2 + ceil(-log10(max(parts.score, TINY))))
+        more = f"{parts.miscalibration:.{digits}f} miscalibration\n- {parts.discrimination:.{digits}f} discrimination"
+        note = f"Brier score {parts.score:.{digits}f} = {more} + {parts.uncertainty:.{digits}f} uncertainty"
+    return finish(ax, probabilities, title, style, beside_most(x, probabilities, curve, low, high), note)
 
 
 @own_errstate
@@ -354,7 +371,8 @@ def calibration_belt(
     p = pvalue_phrase(result.pvalue)
     ax.plot(curve.predictions, curve.curve, linewidth=1.5, zorder=2, **style.line("observed frequency, fitted", p))
     title = f"{p} (degree {curve.degree})\n{result.predictions}" if label is None else ""
-    return finish(ax, probabilities, title, style, (curve.curve, *curve.low, *curve.high))
+    shown = beside_most(curve.predictions, probabilities, curve.curve, *curve.low, *curve.high)
+    return finish(ax, probabilities, title, style, shown)
 
 
 @own_errstate

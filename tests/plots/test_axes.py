@@ -5,6 +5,7 @@ import io
 import pickle
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
+from caltest._results.tables import Bar  # noqa: E402
 from caltest.plots import _axes  # noqa: E402
 from caltest.predictions.convert import as_sample  # noqa: E402
 
@@ -243,6 +245,61 @@ def test_numbers_below_narrow_axes_do_not_touch(size):
         canvas.draw()
         boxes = [one.get_window_extent() for one in figure.axes[0].get_xticklabels() if one.get_text()]
         assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+def rare_events():
+    rng = np.random.default_rng(0)
+    risk = rng.beta(0.5, 400.0, 5000)
+    return risk, rng.random(5000) < np.minimum(2.2 * risk, 1.0)
+
+
+@pytest.mark.parametrize("size", [(2.6, 2.6), (4.6, 4.6), (8.0, 4.5)])
+@pytest.mark.parametrize("draw", [plots.reliability_diagram, plots.reliability_curve, plots.calibration_belt])
+def test_pictures_of_rare_events_show_where_predictions_are_with_numbers_apart(draw, size):
+    """One event among the highest predictions makes isotonic curves and bands go up to 1 there."""
+    figure = Figure(figsize=size, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    ax = draw(*rare_events(), rng=1, ax=figure.add_subplot())
+    canvas.draw()
+    assert 0.0 == ax.get_xlim()[0] < ax.get_xlim()[1] < 0.1
+    for axis in (ax, ax.child_axes[0]):
+        boxes = [one.get_window_extent() for one in axis.get_xticklabels() if one.get_text() and one.get_visible()]
+        assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+def test_rare_events_have_several_bins():
+    ax = plots.reliability_diagram(*rare_events(), rng=1)
+    assert sum(len(one.get_offsets()) for one in ax.collections[:-2]) == 10
+    few = plots.reliability_diagram(np.repeat([0.2, 0.8], 50), np.arange(100) % 2, rng=1)
+    assert sum(len(one.get_offsets()) for one in few.collections[:-2]) == 2
+
+
+def test_a_rare_event_has_a_brier_score_with_digits():
+    note = plots.reliability_curve(*rare_events(), rng=1).get_legend().get_title().get_text()
+    assert note.startswith("Brier score 0.00139 = 0.0000")
+
+
+@pytest.mark.parametrize("size", [(4.6, 4.6), (8.0, 4.5)])
+def test_why_intervals_and_p_values_disagree_is_not_cut_off(size):
+    own = ct.results.ConfidenceInterval(-1.0, 2.0, 0.95, "exact")
+    bar = Bar("a group with a long name, Sao Paulo", 0.5, own, 0.0, "as claimed", "points", True)
+    figure = Figure(figsize=size, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    ax = plots.forest(SimpleNamespace(bars=lambda: [bar, bar]), ax=figure.add_subplot())
+    canvas.draw()
+    title = ax.get_legend().get_title()
+    assert title.get_text().replace("\n", " ") == "p-values and intervals come from different tests and can disagree"
+    assert 0.0 <= title.get_window_extent().x0 < title.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_doubtful_finding_is_not_cut_down_to_perhaps():
+    p, y = ct.datasets.load_digits_predictions()["neural network"]
+    result = ct.calibration_test(p, y, rng=1)
+    assert result.finding.is_doubtful
+    ax = plots.reliability_diagram(p, y, result=result, rng=1, ax=Figure(figsize=(2.6, 2.4)).add_subplot())
+    assert "perhaps" not in ax.get_title().split("\n")
+    full = plots.reliability_diagram(p, y, result=result, rng=1)
+    assert "perhaps predictions are overconfident" in full.get_title().replace("\n", " ")
 
 
 def test_small_pictures_leave_out_what_does_not_fit_and_keep_room_for_what_is_drawn():
