@@ -56,6 +56,11 @@ class ModelAudit:
         return f"{self.reason[0].upper()}{self.reason[1:]}{end_of(self.reason)}"
 
 
+def _beside(claimed: str, observed: str) -> str:
+    """An observed number and the one that is claimed, or this alone."""
+    return f"{observed} (claimed {claimed})" if observed else claimed
+
+
 def end_of(text: str) -> str:
     """The stop that a text lacks that can end with a question."""
     return "" if text.endswith("?") else "."
@@ -92,7 +97,7 @@ class Audit(NamedRows[ModelAudit], Stored):
             ("decision", *(one.decision for one in self.models)),
             ("p-value", *(format_pvalue(one.result.pvalue, one.result.pvalue_otherwise) for one in self.models)),
         ]
-        cells = [{name: f"{cell[1]} (claimed {cell[0]})" for name, *cell in one.result.table()} for one in self.models]
+        cells = [{name: _beside(*cell[:2]) for name, *cell in one.result.table()} for one in self.models]
         names = [one.name for one in self.models[0].result.measures]
         rows += [(name, *(one[name] for one in cells)) for name in names if all(name in one for one in cells)]
         return tuple(rows)

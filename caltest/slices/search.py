@@ -14,6 +14,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._loops.counting import add_to_cells
+from caltest._results.report import counted
 from caltest._validation import fraction, one_of, positive_number, switch, whole_number
 from caltest._validation.columns import Column, columns_for, columns_of, notes_on_outcomes
 from caltest.estimators.dependence import cautions_on
@@ -152,9 +153,12 @@ def find_slices(
         got = f"predictions: got {n} probabilities that are all 0 or 1"
         raise ValueError(f"{got}, wanted some between, which can be wrong by a little: predict_proba, not predict")
     if not search.slices.size:
+        many = search.n_of_variance(TINY)
+        less = f"; predictions leave less to chance in the {counted(many, 'slice')} of 10 rows or more" if many else ""
         raise ValueError(
             f"features: got {n} rows without a slice that is large enough (10 rows, and a variance of {least:g} of "
-            "what occurs in it), wanted more rows, fewer n_bins, or a smaller min_variance"
+            f"what occurs in it){less}; wanted more rows, recalibrated predictions if these are too sure, fewer "
+            "n_bins, or a smaller min_variance"
         )
     notes += search.notes_on_small(least)
     with progress_bars(shown):
@@ -291,12 +295,13 @@ class Search:
         self.slices = _different(tables, np.flatnonzero(parts.any(axis=0)))
         self.parts, self.fixed, self.of_all = parts[:, self.slices], fixed[:, self.slices], fixed
 
+    def n_of_variance(self, least: float) -> int:
+        """How many slices of enough rows have outcomes of so large a variance."""
+        return int(np.count_nonzero(self.errors.take_part(self.of_all, least).any(axis=0)))
+
     def notes_on_small(self, least: float) -> tuple[str, ...]:
         """That most slices of enough rows are left out, as their outcomes have a variance below ``least``."""
-
-        def searched(variance: float) -> int:
-            return int(np.count_nonzero(self.errors.take_part(self.of_all, variance).any(axis=0)))
-
+        searched = self.n_of_variance
         enough, some = searched(TINY), searched(least)
         if 2 * some >= enough:
             return ()

@@ -1129,3 +1129,13 @@ def test_an_impossible_class_and_constant_predictions_have_p_values():
     found = classes_of(ct.Categorical(p), np.arange(30) % 2, 39, 1)
     assert found.adjusted[2] == 1.0
     assert classes_of(ct.Categorical(p), np.arange(30) % 3, 39, 1).adjusted[2] == 0.025
+
+
+@pytest.mark.usefixtures("no_power")
+def test_models_beside_each_other_have_what_is_claimed_in_brackets_or_alone(only):
+    only("size")
+    law = ct.Normal(np.random.default_rng(1).normal(size=100), 0.5)
+    rows = ct.audit({"a": law, "b": law}, law.sample(1), n_resamples=39).table()
+    table = {name: cells for name, *cells in rows}
+    assert table["predicted standard deviation"] == ["0.5", "0.5"]
+    assert all("(claimed 80.0 %)" in cell for cell in table["inside the 80 % interval"])

@@ -177,6 +177,8 @@ def test_equal_slices_count_once_and_small_ones_take_no_part():
     assert twice.n_slices == 6  # all rows, two of x, "many", and "many" within each
     with pytest.raises(ValueError, match="20 rows without a slice that is large enough"):
         ct.find_slices(p[:20], rng.random(20) < p[:20], {"x": x[:20]}, rng=1)
+    with pytest.raises(ValueError, match="less to chance in the 3 slices of 10 rows or more; wanted more rows, recal"):
+        ct.find_slices(0.001 * p, rng.random(500) < 0.001 * p, {"x": x}, rng=1)
 
 
 @pytest.mark.every(2)
