@@ -234,16 +234,18 @@ class CalibrationTestResult(Stored):
     def verdict(self, alpha: float = 0.05) -> str:
         """What the p-value says at a level, in words."""
         level, question = at_level(alpha), QUESTIONS[self.question]
-        rejects = self.pvalue <= alpha
-        answer = question.rejected if rejects else question.kept
+        answer = question.rejected if self.pvalue <= alpha else question.kept
+        words = {"level": level, "practical": self._meaning(alpha), "better": "A" if self.estimate < 0.0 else "B"}
+        few = undecided(self.pvalue, self.n_resamples, alpha, self.smallest, self.has_few_rows)
+        return few or answer.format(**words)
+
+    def _meaning(self, alpha: float) -> str:
+        """What the decision at a level means in practice, in words that follow it; empty if that is not known."""
         # Where the default test does not know its power, errors can be missed.
         unknown = 0.0 if self.components else None
         power = unknown if self.detectable is None else self.detectable.power(alpha)
         # A row that was said to be impossible matters however small the error is on average.
-        meaning = practical(rejects, () if self.pvalue_otherwise is not None else self.measures, power)
-        words = {"level": level, "practical": meaning, "better": "A" if self.estimate < 0.0 else "B"}
-        few = undecided(self.pvalue, self.n_resamples, alpha, self.smallest, self.has_few_rows)
-        return few or answer.format(**words)
+        return practical(self.pvalue <= alpha, () if self.pvalue_otherwise is not None else self.measures, power)
 
     def why(self, alpha: float = 0.05) -> str | None:
         """The words of the finding if the test rejects at a level, else None."""
@@ -272,6 +274,7 @@ class CalibrationTestResult(Stored):
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: hypothesis, decision at a level, n, p-value, test and numbers in brackets, finding.
 
+        For the default test it says last whether the error is large enough to matter, or could have been missed.
         P-values have three digits; bounds are ``p <= 0.042``.
 
         Examples
@@ -283,7 +286,8 @@ class CalibrationTestResult(Stored):
         observations, p = 0.005 (the smallest possible with 199 redraws; exact Monte Carlo p-value; MonteCarloTest: mean
         log loss minus the mean entropy; estimate = -0.573, statistic = 0.573, absolute value of the estimate).
         """
-        return sentence_of(self, fraction("alpha", alpha))
+        level = fraction("alpha", alpha)
+        return sentence_of(self, level, self._meaning(level) if self.components else "")
 
     def summary(self, alpha: float = 0.05) -> str:
         return report_of(self, fraction("alpha", alpha))

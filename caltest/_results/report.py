@@ -137,8 +137,8 @@ def in_cell(interval: Any, value: float | None = None) -> str:
     return f"{interval.estimate if value is None else value:.3g}{ends}"
 
 
-def sentence_of(result: Any, alpha: float) -> str:
-    """One sentence on a test, with its decision at a level."""
+def sentence_of(result: Any, alpha: float, meaning: str = "") -> str:
+    """One sentence on a test, with its decision at a level, and what that means in practice."""
     used = "" if result.n_used == result.n else f" ({result.n_used} used)"
     kind = KIND_WORDS[result.pvalue_kind]
     if result.pvalue_kind == "exact" and result.n_resamples is None:
@@ -156,11 +156,13 @@ def sentence_of(result: Any, alpha: float) -> str:
     decision = f"{said} {level}"
     if undecided(result.pvalue, result.n_resamples, alpha, result.smallest):
         few = "rows" if result.has_few_rows else "redraws"
-        decision = f"could not have been rejected {level} with so few {few}"
+        decision, meaning = f"could not have been rejected {level} with so few {few}", ""
     why = _why_and_features(result, alpha)
+    meaning = f"; {meaning[2:]}" if meaning.startswith(": ") else meaning
     return (
         f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) {decision} for n = {result.n} "
-        f"observations{used}, {found}{'' if why is None else ': ' + why.replace('perhaps: ', 'perhaps ', 1)}."
+        f"observations{used}, {found}{'' if why is None else ': ' + why.replace('perhaps: ', 'perhaps ', 1)}"
+        f"{meaning}."
     )
 
 

@@ -79,6 +79,24 @@ def test_sentences_have_a_decision_at_a_level():
         result.sentence(2)
 
 
+def test_sentences_of_the_default_test_say_last_what_the_decision_means():
+    rng = np.random.default_rng(1)
+    p = rng.random(600)
+
+    def said(y):
+        result = ct.calibration_test(p, y, rng=1)
+        meaning = result.verdict().split(" level", 1)[1]
+        assert meaning
+        assert result.sentence().endswith(f"{meaning.replace(': ', '; ', 1)}.")
+        return meaning
+
+    assert said(rng.random(600) < p**2) == ": the error is large enough to matter"
+    assert said(rng.random(600) < p) == ", but errors that matter could have been missed"
+    undecided = ct.calibration_test(p, rng.random(600) < p**2, n_resamples=9, rng=1).sentence()
+    assert "could not have been rejected" in undecided
+    assert "matter" not in undecided
+
+
 def test_sentences_of_other_kinds():
     bound = ct.DistributionFreeSKCETest(ct.SKCE(TV))(S.p, S.y).sentence()
     assert "p <= 1 (upper" in bound
