@@ -56,6 +56,12 @@ class ModelAudit:
         return f"{self.reason[0].upper()}{self.reason[1:]}{end_of(self.reason)}"
 
 
+def _others(section: Section) -> list[str]:
+    """The line below a table that says where its other rows are."""
+    rest = len(section.other_rows) - 1
+    return [f"  and {counted(rest, 'other')}, in the .html and .json files"] if rest > 0 else []
+
+
 def _beside(claimed: str, observed: str) -> str:
     """An observed number and the one that is claimed, or this alone."""
     return f"{observed} (claimed {claimed})" if observed else claimed
@@ -126,10 +132,10 @@ class Audit(NamedRows[ModelAudit], Stored):
                 parts += ["", f"=== {one.name} ==="], []
             parts.append({"Decision": f"{one.decision}: {one.reason}"})
             for key, section in one.sections.items():
-                where = " They are in the .html file." if key == "pictures" and not section.failed else ""
+                where = " The pictures are in the .html file." if key == "pictures" and not section.failed else ""
                 parts += ["", (SECTIONS | FIELDS)[key][0], section.answer + where], dict(section.facts)
                 if section.rows:
-                    parts.append(Grid(section.rows))
+                    parts += Grid(section.first_rows), _others(section)
         return Page(self.title, *parts)
 
     def passed(self, fail_on: str = "reject") -> bool:

@@ -14,6 +14,9 @@ from caltest.predictions.censored import Censored
 LEVEL = 0.05
 """Level of all decisions."""
 
+WHOLE, FIRST, MOST = 20, 12, 1000
+"""Rows up to which a table is shown whole, the first ones of longer tables, and rows that any table has at most."""
+
 
 @dataclass(frozen=True)
 class Section:
@@ -24,7 +27,8 @@ class Section:
     answer
         One sentence; why there is no answer where it could not be computed.
     facts, rows
-        Names with texts, and a table, the header first.
+        Names with texts, and a table, the header first; of more than 20 rows the first 12 are shown, the others folded
+        in HTML and left out in text.
     gain
         Of recalibration: by how much the loss of rows falls that the map is not fitted to.
     rejected
@@ -54,6 +58,17 @@ class Section:
     grave: Mapping[str, IntArray] = field(default_factory=dict, repr=False, compare=False)
     helps: bool = field(default=False, repr=False, compare=False)
     mapped: Sample | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def first_rows(self) -> tuple[tuple[str, ...], ...]:
+        """The header and the rows that are shown; of many the first."""
+        return self.rows if len(self.rows) <= 1 + WHOLE else self.rows[: 1 + FIRST]
+
+    @property
+    def other_rows(self) -> tuple[tuple[str, ...], ...]:
+        """The header and the others; empty where there are none."""
+        others = self.rows[len(self.first_rows) :]
+        return (self.rows[0], *others) if others else ()
 
     not_stored = ("pictures", "parts", "grave", "helps", "mapped")
 

@@ -19,13 +19,13 @@ from caltest._results.tables import sharper
 from caltest._validation.groups import Groups
 from caltest.auditing.pictures import classes_of, drawn, pictures_of
 from caltest.auditing.repair import of_recalibration
-from caltest.auditing.section import LEVEL, Data, Section
+from caltest.auditing.section import LEVEL, MOST, Data, Section
 from caltest.estimators.combined.told import told
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
 
-PANELS = 12
-"""Classes or groups that are shown; the others are counted."""
+SLICES = 12
+"""Slices that are shown."""
 
 FEW = 3
 """Names of groups and slices in the reason of a decision."""
@@ -149,7 +149,7 @@ def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
         y = np.asarray(data.sample.targets)
         worst, alone, adjusted, wrong = classes_of(law, y, data.n_resamples, data.seed)
         rows = [("class", "claimed", "observed", "p-value", "adjusted", "probabilities are")]
-        for c in worst[:PANELS]:
+        for c in worst[:MOST]:
             means = percent(float(law.probabilities[:, c].mean())), percent(float(np.mean(y == c)))
             p = format_pvalue(float(alone[c])), format_pvalue(float(adjusted[c]))
             rows.append((law.outcome_in_words(c), *means, *p, wrong[c] if adjusted[c] <= LEVEL else ""))
@@ -159,8 +159,7 @@ def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
             f" Calibration is rejected in {len(rejected) or 'none'} of {len(worst)} classes, by "
             "how often they occur and how that rises with what is claimed; p-values are adjusted for all of them."
         )
-        rest = len(worst) - PANELS
-        answer += f" The {rest} classes with the largest p-values are not shown." if rest > 0 else ""
+        answer += _beyond(len(worst), "classes")
     pictures = pictures_of(data.sample, data.seed, worst)
     if not pictures and not rows:
         missing = find_spec("matplotlib") is None
@@ -191,12 +190,11 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     groups = groups.at(kept)
     found = calibration_by_group(sample.predictions, sample.as_given, groups, clusters=clusters, **data.settings)
     rejected = found.rejected(LEVEL)
-    rest = len(found.groups) - PANELS
     answer = (
         f"Calibration is rejected in {len(rejected) or 'none'} of {len(found.groups)} groups; p-values are adjusted "
         "for all of them, so that any calibrated group is rejected with a probability of at most 5 %."
     )
-    answer += f" The {rest} groups with the largest p-values are not shown." if rest > 0 else ""
+    answer += _beyond(len(found.groups), "groups")
     answer += f" Groups of fewer than {FEWEST} {unit} are left out: {first_few(small)}." if small else ""
     rows = dict(zip(groups.names, groups.rows, strict=True))
     known = () if data.groups is None else rejected
@@ -210,7 +208,12 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     if found.compared:
         answer += f" Claimed and observed are shares of {found.compared}; intervals hold for all groups together."
     grave_rows = {name: rows[name] for name in grave}
-    return Section(answer, {}, _rows_of(found.groups[:PANELS]), rejected=where, parts=rows, grave=grave_rows)
+    return Section(answer, {}, _rows_of(found.groups[:MOST]), rejected=where, parts=rows, grave=grave_rows)
+
+
+def _beyond(number: int, what: str) -> str:
+    """How many of them are in no table."""
+    return f" The {number - MOST} {what} with the largest p-values are left out of the table." if number > MOST else ""
 
 
 def _rows_of(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
@@ -271,7 +274,7 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     grave = grave_in(data.sample, far)
     where = _in_parts(names, found.n_slices, "slices")
     where += _said_to_matter(grave, names)
-    table = tuple(map(tuple, found.table()[: 1 + PANELS]))
+    table = tuple(map(tuple, found.table()[: 1 + SLICES]))
     return Section(answer, facts, table, rejected=where, grave={name: data.in_all(far[name]) for name in grave})
 
 

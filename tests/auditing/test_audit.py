@@ -1,6 +1,7 @@
 import json
 import re
 from datetime import date
+from html import escape
 from types import SimpleNamespace
 
 import numpy as np
@@ -1111,9 +1112,26 @@ def test_classes_have_a_table_beside_groups_and_the_worst_have_pictures(only):
     p, y = one_class_too_extreme(2000, 16, np.random.default_rng(1))
     section = ct.audit(p, y, np.arange(2000) % 2, n_resamples=39, rng=1).models[0].sections["pictures"]
     assert section.rows[0] == ("class", "claimed", "observed", "p-value", "adjusted", "probabilities are")
-    assert (section.rows[1][0], section.rows[1][-1], len(section.rows)) == ("class 3", "too extreme", 13)
-    assert "adjusted for all of them. The 4 classes with the largest p-values are not shown." in section.answer
+    assert (section.rows[1][0], section.rows[1][-1], len(section.rows)) == ("class 3", "too extreme", 17)
+    assert section.answer.endswith("adjusted for all of them.")
     assert section.pictures[2].alternative == "reliability diagram of class 3"
+
+
+@pytest.mark.usefixtures("no_power")
+def test_many_groups_are_all_in_the_files_and_the_first_in_view(only):
+    only("groups")
+    rng = np.random.default_rng(1)
+    p, part = rng.random(900), np.array([f"<b>{i}" for i in range(30)])[np.arange(900) % 30]
+    audit = ct.audit(p, rng.random(900) < p, groups=part, n_resamples=39, rng=1)
+    names = [f"<b>{i}" for i in range(30)]
+    section = audit.models[0].sections["groups"]
+    assert sorted(row[0] for row in section.rows[1:]) == sorted(names)
+    assert [len(section.first_rows), len(section.other_rows)] == [13, 19]
+    assert "  and 18 others, in the .html and .json files" in str(audit)
+    page = audit.to_html()
+    shown, folded = page.split("<summary>18 others</summary>")
+    assert all(f"{escape(row[0])}</th>" in shown for row in section.first_rows[1:])
+    assert all(f"{escape(row[0])}</th>" in folded for row in section.other_rows[1:])
 
 
 @pytest.mark.statistical
