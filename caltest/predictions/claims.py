@@ -175,15 +175,31 @@ def of_moments(law: "Predictions", targets: Array) -> list[Score]:
         mean, variance = law.moments()
     except TypeError:
         return []
-    errors = targets - mean
+    return _of_errors(targets - mean, variance, law.is_continuous)
+
+
+def of_members(members: FloatArray, targets: Array) -> list[Score]:
+    """The same of the means of m members, numbers or vectors: the mean squared error is ``1 + 1 / m`` variances.
+
+    The variance has the divisor m - 1 (Fortin et al. 2014); one member has none.
+    """
+    m = members.shape[1]
+    if m < 2:
+        return []
+    variance = members.var(axis=1, ddof=1).reshape(len(members), -1).sum(axis=1)
+    return _of_errors(targets - members.mean(axis=1), variance, True, 1.0 + 1.0 / m)
+
+
+def _of_errors(errors: FloatArray, variance: FloatArray, is_continuous: bool, factor: float = 1.0) -> list[Score]:
+    """Their root mean square, which is claimed to be that of a multiple of the variances."""
     has_squares = max(float(np.abs(errors).max()), float(np.sqrt(variance.max()))) >= SMALLEST
-    if not np.isfinite(variance).all() or (law.is_continuous and not has_squares):
+    if not np.isfinite(variance).all() or (is_continuous and not has_squares):
         return []
     squares = np.square(errors)
     squares = squares if squares.ndim == 1 else squares.sum(axis=-1)
-    deviation = float(np.sqrt(variance).mean())
+    claimed, deviation = float(np.sqrt(factor * variance.mean())), float(np.sqrt(variance).mean())
     return [
-        Score("root mean squared error", float(np.sqrt(variance.mean())), float(np.sqrt(squares.mean()))),
+        Score("root mean squared error", claimed, float(np.sqrt(squares.mean()))),
         Score("predicted standard deviation", deviation, None),
     ]
 

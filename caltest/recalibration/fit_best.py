@@ -29,7 +29,7 @@ class BestFit(Stored):
         Mean log loss of each method on observations that it was not fitted to, and its standard error, by name.
         Infinite if an outcome had probability 0.
     loss
-        What the scores are: ``"log loss"``, of ensembles ``"CRPS"`` and of quantile forecasts ``"quantile loss"``.
+        What the scores are: ``"log loss"``, of ensembles ``"fair CRPS"`` and of quantile forecasts ``"quantile loss"``.
     accuracies
         Share of those observations whose most probable class occurred, by name, where there are classes: a method can
         have the best log loss and lose accuracy.
@@ -99,7 +99,7 @@ def fit_best(
 ) -> BestFit:
     """The method with the smallest mean log loss ``-log p(y)`` in cross-validation, fitted to all data.
 
-    Of ensembles it is the CRPS, of quantile forecasts the mean quantile loss.
+    Of ensembles it is the fair CRPS, of quantile forecasts the mean quantile loss.
 
     Parameters
     ----------

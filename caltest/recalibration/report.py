@@ -92,7 +92,7 @@ class RecalibrationRow:
     @property
     def loss(self) -> tuple[str, float]:
         """The name of the proper score that the predictions have, and its mean."""
-        known = {"log loss": self.log_loss, "CRPS": self.crps, "quantile loss": self.quantile_loss}
+        known = {"log loss": self.log_loss, "fair CRPS": self.crps, "quantile loss": self.quantile_loss}
         return next((name, value) for name, value in known.items() if value is not None)
 
 
@@ -276,8 +276,9 @@ def report(
     the most probable class; ECE of the top label (of class 1 for binary predictions) with 15 uniform bins, beside its
     mean over outcomes drawn from the predictions; unbiased SKCE with one kernel for both rows and its jackknife
     interval; p-value of ``calibration_test``. For other predictions there are only a loss, SKCE and p-value: the log
-    loss, of ensembles the CRPS, and of quantile forecasts the mean quantile loss. The p-value after recalibration is
-    valid because the held-out data were not used to fit the map. Cost: two runs of ``calibration_test``, and O(n^2 k).
+    loss, of ensembles the fair CRPS, of vectors the energy score, and of quantile forecasts the mean quantile loss. The
+    p-value after recalibration is valid because the held-out data were not used to fit the map. Cost: two runs of
+    ``calibration_test``, and O(n^2 k).
 
     Examples
     --------
@@ -400,7 +401,7 @@ def _row(
     return RecalibrationRow(
         name=name,
         log_loss=losses.get("log loss"),
-        crps=losses.get("CRPS"),
+        crps=losses.get("fair CRPS"),
         quantile_loss=losses.get("quantile loss"),
         brier=brier,
         accuracy=accuracy,

@@ -930,7 +930,7 @@ def test_sections_agree_with_each_other(monkeypatch):
     members = ct.audit(ct.Ensemble(draws[:, 1:]), draws[:, 0], n_resamples=39, rng=1).models[0]
     assert "could have been missed" in members.reason
     assert members.sections["power"].failed
-    assert "raises the CRPS in 5-fold" in members.sections["recalibration"].answer
+    assert "raises the fair CRPS in 5-fold" in members.sections["recalibration"].answer
 
 
 def test_rows_needed_are_those_of_a_test_of_a_mean():

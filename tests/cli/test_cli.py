@@ -707,7 +707,7 @@ class TestRecalibrate:
         np.savetxt(tmp_path / "y.csv", y := rng.normal(1.0, 1.0, 100))
         arguments = "--members", "--apply", str(tmp_path / "p.csv"), "--output", str(tmp_path / "q.npy")
         status, out, _ = command(capsys, "recalibrate", *self.files(tmp_path), *arguments, "--seed", "1")
-        assert (status, "lowers the CRPS by" in out) == (0, True)
+        assert (status, "lowers the fair CRPS by" in out) == (0, True)
         wanted = ct.recalibration.ShiftAndScale().fit(ct.Ensemble(members), y)(ct.Ensemble(members))
         np.testing.assert_allclose(np.load(tmp_path / "q.npy"), wanted.to_array())
         (tmp_path / "p.csv").write_text("0.5\n0.3\n0.7\n0.1")

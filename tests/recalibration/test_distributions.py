@@ -249,7 +249,7 @@ def test_reports_of_ensembles_and_quantiles_have_their_own_loss():
     assert report.before.log_loss is None
     assert report.before.crps > report.after.crps
     assert report.before.pvalue == 0.025 < report.after.pvalue
-    assert "lowers the CRPS by" in report.verdict()
+    assert "lowers the fair CRPS by" in report.verdict()
     forecast = ct.QuantileForecast(LEVELS, ct.Normal(X, 1.0).quantile(LEVELS[:, None]).T)
     report = ct.recalibration.report(forecast, y, ShiftAndScale(), n_resamples=39, rng=1)
     assert report.before.quantile_loss > report.after.quantile_loss

@@ -8,7 +8,7 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, ge
 from caltest._validation import whole_number
 from caltest.predictions.alternatives import Odds, PoolOdds
 from caltest.predictions.base import Drawer, Parameter, Predictions
-from caltest.predictions.claims import Checks, of_pools
+from caltest.predictions.claims import Checks, of_members, of_pools
 from caltest.predictions.ensembles.members import Members, checked_members
 from caltest.predictions.levels import Levels, between
 from caltest.predictions.standard_scores import FARTHEST, LARGEST_SCORE, in_units
@@ -108,7 +108,8 @@ class Pool(Scenarios):
         return np.clip(super().check_targets(targets, name), -farthest, farthest)
 
     def claims(self, targets: Array) -> Checks:
-        return of_pools(self.members, targets) if self.members.ndim == 2 else ([], [])
+        claims, scores = of_pools(self.members, targets) if not self._is_vector else ([], [])
+        return claims, scores + of_members(self.without(targets).members, targets)
 
     def odds(self) -> Odds | None:
         return PoolOdds(self) if self.has_spread else super().odds()
@@ -147,7 +148,7 @@ class Pool(Scenarios):
         others = np.arange(self.n_members) != place[:, None]
         return Ensemble(self.members[others].reshape(len(self), -1, *self.members.shape[2:]))
 
-    loss_name = "CRPS"
+    loss_name = "fair CRPS"
 
     def losses(self, targets: Array) -> FloatArray:
         return self.without(targets).losses(targets)
@@ -271,7 +272,7 @@ class Ensemble(Members):
     def coordinate(self, t: int) -> "Ensemble":
         return Ensemble(self._given[..., t]) if self._is_vector else self
 
-    loss_name = "CRPS"
+    loss_name = "fair CRPS"
 
     def losses(self, targets: Array) -> FloatArray:
         """``mean_a |z_a - y| - sum_ab |z_a - z_b| / (2 m (m - 1))``, for vectors with Euclidean distances.

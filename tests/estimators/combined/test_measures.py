@@ -144,7 +144,7 @@ def test_ranks_of_ensembles_with_ties_occur_as_often_as_claimed():
     for name, one in found.items():
         if one.interval is not None:
             assert one.interval.low - 0.005 <= one.claimed <= one.interval.high + 0.005, name
-        else:
+        elif one.observed is not None:
             assert one.observed == pytest.approx(one.claimed, rel=0.05)
 
 
@@ -152,6 +152,25 @@ def test_the_crps_of_an_ensemble_is_that_of_its_members():
     members, y = np.array([[0.0, 1.0, 4.0]]).repeat(2, axis=0), np.array([2.0, -1.0])
     one = [np.abs(m - t).mean() - np.abs(m[:, None] - m).mean() / 2 for m, t in zip(members, y, strict=True)]
     assert measures(ct.Ensemble(members), y)["CRPS"].observed == pytest.approx(np.mean(one))
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_errors_of_ensemble_means_are_claimed_to_be_as_large_as_the_spread_says(shape):
+    """Errors of the mean of m members are ``1 + 1 / m`` times their variance, of right ensembles."""
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(4000, 6, *shape))
+    found = measures(ct.Ensemble(values[:, 1:]), values[:, 0])["root mean squared error"]
+    assert found.claimed == pytest.approx(np.sqrt(1.2 * np.prod(shape, dtype=float) * 1.0), rel=0.03)
+    assert found.observed == pytest.approx(found.claimed, rel=0.03)
+    members, y = np.array([[1.0, 3.0], [0.0, 0.0]]), np.array([3.0, 2.0])
+    by_hand = measures(ct.Ensemble(members), y)
+    one = by_hand["root mean squared error"]
+    assert (one.claimed, one.observed) == pytest.approx((np.sqrt(1.5 * (2.0 + 0.0) / 2), np.sqrt((1.0 + 4.0) / 2)))
+    assert by_hand["predicted standard deviation"].claimed == pytest.approx(np.sqrt(2.0) / 2)
+
+
+def test_a_single_member_has_no_spread():
+    assert "root mean squared error" not in measures(ct.Ensemble(np.arange(40.0)[:, None]), np.arange(40.0) + 1.0)
 
 
 def test_quantile_forecasts_have_coverage_between_pairs():
@@ -494,7 +513,8 @@ def test_where_no_power_is_known_the_interval_says_what_could_have_been_missed()
 def test_where_neither_power_nor_intervals_are_known_errors_could_have_been_missed():
     members = np.random.default_rng(1).normal(size=(30, 6, 2))
     result = ct.calibration_test(ct.Ensemble(members[:, :5]), members[:, 5], n_resamples=39, rng=1)
-    assert (result.detectable, result.measures) == (None, ())
+    assert result.detectable is None
+    assert all(one.gap is None for one in result.measures)
     said = "calibration is not rejected at the 5 % level"
     assert result.verdict() == f"{said}, but errors that matter could have been missed"
     kernel = ct.MonteCarloTest(ct.ECE(), n_resamples=39)([0.4, 0.6], [0, 1], rng=1)
