@@ -200,9 +200,6 @@ class Outliers(OfShape):
         return _normal(seen.residuals, lambda z: (1.0 - t) * ndtr(-z) + t * ndtr(-z / scale))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
-        much, scale = (
-            f"about {self.sized(seen, sibling, fit, percent)} of the outcomes are outliers",
-            seen.outlier_scale,
-        )
+        much, scale = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes", seen.outlier_scale
         near = "about" if scale < CUT * (FARTHEST if seen.is_normal else LAST_SCORE) else "at least"
-        return f"{much}, with errors {near} {about(scale)} times as large as predicted"
+        return f"{much} are outliers, with errors {near} {about(scale)} times as large as predicted"
