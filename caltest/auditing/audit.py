@@ -107,10 +107,11 @@ def audit(
     not use as it is" instead of these if the error matters in one of the given groups, of the slices or of the quarters
     of the time, in which calibration is rejected, and still does there after recalibration where that is advised. The
     reason says in which groups, if not in all, slices of features and quarters of the time it is, whether it is after
-    recalibration too, and in which of them the error then still matters. Where the default test does not reject, the
-    reason names groups, slices and times in which calibration is rejected, each section with its own level. Assumes
-    what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``, and five fits
-    of a map.
+    recalibration too, and in which of them the error then still matters; else whether calibration is rejected in groups
+    or quarters after one map for all rows, as errors of the same size are found in some of them only by chance. Where
+    the default test does not reject, the reason names groups, slices and times in which calibration is rejected, each
+    section with its own level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
+    ``calibration_test``, and five fits of a map.
 
     Errors of maps that are fitted to the other rows nearly cancel in the sums over all rows, so that a map that is
     enough is rejected in fewer than 5 % of data sets, mostly.
