@@ -838,6 +838,15 @@ PLANTED = [
     ),
     Planted(
         "numbers",
+        "0.5 sd too low where predicted standard deviations are small",
+        of_numbers(lambda e, m, s, rng: e + 0.5 * (s < 1.0)),
+        "local shift",
+        "where predicted variances are at most",
+        0.5,
+        "above",
+    ),
+    Planted(
+        "numbers",
         "a wave of 8 periods",
         of_numbers(lambda e, m, s, rng: e + 0.5 * waving(m, 8)),
         "fast wave of shifts",
@@ -862,6 +871,15 @@ PLANTED = [
         "predicted means of coordinate 1",
         None,
         "in coordinate 1: +",
+    ),
+    Planted(
+        "vectors",
+        "all coordinates too narrow by 1.4 where the mean of coordinate 2 is small",
+        of_vectors(lambda e, m: np.where(m[:, 2:] < 0.0, 1.4, 1.0) * e),
+        "local common scale",
+        "where predicted means of coordinate 2 are at most",
+        1.4,
+        "too narrow",
     ),
     Planted(
         "vectors",

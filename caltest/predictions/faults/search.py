@@ -124,11 +124,13 @@ def apart_from(best: Candidate, likely: list[Candidate], seen: Any) -> list[Cand
 
 
 def _siblings(fault: Fault[Any], seen: Any) -> list[int]:
-    """All, or the five that promise most."""
+    """All, or the five that promise most; all that can be if they promise the same."""
     promising = fault.promising(seen)
     if promising is None:
         return list(range(fault.n_siblings))
-    best = np.argsort(-promising, kind="stable")[:SIBLINGS]
+    known = promising[promising > -inf]
+    number = SIBLINGS if (known != known[:1]).any() else promising.size
+    best = np.argsort(-promising, kind="stable")[:number]
     return [int(sibling) for sibling in best if promising[sibling] > -inf]
 
 

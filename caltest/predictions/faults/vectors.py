@@ -101,6 +101,7 @@ class VectorFaults(Faults):
                 of, patterns = [t for t, _ in some], [one for _, one in some]
                 kinds.append(Shift(patterns, "local shift", coordinates=of))
                 kinds.append(Scale(patterns, "local scale", coordinates=of))
+                kinds.append(Scale(places, "local common scale"))
                 kinds.append(Correlation(pairs, places, "local correlation"))
             kinds += [CommonCorrelation()] if d > 2 else []
             kinds += [RadialTails(), *(OfCoordinate(one, d) for one in (Skew(), HeavyTails(), Outliers(w.sum())))]

@@ -174,3 +174,14 @@ def test_plainer_faults_are_named_first_where_they_explain_nearly_as_much(gains,
     kinds = [SimpleNamespace(kind=one, scope=one) for one in gains]
     likely = [SimpleNamespace(fault=fault, gain=gains[fault.kind]) for fault in kinds]
     assert in_order(kinds, likely)[0].fault.kind == first
+
+
+def test_all_places_are_looked_at_that_promise_the_same():
+    """Halves of predicted means and variances are six places, of which the last is as likely as others."""
+    rng = np.random.default_rng(3)
+    m, s = rng.normal(size=1000), np.exp(0.3 * rng.normal(size=1000))
+    y = m + s * (rng.normal(size=1000) + 0.6 * (s < np.median(s)))
+    found = findings_of(as_sample(ct.Normal(m, s), y))[0]
+    assert found.kind.startswith("local shift")
+    assert found.place.startswith("where predicted variances are at most")
+    assert found.second is None

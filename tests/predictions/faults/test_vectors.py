@@ -128,3 +128,15 @@ def test_correlations_of_ensembles_are_those_of_the_outcomes():
     low, high = fault.bounds(seen, 0)
     assert known + low == pytest.approx(-known - high)
     assert 0.9 < known + high < 1.0
+
+
+@pytest.mark.parametrize("t", [0, 2])
+def test_errors_of_all_coordinates_are_named_together_in_places(t):
+    rng = np.random.default_rng(t)
+    m = rng.normal(size=(800, 3))
+    y = m + np.where(m[:, t : t + 1] < 0.0, 1.5, 1.0) * rng.normal(size=(800, 3))
+    found = ct.calibration_test(ct.MvNormal(m, np.ones((800, 3))), y, n_resamples=19, rng=1).finding
+    assert found.kind == "local common scale"
+    assert found.place.startswith(f"where predicted means of coordinate {t} are at most")
+    assert found.interval.low < 1.5 < found.interval.high
+    assert found.second is None
