@@ -209,7 +209,7 @@ def gains_of_class(p: FloatArray) -> FloatArray:
     """``log(1 + s / ((1 - s) p))`` for labels of probability p and the shares s, (..., 5)."""
     with np.errstate(over="ignore"):
         odds = (np.array(SHARES) / (1.0 - np.array(SHARES))) / np.maximum(p, SMALLEST)[..., None]
-    return np.minimum(np.log1p(odds), FARTHEST_LOG)
+    return np.minimum(np.log1p(odds, out=odds), FARTHEST_LOG, out=odds)
 
 
 def ratios_from(sums: FloatArray, gains: FloatArray, norms: FloatArray, weight: float) -> FloatArray:
@@ -228,7 +228,11 @@ def log_norms(p: FloatArray) -> FloatArray:
     logs = np.log(np.maximum(p, SMALLEST))
     largest = logs.max(axis=1)
     logs -= largest[:, None]
-    return np.stack([largest / t + np.log(np.exp(logs / t).sum(axis=1)) for t in TEMPERATURES])
+    norms, powers = np.empty((len(TEMPERATURES), len(p))), np.empty_like(logs)
+    for norm, t in zip(norms, TEMPERATURES, strict=True):
+        np.exp(np.divide(logs, t, out=powers), out=powers)
+        norm[:] = largest / t + np.log(powers.sum(axis=1))
+    return norms
 
 
 FACTORS = (0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)

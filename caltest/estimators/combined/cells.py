@@ -366,14 +366,24 @@ def _parts(bounds: IntArray) -> list[slice]:
 def _expected(p: FloatArray, weights: FloatArray) -> tuple[Array, ...]:
     """What does not depend on labels: probabilities (r, k), log ratios (r, k, 10), constants (r, 12), squares (r,)."""
     logs, *noisy = alternatives.label_terms(p, p.shape[1])
-    ratios = np.concatenate([np.stack(noisy, axis=-1), alternatives.gains_of_class(p)], axis=-1) * p[..., None]
+    ratios = np.empty((*p.shape, 2 * len(noisy)))
+    np.stack(noisy, axis=-1, out=ratios[..., : len(noisy)])
+    ratios[..., len(noisy) :] = alternatives.gains_of_class(p)
+    ratios *= (p * weights[:, None])[..., None]
     constants = np.column_stack([(p * logs).sum(axis=1), np.square(p).sum(axis=1), *alternatives.log_norms(p)])
+    constants *= weights[:, None]
     return (
-        np.rint(p * weights[:, None] * UNIT).astype(np.int64),
-        np.rint(ratios * weights[:, None, None] * UNIT).astype(np.int64),
-        np.rint(constants * weights[:, None] * TERM_UNIT).astype(np.int64),
-        np.square(weights),
+        _multiples(p * weights[:, None], UNIT),
+        _multiples(ratios, UNIT),
+        _multiples(constants, TERM_UNIT),
+        weights**2,
     )
+
+
+def _multiples(values: FloatArray, unit: float) -> IntArray:
+    """Of one over the unit, in the memory of the values: large arrays that come and go cost dask workers much time."""
+    values *= unit
+    return np.rint(values, out=values).astype(np.int64)
 
 
 def _by_cell(values: Array, ends: IntArray) -> Array:
