@@ -10,8 +10,9 @@ import scipy
 
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.faults.fault import Fault
-from caltest.predictions.faults.scores import MOST_PAIRED, Scores, VectorScores
+from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.shapes import OfShape, sinh_arcsinh
+from caltest.predictions.faults.vector_scores import MOST_PAIRED, VectorScores
 from caltest.predictions.faults.words import Fit, percent
 
 LEAST, LEAST_OF_TAILS = 10, 20

@@ -21,8 +21,9 @@ from caltest.predictions.faults.errors import (
 )
 from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.ranks import InCoordinates, shapes_in_coordinates
-from caltest.predictions.faults.scores import HARDLY, MOST_PAIRED, Scores, VectorScores
+from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.shapes import WIDE, HeavyTails, OfShape, Outliers, Skew, log_ratio_of_t
+from caltest.predictions.faults.vector_scores import HARDLY, MOST_PAIRED, VectorScores
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES
 from caltest.predictions.faults.words import Fit, about, percent
 

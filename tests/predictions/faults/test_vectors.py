@@ -8,8 +8,9 @@ import caltest as ct
 from caltest.predictions.convert import as_sample
 from caltest.predictions.faults import Fit
 from caltest.predictions.faults.fault import Pattern
-from caltest.predictions.faults.scores import Scores, VectorScores
+from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.shapes import HeavyTails, Outliers
+from caltest.predictions.faults.vector_scores import VectorScores
 from caltest.predictions.faults.vectors import (
     Correlation,
     OfCoordinate,
