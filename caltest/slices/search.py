@@ -149,17 +149,7 @@ def find_slices(
     errors, event = errors_of(sample, seed)
     tables = Tables.of(columns, depth)
     search = Search(errors, tables, error, least)
-    if isinstance(errors, BinaryErrors) and not errors.v.any():
-        got = f"predictions: got {n} probabilities that are all 0 or 1"
-        raise ValueError(f"{got}, wanted some between, which can be wrong by a little: predict_proba, not predict")
-    if not search.slices.size:
-        many = search.n_of_variance(TINY)
-        less = f"; predictions leave less to chance in the {counted(many, 'slice')} of 10 rows or more" if many else ""
-        raise ValueError(
-            f"features: got {n} rows without a slice that is large enough (10 rows, and a variance of {least:g} of "
-            f"what occurs in it){less}; wanted more rows, recalibrated predictions if these are too sure, fewer "
-            "n_bins, or a smaller min_variance"
-        )
+    _check_slices(search, least, n)
     notes += search.notes_on_small(least)
     with progress_bars(shown):
         tested = search.tested(number, level, seed)
@@ -190,6 +180,21 @@ def find_slices(
         predictions=sample.predictions.describe(),
         members=Members(columns, {tables.words_of(cell): tables.bins_of(cell) for cell in search.slices.tolist()}),
     )
+
+
+def _check_slices(search: "Search", least: float, n: int) -> None:
+    """Raise where there is nothing to search in n rows."""
+    if isinstance(search.errors, BinaryErrors) and not search.errors.v.any():
+        got = f"predictions: got {n} probabilities that are all 0 or 1"
+        raise ValueError(f"{got}, wanted some between, which can be wrong by a little: predict_proba, not predict")
+    if not search.slices.size:
+        many = search.n_of_variance(TINY)
+        less = f"; predictions leave less to chance in the {counted(many, 'slice')} of 10 rows or more" if many else ""
+        raise ValueError(
+            f"features: got {n} rows without a slice that is large enough (10 rows, and a variance of {least:g} of "
+            f"what occurs in it){less}; wanted more rows, recalibrated predictions if these are too sure, fewer "
+            "n_bins, or a smaller min_variance"
+        )
 
 
 def _notes_on_impossible(sample: Sample) -> tuple[str, ...]:
