@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from itertools import zip_longest
+from math import floor, isfinite, log10
 from textwrap import wrap
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from unicodedata import category
@@ -19,6 +20,9 @@ WIDTH, WIDEST = 80, 100
 SENTENCE = 40
 """Numbers and names in a column have at most so many characters; sentences get that many, or lines of their own."""
 
+TINY = 1e-9
+"""The least number whose digits are shown."""
+
 LONG = 24
 """Characters of the longest word that folded columns keep whole."""
 
@@ -27,6 +31,18 @@ _LATEX = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}"}
 )
+
+
+def decimals(numbers: Iterable[float | None], least: int = 4) -> int:
+    """Decimals of numbers of one kind: ``least``, and where all are below 0.01, three digits of the largest."""
+    largest = max((abs(one) for one in numbers if one is not None and isfinite(one)), default=0.0)
+    return 2 - floor(log10(largest)) if TINY <= largest < 0.01 else least
+
+
+def in_decimals(numbers: Sequence[float | None], missing: str = "-", digits: int | None = None) -> list[str]:
+    """Numbers of one kind as text, all with the same decimals."""
+    digits = decimals(numbers) if digits is None else digits
+    return [missing if one is None else f"{one:z.{digits}f}" for one in numbers]
 
 
 def aligned(table: Table, width: int = WIDEST) -> list[str]:

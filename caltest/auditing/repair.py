@@ -150,7 +150,10 @@ def _report(
 
     n, number = len(data.sample), data.n_resamples
     before, after = rows_of(samples, number, None, np.random.SeedSequence(data.seed).spawn(2), result)
-    return RecalibrationReport(before, after, repr(method), n, None, 1.0 - LEVEL, data.seed, number, None, samples)
+    name = data.sample.predictions.loss_name
+    return RecalibrationReport(
+        before, after, repr(method), n, None, 1.0 - LEVEL, data.seed, number, name, None, samples
+    )
 
 
 def _gains(before: Sample, after: Sample) -> list[FloatArray]:

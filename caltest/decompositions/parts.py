@@ -12,7 +12,7 @@ import scipy
 from caltest._basics.numerics import Array, FloatArray, IntArray, generator_apart, normalised, ranges
 from caltest._loops.pair_sums.redraws import gathered_sums
 from caltest._loops.statistics.isotonic import class_counts, pooled_means
-from caltest._results.tables import Bar, Grid, Page, Table
+from caltest._results.tables import Bar, Grid, Page, Table, decimals, in_decimals
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest.binning import Binning
 from caltest.estimators.binned_errors import bins_of
@@ -153,21 +153,21 @@ class WithIntervals(Stored):
         ]
 
     def table(self) -> Table:
-        rows = [[name, _four(getattr(self, name))] for name in self._names]
+        observed = [getattr(self, name) for name in self._names]
+        digits = decimals(observed)
+        rows = [list(row) for row in zip(self._names, in_decimals(observed, "none"), strict=True)]
         if self.intervals is None or self.calibrated is None:
             return [["", "observed"], *rows]
         for name, row in zip(self._names, rows, strict=True):
             one = self.intervals[name]
-            row += [_four(one.estimate), f"[{one.low:z.4f}, {one.high:z.4f}]", _four(self.calibrated[name])]
+            numbers = one.estimate, *one.ends, self.calibrated[name]
+            estimate, low, high, mean = in_decimals(numbers, "none", digits)
+            row += [estimate, f"[{low}, {high}]", mean]
         level = f"{100.0 * one.confidence_level:g} % interval"
         return [["", "observed", "estimate", level, "if calibrated"], *rows]
 
     def summary(self) -> str:
         return Page(self._words[0], Grid(self.table()))
-
-
-def _four(value: float | None) -> str:
-    return "none" if value is None else f"{value:z.4f}"
 
 
 COARSE = (0.0, 0.1, 0.25, 0.5, 1.0)

@@ -1,7 +1,7 @@
 """Reliability diagrams, with bins and without, of each class, before and after recalibration, and calibration belts."""
 
 from collections.abc import Callable, Sequence
-from math import ceil, log10
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, In
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import pvalue_phrase
+from caltest._results.tables import decimals
 from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest.binning import Binning, QuantileBinning, UniformBinning, a_binning
 from caltest.decompositions.score_decomposition import score_decomposition
@@ -210,9 +211,6 @@ def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style, lim
     ax.collections[-1].set_gid(MODEL)
 
 
-TINY = 1e-9
-"""The least Brier score whose digits are counted."""
-
 MOST_GROUPS = 20_000
 """Of neighbouring predictions, between which no picture can tell."""
 
@@ -289,7 +287,7 @@ def reliability_curve(
     note = ""
     if style.alone:
         parts = score_decomposition(probabilities, Sample(probabilities, outcomes).as_given)
-        digits = 3 if parts.score >= 0.01 else min(9, 2 + ceil(-log10(max(parts.score, TINY))))
+        digits = decimals([parts.score], least=3)
         more = f"{parts.miscalibration:.{digits}f} miscalibration\n- {parts.discrimination:.{digits}f} discrimination"
         note = f"Brier score {parts.score:.{digits}f} = {more} + {parts.uncertainty:.{digits}f} uncertainty"
     return finish(ax, probabilities, title, style, beside_most(x, probabilities, curve, low, high), note)
@@ -423,7 +421,7 @@ def recalibration_report(
         else:
             pit_histogram(first or law, y if first is None else y[:, 0], rng=stream, ax=ax)
         p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
-        set_title(ax, f"{row.name}: {row.loss[0]} {row.loss[1]:.3g}, {p}")
+        set_title(ax, f"{row.name}: {report.score_name} {row.score:.3g}, {p}")
     return panels[0], panels[1]
 
 

@@ -59,10 +59,13 @@ class Repairable:
             "change their parameters instead"
         )
 
-    loss_name: ClassVar[str] = "log loss"
-    """Of ``losses``."""
     largest_shift: ClassVar[float] = inf
     """Beyond which none is looked for, where it is a logarithm."""
+
+    @property
+    def loss_name(self) -> str:
+        """Of ``losses``."""
+        return "log loss"
 
     def losses(self, targets: Array) -> FloatArray:
         """Values (n,) of a proper score, of which less is better, of targets (n,) or (n, d): ``-log p(y)``."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, seed_of
-from caltest._results.tables import Bar, Table
+from caltest._results.tables import Bar, Table, in_decimals
 from caltest._results.values import Stored
 from caltest._validation import at_least, instance_of, whole_number
 from caltest.predictions import Sample
@@ -28,8 +28,8 @@ class BestFit(Stored):
     scores, standard_errors
         Mean log loss of each method on observations that it was not fitted to, and its standard error, by name.
         Infinite if an outcome had probability 0.
-    loss
-        What the scores are: ``"log loss"``, of ensembles ``"fair CRPS"`` and of quantile forecasts ``"quantile loss"``.
+    score_name
+        What the scores are, as in ``RecalibrationReport``.
     accuracies
         Share of those observations whose most probable class occurred, by name, where there are classes: a method can
         have the best log loss and lose accuracy.
@@ -53,21 +53,21 @@ class BestFit(Stored):
     n: int
     n_folds: int
     seed: int
-    loss: str = "log loss"
+    score_name: str
 
     not_stored = ("map",)
     picture = "forest"
 
     def row_entries(self) -> list[dict[str, Any]]:
         """The scores of each method, the best one first."""
-        kinds = {self.loss: self.scores, "standard error": self.standard_errors, "accuracy": self.accuracies}
+        kinds = {self.score_name: self.scores, "standard error": self.standard_errors, "accuracy": self.accuracies}
         names = sorted(self.scores, key=lambda name: self.scores[name])
         return [{"name": name} | {kind: some[name] for kind, some in kinds.items() if some} for name in names]
 
     def table(self) -> Table:
         header, *_ = rows = self.row_entries()
-        cells = ([name, *map("{:.4f}".format, numbers)] for name, *numbers in map(dict.values, rows))
-        return [["method", *list(header)[1:]], *cells]
+        names, *columns = zip(*map(dict.values, rows), strict=True)
+        return [["method", *list(header)[1:]], *map(list, zip(names, *map(in_decimals, columns), strict=True))]
 
     def remarks(self) -> list[str]:
         return [f"n = {self.n}, {self.n_folds} folds"]
@@ -75,12 +75,12 @@ class BestFit(Stored):
     def bars(self) -> list[Bar]:
         """The log loss of each method, for ``plots.forest``."""
         rows = self.row_entries()
-        return [Bar(one["name"], one[self.loss], None, None, "", self.loss, False) for one in rows]
+        return [Bar(one["name"], one[self.score_name], None, None, "", self.score_name, False) for one in rows]
 
     def sentence(self) -> str:
         return (
-            f"Of {len(self.scores)} methods {self.name} had the smallest {self.loss}, {self.scores[self.name]:.4g}, in "
-            f"{self.n_folds}-fold cross-validation on n = {self.n} observations."
+            f"Of {len(self.scores)} methods {self.name} had the smallest {self.score_name}, "
+            f"{self.scores[self.name]:.4g}, in {self.n_folds}-fold cross-validation on n = {self.n} observations."
         )
 
     def summary(self) -> str:
@@ -99,7 +99,7 @@ def fit_best(
 ) -> BestFit:
     """The method with the smallest mean log loss ``-log p(y)`` in cross-validation, fitted to all data.
 
-    Of ensembles it is the fair CRPS, of quantile forecasts the mean quantile loss.
+    Of ensembles it is the fair CRPS or energy score, of quantile forecasts the mean quantile loss.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def fit_best(
         n=len(observed),
         n_folds=number,
         seed=seed,
-        loss=samples[best].predictions.loss_name,
+        score_name=samples[best].predictions.loss_name,
     )
 
 

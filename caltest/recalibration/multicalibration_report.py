@@ -12,7 +12,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.report import counted, format_pvalue
-from caltest._results.tables import Bar, Page, Table, sharper
+from caltest._results.tables import Bar, Page, Table, in_decimals, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest._validation.columns import columns_for, notes_on
@@ -166,11 +166,11 @@ class MulticalibrationReport(Stored):
 
     def summary(self) -> Page:
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others"
-        falls = f"{_estimate(self.gain):.4f} ({self.gain.low:.4f} to {self.gain.high:.4f})"
+        before, after, falls, low, high = in_decimals([*self.log_loss, _estimate(self.gain), *self.gain.ends])
         found = {
             "Verdict": self.verdict(),
-            "Log loss": f"{self.log_loss[0]:.4f} before, {self.log_loss[1]:.4f} after; falls by {falls}",
-            "Brier score": f"{self.brier[0]:.4f} before, {self.brier[1]:.4f} after",
+            "Log loss": f"{before} before, {after} after; falls by {falls} ({low} to {high})",
+            "Brier score": "{} before, {} after".format(*in_decimals(self.brier)),
             "Worst before": _worst(self.worst_before, self.worst_before.before),
             "Worst after": _worst(self.worst_after, self.worst_after.after),
             "p-values": f"{format_pvalue(self.pvalue_before)} before, {format_pvalue(self.pvalue_after)} after, "

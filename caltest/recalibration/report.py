@@ -13,7 +13,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import Gap, fields_of_size, in_words
 from caltest._results.report import decision, format_pvalue, pvalue_phrase, remarks
-from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, sharper
+from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, in_decimals, sharper
 from caltest._results.values import ConfidenceInterval, Finding, Stored
 from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest.default_test import calibration_test
@@ -41,10 +41,10 @@ class RecalibrationRow:
     ----------
     name
         ``"before"`` or ``"after"``.
-    log_loss, brier, accuracy
-        Mean log loss and Brier score, and share of outcomes that are the most probable class.
-    crps, quantile_loss
-        What ensembles and quantile forecasts have in the place of the log loss, which is None there.
+    score
+        Mean log loss, or what the predictions have in its place, as ``RecalibrationReport.score_name`` says.
+    brier, accuracy
+        Mean Brier score, and share of outcomes that are the most probable class.
     ece, ece_noise
         Expected calibration error of the top label, and its mean if the predictions are calibrated.
     skce, interval
@@ -64,7 +64,7 @@ class RecalibrationRow:
     """
 
     name: str
-    log_loss: float | None
+    score: float
     brier: float | None
     accuracy: float | None
     ece: float | None
@@ -74,8 +74,6 @@ class RecalibrationRow:
     pvalue: float
     finding: Finding | None
     pvalue_otherwise: float | None = None
-    crps: float | None = None
-    quantile_loss: float | None = None
     gap: ConfidenceInterval | None = None
     margin: float | None = None
     compared: str = ""
@@ -89,12 +87,6 @@ class RecalibrationRow:
             return None
         return in_words(Gap(self.gap, self.margin, self.compared, self.unit))
 
-    @property
-    def loss(self) -> tuple[str, float]:
-        """The name of the proper score that the predictions have, and its mean."""
-        known = {"log loss": self.log_loss, "fair CRPS": self.crps, "quantile loss": self.quantile_loss}
-        return next((name, value) for name, value in known.items() if value is not None)
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RecalibrationReport(Stored):
@@ -107,6 +99,9 @@ class RecalibrationReport(Stored):
     map, samples
         The fitted map, which has a ``save`` of its own, and the held-out data before and after; None in reports that
         ``from_dict`` read.
+    score_name
+        ``"log loss"``, of ensembles ``"fair CRPS"``, of those of vectors ``"fair energy score"``, and of quantile
+        forecasts ``"quantile loss"``.
     notes
         Such as that the accuracy falls, or that the data are those of the fit.
     can_be_chance
@@ -132,6 +127,7 @@ class RecalibrationReport(Stored):
     confidence_level: float
     seed: int
     n_resamples: int
+    score_name: str
     map: CalibrationMap | None = field(repr=False)
     samples: tuple[Sample, Sample] | None = field(repr=False)
     notes: tuple[str, ...] = ()
@@ -151,8 +147,8 @@ class RecalibrationReport(Stored):
 
     def verdict(self, alpha: float = 0.05) -> str:
         """Whether held-out predictions are better, calibration is rejected, and the error that remains matters."""
-        (name, first), second = self.before.loss, self.after.loss[1]
-        change = _change(name, first, second)
+        first, second = self.before.score, self.after.score
+        change = _change(self.score_name, first, second)
         if self.can_be_chance and first != second and np.isfinite([first, second]).all():
             change += ", which can be chance"
         before, after = (decision(one.pvalue, alpha) for one in self.rows)
@@ -164,9 +160,11 @@ class RecalibrationReport(Stored):
 
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} % interval"
-        header = ["", self.before.loss[0], "Brier", "accuracy", "ECE", "if calibrated", "SKCE", level, "p"]
-        columns = zip(header, *map(_cells, self.rows), strict=True)
-        return [list(row) for row in zip(*(one for one in columns if set(one[1:]) != {"-"}), strict=True)]
+        both = [(one.score, one.brier, one.accuracy, one.ece, one.ece_noise) for one in self.rows]
+        numbers = dict(zip((self.score_name, *SCORES), map(in_decimals, zip(*both, strict=True)), strict=True))
+        known = {name: column for name, column in numbers.items() if set(column) != {"-"}}
+        rows = zip(self.rows, zip(*known.values(), strict=True), strict=True)
+        return [["", *known, "SKCE", level, "p"], *([one.name, *scores, *_cells(one)] for one, scores in rows)]
 
     def __repr__(self) -> str:
         return f"<report on recalibration by {self.method}, n = {self.n}>"
@@ -179,11 +177,10 @@ class RecalibrationReport(Stored):
     def sentence(self, alpha: float = 0.05) -> str:
         """One sentence for a paper: scores and p-values of held-out data before and after."""
         fit = "" if self.n_fit is None else f", fitted to {self.n_fit} others,"
-        (name, first), (_, second) = self.before.loss, self.after.loss
         before, after = (pvalue_phrase(one.pvalue, otherwise=one.pvalue_otherwise) for one in self.rows)
         return (
-            f"{self.method}{fit} changed the {name} of n = {self.n} observations from {first:.4g} to {second:.4g}; "
-            "calibration was "
+            f"{self.method}{fit} changed the {self.score_name} of n = {self.n} observations from "
+            f"{self.before.score:.4g} to {self.after.score:.4g}; calibration was "
             f"{decision(self.before.pvalue, alpha)} before ({before}) and {decision(self.after.pvalue, alpha)} after "
             f"it ({after})."
         )
@@ -202,6 +199,9 @@ class RecalibrationReport(Stored):
         table = Grid(list(zip(*self.table(), strict=True)))
         return Page(f"Recalibration by {self.method}", what, [""], table, lines, seed, notes=self.notes)
 
+
+SCORES = "Brier", "accuracy", "ECE", "if calibrated"
+"""What rows have beside the score that all predictions have."""
 
 REMAINS = {
     True: "; the error that remains is large enough to matter",
@@ -223,10 +223,7 @@ def _cells(row: RecalibrationRow) -> list[str]:
     interval = "-" if row.interval is None else f"[{row.interval.low:.3g}, {row.interval.high:.3g}]"
     # What the interval is about, if there is one: the estimate, cut at 0.
     skce = row.skce if row.interval is None or row.interval.estimate is None else row.interval.estimate
-    numbers = row.loss[1], row.brier, row.accuracy, row.ece, row.ece_noise
-    scores = ["-" if value is None else f"{value:z.4f}" for value in numbers]
-    pvalue = format_pvalue(row.pvalue, row.pvalue_otherwise)
-    return [row.name, *scores, f"{skce:.3g}", interval, pvalue]
+    return [f"{skce:.3g}", interval, format_pvalue(row.pvalue, row.pvalue_otherwise)]
 
 
 @own_errstate
@@ -276,7 +273,7 @@ def report(
     the most probable class; ECE of the top label (of class 1 for binary predictions) with 15 uniform bins, beside its
     mean over outcomes drawn from the predictions; unbiased SKCE with one kernel for both rows and its jackknife
     interval; p-value of ``calibration_test``. For other predictions there are only a loss, SKCE and p-value: the log
-    loss, of ensembles the fair CRPS, of vectors the energy score, and of quantile forecasts the mean quantile loss. The
+    loss, of ensembles the fair CRPS or energy score, and of quantile forecasts the mean quantile loss. The
     p-value after recalibration is valid because the held-out data were not used to fit the map. Cost: two runs of
     ``calibration_test``, and O(n^2 k).
 
@@ -285,7 +282,7 @@ def report(
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
-    >>> report.before.log_loss > report.after.log_loss
+    >>> report.before.score > report.after.score
     True
     """
     wanted = "a method such as ct.recalibration.TemperatureScaling() or a fitted map"
@@ -317,6 +314,7 @@ def report(
         confidence_level=level,
         seed=seed,
         n_resamples=number,
+        score_name=samples[0].predictions.loss_name,
         map=fitted,
         samples=samples,
         notes=(*asked, *chance, *_accuracy_note(*samples), *rest.notes(fitted)),
@@ -389,7 +387,6 @@ def _row(
             result = calibration_test(sample.predictions, sample.as_given, n_resamples=n_resamples, rng=test)
     law = sample.predictions.law
     brier = accuracy = ece = noise = None
-    losses = {law.loss_name: float(sample.losses.mean())}
     if (classes := law.of_classes) is not None:
         squares = at_labels(outcome_scores(classes.probabilities, "brier"), sample.targets)
         brier = classes.brier_factor * float(squares.mean())
@@ -400,9 +397,7 @@ def _row(
         noise = noise_floor(confidence, ECE(), n_resamples=n_resamples, rng=floor).mean
     return RecalibrationRow(
         name=name,
-        log_loss=losses.get("log loss"),
-        crps=losses.get("fair CRPS"),
-        quantile_loss=losses.get("quantile loss"),
+        score=float(sample.losses.mean()),
         brier=brier,
         accuracy=accuracy,
         ece=ece,

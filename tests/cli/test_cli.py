@@ -673,7 +673,7 @@ class TestRecalibrate:
         report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), rng=1)
         found = [json.loads(out)[name] for name in ("before", "after")]
         assert [row["pvalue"] for row in found] == [row.pvalue for row in report.rows]
-        assert [row["log_loss"] for row in found] == pytest.approx([row.log_loss for row in report.rows])
+        assert [row["score"] for row in found] == pytest.approx([row.score for row in report.rows])
 
     def test_binary_and_normal_predictions(self, tmp_path, capsys):
         rng = np.random.default_rng(1)

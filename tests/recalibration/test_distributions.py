@@ -246,17 +246,25 @@ def test_reports_of_ensembles_and_quantiles_have_their_own_loss():
     y = X + 0.8 + rng.normal(size=N)
     ensemble = ct.Ensemble(X[:, None] + rng.normal(size=(N, 9)))
     report = ct.recalibration.report(ensemble, y, ShiftAndScale(), n_resamples=39, rng=1)
-    assert report.before.log_loss is None
-    assert report.before.crps > report.after.crps
+    assert report.score_name == "fair CRPS"
+    assert report.before.score > report.after.score
     assert report.before.pvalue == 0.025 < report.after.pvalue
     assert "lowers the fair CRPS by" in report.verdict()
     forecast = ct.QuantileForecast(LEVELS, ct.Normal(X, 1.0).quantile(LEVELS[:, None]).T)
     report = ct.recalibration.report(forecast, y, ShiftAndScale(), n_resamples=39, rng=1)
-    assert report.before.quantile_loss > report.after.quantile_loss
+    assert report.before.score > report.after.score
     assert (report.before.accuracy, report.before.pvalue) == (None, 0.025)
     best = ct.recalibration.fit_best(forecast, y, [ShiftAndScale()], rng=1)
     assert best.to_pandas().columns[0] == "quantile loss"
-    assert best.scores["ShiftAndScale"] == pytest.approx(report.after.quantile_loss, rel=0.2)
+    assert best.scores["ShiftAndScale"] == pytest.approx(report.after.score, rel=0.2)
+    pairs = ct.Ensemble(X[:, None, None] + rng.normal(size=(N, 9, 2)))
+    report = ct.recalibration.report(pairs, np.stack([y, y], axis=1), ShiftAndScale(), n_resamples=39, rng=1)
+    assert report.table()[0][1] == report.score_name == "fair energy score"
+    outcomes = report.samples[0].targets
+    z = report.samples[0].predictions.without(outcomes).members
+    between = np.linalg.norm(z[:, :, None] - z[:, None], axis=-1).sum(axis=(1, 2)) / (2 * 9 * 8)
+    energy = np.mean(np.linalg.norm(z - outcomes[:, None], axis=-1).mean(axis=1) - between)
+    assert report.table()[1][1] == f"{energy:.4f}"
 
 
 def test_bad_input_of_shifts():

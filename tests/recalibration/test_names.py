@@ -117,7 +117,7 @@ def test_reports_and_choices_match_names():
     logits = VectorScaling(input="logits").fit(np.log(P), LABELS, classes=NAMES)
     of_logits = report(np.log(P[:, ORDER]), LABELS, logits, classes=OTHER, n_resamples=9, rng=1)
     for found in (turned, of_logits):
-        assert found.after.log_loss == pytest.approx(plain.after.log_loss, rel=1e-6)
+        assert found.after.score == pytest.approx(plain.after.score, rel=1e-6)
         assert "100 % of the rows" in found.notes[-1]
     best = fit_best(np.log(P), LABELS, [VectorScaling(input="logits")], classes=NAMES, rng=1)
     assert best.map.classes == tuple(NAMES)

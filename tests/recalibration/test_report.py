@@ -36,7 +36,7 @@ def test_numbers_are_those_of_the_functions_they_come_from():
     assert (found.n, found.n_fit) == (200, None)
     q = fitted(p)
     for row, matrix in ((found.before, p), (found.after, q)):
-        assert row.log_loss == pytest.approx(-np.log(matrix[np.arange(200), y]).mean())
+        assert row.score == pytest.approx(-np.log(matrix[np.arange(200), y]).mean())
         assert row.brier == pytest.approx(np.square(np.eye(3)[y] - matrix).sum(axis=1).mean())
         assert row.accuracy == pytest.approx(np.mean(matrix.argmax(axis=1) == y))
         assert row.ece == pytest.approx(ct.ECE()(*ct.top_label(matrix, y)))
@@ -92,7 +92,7 @@ def test_formats():
     pandas = pytest.importorskip("pandas")
     table = found.to_pandas()
     assert isinstance(table, pandas.DataFrame)
-    assert table.loc["after", "log_loss"] == found.after.log_loss
+    assert table.loc["after", "score"] == found.after.score
 
 
 def test_binary_logits_named_classes_and_numbers():
@@ -102,13 +102,13 @@ def test_binary_logits_named_classes_and_numbers():
     names = np.array(["a", "b", "c"])
     named = report(p, names[y], TemperatureScaling(), classes=["a", "b", "c"], n_resamples=19, rng=1)
     plain = report(p, y, TemperatureScaling(), n_resamples=19, rng=1)
-    assert named.after.log_loss == pytest.approx(plain.after.log_loss)
+    assert named.after.score == pytest.approx(plain.after.score)
     logits = report(np.log(p) - 3.0, y, TemperatureScaling(input="logits"), n_resamples=19, rng=1)
-    assert logits.after.log_loss == pytest.approx(plain.after.log_loss)
+    assert logits.after.score == pytest.approx(plain.after.score)
     normal = ct.Normal(np.zeros(60), 1.0)
     numbers = report(normal, 3.0 * np.random.default_rng(1).normal(size=60), FamilyTemperatureScaling(), rng=1)
     assert numbers.before.ece is None
-    assert numbers.after.log_loss < numbers.before.log_loss
+    assert numbers.after.score < numbers.before.score
     assert numbers.table()[0] == ["", "log loss", "SKCE", "95 % interval", "p"]
     assert "if calibrated" not in unfolded(numbers)
 
@@ -198,7 +198,7 @@ def test_verdicts_know_infinite_log_losses(before, after, words):
     p = np.linspace(0.1, 0.9, 20)
     found = report(p, np.arange(20) % 2, Platt(), n_resamples=9, rng=1)
     rows = {
-        name: dataclasses.replace(getattr(found, name), log_loss=loss)
+        name: dataclasses.replace(getattr(found, name), score=loss)
         for name, loss in (("before", before), ("after", after))
     }
     clear, chance = (dataclasses.replace(found, **rows, can_be_chance=one).verdict() for one in (False, True))

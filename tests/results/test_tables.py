@@ -3,7 +3,7 @@ import pytest
 
 import caltest as ct
 from caltest._results.measures import amount, percent, points, shares_of
-from caltest._results.tables import Bar, Grid, Page, aligned, latex, markdown, sharper
+from caltest._results.tables import Bar, Grid, Page, aligned, in_decimals, latex, markdown, sharper
 from caltest.results import ConfidenceInterval
 
 
@@ -11,6 +11,35 @@ def test_a_page_is_its_text():
     page = Page("Title", {"Name": "text", "None": None}, [""], Grid([["", "n"], ["row", "12"]]), notes=["said"])
     assert page == "Title\n-----\nName           text\n\n        n\n  row  12\nNote: said"
     assert page.heading == "Title"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ([0.25, 0.00012, None], ["0.2500", "0.0001", "-"]),
+        ([0.00123, -0.00012], ["0.00123", "-0.00012"]),
+        ([0.00999, 0.0], ["0.00999", "0.00000"]),
+        ([np.inf, 0.000004567], ["inf", "0.00000457"]),
+        ([0.0, -0.0], ["0.0000", "0.0000"]),
+        ([1e-300], ["0.0000"]),
+    ],
+)
+def test_small_numbers_of_one_kind_keep_three_digits(numbers, words):
+    assert in_decimals(numbers) == words
+
+
+def test_scores_of_rare_events_are_not_shown_as_zero():
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.0002, 0.001, size=20_000)
+    y = (rng.uniform(size=p.size) < p).astype(int)
+    brier = f"{np.square(y - p).mean():.6f}"
+    assert float(brier) < 0.001
+    assert dict(ct.score_decomposition(p, y).table()[1:])["score"] == brier
+    calibrators = [ct.recalibration.Platt(), ct.recalibration.Identity()]
+    report = ct.recalibration.report(p, y, calibrators[0], n_resamples=19, rng=1)
+    assert report.table()[1][2] == f"{report.before.brier:.6f}"
+    best = ct.recalibration.fit_best(p, y, calibrators, rng=1)
+    assert best.table()[1][1] == f"{best.scores[best.name]:.5f}"
 
 
 def test_html_escapes_what_users_name():

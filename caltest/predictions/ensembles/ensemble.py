@@ -148,8 +148,6 @@ class Pool(Scenarios):
         others = np.arange(self.n_members) != place[:, None]
         return Ensemble(self.members[others].reshape(len(self), -1, *self.members.shape[2:]))
 
-    loss_name = "fair CRPS"
-
     def losses(self, targets: Array) -> FloatArray:
         return self.without(targets).losses(targets)
 
@@ -271,8 +269,6 @@ class Ensemble(Members):
 
     def coordinate(self, t: int) -> "Ensemble":
         return Ensemble(self._given[..., t]) if self._is_vector else self
-
-    loss_name = "fair CRPS"
 
     def losses(self, targets: Array) -> FloatArray:
         """``mean_a |z_a - y| - sum_ab |z_a - z_b| / (2 m (m - 1))``, for vectors with Euclidean distances.

@@ -98,6 +98,10 @@ class Members(Predictions):
             raise ValueError(f"{name}: got members that are {other._kind}, wanted {self._kind} as in the predictions")
 
     @property
+    def loss_name(self) -> str:
+        return "fair energy score" if self._is_vector else "fair CRPS"
+
+    @property
     def _kind(self) -> str:
         return f"vectors of length {self.dimension}" if self._is_vector else "numbers"
 
