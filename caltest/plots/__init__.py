@@ -6,6 +6,7 @@ Each is drawn into ``ax``, by default those of a new figure, and returns them. W
 
 from caltest._basics import names as _names
 from caltest.plots._axes import save as save
+from caltest.plots.belt import calibration_belt as calibration_belt
 from caltest.plots.curves import (
     evidence as evidence,
     latent_function as latent_function,
@@ -13,13 +14,12 @@ from caltest.plots.curves import (
     risk_curves as risk_curves,
 )
 from caltest.plots.errors import residual_spread as residual_spread, windows as windows
-from caltest.plots.reliability import (
-    calibration_belt as calibration_belt,
+from caltest.plots.grids import (
     classwise_reliability as classwise_reliability,
+    groupwise_reliability as groupwise_reliability,
     recalibration_report as recalibration_report,
-    reliability_curve as reliability_curve,
-    reliability_diagram as reliability_diagram,
 )
+from caltest.plots.reliability import reliability_curve as reliability_curve, reliability_diagram as reliability_diagram
 from caltest.plots.results import (
     clinical_curve as clinical_curve,
     decision_curve as decision_curve,

@@ -1,7 +1,6 @@
 """Reliability diagrams, with bins and without, of each class, before and after recalibration, and calibration belts."""
 
 from collections.abc import Callable, Sequence
-from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,15 +10,11 @@ from caltest._basics.jobs import redrawn
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, generator_of, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.report import pvalue_phrase
 from caltest._results.tables import decimals
-from caltest._validation import fraction, instance_of, switch, whole_number
+from caltest._validation import switch
 from caltest.binning import Binning, QuantileBinning, UniformBinning, a_binning
 from caltest.decompositions.score_decomposition import score_decomposition
-from caltest.estimators import CalibrationBelt
-from caltest.estimators.classical.belt import belt
 from caltest.estimators.classical.corp import IsotonicGroups
-from caltest.named_tests import MonteCarloTest
 from caltest.plots._axes import (
     DARK,
     MODEL,
@@ -28,22 +23,14 @@ from caltest.plots._axes import (
     Style,
     beside_most,
     binary_of,
-    even_points,
     finish,
     limits_of,
-    new_figure,
-    panels_of,
-    plain,
     rank_of_ends,
-    set_title,
     started,
     title_of,
 )
-from caltest.plots.transforms import coverage_curve, pit_histogram
 from caltest.predictions import Bernoulli, Sample
 from caltest.predictions.convert import as_sample
-from caltest.predictions.reductions import classwise
-from caltest.recalibration import RecalibrationReport
 
 
 @own_errstate
@@ -291,202 +278,3 @@ def reliability_curve(
         more = f"{parts.miscalibration:.{digits}f} miscalibration\n- {parts.discrimination:.{digits}f} discrimination"
         note = f"Brier score {parts.score:.{digits}f} = {more} + {parts.uncertainty:.{digits}f} uncertainty"
     return finish(ax, probabilities, title, style, beside_most(x, probabilities, curve, low, high), note)
-
-
-@own_errstate
-def calibration_belt(
-    predictions: ArrayLike,
-    targets: ArrayLike,
-    *,
-    classes: Sequence[Any] | None = None,
-    confidence_levels: Sequence[float] = (0.8, 0.95),
-    max_degree: int = 4,
-    n_resamples: int = 999,
-    rng: Any = None,
-    ax: "Axes | None" = None,
-    label: str | None = None,
-    color: str | None = None,
-    progress: bool = False,
-) -> "Axes":
-    """Outcomes as a smooth function of predictions, with confidence bands: where they leave the diagonal, p is off.
-
-    The curve is the logistic regression of the outcomes on a polynomial of the log-odds, whose degree is selected
-    forward (``ct.estimators.CalibrationBelt``); the title has its degree and the p-value of its exact Monte Carlo test.
-
-    Parameters
-    ----------
-    predictions, targets, classes, rng, ax, label, color, progress
-        As in ``reliability_diagram``.
-    confidence_levels
-        Of the bands, between 0 and 1.
-    max_degree
-        Highest degree of the polynomial, 1 to 4.
-    n_resamples
-        Number of redraws of the outcomes for the p-value and the widths of the bands.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As ``reliability_diagram`` does; also if the predictions separate outcomes of both kinds, so that no curve is
-        best, or if there is only one prediction beside 0 and 1.
-
-    Notes
-    -----
-    Each band holds all polynomials b' of the selected degree with ``(b' - b)' I (b' - b) <= c``, where b is the best
-    one, I its information matrix, and c the quantile of the redrawn likelihood ratios, so that a band at 95 % goes with
-    the test at 5 %, with the selection of the degree accounted for. They hold for the whole curve at once. The p-value
-    is exact, the bands are asymptotic.
-
-    If all outcomes are the same, the curve is 0 or 1, and bands hold all lines of log-odds in log-odds (rounded to two
-    digits) whose twofold log-likelihood is at least -c, so that the diagonal is in them unless the test rejects.
-
-    Predictions of 0 and 1 are left out. Time O(n B); the redraws of 100,000 predictions take a few seconds, as their
-    log-likelihoods are summed over about 1000 places (``ct.estimators.CalibrationBelt``).
-
-    Sources: Nattino, Finazzi and Bertolini 2014 for the test and the belt, whose bands come from likelihood ratios
-    instead of the information matrix.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> ax = ct.plots.calibration_belt(p, y, n_resamples=99, rng=1)
-    >>> print(ax.get_title())
-    p = 0.01 (degree 1)
-    Bernoulli (top label), n = 899
-    """
-    probabilities, outcomes = binary_of(as_sample(predictions, targets, classes))
-    levels = np.sort([fraction("confidence_levels", level) for level in confidence_levels])[::-1]
-    estimator = CalibrationBelt(max_degree)
-    result = MonteCarloTest(estimator, n_resamples).on(Sample(probabilities, outcomes), rng=rng, progress=progress)
-    assert result.null_distribution is not None
-    critical = np.quantile(result.null_distribution, levels, method="higher")
-    curve = belt(estimator, probabilities.probability, outcomes, critical)
-    ax, style = started(ax, "calibration_belt", (4.5, 5.0), color, label)
-    for low, high, level, shade in zip(curve.low, curve.high, levels, np.linspace(0.2, 0.4, levels.size), strict=True):
-        name = f"{100 * level:g} % confidence" if style.first else None
-        ax.fill_between(curve.predictions, low, high, color=style.color, alpha=shade, linewidth=0, label=name, zorder=1)
-    p = pvalue_phrase(result.pvalue)
-    ax.plot(curve.predictions, curve.curve, linewidth=1.5, zorder=2, **style.line("observed frequency, fitted", p))
-    title = f"{p} (degree {curve.degree})\n{result.predictions}" if label is None else ""
-    shown = beside_most(curve.predictions, probabilities, curve.curve, *curve.low, *curve.high)
-    return finish(ax, probabilities, title, style, shown)
-
-
-@own_errstate
-def recalibration_report(
-    report: RecalibrationReport, *, n_resamples: int = 999, rng: Any = None, axes: "tuple[Axes, Axes] | None" = None
-) -> "tuple[Axes, Axes]":
-    """The held-out data before and after recalibration, side by side.
-
-    Reliability diagrams of classes, coverage curves of quantile forecasts and, of other predictions, PIT histograms: of
-    vectors that of the first coordinate.
-
-    Parameters
-    ----------
-    report
-        What ``ct.recalibration.report`` returns.
-    n_resamples, rng
-        As in ``reliability_diagram``.
-    axes
-        Two; default: those of a new figure. Titles have log loss and p-value.
-
-    Raises
-    ------
-    ValueError
-        For a number of axes other than two, or a report that ``from_dict`` read, which has no data.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
-    >>> report = ct.recalibration.report(p, y, ct.recalibration.TemperatureScaling(), n_resamples=99, rng=1)
-    >>> axes = ct.plots.recalibration_report(report, rng=1)
-    >>> axes[0].get_title()
-    'before: log loss 0.38, p = 0.01'
-    """
-    wanted = "what ct.recalibration.report returns"
-    instance_of(RecalibrationReport, wanted)("report", report)
-    if report.samples is None:
-        raise ValueError(f"report: got one that was read back, without data, wanted {wanted}")
-    panels = panels_of(axes, "recalibration_report", 2, (9.0, 4.5))
-    streams = np.random.default_rng(seed_of(rng)).spawn(2)
-    for ax, row, sample, stream in zip(panels, report.rows, report.samples, streams, strict=True):
-        law, y = sample.predictions, sample.as_given
-        first = law.coordinate(0) if y.ndim > 1 else None
-        if law.levels is not None:
-            coverage_curve(law, y, rng=stream, ax=ax)
-        elif law.finite is not None:
-            reliability_diagram(law, y, n_resamples=n_resamples, rng=stream, ax=ax)
-        else:
-            pit_histogram(first or law, y if first is None else y[:, 0], rng=stream, ax=ax)
-        p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
-        set_title(ax, f"{row.name}: {report.score_name} {row.score:.3g}, {p}")
-    return panels[0], panels[1]
-
-
-@own_errstate
-def classwise_reliability(
-    predictions: ArrayLike,
-    targets: ArrayLike,
-    *,
-    classes: Sequence[Any] | None = None,
-    max_classes: int = 12,
-    n_resamples: int = 999,
-    confidence_level: float = 0.95,
-    rng: Any = None,
-) -> "list[Axes]":
-    """A reliability diagram for each class against the rest, in a new figure with one legend.
-
-    Parameters
-    ----------
-    predictions, targets, classes, n_resamples, confidence_level, rng
-        As in ``reliability_diagram``, for at least two classes.
-    max_classes
-        Of more classes those that occur most often are drawn.
-
-    Returns
-    -------
-    list
-        The axes, in the order of the classes.
-
-    Notes
-    -----
-    Time O(n B) for each class that is drawn.
-
-    Examples
-    --------
-    >>> import caltest as ct
-    >>> p, y = ct.generators.DirichletModel.m2(3).sample(100, rng=1)
-    >>> axes = ct.plots.classwise_reliability(p, y, n_resamples=39, rng=1)
-    >>> [ax.get_title() for ax in axes]
-    ['class 0, n = 62', 'class 1, n = 24', 'class 2, n = 14']
-    """
-    most, sample = whole_number("max_classes", max_classes, 1), as_sample(predictions, targets, classes)
-    law = sample.predictions.law.finite
-    if law is None:
-        raise TypeError(f"predictions: got {sample.predictions.family} predictions, wanted probabilities of classes")
-    counts = np.bincount(np.asarray(sample.targets), minlength=law.n_classes)
-    chosen = np.sort(np.argsort(-counts, kind="stable")[:most])
-    columns = min(4, ceil(chosen.size**0.5))
-    rows = ceil(chosen.size / columns)
-    figure = new_figure("classwise_reliability", (2.2 * columns + 0.4, 2.7 * rows + 0.6))
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
-    streams = np.random.default_rng(seed_of(rng)).spawn(chosen.size)
-    reduced = classwise(sample.predictions, sample.as_given)
-    entries: dict[str, Any] = {}
-    settings: dict[str, Any] = {"n_resamples": n_resamples, "confidence_level": confidence_level}
-    for ax, one, stream in zip(grid, chosen, streams, strict=False):
-        reliability_diagram(*reduced[one], rng=stream, ax=ax, **settings)
-        entries |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-        ax.get_legend().remove()
-        name = f"class {one}" if law.classes is None else plain(law.classes[one], 16)
-        ax.set_title(f"{name}, n = {counts[one]}", fontsize="small")
-        ax.set(xlabel="", ylabel="")
-    for ax in grid[chosen.size :]:
-        ax.remove()
-    figure.supxlabel("predicted probability", fontsize="medium")
-    figure.supylabel("observed frequency", fontsize="medium")
-    where: dict[str, Any] = {"loc": "outside upper center", "ncols": len(entries) if columns > 2 else 1}
-    even_points(figure.legend(list(entries.values()), list(entries), fontsize="small", frameon=False, **where))
-    return list(grid[: chosen.size])

@@ -119,6 +119,11 @@ PICTURES = {
         lambda ax: plots.evidence(ct.SequentialCalibrationTest().update(*data()["binary"]), label=LONG, ax=ax),
     ),
     "forest": (3.0, 1, forest),
+    "groupwise_reliability": (
+        3.5,
+        0,
+        lambda: plots.groupwise_reliability(*data()["numbers"], np.arange(len(data()["numbers"][1])) % 3, **FEW),
+    ),
     "latent_function": (2.7, 1, latent),
     "murphy_diagram": (2.7, 1, several(plots.murphy_diagram, "rare", **FEW)),
     "null_histogram": (

@@ -20,19 +20,6 @@ def no_open_figures():
     plt.close("all")
 
 
-def test_grid_has_the_most_frequent_classes_and_one_legend():
-    n, k = 60, 200
-    y = np.concatenate([np.repeat([7, 3], 20), np.arange(100, 120)])
-    p = np.full((n, k), 1.0 / k)
-    axes = plots.classwise_reliability(p, y, max_classes=2, n_resamples=39, rng=1)
-    assert [ax.get_title() for ax in axes] == ["class 3, n = 20", "class 7, n = 20"]
-    assert all(ax.get_legend() is None for ax in axes)
-    assert len(axes[0].figure.legends) == 1
-    assert len(plots.classwise_reliability(P, Y, n_resamples=39, rng=1)) == 10
-    with pytest.raises(TypeError, match="Normal"):
-        plots.classwise_reliability(ct.Normal([0.0], 1.0), [0.0])
-
-
 def test_frequencies_at_the_ends_of_their_bars_are_inside():
     low, high = np.full(5, 0.2), np.full(5, 0.4)
     bins = _Reliability(np.ones(5), np.full(5, 0.3), np.array([0.19, 0.2, 0.3, 0.4, 0.41]), low, high)
