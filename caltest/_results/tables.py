@@ -139,7 +139,8 @@ STANDS_OUT = 0.05
 class Bar(NamedTuple):
     """A line of a forest plot: an estimate with its interval, if it has one, and what it should be.
 
-    ``usual`` is the range of estimates that do not stand out, drawn in place of the reference.
+    ``usual`` is the range of estimates that do not stand out, drawn in place of the reference; a ``part`` of a sum is
+    drawn as long as it is.
     """
 
     name: str
@@ -150,6 +151,7 @@ class Bar(NamedTuple):
     unit: str
     stands_out: bool
     usual: tuple[float, float] | None = None
+    part: bool = False
 
     def cells(self) -> list[str]:
         """A row of a table."""

@@ -147,7 +147,7 @@ class WithIntervals(Stored):
     def bars(self) -> list[Bar]:
         intervals, means, words = self.intervals or {}, self.calibrated or {}, ("mean if calibrated", self._words[1])
         return [
-            Bar(name, value, intervals.get(name), means.get(name), *words, stands_out=False)
+            Bar(name, value, intervals.get(name), means.get(name), *words, stands_out=False, part=True)
             for name in self._names
             if (value := getattr(self, name)) is not None
         ]

@@ -35,9 +35,9 @@ MOST = 40
 def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Estimates of a result with their intervals, one below the other, beside what calibrated predictions give.
 
-    Observed frequencies beside claimed ones for the default test; standardised errors of groups; models, slices, parts
-    of scores. What is rejected, or does not agree with its reference, is a vermillion diamond; where its interval holds
-    the reference all the same, a line says why.
+    Observed frequencies beside claimed ones for the default test; standardised errors of groups; models, slices; parts
+    of scores, which are bars. What is rejected, or does not agree with its reference, is a vermillion diamond; where
+    its interval holds the reference all the same, a line says why.
 
     Parameters
     ----------
@@ -65,6 +65,8 @@ def forest(result: Any, *, ax: "Axes | None" = None) -> "Axes":
     places = np.arange(len(bars))
     for y, bar in zip(places, bars, strict=True):
         colour, marker = (OUTSIDE, "D") if bar.stands_out else (INSIDE, "o")
+        if bar.part:
+            ax.barh(y, bar.estimate, 0.5, color=colour, alpha=0.35, linewidth=0.0, zorder=1)
         if bar.usual is not None:
             ax.fill_betweenx([y - 0.32, y + 0.32], *bar.usual, color=PALE, linewidth=0.0, label=plain(bar.of_reference))
         elif bar.reference is not None:

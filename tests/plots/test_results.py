@@ -68,3 +68,11 @@ def test_clinical_curves_fill_the_picture_up_to_1(highest, is_all):
     most = 1.05 * max(*curve.frequency, *curve.band[1], *curve.risk)
     assert axes.get_xlim() == axes.get_ylim() == (0.0, 1.0 if is_all else pytest.approx(most))
     assert (most > 1.0) == is_all
+
+
+def test_parts_of_scores_are_bars_as_long_as_they_are():
+    parts, new = RESULTS["decomposition"](), figure.Figure()
+    ax = parts.plot(ax=new.add_subplot(1, 2, 1))
+    assert [one.get_width() for one in ax.patches] == [one.estimate for one in parts.bars()]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [one.name for one in parts.bars()]
+    assert not RESULTS["default test"]().plot(ax=new.add_subplot(1, 2, 2)).patches
