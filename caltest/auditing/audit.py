@@ -12,6 +12,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, IntArray, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.citations import reference
 from caltest._results.measures import MISSED, matters
 from caltest._results.report import power_phrase
 from caltest._results.tables import asked_in
@@ -283,7 +284,12 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         reason += f"; {data.clusters}"
     if asked := asked_in([note for note in result.notes if note not in questions])[0]:
         reason += f"{end_of(reason)} First check whether rows are independent: {asked}"
-    return ModelAudit(name, decision, reason, result, sections)
+    model = ModelAudit(name, decision, reason, result, sections)
+    if (methods := sections.get("methods")) is not None:
+        sections["methods"] = replace(
+            methods, facts={**methods.facts, "Sources": "; ".join(map(reference, model.citations))}
+        )
+    return model
 
 
 def _after_one_map(mapped: Sample, parts: Mapping[str, IntArray], data: Data) -> str:

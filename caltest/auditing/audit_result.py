@@ -51,6 +51,13 @@ class ModelAudit:
     sections: Mapping[str, Section]
 
     @property
+    def citations(self) -> tuple[str, ...]:
+        """Sources of the test and of all sections, keys of ``caltest/_results/citations.bib``."""
+        return tuple(
+            sorted({*self.result.citations, *(key for one in self.sections.values() for key in one.citations)})
+        )
+
+    @property
     def because(self) -> str:
         """The reason as a sentence."""
         return f"{self.reason[0].upper()}{self.reason[1:]}{end_of(self.reason)}"
@@ -107,6 +114,11 @@ class Audit(NamedRows[ModelAudit], Stored):
         names = [one.name for one in self.models[0].result.measures]
         rows += [(name, *(one[name] for one in cells)) for name in names if all(name in one for one in cells)]
         return tuple(rows)
+
+    @property
+    def citations(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Sources of all that is used, keys of ``caltest/_results/citations.bib``."""
+        return tuple(sorted({key for one in self.models for key in one.citations}))
 
     no_picture = "those of its sections are in to_html()"
 

@@ -28,7 +28,8 @@ def of_clinic(data: Data, result: CalibrationTestResult) -> Section:
             answer += f", O:E {ratio.value:.3g} ({ratio.interval.low:.3g} to {ratio.interval.high:.3g})"
         words = "calibration curve of the predicted risks, with the band of calibrated models"
         facts = {"P-values": found.remarks()[0]}
-        return Section(f"{answer}.", facts, tuple(map(tuple, found.table())), pictures=drawn(found.plot, words))
+        pictures, rows = drawn(found.plot, words), tuple(map(tuple, found.table()))
+        return Section(f"{answer}.", facts, rows, pictures=pictures, citations=found.citations)
 
     def decisions() -> Section:
         risks = np.asarray(probability_of_event(data.sample.predictions, "clinical.decision_curve"))
@@ -38,13 +39,14 @@ def of_clinic(data: Data, result: CalibrationTestResult) -> Section:
             raise ValueError("there is no threshold to take, as most risks are 0 or 1 when rounded to 0.01")
         found = clinical.decision_curve(*data.pair, places, n_resamples=99, rng=data.seed)
         words = "decision curve: net benefit of treating by predicted risk, and what recalibration would add"
-        return Section(found.verdict(), pictures=drawn(found.plot, words))
+        return Section(found.verdict(), pictures=drawn(found.plot, words), citations=found.citations)
 
     def groups() -> Section:
         if isinstance(data.groups, str):
             raise ValueError(data.groups)
         found = clinical.validate_by_group(*data.pair, data.groups)
-        return Section(found.verdict(), pictures=drawn(found.plot, "O:E ratios of groups, with intervals"))
+        pictures = drawn(found.plot, "O:E ratios of groups, with intervals")
+        return Section(found.verdict(), pictures=pictures, citations=found.citations)
 
     parts = {"Measures": measures, "Decisions": decisions}
     return _joined(parts if data.groups is None else parts | {"Groups": groups})
@@ -125,7 +127,10 @@ def _joined(parts: Mapping[str, Callable[[], Section]]) -> Section:
     pictures = tuple(picture for one in found.values() for picture in one.pictures)
     if first != next(iter(parts)):
         answer = f"{first}: {answer}."
-    return replace(found[first], answer=answer, facts={**found[first].facts, **facts}, pictures=pictures)
+    sources = tuple(key for one in found.values() for key in one.citations)
+    return replace(
+        found[first], answer=answer, facts={**found[first].facts, **facts}, pictures=pictures, citations=sources
+    )
 
 
 def _members(data: Data) -> Array:
@@ -145,7 +150,8 @@ def _of_result(found: Any, looked_at: str, words: str, draw: Callable[..., Any] 
     verdict = found.verdict()
     answer = f"{verdict[0].upper()}{verdict[1:]}{'' if why is None else ': ' + why}."
     rejected = f"by {looked_at}" if found.pvalue <= LEVEL else ""
-    return Section(answer, facts, tuple(map(tuple, found.table())), rejected=rejected, pictures=pictures)
+    rows, sources = tuple(map(tuple, found.table())), found.citations
+    return Section(answer, facts, rows, rejected=rejected, pictures=pictures, citations=sources)
 
 
 FIELDS: dict[str, tuple[str, Make]] = {

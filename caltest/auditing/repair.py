@@ -99,7 +99,9 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         facts["Tried too"] = others[0]
     where = f"on held-out rows after {words}, too" if is_left and result.pvalue <= LEVEL else ""
     table = tuple(zip(*found.table(), strict=True))
-    return Section(answer, facts, table, gain=gain, rejected=where, helps=helps, mapped=mapped)
+    return Section(
+        answer, facts, table, gain=gain, rejected=where, helps=helps, mapped=mapped, citations=found.citations
+    )
 
 
 def _suffices(found: "RecalibrationReport") -> bool:
@@ -146,13 +148,24 @@ def _report(
     data: Data, method: "Calibrator", samples: tuple[Sample, Sample], result: CalibrationTestResult | None
 ) -> "RecalibrationReport":
     """Scores and tests of these rows, before recalibration their result, if there is one."""
-    from caltest.recalibration.report import RecalibrationReport, rows_of
+    from caltest.recalibration.report import RecalibrationReport, cited, rows_of
 
     n, number = len(data.sample), data.n_resamples
     before, after = rows_of(samples, number, None, np.random.SeedSequence(data.seed).spawn(2), result)
     name = data.sample.predictions.loss_name
     return RecalibrationReport(
-        before, after, repr(method), n, None, 1.0 - LEVEL, data.seed, number, name, None, samples
+        before,
+        after,
+        repr(method),
+        n,
+        None,
+        1.0 - LEVEL,
+        data.seed,
+        number,
+        name,
+        None,
+        samples,
+        citations=cited(method),
     )
 
 

@@ -33,6 +33,8 @@ class Section:
         Of recalibration: by how much the loss of rows falls that the map is not fitted to.
     rejected
         Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
+    citations
+        Sources of what is used here beside the test of all rows, keys of ``caltest/_results/citations.bib``.
     parts, grave, helps, mapped
         Parts of the rows that are tested, and those in which the error is known to be large enough to matter, by their
         names; whether the gain is above 0 and clear, by its standard error or by that of the Brier score; and all rows
@@ -53,6 +55,7 @@ class Section:
     failed: bool = False
     gain: float | None = None
     rejected: str = ""
+    citations: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = field(default=(), repr=False, compare=False)
     parts: Mapping[str, IntArray] = field(default_factory=dict, repr=False, compare=False)
     grave: Mapping[str, IntArray] = field(default_factory=dict, repr=False, compare=False)

@@ -12,7 +12,6 @@ import scipy
 
 from caltest._basics.numerics import IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.citations import reference
 from caltest._results.measures import ends_of, judged, matters, percent, points, shares_of
 from caltest._results.report import counted, format_pvalue, listed, power_phrase, pvalue_phrase
 from caltest._results.tables import sharper
@@ -164,7 +163,8 @@ def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
     if not pictures and not rows:
         missing = find_spec("matplotlib") is None
         raise ValueError("matplotlib is missing (caltest[plots])" if missing else "predictions of this kind have none")
-    return Section(answer, {}, tuple(rows), rejected=where, pictures=pictures)
+    sources = ("dawid1984",) if law is None else ("broecker2007", "westfall1993") if rows else ("broecker2007",)
+    return Section(answer, {}, tuple(rows), rejected=where, pictures=pictures, citations=sources)
 
 
 def of_groups(data: Data, result: CalibrationTestResult) -> Section:
@@ -208,7 +208,8 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     if found.compared:
         answer += f" Claimed and observed are shares of {found.compared}; intervals hold for all groups together."
     grave_rows = {name: rows[name] for name in grave}
-    return Section(answer, {}, _rows_of(found.groups[:MOST]), rejected=where, parts=rows, grave=grave_rows)
+    table, sources = _rows_of(found.groups[:MOST]), found.citations
+    return Section(answer, {}, table, rejected=where, parts=rows, grave=grave_rows, citations=sources)
 
 
 def _beyond(number: int, what: str) -> str:
@@ -275,7 +276,8 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     where = _in_parts(names, found.n_slices, "slices")
     where += _said_to_matter(grave, names)
     table = tuple(map(tuple, found.table()[: 1 + SLICES]))
-    return Section(answer, facts, table, rejected=where, grave={name: data.in_all(far[name]) for name in grave})
+    of_all = {name: data.in_all(far[name]) for name in grave}
+    return Section(answer, facts, table, rejected=where, grave=of_all, citations=found.citations)
 
 
 QUARTERS = "first quarter", "second quarter", "third quarter", "last quarter"
@@ -323,8 +325,11 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
             where = f"in {these} {'quarters ' * (these == 'all')}of the rows in the order of time"
         if where and (is_new or len(some) > 1):
             where += _said_to_matter([f"the {name}" for name in grave], [f"the {name}" for name in some if not is_new])
-    pictures = drawn(found.plot, "evidence against calibration after each observation", (6.5, 3.2))
-    return Section(answer, {}, rows, rejected=where, parts=quarters, grave=grave, pictures=pictures)
+    pictures, sources = (
+        drawn(found.plot, "evidence against calibration after each observation", (6.5, 3.2)),
+        found.citations,
+    )
+    return Section(answer, {}, rows, rejected=where, parts=quarters, grave=grave, pictures=pictures, citations=sources)
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:
@@ -367,7 +372,6 @@ def of_methods(data: Data, result: CalibrationTestResult) -> Section:
         "Versions": versions,
         "Digest of the data": digest(data),
         "Reproduce": f"caltest.audit(predictions, targets{extra}, n_resamples={data.n_resamples}, rng={data.seed})",
-        "Sources": "; ".join(map(reference, result.citations)),
     }
     return Section(result.sentence(), facts)
 

@@ -45,6 +45,7 @@ class ConfidenceErrors(WithIntervals):
     (0.8, 0.175, 0.667)
     """
 
+    citations = ("gaffke2005", "wenger2020")
     overconfidence: float | None
     underconfidence: float | None
     accuracy: float

@@ -58,6 +58,11 @@ class ScoreDecomposition(WithIntervals):
     _names = PARTS
 
     @property
+    def citations(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Sources, keys of ``caltest/_results/citations.bib``."""
+        return ("dimitriadis2021",) if self.name.endswith("isotonic regression") else ("murphy1973",)
+
+    @property
     def _words(self) -> tuple[str, str]:
         return self.name, self.name
 

@@ -50,6 +50,7 @@ class NoiseFloor(Stored):
     n_resamples: int
     seed: int
     draws: FloatArray = field(repr=False)
+    citations: tuple[str, ...] = ()
 
     def table(self) -> Table:
         numbers = [f"{one:.3g}" for one in (self.mean, self.standard_deviation, self.quantile)]
@@ -140,4 +141,5 @@ def noise_floor(
         n_resamples=draws.size,
         seed=seed,
         draws=draws,
+        citations=resolved.citations,
     )

@@ -39,6 +39,9 @@ SHOWN = 4
 class Calibrator(Settings, ABC):
     """Settings of a recalibration method; ``fit`` estimates the map that makes predictions agree with targets."""
 
+    citations: ClassVar[tuple[str, ...]] = ()
+    """Sources, keys of ``caltest/_results/citations.bib``."""
+
     @abstractmethod
     def fit(
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None

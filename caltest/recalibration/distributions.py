@@ -62,6 +62,8 @@ class FamilyTemperatureScaling(Calibrator):
     (4.0, [2.0])
     """
 
+    citations = ("widmann2021",)
+
     def fit(
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None
     ) -> FamilyTemperatureMap:
@@ -143,6 +145,8 @@ class ShiftAndScale(Calibrator):
     >>> fitted.shift.round(2), fitted.factor.round(2), fitted(ct.Normal([0.0], 10.0)).mean.round(1)
     (array([0.97]), array([2.01]), array([9.7]))
     """
+
+    citations = ("gneiting2005",)
 
     def fit(
         self, predictions: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None
@@ -243,6 +247,7 @@ class QuantileRecalibration(Calibrator):
     [[-2.6, 2.6]]
     """
 
+    citations = ("kuleshov2018",)
     levels: Sequence[float] = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
     _checks = {"levels": increasing_levels}
 

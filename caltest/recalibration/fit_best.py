@@ -54,6 +54,7 @@ class BestFit(Stored):
     n_folds: int
     seed: int
     score_name: str
+    citations: tuple[str, ...] = ()
 
     not_stored = ("map",)
     picture = "forest"
@@ -156,6 +157,7 @@ def fit_best(
         n_folds=number,
         seed=seed,
         score_name=samples[best].predictions.loss_name,
+        citations=tuple(sorted({key for method in methods.values() for key in method.citations})),
     )
 
 

@@ -167,6 +167,7 @@ class Multicalibration(ProbabilityCalibrator):
     ('site = b', [0.4, 0.6])
     """
 
+    citations = ("hebertjohnson2018",)
     max_steps: int = 100
     n_bins: int = 5
     max_depth: int = 2

@@ -23,6 +23,7 @@ from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.intervals.kernel_errors import jackknife_interval
 from caltest.intervals.noise_floor import noise_floor
 from caltest.kernels import PairKernel
+from caltest.named_tests import OmnibusTest
 from caltest.predictions import Sample
 from caltest.predictions.classes.finite import at_labels, outcome_scores
 from caltest.predictions.reductions import reduce_to_binary
@@ -132,6 +133,7 @@ class RecalibrationReport(Stored):
     samples: tuple[Sample, Sample] | None = field(repr=False)
     notes: tuple[str, ...] = ()
     can_be_chance: bool = False
+    citations: tuple[str, ...] = ()
 
     not_stored = ("map", "samples")
 
@@ -319,7 +321,14 @@ def report(
         samples=samples,
         notes=(*asked, *chance, *_accuracy_note(*samples), *rest.notes(fitted)),
         can_be_chance=bool(chance),
+        citations=cited(method),
     )
+
+
+def cited(method: Calibrator | CalibrationMap) -> tuple[str, ...]:
+    """Sources of a report on a method: its own, and those of the test and the kernel error before and after it."""
+    own = method.citations if isinstance(method, Calibrator) else ()
+    return tuple(sorted({*own, *OmnibusTest().citations, *ECE.citations, *SKCE.citations}))
 
 
 def _chance_note(before: Sample, after: Sample) -> tuple[str, ...]:

@@ -59,6 +59,7 @@ class PowerResult(Stored):
     pvalues: FloatArray
     seed: int
     notes: tuple[str, ...] = ()
+    citations: tuple[str, ...] = ()
 
     derived = ("quantity", "n_simulations", "rates", "intervals")
 
@@ -257,6 +258,7 @@ def power_result(
         pvalues=pvalues,
         seed=task.seed,
         notes=tuple(notes),
+        citations=simulation.sources_of(test),
     )
 
 

@@ -55,6 +55,11 @@ class PowerCurve(Stored):
 
     picture = "power_curve"
 
+    @property
+    def citations(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Sources of the tests, keys of ``caltest/_results/citations.bib``."""
+        return tuple(sorted({key for cell in self.cells.values() for key in cell.citations}))
+
     tests: tuple[str, ...]
     generators: tuple[str, ...]
     strengths: tuple[float | None, ...]

@@ -57,6 +57,7 @@ class SampleSize(Stored):
     tried: tuple[PowerResult, ...]
     seed: int
     notes: tuple[str, ...] = ()
+    citations: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<SampleSize n = {self.n} for power {self.power:g}>"
@@ -240,6 +241,7 @@ class Search:
             tried=tuple(self.stored[n] for n in sorted(self.stored)),
             seed=self.seed,
             notes=notes,
+            citations=simulation.sources_of(self.test),
         )
 
     def rate(self, n: int, m: int) -> float:

@@ -205,6 +205,11 @@ def study_of(test: Any, generator: Any) -> dict[str, str]:
     return {"test": describe_test(test), "generator": describe_generator(generator)}
 
 
+def sources_of(test: Any) -> tuple[str, ...]:
+    """Keys of the sources of a test; none of a function."""
+    return tuple(getattr(test, "citations", ()))
+
+
 def is_calibrated(generator: Any) -> bool:
     """Whether a generator says that its predictions are calibrated."""
     return bool(getattr(generator, "is_calibrated", False))

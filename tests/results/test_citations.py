@@ -133,5 +133,55 @@ def test_references_name_all_authors_as_they_are_written():
 
 
 def test_audits_say_where_their_methods_come_from():
-    audit = ct.audit(np.linspace(0.1, 0.9, 40), np.arange(40) % 2, n_resamples=19, rng=1)
-    assert "Widmann, Lindsten and Zachariah (2019): Calibration tests in multi-class" in audit.to_html()
+    rows = np.arange(80)
+    p, y = np.linspace(0.1, 0.9, 80), rows % 2
+    plain = ct.audit(p, y, n_resamples=19, rng=1)
+    assert "Widmann, Lindsten and Zachariah (2019): Calibration tests in multi-class" in plain.to_html()
+    settings = {"groups": rows // 2 % 2, "time": rows, "field": "clinical", "n_resamples": 19, "rng": 1}
+    audit = ct.audit(p, y, **settings)
+    added = set(audit.citations) - set(plain.citations)
+    # Adjusted p-values of groups, the e-process, curves, decisions.
+    assert {"westfall1993", "shafer2021", "cox1958", "vickers2006"} <= added
+    assert {"kull2017", "broecker2007", *audit["model"].result.citations} <= set(plain.citations)
+    assert audit.bibtex() == entries(audit.citations) == ct.results.Audit.from_dict(audit.to_dict()).bibtex()
+    assert "Vickers and Elkin (2006)" in audit.to_html()
+    assert all(reference(key) in str(audit["model"].sections["methods"].facts["Sources"]) for key in audit.citations)
+
+
+CALIBRATORS = [ct.recalibration.OneVsRest(ct.recalibration.Platt())]
+CALIBRATORS += [
+    one()
+    for name in ct.recalibration.__all__
+    if isinstance(one := getattr(ct.recalibration, name), type)
+    and issubclass(one, ct.recalibration.Calibrator)
+    and name not in ("Calibrator", "ProbabilityCalibrator", "OneVsRest", "Identity")
+]
+
+
+@pytest.mark.parametrize("one", CALIBRATORS, ids=repr)
+def test_methods_of_recalibration_have_sources(one):
+    assert set(one.citations) <= set(ENTRIES)
+    assert ct.results.bibtex(one).count("@") == len(one.citations) > 0
+
+
+def test_reports_cite_the_method_and_what_judges_it():
+    p, y = np.linspace(0.1, 0.9, 80), np.arange(80) % 2
+    platt, beta = ct.recalibration.Platt(), ct.recalibration.BetaCalibration()
+    report = ct.recalibration.report(p, y, platt, n_resamples=19, rng=1)
+    assert {"platt1999", "widmann2019", "guo2017"} <= set(report.citations)
+    assert ct.recalibration.fit_best(p, y, [platt, beta], rng=1).citations == ("kull2017", "platt1999")
+    test, model = ct.MonteCarloTest(ct.ECE(), 19), ct.generators.class_model("M3", 3)
+    found = [
+        report,
+        ct.noise_floor(p, ct.ECE(), n_resamples=19, rng=1),
+        ct.power(test, model, 20, n_simulations=10, rng=1),
+        ct.power_curve(test, model, [20], n_simulations=10, rng=1),
+        ct.score_decomposition(p, y),
+        ct.score_decomposition(p, y, binning=ct.binning.UniformBinning(5)),
+        ct.confidence_errors(p, y),
+        ct.estimators.cox_calibration(p, y),
+    ]
+    for one in found:
+        assert one.bibtex() == entries(one.citations) == type(one).from_dict(one.to_dict()).bibtex()
+    assert set(found[2].citations) == set(found[3].citations) == set(test.citations)
+    assert [one.citations for one in found[4:6]] == [("dimitriadis2021",), ("murphy1973",)]

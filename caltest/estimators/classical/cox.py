@@ -174,6 +174,7 @@ class CoxCalibrationResult(Stored):
     [0.02681, 0.131] (95 %, normal limit of the estimate)
     """
 
+    citations = ("cox1958", "miller1991")
     intercept: float
     slope: float
     intercept_standard_error: float

@@ -107,6 +107,7 @@ class Platt(ProbabilityCalibrator):
     0.102 -0.499
     """
 
+    citations = ("platt1999",)
     on: str = "log-odds"
 
     binary: ClassVar[bool] = True
@@ -168,6 +169,7 @@ class BetaCalibration(ProbabilityCalibrator):
     0.885 0.099 -0.424
     """
 
+    citations = ("kull2017",)
     binary: ClassVar[bool] = True
 
     def _fit(self, scores: FloatArray, labels: IntArray) -> BetaMap:

@@ -81,6 +81,7 @@ class HistogramBinning(ProbabilityCalibrator):
     [0.5, 0.5]
     """
 
+    citations = ("zadrozny2001",)
     n_bins: int = 15
     bins: str = "quantile"
 
@@ -149,6 +150,7 @@ class BBQ(ProbabilityCalibrator):
     [0.592, 0.592, 0.914]
     """
 
+    citations = ("naeini2015",)
     spread: float = 10.0
 
     binary: ClassVar[bool] = True
@@ -239,6 +241,7 @@ class Isotonic(ProbabilityCalibrator):
     [0.0, 0.0, 0.5, 1.0]
     """
 
+    citations = ("zadrozny2002",)
     interpolate: bool = False
 
     binary: ClassVar[bool] = True

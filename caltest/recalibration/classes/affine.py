@@ -1,7 +1,7 @@
 """Affine maps of logits: vector scaling, matrix scaling and Dirichlet calibration."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -54,6 +54,8 @@ class VectorScaling(ProbabilityCalibrator):
     ((10,), <Categorical, n = 449, 10 classes>)
     """
 
+    citations = ("guo2017",)
+
     def _fit(self, scores: FloatArray, labels: IntArray) -> AffineMap:
         return fitted(scores, self.input, labels, np.ones(scores.shape[1]), (0.0, 0.0))
 
@@ -94,6 +96,7 @@ class MatrixScaling(ProbabilityCalibrator):
     ((10, 10), <Categorical, n = 449, 10 classes>)
     """
 
+    citations: ClassVar[tuple[str, ...]] = ("guo2017", "kull2019")
     off_diagonal: float = 100.0
     intercept: float = 100.0
     _checks = {"off_diagonal": _strength, "intercept": _strength}
@@ -132,6 +135,7 @@ class DirichletCalibration(MatrixScaling):
     <Categorical, n = 699, 10 classes>
     """
 
+    citations = ("kull2019",)
     input: str = field(default="probabilities", init=False)
 
 

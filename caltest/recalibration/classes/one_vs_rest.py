@@ -62,6 +62,11 @@ class OneVsRest(ProbabilityCalibrator):
     calibrator: ProbabilityCalibrator
     input: str = field(init=False, repr=False)
 
+    @property
+    def citations(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Sources of the binary method and of this one."""
+        return tuple(sorted({"wenger2020", "zadrozny2002", *self.calibrator.citations}))
+
     def __post_init__(self) -> None:
         if not isinstance(self.calibrator, ProbabilityCalibrator) or not self.calibrator.binary:
             raise TypeError(

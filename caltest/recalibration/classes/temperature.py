@@ -69,6 +69,7 @@ class TemperatureScaling(ProbabilityCalibrator):
     T = 0.22
     """
 
+    citations = ("guo2017",)
     clip: float = 1e-12
 
     def __post_init__(self) -> None:

@@ -196,6 +196,7 @@ class GPCalibrator(ProbabilityCalibrator):
     <Categorical, n = 449, 10 classes>
     """
 
+    citations = ("wenger2020",)
     n_inducing: int = 10
     max_iterations: int = 1000
     keep_class: bool = True
