@@ -163,9 +163,12 @@ class SliceSearchResult(Stored):
                 f", but errors below {self.power} could have been missed" if self.power and level == self.alpha else ""
             )
             return undecided(self.pvalue, self.n_resamples, level) or f"no slice is rejected {said}{missed}"
+        parts = sum(one.n < self.n for one in some)
+        places = ["all rows"] * (parts < len(some)) + [counted(parts, "slice")] * (parts > 0)
         rest = sum(one.explains for one in some) if self.others else 0
-        more = f", which explain{'s' if len(some) == 1 else ''} {counted(rest, 'other')}" if rest else ""
-        return f"predictions are wrong in {counted(len(some), 'slice')} {said}{more}"
+        these = counted(rest, "other" if parts else "slice")
+        more = f", which explain{'s' if len(some) == 1 else ''} {these}" if rest else ""
+        return f"predictions are wrong in {' and '.join(places)} {said}{more}"
 
     def sentence(self, alpha: float | None = None) -> str:
         """One sentence for a paper: slices, observations, p-value, and the slices that are reported."""

@@ -82,6 +82,9 @@ def test_an_error_of_all_rows_is_one_of_all_rows():
     found = ct.find_slices(p, rng.random(5000) < p + 0.05, features, rng=1)
     assert [one.name for one in found.rejected()] == ["all rows"]
     assert found.n_rejected == 1 + found.rows[0].explains > 5
+    rest = found.rows[0].explains
+    assert found.verdict() == f"predictions are wrong in all rows at the 5 % level, which explains {rest} slices"
+    assert found.unpruned().verdict() == f"predictions are wrong in all rows and {rest} slices at the 5 % level"
     assert found.mask(0).all()
 
 
