@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.numerics import never_falling
 from caltest._results.measures import HIGH, table_of, widest
-from caltest._results.tables import Grid, Page, Part
+from caltest._results.tables import ASKED, Grid, Page, Part, asked_in
 from caltest._validation import fraction
 
 EXCLUDED = "an outcome occurred to which probability 0 was given"
@@ -157,12 +157,12 @@ def sentence_of(result: Any, alpha: float, meaning: str = "") -> str:
     if undecided(result.pvalue, result.n_resamples, alpha, result.smallest):
         few = "rows" if result.has_few_rows else "redraws"
         decision, meaning = f"could not have been rejected {level} with so few {few}", ""
-    why = _why_and_features(result, alpha)
+    why, asked = _why_and_features(result, alpha), asked_in(result.notes)[0]
     meaning = f"; {meaning[2:]}" if meaning.startswith(": ") else meaning
     return (
         f"The hypothesis that {QUESTIONS[result.question].null} ({result.hypothesis}) {decision} for n = {result.n} "
         f"observations{used}, {found}{'' if why is None else ': ' + why.replace('perhaps: ', 'perhaps ', 1)}"
-        f"{meaning}."
+        f"{meaning}.{'' if asked is None else f' {ASKED}: {asked}'}"
     )
 
 

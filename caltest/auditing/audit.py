@@ -127,6 +127,29 @@ def audit(
     >>> audit.models[0].sections["size"].answer
     'These observations do not tell whether the error is large enough to matter.'
     """
+    given = {"groups": groups, "clusters": clusters, "features": features, "time": time, "classes": classes}
+    settings = {"field": field, "n_resamples": n_resamples, "title": title, "rng": rng, "progress": progress}
+    return audit_of_rows(predictions, targets, **given, **settings)
+
+
+def audit_of_rows(
+    predictions: ArrayLike | Mapping[str, ArrayLike],
+    targets: ArrayLike,
+    *,
+    groups: Any = None,
+    clusters: ArrayLike = None,
+    features: Any = None,
+    time: ArrayLike = None,
+    field: str | None = None,
+    classes: Sequence[Any] | None = None,
+    n_resamples: int = 999,
+    title: str = "Calibration audit",
+    rng: Any = None,
+    progress: bool = False,
+    n_read: int | None = None,
+    remarks: tuple[str, ...] = (),
+) -> Audit:
+    """The audit of rows that are left of ``n_read`` that were read, with remarks on what was done to them."""
     models = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     if not models:
         raise ValueError("predictions: got an empty dictionary, wanted predictions of at least one model")
@@ -150,6 +173,7 @@ def audit(
                 sample = as_sample(*censored_pit_values(*survival, rng=generator_apart(seed)))
             else:
                 sample = as_sample(one, targets, classes)
+            sample = replace(sample, matched=(*remarks, *sample.matched))
             order, n = order_of(targets, one), len(sample)
             known = None if groups is None else _groups(groups, order, n)
             columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
@@ -158,6 +182,7 @@ def audit(
             data = Data(sample, known, columns, when, None, n, number, seed, names, survival)
             if clusters is not None:
                 data = _one_per_cluster(data, as_clusters(clusters, order))
+            data = data if n_read is None else replace(data, n=n_read)
             audits.append(_audited(str(name), data, field))
     return Audit(tuple(audits), seed, str(title))
 
@@ -255,8 +280,9 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     parts = {name: rows for one in sections.values() for name, rows in one.grave.items()}
     if decision != REPAIR and parts:
         decision = REFUSE
-    elsewhere = [one.rejected for one in sections.values() if one.rejected]
+    elsewhere, places = [one.rejected for one in sections.values() if one.rejected], list[str]()
     if elsewhere and result.pvalue > LEVEL:
+        places = elsewhere
         reason = (
             f"calibration is rejected {', and '.join(elsewhere)}; each section has a level of 5 % of its own. For all "
             f"rows together {reason}"
@@ -265,8 +291,8 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         some = {key: sections[key].rejected for key in ("groups", "slices", "time", "recalibration") if key in sections}
         if decision != REPAIR:
             some.pop("recalibration", None)
-        if any(some.values()):
-            reason += f"{end_of(reason)} Calibration is rejected {', and '.join(filter(None, some.values()))}"
+        if places := [where for where in some.values() if where]:
+            reason += f"{end_of(reason)} Calibration is rejected {', and '.join(places)}"
         mapped = sections["recalibration"].mapped
         left = [] if decision != REPAIR or mapped is None else grave_in(mapped, parts, data.of_all[1])
         if left:
@@ -286,9 +312,9 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         reason += f"{end_of(reason)} First check whether rows are independent: {asked}"
     model = ModelAudit(name, decision, reason, result, sections)
     if (methods := sections.get("methods")) is not None:
-        sections["methods"] = replace(
-            methods, facts={**methods.facts, "Sources": "; ".join(map(reference, model.citations))}
-        )
+        told = f" Calibration was rejected {', and '.join(places)}; these have a level of 5 % each." if places else ""
+        facts = {**methods.facts, "Sources": "; ".join(map(reference, model.citations))}
+        sections["methods"] = replace(methods, answer=methods.answer + told, facts=facts)
     return model
 
 

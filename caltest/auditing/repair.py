@@ -122,7 +122,8 @@ def _changed(gain: float, gains: FloatArray, name: str, clusters: Clusters | Non
         made = f"makes {rows} {'im' if gain > 0 else ''}possible outcome{'' if rows == 1 else 's'}"
         return f"{made} {'possible' if gain > 0 else 'impossible'} {how}"
     error = f"(standard error {_error(gains, clusters):.2g})"
-    return f"{'lowers' if gain > 0 else 'raises'} the {name} {how} by {abs(gain):.3g} {error}"
+    chance = ", which can be chance" if abs(gain) <= CLEAR * _error(gains, clusters) else ""
+    return f"{'lowers' if gain > 0 else 'raises'} the {name} {how} by {abs(gain):.3g} {error}{chance}"
 
 
 def _mapped(sample: Sample, clusters: Clusters | None, method: "Calibrator", seed: int) -> tuple[Sample, Sample]:

@@ -163,10 +163,11 @@ class RecalibrationReport(Stored):
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} % interval"
         both = [(one.score, one.brier, one.accuracy, one.ece, one.ece_noise) for one in self.rows]
-        numbers = dict(zip((self.score_name, *SCORES), map(in_decimals, zip(*both, strict=True)), strict=True))
-        known = {name: column for name, column in numbers.items() if set(column) != {"-"}}
-        rows = zip(self.rows, zip(*known.values(), strict=True), strict=True)
-        return [["", *known, "SKCE", level, "p"], *([one.name, *scores, *_cells(one)] for one, scores in rows)]
+        scores = map(in_decimals, zip(*both, strict=True))
+        columns = [[one.name for one in self.rows], *scores, *zip(*map(_cells, self.rows), strict=True)]
+        header = ["", self.score_name, *SCORES, "SKCE", level, "p"]
+        known = [[name, *column] for name, column in zip(header, columns, strict=True) if set(column) != {"-"}]
+        return [list(row) for row in zip(*known, strict=True)]
 
     def __repr__(self) -> str:
         return f"<report on recalibration by {self.method}, n = {self.n}>"

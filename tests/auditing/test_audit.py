@@ -1157,3 +1157,26 @@ def test_models_beside_each_other_have_what_is_claimed_in_brackets_or_alone(only
     table = {name: cells for name, *cells in rows}
     assert table["predicted standard deviation"] == ["0.5", "0.5"]
     assert all("(claimed 80.0 %)" in cell for cell in table["inside the 80 % interval"])
+
+
+def test_the_table_of_recalibration_has_no_empty_lines():
+    found = ct.audit(np.linspace(0.1, 0.9, 60), np.arange(60) % 2, n_resamples=19, rng=1)
+    rows = found["model"].sections["recalibration"].rows
+    assert [row[0] for row in rows][-2:] == ["SKCE", "p"]
+    assert not [row for row in rows if set(row[1:]) == {"-"}]
+
+
+def test_the_paragraph_on_methods_says_in_which_parts_calibration_is_rejected():
+    """Not only what the test of all rows says, which does not reject."""
+    rng = np.random.default_rng(1)
+    p, rows = rng.uniform(0.2, 0.8, 600), np.arange(600)
+    shift = np.where(rows % 3 == 0, 0.25, -0.12)
+    y = rng.random(600) < p + shift
+    found = ct.audit(p, y, groups=np.array(["north", "south", "west"])[rows % 3], n_resamples=199, rng=1)["model"]
+    assert "north" in found.sections["groups"].rejected or found.result.pvalue <= 0.05
+    quiet = ct.audit(p, rng.random(600) < p, groups=rows % 3, n_resamples=199, rng=1)["model"]
+    answer = found.sections["methods"].answer
+    assert "Calibration was rejected in" in answer
+    assert "north" in answer.split("Calibration was rejected in")[1]
+    assert quiet.result.pvalue > 0.05
+    assert "Calibration was rejected" not in quiet.sections["methods"].answer

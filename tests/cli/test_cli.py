@@ -881,6 +881,19 @@ def test_audit_takes_columns_of_the_file_of_predictions(cohort, capsys):
     assert slices == json.loads(json.dumps(expected.to_dict()))["models"][0]["sections"]["slices"]
 
 
+def test_an_audit_says_which_rows_of_the_file_are_left_out(tmp_path, capsys):
+    path = tmp_path / "risks.csv"
+    rows = [f"{0.01 + 0.015 * i:.3f},{'' if i % 10 == 3 else i % 2},{'NS'[i % 3 == 0]}" for i in range(60)]
+    path.write_text("\n".join(["risk,died,site", *rows]))
+    arguments = "audit", str(path), "--outcome-column", "died", "--columns", "risk", "--groups", "site"
+    settings = "--missing", "drop", "--n-resamples", "9", "--seed", "1", "--format", "json"
+    status, out, err = command(capsys, *arguments, *settings)
+    assert (status, err) == (0, "")
+    data = json.loads(out)["models"][0]["sections"]["data"]
+    assert data["answer"] == "60 rows were read and 54 are used."
+    assert data["facts"]["Notes"].startswith("6 of 60 outcomes were missing and left out")
+
+
 def test_audit_takes_events_of_survival(cohort, capsys):
     path, *_ = cohort
     common = "audit", path, "--outcome-column", "months", "--columns", "mean,sd", "--normal", "--n-resamples", "9"

@@ -650,6 +650,9 @@ def test_a_decision_curve_says_what_its_columns_are():
     row = found.rows[0]
     assert row.loss == pytest.approx(row.recalibrated - row.model)
     assert "loss: how much more the recalibrated risks have than those of the model" in unfolded(found)
+    assert found.verdict().startswith("treating by predicted risk is best at 0 of 2 thresholds (10 % and 30 %); ")
+    many = clinical.decision_curve(p, np.arange(60) % 3 == 0, np.linspace(0.1, 0.5, 9), n_resamples=19, rng=1)
+    assert " of 9 thresholds; " in many.verdict()
 
 
 def test_certain_risks_do_not_make_events_of_the_others():

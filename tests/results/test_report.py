@@ -513,3 +513,17 @@ def test_pvalues_in_clusters_are_for_many_of_these():
     labels = np.random.default_rng(1).integers(0, 2, 40)
     result = ct.ClusterSKCETest(np.arange(40) // 4, n_resamples=19)(np.full(40, 0.5), labels, rng=1)
     assert "(approximate, by resampling: for many rows, or clusters)" in " ".join(str(result).split())
+
+
+def test_sentences_repeat_what_has_to_be_checked_first():
+    rng = np.random.default_rng(1)
+    errors = np.zeros(300)
+    for i in range(1, 300):
+        errors[i] = 0.8 * errors[i - 1] + 0.6 * rng.normal()
+    mean = rng.normal(size=300)
+    result = ct.calibration_test(ct.Normal(mean, 1.0), mean + errors, n_resamples=99, rng=1)
+    asked = [note for note in result.notes if note.endswith("?")]
+    assert asked
+    assert result.sentence().endswith(f" First check: {' '.join(asked)}")
+    right = ct.calibration_test(ct.Normal(mean, 1.0), mean + rng.normal(size=300), n_resamples=99, rng=1)
+    assert "First check" not in right.sentence()

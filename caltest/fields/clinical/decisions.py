@@ -10,7 +10,7 @@ import scipy
 from caltest._basics.calls import own_errstate
 from caltest._basics.jobs import redrawn
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, resampling_pvalue, seed_of
-from caltest._results.report import at_level, counted, decision, format_pvalue, pvalue_phrase
+from caltest._results.report import at_level, counted, decision, format_pvalue, listed, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, sharper
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, increasing_numbers, whole_number
@@ -19,6 +19,9 @@ from caltest.fields.clinical.curves import SplineCurve
 from caltest.fields.clinical.validation import score_limits, too_few
 from caltest.predictions import Bernoulli
 from caltest.predictions.convert import as_sample
+
+FEW = 5
+"""Thresholds up to which sentences name them."""
 
 THRESHOLDS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 
@@ -100,7 +103,9 @@ class DecisionCurve(Stored):
     @property
     def _useful(self) -> str:
         """At how many thresholds the model is better than treating everyone or nobody."""
-        return f"{sum(one.model > max(one.treat_all, 0.0) for one in self.rows)} of {len(self.rows)} thresholds"
+        number = sum(one.model > max(one.treat_all, 0.0) for one in self.rows)
+        named = f" ({listed([one.name for one in self.rows])})" if len(self.rows) <= FEW else ""
+        return f"{number} of {len(self.rows)} thresholds{named}"
 
     @property
     def _worst(self) -> NetBenefit:
