@@ -117,6 +117,9 @@ def audit(
     Errors of maps that are fitted to the other rows nearly cancel in the sums over all rows, so that a map that is
     enough is rejected in fewer than 5 % of data sets, mostly.
 
+    Where one map is not enough, or leaves an error that matters in one of two to twelve given groups, which have all
+    rows, and 50 or more each, a map is fitted to each group, and advised if that is enough and clearly better.
+
     How often that is said of data sets that are rejected stands in ``docs/validity.md``, "Decisions of audits".
 
     Examples
@@ -287,18 +290,24 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
             f"calibration is rejected {', and '.join(elsewhere)}; each section has a level of 5 % of its own. For all "
             f"rows together {reason}"
         )
+        if (number := sections["recalibration"].n_maps) > 1 and parts:
+            reason += f". A map for each of the {number} groups helps"
     elif result.pvalue <= LEVEL:
         some = {key: sections[key].rejected for key in ("groups", "slices", "time", "recalibration") if key in sections}
         if decision != REPAIR:
             some.pop("recalibration", None)
         if places := [where for where in some.values() if where]:
             reason += f"{end_of(reason)} Calibration is rejected {', and '.join(places)}"
-        mapped = sections["recalibration"].mapped
+        repair, n_maps = sections["recalibration"], sections["recalibration"].n_maps
+        mapped, after = repair.mapped, "helps, but after it the error still matters in"
         left = [] if decision != REPAIR or mapped is None else grave_in(mapped, parts, data.of_all[1])
         if left:
             decision = REFUSE
-            reason += f"; a map of all rows helps, but after it the error still matters in {first_few(left)}: fit maps "
-            reason += "to these"
+            maps, advice = ("a map of all rows", ": fit maps to these") if n_maps == 1 else ("a map for each group", "")
+            reason += f"; {maps} {after} {first_few(left)}{advice}"
+        elif decision == REPAIR and n_maps > 1:
+            why = f"a map of all rows {after} {first_few(repair.left)}" if repair.left else "one map is not enough"
+            reason += f"; {why}: fit one to each of the {n_maps} groups"
         elif decision == REPAIR and mapped is not None:
             tested = {
                 name: rows for key in ("groups", "time") if some.get(key) for name, rows in sections[key].parts.items()

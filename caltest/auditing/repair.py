@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from caltest._basics.numerics import FloatArray
+from caltest._basics.numerics import FloatArray, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
 from caltest._results.report import format_pvalue, pvalue_phrase
 from caltest._validation import at_least
+from caltest._validation.groups import Groups
 from caltest.auditing.section import LEVEL, Data, Section
 from caltest.estimators.combined.measures import measures_of
 from caltest.hstatistics.redraws.within_clusters import Clusters
@@ -30,7 +31,10 @@ CLEAR = 1.645
 
 
 class _Tried(NamedTuple):
-    """A map: whether it is enough, the gain, words, the report, gains of held-out rows, and these after it."""
+    """A map: whether it is enough, the gain, words, the report, gains of held-out rows, and these after it.
+
+    Of maps for groups also how many there are, and in which groups one map for all leaves an error that matters.
+    """
 
     suffices: bool
     gain: float
@@ -38,6 +42,8 @@ class _Tried(NamedTuple):
     report: "RecalibrationReport"
     gains: list[FloatArray]
     mapped: Sample
+    n_maps: int = 1
+    left: tuple[str, ...] = ()
 
 
 def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
@@ -65,15 +71,16 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
             methods.append((recalibration.VectorScaling(), "vector scaling"))
     tried: list[_Tried] = []
     for method, words in methods:
-        samples = _mapped(data.sample, None, method, data.seed)
-        found = _report(data, method, samples, result if data.dependent is None else None)
-        all_rows = samples if data.dependent is None else _mapped(*data.of_all[:2], method, data.seed)
-        gained = _gains(*all_rows)
-        gain, suffices = float(gained[0].mean()), _suffices(found)
-        tried.append(_Tried(gain > 0.0 and suffices, gain, words, found, gained, all_rows[1]))
-        if suffices:
+        tried.append(_tried(data, result, method, words))
+        if _suffices(tried[-1].report):
             break
-    suffices, gain, words, found, gained, mapped = max(tried, key=lambda one: one[:2])
+    best = max(tried, key=lambda one: one[:2])
+    for method, words in methods:
+        each = _each(data, result, method, words, best)
+        if each is not None:
+            best = each
+            break
+    suffices, gain, words, found, gained, mapped, n_maps, left = best
     before, after = (format_pvalue(one.pvalue, one.pvalue_otherwise) for one in found.rows)
     clusters = data.of_all[1]
     changed = _changed(gain, gained[0], data.sample.predictions.loss_name, clusters)
@@ -90,7 +97,8 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         answer += f" What is left needs {another}another model."
     elif not helps and not suffices and other and result.pvalue <= LEVEL:
         answer += f" Perhaps another map does better ({other})."
-    how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on rows kept for it"
+    rows = "rows kept for it" if n_maps == 1 else "the rows of each group that are kept for it"
+    how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on {rows}"
     facts = {"How": how} if helps else {"Tried": words}
     others = [
         f"{one.words}, {pvalue_phrase(one.report.after.pvalue)} after it" for one in tried if one.report is not found
@@ -100,7 +108,16 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     where = f"on held-out rows after {words}, too" if is_left and result.pvalue <= LEVEL else ""
     table = tuple(zip(*found.table(), strict=True))
     return Section(
-        answer, facts, table, gain=gain, rejected=where, helps=helps, mapped=mapped, citations=found.citations
+        answer,
+        facts,
+        table,
+        gain=gain,
+        rejected=where,
+        helps=helps,
+        mapped=mapped,
+        n_maps=n_maps,
+        left=left,
+        citations=found.citations,
     )
 
 
@@ -110,6 +127,56 @@ def _suffices(found: "RecalibrationReport") -> bool:
     if found.after.pvalue > LEVEL:
         return True
     return found.after.pvalue_otherwise is None and matters(measures_of(found.samples[1], found.after.finding)) is False
+
+
+FEWEST_MAPPED, MOST_MAPPED = 50, 12
+"""Rows of the smallest group that gets a map of its own, and the largest number of such groups."""
+
+
+def _parts_of(groups: Groups | str | None) -> IntArray | None:
+    """The group (n,) of each row, if each is in one of a few large groups."""
+    if not isinstance(groups, Groups) or not 1 < len(groups) <= MOST_MAPPED or groups.sizes.min() < FEWEST_MAPPED:
+        return None
+    codes = groups.codes
+    return codes if groups.sizes.sum() == groups.n and codes.min() >= 0 else None
+
+
+def _each(data: Data, result: CalibrationTestResult, method: "Calibrator", words: str, one: _Tried) -> _Tried | None:
+    """A map for each group, if that is enough and clearly better, and one map for all leaves errors that matter."""
+    from caltest.auditing.sections import grave_in
+
+    groups, (_, clusters, known) = _parts_of(data.groups), data.of_all
+    if groups is None or not isinstance(known, Groups):
+        return None
+    left = grave_in(one.mapped, dict(zip(known.names, known.rows, strict=True)), clusters)
+    if one.suffices and not left:
+        return None
+    named = f"{words} in each of the {len(known)} groups"
+    try:
+        each = _tried(data, result, method, named, groups, _parts_of(known))
+    except (ValueError, TypeError):
+        # Such as a group of which all outcomes are the same.
+        return None
+    better = each.gains[-1] - one.gains[-1]
+    is_clear = float(better.mean()) > CLEAR * _error(better, clusters)
+    return each._replace(left=tuple(left)) if each.suffices and is_clear else None
+
+
+def _tried(
+    data: Data,
+    result: CalibrationTestResult,
+    method: "Calibrator",
+    words: str,
+    groups: IntArray | None = None,
+    of_all: IntArray | None = None,
+) -> _Tried:
+    """What a method makes of held-out rows, with a map for all of them or for each group (n,)."""
+    samples = _mapped(data.sample, None, method, data.seed, groups)
+    found = _report(data, method, samples, result if data.dependent is None else None)
+    all_rows = samples if data.dependent is None else _mapped(*data.of_all[:2], method, data.seed, of_all)
+    gained = _gains(*all_rows)
+    gain, n_maps = float(gained[0].mean()), 1 if groups is None else len(np.unique(groups))
+    return _Tried(gain > 0.0 and _suffices(found), gain, words, found, gained, all_rows[1], n_maps)
 
 
 def _changed(gain: float, gains: FloatArray, name: str, clusters: Clusters | None = None) -> str:
@@ -126,10 +193,13 @@ def _changed(gain: float, gains: FloatArray, name: str, clusters: Clusters | Non
     return f"{'lowers' if gain > 0 else 'raises'} the {name} {how} by {abs(gain):.3g} {error}{chance}"
 
 
-def _mapped(sample: Sample, clusters: Clusters | None, method: "Calibrator", seed: int) -> tuple[Sample, Sample]:
+def _mapped(
+    sample: Sample, clusters: Clusters | None, method: "Calibrator", seed: int, groups: IntArray | None = None
+) -> tuple[Sample, Sample]:
     """All rows before and after recalibration.
 
-    Each part of the rows is mapped by what is fitted to the others, which share no cluster with them.
+    Each part of the rows is mapped by what is fitted to the others, of its group (n,) if there are some, which share no
+    cluster with them.
     """
     from caltest.recalibration.fit_best import folds_of
     from caltest.recalibration.shared.observed import Observed
@@ -142,7 +212,7 @@ def _mapped(sample: Sample, clusters: Clusters | None, method: "Calibrator", see
     else:
         one = clusters.partitions[0]
         folds = (rng.permutation(one.n_parts) % FOLDS)[one.codes]
-    return observed.before(), observed.in_folds(method, folds)
+    return observed.before(), observed.in_folds(method, folds, groups)
 
 
 def _report(

@@ -35,10 +35,11 @@ class Section:
         Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
     citations
         Sources of what is used here beside the test of all rows, keys of ``caltest/_results/citations.bib``.
-    parts, grave, helps, mapped
+    parts, grave, helps, mapped, n_maps, left
         Parts of the rows that are tested, and those in which the error is known to be large enough to matter, by their
-        names; whether the gain is above 0 and clear, by its standard error or by that of the Brier score; and all rows
-        after recalibration. Not stored, as decisions are.
+        names; whether the gain is above 0 and clear, by its standard error or by that of the Brier score; all rows
+        after recalibration; how many maps that took, one or one for each group; and in which groups one map for all
+        leaves an error that matters. Not stored, as decisions are.
 
     Examples
     --------
@@ -61,6 +62,8 @@ class Section:
     grave: Mapping[str, IntArray] = field(default_factory=dict, repr=False, compare=False)
     helps: bool = field(default=False, repr=False, compare=False)
     mapped: Sample | None = field(default=None, repr=False, compare=False)
+    n_maps: int = field(default=1, repr=False, compare=False)
+    left: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def first_rows(self) -> tuple[tuple[str, ...], ...]:
@@ -73,7 +76,7 @@ class Section:
         others = self.rows[len(self.first_rows) :]
         return (self.rows[0], *others) if others else ()
 
-    not_stored = ("pictures", "parts", "grave", "helps", "mapped")
+    not_stored = ("pictures", "parts", "grave", "helps", "mapped", "n_maps", "left")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from caltest.auditing.repair import _changed, _suffices
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows_in_words, rows_needed
 from caltest.predictions.convert import as_sample
+from caltest.recalibration.shared.observed import Observed
 
 DIGITS = ct.datasets.load_digits_predictions()
 
@@ -317,8 +318,8 @@ def test_an_error_of_one_group_is_said_to_be_one_which_a_map_of_all_rows_leaves(
     wrong = np.where((groups == "west") & (np.arange(y.size) % 3 == 0), 1, y)
     model = ct.audit(p, wrong, groups=groups, n_resamples=39, rng=1).models[0]
     said = "rejected in 1 of 3 groups (west), and the error matters in west; a map of all rows helps, but after it"
-    assert model.reason.endswith(f"{said} the error still matters in west: fit maps to these")
-    assert model.decision == "do not use as it is"
+    assert model.reason.endswith(f"{said} the error still matters in west: fit one to each of the 3 groups")
+    assert model.decision == "recalibrate"
     everywhere = ct.audit(p, np.where(np.arange(y.size) % 3 == 0, 1, y), groups=groups, n_resamples=39, rng=1).models[0]
     assert everywhere.decision == "recalibrate"
     assert "still matters" not in everywhere.reason
@@ -369,8 +370,10 @@ def test_an_error_that_a_map_leaves_in_clusters_is_said_too(known, only):
     given = {"groups": part} if known == "groups" else {"features": {"part": part}}
     model = ct.audit(p, wrong, clusters=clusters, n_resamples=39, rng=1, **given).models[0]
     name = {"groups": "west", "features": "part = west"}[known]
-    assert f"a map of all rows helps, but after it the error still matters in {name}: fit maps to these" in model.reason
-    assert model.decision == "do not use as it is"
+    # Groups, which each row is in, can have maps of their own.
+    advice = {"groups": "fit one to each of the 3 groups", "features": "fit maps to these"}[known]
+    assert f"a map of all rows helps, but after it the error still matters in {name}: {advice}" in model.reason
+    assert model.decision == {"groups": "recalibrate", "features": "do not use as it is"}[known]
     everywhere = np.where(np.arange(y.size) % 5 < 2, 1, y)
     model = ct.audit(p, everywhere, clusters=clusters, n_resamples=39, rng=1, **given).models[0]
     assert model.decision == "recalibrate"
@@ -1180,3 +1183,32 @@ def test_the_paragraph_on_methods_says_in_which_parts_calibration_is_rejected():
     assert "north" in answer.split("Calibration was rejected in")[1]
     assert quiet.result.pvalue > 0.05
     assert "Calibration was rejected" not in quiet.sections["methods"].answer
+
+
+def test_groups_get_maps_of_their_own_where_one_map_leaves_errors():
+    rng, rows = np.random.default_rng(1), np.arange(400)
+    season, centre = np.array(["winter", "spring", "summer", "autumn"])[rows // 30 % 4], rng.normal(5.0, 2.0, 400)
+    forecast = ct.Ensemble(centre[:, None] + rng.normal(size=(400, 20)) / 1.4)
+    for shift in (1.0, 0.0):
+        outcomes = centre + rng.normal(size=400) + shift * (season == "winter")
+        found = ct.audit(forecast, outcomes, groups=season, n_resamples=99, rng=1)["model"]
+        repair = found.sections["recalibration"]
+        assert found.decision == "recalibrate"
+        said = "after it the error still matters in winter: fit one to each of the 4 groups"
+        assert (said in found.reason) == (shift > 0.0)
+        assert ("in each of the 4 groups" in repair.answer) == (shift > 0.0)
+        assert ("the rows of each group" in repair.facts["How"]) == (shift > 0.0)
+
+
+@pytest.mark.usefixtures("without_findings")
+def test_maps_of_groups_are_those_of_their_rows_alone():
+    rng = np.random.default_rng(2)
+    p, groups = rng.uniform(0.1, 0.9, 200), np.arange(200) % 2
+    y = (rng.random(200) < np.where(groups == 1, p**2, p)).astype(int)
+    observed = Observed.of(p, y, "probabilities")
+    folds, method = rng.integers(0, 4, 200), ct.recalibration.BetaCalibration()
+    found = observed.in_folds(method, folds, groups).predictions
+    for group in range(2):
+        rows = np.flatnonzero(groups == group)
+        alone = observed.take(rows).in_folds(method, folds[rows]).predictions
+        np.testing.assert_allclose(found.take(rows).probability, alone.probability, rtol=1e-12)

@@ -80,10 +80,13 @@ class Observed:
             return Sample(law, self.checked).pooled()
         return Sample(law, law.check_targets(self.targets), values=law.as_read(self.targets, self.checked))
 
-    def in_folds(self, calibrator: Calibrator, folds: IntArray) -> Sample:
-        """Recalibrated predictions of all, each by the map that is fitted to the other folds (n,)."""
-        parts = [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
-        maps = (self.take(np.flatnonzero(folds != fold)).fit(calibrator) for fold in range(len(parts)))
+    def in_folds(self, calibrator: Calibrator, folds: IntArray, groups: IntArray | None = None) -> Sample:
+        """Recalibrated predictions of all, each by the map that is fitted to the other folds (n,) of its group (n,)."""
+        same = np.zeros(folds.size, dtype=np.intp) if groups is None else groups
+        cells = np.unique(np.stack([folds, same], axis=1), axis=0)
+        parts = [np.flatnonzero((folds == fold) & (same == group)) for fold, group in cells]
+        others = (np.flatnonzero((folds != fold) & (same == group)) for fold, group in cells)
+        maps = (self.take(rows).fit(calibrator) for rows in others)
         inputs = (self.take(part).inputs for part in parts)
         found = (as_predictions(one(some, **self.names)) for one, some in zip(maps, inputs, strict=True))
         return self._with(reduce(Predictions.followed_by, found).take(np.argsort(np.concatenate(parts))))
