@@ -1,4 +1,7 @@
-"""Distributions: limit laws of quadratic statistics, Pearson type III, functionals of Brownian motion, event counts."""
+"""Distributions: limit laws of quadratic statistics, Pearson type III, functionals of Brownian motion, event counts.
+
+Of counts also the intervals.
+"""
 
 from math import pi, sqrt
 
@@ -141,3 +144,21 @@ def _without_ends(start: int, law: FloatArray) -> tuple[int, FloatArray]:
         return start, law
     places = np.flatnonzero(law > SMALLEST)
     return start + int(places[0]), law[places[0] : places[-1] + 1]
+
+
+def clopper_pearson(count: float, n: float, level: float) -> tuple[float, float]:
+    """Interval for the mean of the probabilities of n independent events, of which some occurred.
+
+    The number of events varies less than a binomial one of the same mean (Hoeffding 1956), so that the interval of
+    Clopper and Pearson 1934 has its level for probabilities that differ, too.
+    """
+    tail = (1.0 - level) / 2.0
+    low = float(scipy.special.betaincinv(count, n - count + 1.0, tail)) if count else 0.0
+    return low, float(scipy.special.betaincinv(count + 1.0, n - count, 1.0 - tail)) if count < n else 1.0
+
+
+def garwood(count: float, n: float, level: float) -> tuple[float, float]:
+    """Interval for the mean of the rates of n rows in which some events were seen, as if of Poisson (Garwood 1936)."""
+    tail = (1.0 - level) / 2.0
+    low = float(scipy.special.gammaincinv(count, tail)) / n if count else 0.0
+    return low, float(scipy.special.gammaincinv(count + 1.0, 1.0 - tail)) / n

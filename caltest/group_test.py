@@ -15,7 +15,7 @@ from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import CalibrationTestResult, PValueKind
 from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
 from caltest._results.report import ASSUMPTIONS
-from caltest._results.values import ConfidenceInterval, Finding, impossible
+from caltest._results.values import ConfidenceInterval, Finding, impossible, share_interval
 from caltest._validation import CalledWithData, same_length, switch, whole_number
 from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import Groups, as_groups, large_enough, rows_of
@@ -23,7 +23,7 @@ from caltest.default_test import calibration_test, cluster_test_for, weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import standardised
-from caltest.estimators.combined.measures import LEVEL, effect_of_clusters, share_interval, weighted_shares
+from caltest.estimators.combined.measures import LEVEL, effect_of_clusters, weighted_shares
 from caltest.estimators.dependence import cautions_on
 from caltest.estimators.kernel_errors import cluster_skce
 from caltest.estimators.kernel_errors.groups import given

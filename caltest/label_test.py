@@ -12,11 +12,10 @@ from caltest._basics.threads import progress_bars, tracked
 from caltest._results.calibration_test_result import PValueKind
 from caltest._results.multi_label_result import LabelResult, MultiLabelTestResult
 from caltest._results.report import EXCLUDED, holm
-from caltest._results.values import EffectSize, impossible
+from caltest._results.values import EffectSize, impossible, share_interval
 from caltest._validation import one_of, switch, whole_number
 from caltest.estimators import LogLikelihoodRatio, Omnibus
 from caltest.estimators.combined.findings import findings_of, named
-from caltest.estimators.combined.measures import share_interval
 from caltest.estimators.dependence import cautions_on
 from caltest.nulls import ConditionalMonteCarlo, ImportanceSampling
 from caltest.predictions import MultiLabel, Sample

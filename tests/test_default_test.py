@@ -5,8 +5,8 @@ import pytest
 from printed import unfolded
 
 import caltest as ct
+from caltest._laws import clopper_pearson
 from caltest.estimators.combined import told
-from caltest.estimators.combined.measures import clopper_pearson
 
 TV = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.4), ct.DeltaKernel())
 

@@ -12,6 +12,7 @@ from caltest._laws import (
     NODES,
     absolute_maximum_tail,
     anderson_darling_tail,
+    clopper_pearson,
     cramer_von_mises_tail,
     pearson3_exponents,
     pearson3_tail,
@@ -146,3 +147,9 @@ def test_exponents_of_far_tails_are_those_of_sums_of_exponential_variables():
         assert found == pytest.approx(x - logsumexp(powers, axis=1), rel=1e-6)
     z = np.array([-3.0, 0.0, 5.0, 60.0])
     assert pearson3_exponents(z, np.array([0.0, -1.0, 0.01, 0.005])) == pytest.approx(-stats.norm.logsf(z))
+
+
+def test_clopper_pearson_is_that_of_scipy():
+    for count, n in ((0, 7), (3, 10), (10, 10)):
+        expected = stats.binomtest(count, n).proportion_ci(0.9, method="exact")
+        assert clopper_pearson(count, n, 0.9) == pytest.approx((expected.low, expected.high))

@@ -9,10 +9,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.tables import Table
-from caltest._results.values import ConfidenceInterval
-
-GARWOOD = "Garwood"
-"""The method of intervals of numbers of events."""
+from caltest._results.values import GARWOOD, ConfidenceInterval
 
 
 @dataclass(frozen=True, repr=False)

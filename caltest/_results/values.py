@@ -12,12 +12,16 @@ from typing import Any, ClassVar, Literal, Self, Union, cast, get_args, get_orig
 import numpy as np
 
 from caltest._basics.calls import OwnErrstate
+from caltest._laws import clopper_pearson
 from caltest._results.citations import entries
 from caltest._results.tables import Bar, Grid, Page, Part, Table, entries_of, latex, markdown
 from caltest._validation import one_of
 
 JACKKNIFE = "jackknife, normal limit"
 """The method of intervals from the jackknife variance."""
+
+CLOPPER_PEARSON, KORN_GRAUBARD, GARWOOD = "Clopper and Pearson", "Korn and Graubard", "Garwood"
+"""Those of intervals of frequencies, of independent outcomes and of dependent ones, and of numbers of events."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,12 @@ def within(
     low, high = -inf if side == "upper" else low, inf if side == "lower" else high
     low, high, estimate = min(max(0.0, low), largest), max(0.0, min(high, largest)), min(max(0.0, estimate), largest)
     return ConfidenceInterval(low, high, level, method, estimate)
+
+
+def share_interval(count: float, n: int, level: float, effect: float | None = None) -> ConfidenceInterval:
+    """That of Clopper and Pearson around the observed share; with a design effect that of Korn and Graubard."""
+    ends = clopper_pearson(count / (effect or 1.0), n / (effect or 1.0), level)
+    return ConfidenceInterval(*ends, level, CLOPPER_PEARSON if effect is None else KORN_GRAUBARD, count / n)
 
 
 @dataclass(frozen=True)

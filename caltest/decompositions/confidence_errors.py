@@ -9,11 +9,10 @@ import numpy as np
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, ranges, seed_of
 from caltest._results.measures import percent
-from caltest._results.values import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, share_interval
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.parts import AT_ONCE, WithIntervals
 from caltest.estimators.binned_errors import binned_predictions
-from caltest.estimators.combined.measures import CLOPPER_PEARSON, clopper_pearson
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.convert import as_sample
 from caltest.predictions.reductions import reduce_to_top_label
@@ -140,8 +139,7 @@ def confidence_errors(
     over, under = (
         mean_interval(*numbers, level, number, generator) for numbers in ((c[~right], c), (1.0 - c[right], 1.0 - c))
     )
-    ends = clopper_pearson(int(right.sum()), right.size, level)
-    accuracy = ConfidenceInterval(*ends, level, CLOPPER_PEARSON, found[2])
+    accuracy = share_interval(int(right.sum()), right.size, level)
     intervals = dict(zip(ERRORS, (over, under, accuracy), strict=True))
     return ConfidenceErrors(*found, intervals, calibrated, seed)
 

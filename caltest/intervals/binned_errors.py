@@ -10,12 +10,12 @@ import scipy
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, generator_apart, normalised, ranges
+from caltest._laws import clopper_pearson
 from caltest._results.values import ConfidenceInterval, Side, checked_side, within
 from caltest._validation import at_least, fraction, whole_number
 from caltest.binning import Binning, QuantileBinning, a_binning
 from caltest.estimators import ECE, ClasswiseECE
 from caltest.estimators.binned_errors import binned_predictions, bins_of, farthest
-from caltest.estimators.combined.measures import clopper_pearson
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.convert import as_sample

@@ -11,12 +11,12 @@ from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, seed_of
 from caltest._basics.threads import progress_bars
+from caltest._laws import clopper_pearson
 from caltest._results.report import counted, format_pvalue
 from caltest._results.tables import Bar, Page, Table, in_decimals, sharper
-from caltest._results.values import ConfidenceInterval, Stored
+from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval, Stored
 from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest._validation.columns import columns_for, notes_on
-from caltest.estimators.combined.measures import clopper_pearson
 from caltest.predictions.convert import as_predictions
 from caltest.recalibration.multicalibration import Multicalibration, MulticalibrationMap, cells
 from caltest.recalibration.shared.observed import Observed
@@ -364,7 +364,7 @@ def _judged(
 
     def error(i: int, claim: FloatArray) -> ConfidenceInterval:
         low, high = (float(end - claim[i] / sizes[i]) for end in ends[i])
-        return ConfidenceInterval(low, high, level, "Clopper and Pearson", float((events[i] - claim[i]) / sizes[i]))
+        return ConfidenceInterval(low, high, level, CLOPPER_PEARSON, float((events[i] - claim[i]) / sizes[i]))
 
     def row(i: int) -> SliceRepair:
         before, after = (error(i, claim) for claim in claims)

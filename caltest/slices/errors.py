@@ -11,8 +11,8 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, generator_apart
-from caltest._results.values import ConfidenceInterval
-from caltest.estimators.combined.measures import clopper_pearson
+from caltest._laws import clopper_pearson
+from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.residuals import pit_values
 
@@ -53,7 +53,7 @@ class Shown(NamedTuple):
         """
         observed = float(occurred.mean())
         low, high = clopper_pearson(int(occurred.sum()), occurred.size, level)
-        interval = ConfidenceInterval(low - claimed, high - claimed, level, "Clopper and Pearson", observed - claimed)
+        interval = ConfidenceInterval(low - claimed, high - claimed, level, CLOPPER_PEARSON, observed - claimed)
         return cls(claimed, observed, interval, unit, size)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import FloatArray
 from caltest._basics.threads import progress_bars
+from caltest._laws import clopper_pearson
 from caltest._results.report import at_level, listed
 from caltest._results.tables import Bar, Page
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction, number_of_observations, switch, whole_number
-from caltest.estimators.combined.measures import clopper_pearson
 from caltest.studies import simulation
 from caltest.studies.simulation import Task, Test, simulate
 

@@ -8,7 +8,7 @@ from printed import unfolded
 from samples import wrong_in_a_slice
 
 import caltest as ct
-from caltest.estimators.combined.measures import clopper_pearson
+from caltest._laws import clopper_pearson
 from caltest.recalibration import Multicalibration, MulticalibrationReport, multicalibration_report
 
 

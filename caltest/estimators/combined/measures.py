@@ -7,9 +7,9 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray, IntArray
-from caltest._laws import law_of_count
-from caltest._results.measures import GARWOOD, Measure, percent
-from caltest._results.values import ConfidenceInterval, Finding
+from caltest._laws import clopper_pearson, garwood, law_of_count
+from caltest._results.measures import Measure, percent
+from caltest._results.values import CLOPPER_PEARSON, GARWOOD, KORN_GRAUBARD, ConfidenceInterval, Finding, share_interval
 from caltest.binning import QuantileBinning, UniformBinning
 from caltest.hstatistics.redraws.within_clusters import Clusters, Partition
 from caltest.predictions import Sample
@@ -17,9 +17,6 @@ from caltest.predictions.claims import POINTS, TINY, Claim
 
 LEVEL = 0.95
 """Of the intervals."""
-
-CLOPPER_PEARSON, KORN_GRAUBARD = "Clopper and Pearson", "Korn and Graubard"
-"""The methods of intervals of frequencies, of independent outcomes and of dependent ones."""
 
 FEW = 10
 """Clusters with an event, or without, below which clusters count as one observation each, unless all have some."""
@@ -200,30 +197,6 @@ def mean_deviation(probabilities: FloatArray) -> float:
     if probabilities.size > EXACTLY:
         return float(np.sqrt(2.0 / np.pi * (probabilities @ (1.0 - probabilities))))
     return float(law_of_count(probabilities) @ np.abs(np.arange(probabilities.size + 1) - probabilities.sum()))
-
-
-def clopper_pearson(count: float, n: float, level: float) -> tuple[float, float]:
-    """Interval for the mean of the probabilities of n independent events, of which some occurred.
-
-    The number of events varies less than a binomial one of the same mean (Hoeffding 1956), so that the interval of
-    Clopper and Pearson 1934 has its level for probabilities that differ, too.
-    """
-    tail = (1.0 - level) / 2.0
-    low = float(scipy.special.betaincinv(count, n - count + 1.0, tail)) if count else 0.0
-    return low, float(scipy.special.betaincinv(count + 1.0, n - count, 1.0 - tail)) if count < n else 1.0
-
-
-def share_interval(count: float, n: int, level: float, effect: float | None = None) -> ConfidenceInterval:
-    """That of Clopper and Pearson around the observed share; with a design effect that of Korn and Graubard."""
-    ends = clopper_pearson(count / (effect or 1.0), n / (effect or 1.0), level)
-    return ConfidenceInterval(*ends, level, CLOPPER_PEARSON if effect is None else KORN_GRAUBARD, count / n)
-
-
-def garwood(count: float, n: float, level: float) -> tuple[float, float]:
-    """Interval for the mean of the rates of n rows in which some events were seen, as if of Poisson (Garwood 1936)."""
-    tail = (1.0 - level) / 2.0
-    low = float(scipy.special.gammaincinv(count, tail)) / n if count else 0.0
-    return low, float(scipy.special.gammaincinv(count + 1.0, 1.0 - tail)) / n
 
 
 def gap_interval(

@@ -9,11 +9,11 @@ import scipy
 from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, resampling_pvalue, seed_of
-from caltest._results.values import ConfidenceInterval
+from caltest._laws import garwood
+from caltest._results.values import GARWOOD, ConfidenceInterval
 from caltest._validation import whole_number
 from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.groups import rows_of
-from caltest.estimators.combined.measures import garwood
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
 from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, levels_of, notes_on_times
 
@@ -171,7 +171,7 @@ def _in_bins(
 def _garwood(count: float, n: int, n_bins: int) -> ConfidenceInterval:
     """Of the expected share of a bin among several, of which all hold with 95 %."""
     ends = garwood(count, n, 1.0 - (1.0 - LEVEL) / n_bins)
-    return ConfidenceInterval(*ends, LEVEL, f"Garwood, {n_bins} bins together", float(count / n))
+    return ConfidenceInterval(*ends, LEVEL, f"{GARWOOD}, {n_bins} bins together", float(count / n))
 
 
 def _bins(

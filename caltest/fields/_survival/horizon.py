@@ -9,9 +9,8 @@ import scipy
 from caltest._basics.asked import pvalues_only
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, BoolArray, FloatArray, IntArray, rows_by_size, seed_of
-from caltest._results.values import ConfidenceInterval
+from caltest._results.values import ConfidenceInterval, share_interval
 from caltest._validation import fraction, positive_number, whole_number
-from caltest.estimators.combined.measures import clopper_pearson
 from caltest.fields._survival.bins import FEWEST, starts_of
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
 from caltest.named_tests import OmnibusTest
@@ -193,7 +192,7 @@ def _interval(survival: float, variance: float, events: int, level: float) -> Co
     """Of the share of events up to the horizon, from an estimate of survival, below 1, and its variance."""
     if survival == 0.0:
         # All others were censored before the last event, and say nothing.
-        return ConfidenceInterval(*clopper_pearson(events, events, level), level, "Clopper and Pearson", 1.0)
+        return share_interval(events, events, level)
     hazard = -np.log(survival)
     width = float(scipy.special.ndtri((1.0 + level) / 2.0)) * np.sqrt(variance) / (survival * hazard)
     low, high = (1.0 - float(np.exp(-hazard * np.exp(sign * width))) for sign in (-1.0, 1.0))

@@ -9,16 +9,15 @@ import numpy as np
 from caltest._basics.arrays import order_of
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, never_falling
-from caltest._laws import law_of_count
+from caltest._laws import clopper_pearson, law_of_count
 from caltest._results.report import at_level, counted, format_pvalue, in_cell, listed, pvalue_phrase
 from caltest._results.tables import AdjustedRows, Bar, Page, Table, sharper
-from caltest._results.values import ConfidenceInterval, Stored
+from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval, Stored
 from caltest._validation import fraction, same_length
 from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import groups_of_any_size
 from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.estimators.classical.cox import cox_calibration
-from caltest.estimators.combined.measures import clopper_pearson
 from caltest.fields.clinical.validation import shift
 from caltest.predictions.convert import as_sample
 
@@ -245,7 +244,7 @@ def _row(
     """One of some groups, and why there is no slope, if there is none."""
     each, events, expected = 1.0 - (1.0 - level) / number, int(y.sum()), float(p.sum())
     ends, least, most = clopper_pearson(events, y.size, each), float(usual[0] / expected), float(usual[1] / expected)
-    method = f"Clopper and Pearson, {counted(number, 'group')} together"
+    method = f"{CLOPPER_PEARSON}, {counted(number, 'group')} together"
     low, high = (end * y.size / expected for end in ends)
     ratio, in_the_large = ConfidenceInterval(low, high, level, method, events / expected), None
     if ((p > 0.0) & (p < 1.0)).any():

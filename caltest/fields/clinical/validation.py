@@ -20,11 +20,11 @@ from caltest._basics.numerics import (
     seed_of,
 )
 from caltest._basics.threads import progress_bars
-from caltest._results.values import ConfidenceInterval
+from caltest._laws import clopper_pearson
+from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval
 from caltest._validation import fraction, one_of, switch, whole_number
 from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.estimators.classical.cox import cox_calibration
-from caltest.estimators.combined.measures import clopper_pearson
 from caltest.fields.clinical.curves import LoessCurve, SplineCurve, logistic_fits
 from caltest.fields.clinical.validation_result import CalibrationCurve, ClinicalMeasure, ClinicalValidation
 from caltest.named_tests import OmnibusTest
@@ -250,7 +250,7 @@ def _intervals(
     p: FloatArray, y: Array, observed: FloatArray, level: float
 ) -> tuple[dict[str, ConfidenceInterval], tuple[str, ...]]:
     """Those that exist, and why others do not."""
-    found, kept, method = {}, (p > 0.0) & (p < 1.0), "Clopper and Pearson"
+    found, kept, method = {}, (p > 0.0) & (p < 1.0), CLOPPER_PEARSON
     if np.isfinite(observed[0]):
         low, high = (end / float(p.mean()) for end in clopper_pearson(int(y.sum()), y.size, level))
         found[NAMES[0]] = ConfidenceInterval(low, high, level, method)

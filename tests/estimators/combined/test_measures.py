@@ -8,17 +8,12 @@ from scipy import special, stats
 
 import caltest as ct
 from caltest._basics.asked import pvalues_only
+from caltest._laws import clopper_pearson
 from caltest._results.measures import matters
 from caltest._results.values import PERHAPS
 from caltest.binning import QuantileBinning
 from caltest.estimators.combined.findings import findings_of
-from caltest.estimators.combined.measures import (
-    clopper_pearson,
-    gap_interval,
-    mean_deviation,
-    measures_of,
-    weighted_shares,
-)
+from caltest.estimators.combined.measures import gap_interval, mean_deviation, measures_of, weighted_shares
 from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions.convert import as_sample
@@ -187,12 +182,6 @@ def test_vectors_have_coverage_of_regions():
     found = measures(law, law.sample(1))
     assert found["inside the 80 % region"].interval.low < 0.8 < found["inside the 80 % region"].interval.high
     assert found["root mean squared error"].claimed == pytest.approx(np.sqrt(15.5))
-
-
-def test_clopper_pearson_is_that_of_scipy():
-    for count, n in ((0, 7), (3, 10), (10, 10)):
-        expected = stats.binomtest(count, n).proportion_ci(0.9, method="exact")
-        assert clopper_pearson(count, n, 0.9) == pytest.approx((expected.low, expected.high))
 
 
 SETTINGS = {
