@@ -218,5 +218,6 @@ def a_product_kernel(name: str, kernel: Any) -> ProductKernel:
     """A single one, no sum."""
     kernel = a_pair_kernel(name, kernel)
     if not isinstance(kernel, ProductKernel):
-        raise TypeError(f"{name}: got a sum of product kernels, wanted a single ProductKernel for landmarks")
+        got = "a sum of product kernels" if isinstance(kernel, SumOfProducts) else repr(kernel)
+        raise TypeError(f"{name}: got {got}, wanted a single ProductKernel, such as predictions.default_kernel()")
     return kernel

@@ -14,9 +14,9 @@ from caltest._basics.notes import once
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, ranges, seed_of
 from caltest._results.values import Stored
 from caltest._validation import CalledWithData, one_of, switch
+from caltest.estimators.kernel_errors.kernel_estimator import a_product_or_none
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
-from caltest.kernels.product import a_product_kernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import assumed
 from caltest.predictions.convert import NAMED, Excluded, as_sample
@@ -121,8 +121,7 @@ class Betting(CalledWithData, ABC, Generic[Result]):
 
     def __post_init__(self) -> None:
         one_of("strategy", self.strategy, get_args(Strategy))
-        if self.kernel is not None:
-            a_product_kernel("kernel", self.kernel)
+        self.kernel = a_product_or_none("kernel", self.kernel)
         self._state = self._empty()
         self._batches: list[Batch] = []
 

@@ -46,11 +46,15 @@ from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, law_of
 from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, ClusterSKCE, as_clusters, check_clusters
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, check_weights, given
-from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL, kernel_notes, share_of_bound
+from caltest.estimators.kernel_errors.kernel_estimator import (
+    FAMILY_KERNEL,
+    a_product_or_none,
+    kernel_notes,
+    share_of_bound,
+)
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.hstatistics.sums.binary_line import on_a_line
 from caltest.kernels import ProductKernel
-from caltest.kernels.product import a_product_kernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.bandwidth import MEDIAN_OF
 
@@ -167,8 +171,7 @@ class Omnibus(JointEstimator):
     statistic_name = "log of the mean reciprocal tail probability of all components"
 
     def __post_init__(self) -> None:
-        if self.kernel is not None:
-            a_product_kernel("kernel", self.kernel)
+        object.__setattr__(self, "kernel", a_product_or_none("kernel", self.kernel))
         object.__setattr__(self, "features", as_features(self.features))
         if self.weights is not None:
             weights = _normalised(observation_weights(self.weights))

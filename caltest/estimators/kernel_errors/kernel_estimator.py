@@ -13,7 +13,7 @@ from caltest._results.values import EffectSize
 from caltest.estimators.base import Estimator
 from caltest.hstatistics.bound import h_bound
 from caltest.kernels import PairKernel, PredictionKernel, ProductKernel, TargetKernel
-from caltest.kernels.product import a_pair_kernel
+from caltest.kernels.product import a_pair_kernel, a_product_kernel
 from caltest.predictions import Predictions
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth
 from caltest.predictions.base import Unbounded
@@ -54,6 +54,11 @@ class FamilyKernel(PairKernel):
 
 
 FAMILY_KERNEL = FamilyKernel()
+
+
+def a_product_or_none(name: str, kernel: Any) -> ProductKernel | None:
+    """A single product kernel; None for that of the family."""
+    return None if kernel is None or isinstance(kernel, FamilyKernel) else a_product_kernel(name, kernel)
 
 
 class KernelEstimator(Estimator):

@@ -52,3 +52,16 @@ def test_it_is_no_kernel_without_predictions():
         ct.SKCE().kernel + ct.Normal([0.0], [1.0]).default_kernel()
     with pytest.raises(ValueError, match="data that come in chunks"):
         ct.AsymptoticBlockSKCETest().accumulator()
+
+
+def test_the_kernel_of_the_family_is_what_none_stands_for():
+    family = ct.estimators.FamilyKernel()
+    assert ct.OmnibusTest(family) == ct.OmnibusTest(None) == ct.OmnibusTest()
+    for kind in (ct.SequentialCalibrationTest, ct.CalibrationMonitor):
+        assert repr(kind(kernel=family)) == repr(kind(kernel=None)) == repr(kind())
+
+
+@pytest.mark.parametrize("kind", [ct.LowRankSKCE, ct.estimators.MaxSKCE])
+def test_the_kernel_of_the_family_is_no_sum(kind):
+    with pytest.raises(TypeError, match=r"kernel: got FamilyKernel\(\), wanted a single ProductKernel, such as pred"):
+        kind(ct.estimators.FamilyKernel())
