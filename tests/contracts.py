@@ -507,14 +507,6 @@ def made_or_fault(name, make):
         return None
 
 
-# Without expectations of kernels; in tests/predictions/test_unnormalised.py.
-for family in newcomers(ct.predictions.Predictions, [*FAMILIES, ct.Unnormalised]):
-    sample = made_or_fault(family.__name__, functools.partial(sample_of_example, family, N))
-    if sample is not None:
-        maker = FAMILIES[family] = functools.partial(sample_of_example, family, N)
-        maker.__name__ = family.__name__
-        KERNELS[family] = [sample.predictions.default_kernel().resolve(sample.predictions)]
-
 CASES = [(FAMILIES[family], kernel) for family, kernels in KERNELS.items() for kernel in kernels]
 CASES += [
     (
@@ -545,6 +537,15 @@ CASES += [
         ),
     ),
 ]
+
+# Last, so that stored cases keep their numbers. Unnormalised predictions have no expectations of kernels.
+for family in newcomers(ct.predictions.Predictions, [*FAMILIES, ct.Unnormalised]):
+    sample = made_or_fault(family.__name__, functools.partial(sample_of_example, family, N))
+    if sample is not None:
+        maker = FAMILIES[family] = functools.partial(sample_of_example, family, N)
+        maker.__name__ = family.__name__
+        KERNELS[family] = [sample.predictions.default_kernel().resolve(sample.predictions)]
+        CASES.append((maker, KERNELS[family][0]))
 
 NOT_CENTRED = {drawn_ensemble}
 CENTRED = [case for case in CASES if case[0] not in NOT_CENTRED]
@@ -620,7 +621,8 @@ def made_tests():
     known = [make() for make, _ in made.values()]
     kinds = newcomers(ct.CalibrationTest, {ct.CalibrationTest, *(type(test) for test in known)})
     new = {kind.__name__: functools.partial(example, kind) for kind in kinds}
-    known += [test for name, make in new.items() if (test := made_or_fault(name, make)) is not None]
+    new = {name: make for name, make in new.items() if made_or_fault(name, make) is not None}
+    known += [make() for make in new.values()]
     kinds = newcomers(ct.nulls.Null, {type(test.null) for test in known} | KNOWN_NULLS)
     new |= {kind.__name__: functools.partial(pair_of_example, kind) for kind in kinds}
     for name, make in new.items():

@@ -387,7 +387,8 @@ class TextbookNull(SummableNull[Any]):
     statistic_name = "the estimate"
     requires = HasTextbookLaw
     wanted = (
-        "a classical estimator such as ct.estimators.HosmerLemeshow(), or ct.nulls.ConditionalMonteCarlo() as the null"
+        "an estimator with textbook_statistic, textbook_kind and textbook_tail, such as "
+        "ct.estimators.HosmerLemeshow(), or ct.nulls.ConditionalMonteCarlo() as the null"
     )
 
     def outcome(self, estimator: Any, sample: Sample, rng: np.random.Generator) -> Outcome:

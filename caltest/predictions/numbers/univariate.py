@@ -51,6 +51,9 @@ class Univariate(Predictions):
     """Whether the ends of the support are no possible targets."""
 
     def __init__(self, *parameters: ArrayLike) -> None:
+        if len(parameters) != len(self.parameter_names):
+            wanted = ", ".join(self.parameter_names)
+            raise TypeError(f"{type(self).__name__}: got {len(parameters)} values, wanted {wanted}, in this order")
         self._start(*rows_of(parameters, self.parameter_names))
         self._check()
         for values in self._parameters:

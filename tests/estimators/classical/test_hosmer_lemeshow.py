@@ -100,5 +100,5 @@ def test_bad_input():
     for wrong in (0, 2.5, "ten"):
         with pytest.raises(ValueError, match="n_bins"):
             ct.estimators.HosmerLemeshow(wrong)
-    with pytest.raises(TypeError, match="got ECE for TextbookNull, wanted a classical estimator"):
+    with pytest.raises(TypeError, match="got ECE for TextbookNull, wanted an estimator with textbook_statistic, "):
         ct.CalibrationTest(ct.ECE(), ct.nulls.TextbookNull())

@@ -322,3 +322,17 @@ def test_moved_predictions_have_medians_of_their_own(law):
     assert law.affine(np.zeros(3), 10.0).median_distance(metric) == pytest.approx(10.0 * before, rel=1e-9)
     joined = law.followed_by(law.affine(np.zeros(3), 10.0))
     assert joined.median_distance(metric) > before
+
+
+class Own(ct.predictions.Univariate):
+    """A family of which the constructor takes what its names say."""
+
+    family = "Own"
+    parameter_names = ("location", "scale")
+    _draw = cdf = _quantile = log_density = moments = None
+
+
+@pytest.mark.parametrize("parameters", [(), ([0.0],), ([0.0], [1.0], [2.0])], ids=len)
+def test_a_family_of_ones_own_says_which_parameters_it_wants(parameters):
+    with pytest.raises(TypeError, match=rf"Own: got {len(parameters)} values, wanted location, scale, in this order"):
+        Own(*parameters)
