@@ -230,6 +230,18 @@ def test_intervals_have_one_spelling():
                 assert "ConfidenceInterval" in kind, (one, name, kind)
 
 
+@pytest.mark.parametrize(
+    "interval",
+    [ct.binned_error_interval, ct.risk.variational_error, ct.skce_interval, ct.risk.squared_error_interval],
+    ids=lambda one: one.__name__,
+)
+def test_numbers_of_intervals_are_plain(interval):
+    """So that they are printed as they are made."""
+    found = interval(*ct.top_label(P, Y))
+    assert {type(one) for one in (*found.ends, found.estimate)} == {float}
+    assert eval(repr(found), dict(CLASSES, inf=np.inf)) == found
+
+
 P, Y = ct.generators.class_model("M2", n_classes=3).sample(60, rng=1)
 KERNEL = P.default_kernel()
 

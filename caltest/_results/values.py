@@ -94,7 +94,7 @@ def within(
     """The interval of a side, between 0 and the largest possible value, as its estimate is."""
     low, high = -inf if side == "upper" else low, inf if side == "lower" else high
     low, high, estimate = min(max(0.0, low), largest), max(0.0, min(high, largest)), min(max(0.0, estimate), largest)
-    return ConfidenceInterval(low, high, level, method, estimate)
+    return ConfidenceInterval(float(low), float(high), level, method, estimate)
 
 
 def share_interval(count: float, n: int, level: float, effect: float | None = None) -> ConfidenceInterval:

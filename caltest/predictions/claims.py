@@ -160,7 +160,7 @@ def _of_quantiles(law: "Predictions", targets: Array) -> list[Score]:
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     levels = 0.5 + 0.5 * nodes
     observed = claimed = 0.0
-    for level, weight, q in zip(levels, weights, some.quantile(levels[:, None]), strict=True):
+    for level, weight, q in zip(levels.tolist(), weights.tolist(), some.quantile(levels[:, None]), strict=True):
         observed += weight * float(((y <= q) - level) @ (q - y)) / len(some)
         claimed += weight * float(q.mean()) * (level - 0.5)
     return [Score("CRPS" if len(law) <= ROWS else f"CRPS of {ROWS} rows", claimed, observed)]
