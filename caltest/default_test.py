@@ -31,7 +31,7 @@ from caltest.lagged_test import with_lag
 from caltest.named_tests import ClusterSKCETest, MonteCarloTest, OmnibusTest
 from caltest.nulls.bootstraps import MANY
 from caltest.predictions import Categorical, MultiLabel, Sample
-from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of, note_on_draws
+from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_order_of_times, note_on_draws
 from caltest.predictions.convert import Missing, as_sample
 
 
@@ -243,7 +243,7 @@ def are_tested_together(clusters: Clusters, sample: Sample) -> bool:
 def _of_censored(predictions: Any, targets: Censored, rng: Any, settings: dict[str, Any]) -> CalibrationTestResult:
     """The test of integral transforms, of which those of censored times are drawn."""
     seed = seed_of(rng)
-    laws = in_rows_of(targets, predictions)
+    laws = in_order_of_times(targets, predictions)
     pair = censored_pit_values(laws, targets, rng=generator_apart(seed))
     result = calibration_test(*pair, **settings, rng=seed)
     return replace(result, notes=(note_on_draws(laws, targets), *result.notes))

@@ -28,7 +28,7 @@ from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clu
 from caltest.group_test import calibration_by_group
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
-from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of
+from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_order_of_times
 from caltest.predictions.convert import LABELS, are_certain, as_sample
 from caltest.predictions.faults.values import OF_RECORDS
 from caltest.predictions.own_errors import refuse_errors
@@ -172,7 +172,7 @@ def audit_of_rows(
         for name, one in models.items():
             survival, times = None, as_times(one, targets)
             if isinstance(times, Censored):
-                survival = in_rows_of(times, one), times
+                survival = in_order_of_times(times, one), times
                 sample = as_sample(*censored_pit_values(*survival, rng=generator_apart(seed)))
             else:
                 sample = as_sample(one, targets, classes)

@@ -93,7 +93,7 @@ class ClassErrors(NamedTuple):
     words: list[str]
 
 
-def classes_of(law: FinitePredictions, y: Array, n_resamples: int, seed: int) -> ClassErrors:
+def compared_classes(law: FinitePredictions, y: Array, n_resamples: int, seed: int) -> ClassErrors:
     """Compare each class with what is predicted of it.
 
     ``e**2 / v + s**2 / w`` sums the errors e and s of the number of a class and of the sum of its log odds around their

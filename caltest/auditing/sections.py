@@ -16,7 +16,7 @@ from caltest._results.measures import ends_of, judged, matters, percent, points,
 from caltest._results.report import counted, format_pvalue, listed, power_phrase, pvalue_phrase
 from caltest._results.tables import sharper
 from caltest._validation.groups import Groups
-from caltest.auditing.pictures import classes_of, drawn, pictures_of
+from caltest.auditing.pictures import compared_classes, drawn, pictures_of
 from caltest.auditing.repair import of_recalibration
 from caltest.auditing.section import LEVEL, MOST, Data, Section
 from caltest.estimators.combined.told import told
@@ -146,7 +146,7 @@ def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
     where, answer = "", "Bars and bands of the pictures are exact ranges for calibrated predictions."
     if law is not None and law.n_classes > 2 and law.probabilities_differ:
         y = np.asarray(data.sample.targets)
-        worst, alone, adjusted, wrong = classes_of(law, y, data.n_resamples, data.seed)
+        worst, alone, adjusted, wrong = compared_classes(law, y, data.n_resamples, data.seed)
         rows = [("class", "claimed", "observed", "p-value", "adjusted", "probabilities are")]
         for c in worst[:MOST]:
             means = percent(float(law.probabilities[:, c].mean())), percent(float(np.mean(y == c)))

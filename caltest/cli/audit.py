@@ -15,9 +15,9 @@ from caltest.auditing.audit import audit_of_rows
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL
 from caltest.cli.headers import MISSING
-from caltest.cli.options import JUDGED, add, command, names_of, show
+from caltest.cli.options import JUDGED, add, comma_separated, command, show
 from caltest.cli.outputs import check_outputs
-from caltest.cli.prediction_files import cluster_columns, kept, read_columns, sample_of
+from caltest.cli.prediction_files import cluster_columns, kept_rows, read_columns, sample_of
 from caltest.cli.samples import is_of_answers, read_samples
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored
@@ -100,7 +100,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, int, dict[str, Array], d
     path, named = options.features, []
     of_answers = is_of_answers(options)
     if path is not None and (of_answers or options.outcome_column is not None) and not path.exists():
-        path, named = None, names_of(str(path))
+        path, named = None, comma_separated(str(path))
     known = () if path is None else read_rows(path, texts).with_head(True).names or ()
     beside = [name for name in dict.fromkeys([*taken, *named]) if name not in known]
     if beside and options.outcome_column is None and not of_answers:
@@ -115,7 +115,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, int, dict[str, Array], d
         sample, n, fields = read_samples(options.predictions, options.missing, roles_only, others)
     else:
         sample, n, fields = sample_of(options, beside)
-        fields = {name: kept(column, sample) for name, column in fields.items()}
+        fields = {name: kept_rows(column, sample) for name, column in fields.items()}
     features = {name: fields[name] for name in named} if path is None else read_columns(path, n, sample)
     columns = features | fields
     roles: dict[str, Any] = {

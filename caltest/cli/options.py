@@ -36,7 +36,7 @@ whole = _number(int, lambda number: number >= 1, "a whole number of at least 1")
 seed = _number(int, lambda number: number >= 0, "a whole number of at least 0")
 
 
-def names_of(text: str) -> list[str]:
+def comma_separated(text: str) -> list[str]:
     """Names of columns with commas between them."""
     return [name.strip() for name in text.split(",")]
 
@@ -53,14 +53,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "outcomes": {"type": Path, "nargs": "?", "help": "a file, - for stdin: labels 0..k-1, or names in the header"},
     "--outcome-column": {"metavar": "NAME", "help": "column of PREDICTIONS, in place of OUTCOMES"},
     "--columns": {
-        "type": names_of,
+        "type": comma_separated,
         "default": [],
         "metavar": "NAMES",
         "help": "columns of predictions: a,b (default: all not named elsewhere)",
     },
     "--clusters": {
         "metavar": "NAME",
-        "type": names_of,
+        "type": comma_separated,
         "help": "the same, or two, a,b: rows of one cluster depend on each other",
     },
     "--test": {"choices": TESTS, "default": "omnibus", "metavar": "NAME", "help": "one of those below"},

@@ -136,7 +136,7 @@ def paired(
     try:
         if family:
             sample = as_sample(_of_numbers(table, family), targets, missing=missing, pooled=False)
-            return replace(sample, targets=kept(targets, sample)) if family == "curves" else sample
+            return replace(sample, targets=kept_rows(targets, sample)) if family == "curves" else sample
         sample = as_sample(Table(table.values, names), targets, classes, missing=missing)
         return replace(sample, predictions=_named(sample.predictions, table.names))
     except ValueError as error:
@@ -169,10 +169,10 @@ def read_columns(path: Path, n: int, sample: Sample) -> dict[str, Array]:
         same_length(n, len(table.values), "rows")
     except ValueError as error:
         raise ValueError(f"{table.path}: {error}, and a header with names") from None
-    return {name: kept(_column(table, j), sample) for j, name in enumerate(table.names or ())}
+    return {name: kept_rows(_column(table, j), sample) for j, name in enumerate(table.names or ())}
 
 
-def kept(column: Array, sample: Sample) -> Array:
+def kept_rows(column: Array, sample: Sample) -> Array:
     """The rows of a column that a sample has."""
     return column if sample.rows is None else column[sample.rows]
 

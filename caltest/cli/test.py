@@ -19,9 +19,9 @@ from caltest._validation import at_least
 from caltest._validation.groups import groups_of_any_size
 from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
-from caltest.cli.options import JUDGED, add, command, names_of, outcomes_of, show
+from caltest.cli.options import JUDGED, add, comma_separated, command, outcomes_of, show
 from caltest.cli.outputs import check_different
-from caltest.cli.prediction_files import cluster_columns, kept, read_columns, read_weights, sample_of
+from caltest.cli.prediction_files import cluster_columns, kept_rows, read_columns, read_weights, sample_of
 from caltest.cli.samples import ece_notes, is_of_answers, read_samples
 from caltest.default_test import cluster_test_for, weighted
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
@@ -120,7 +120,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     weights_column = in_one_file and options.weights is not None and not options.weights.exists()
     of_answers = is_of_answers(options)
     features_column = (in_one_file or of_answers) and options.features is not None and not options.features.exists()
-    named = names_of(str(options.features)) if features_column else []
+    named = comma_separated(str(options.features)) if features_column else []
     asked = [*([] if options.groups is None else [options.groups]), *(options.clusters or [])]
     if asked and options.test != "omnibus":
         raise ValueError("--groups, --clusters: got one with --test, wanted it without it")
@@ -139,7 +139,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, FloatArray | None, tuple
     else:
         columns = [*asked, *named, *([str(options.weights)] if weights_column else [])]
         sample, n, fields = sample_of(options, columns)
-        fields |= {name: kept(fields[name], sample) for name in (*asked, *named)}
+        fields |= {name: kept_rows(fields[name], sample) for name in (*asked, *named)}
     if options.features is not None and not features_column:
         fields = read_columns(options.features, n, sample)
     if options.weights is None:

@@ -17,7 +17,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import ends_of, judged
 from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding
 from caltest._validation import CalledWithData, optional, switch
-from caltest.comparisons.samples import check_family, notes_on, sample_of
+from caltest.comparisons.samples import check_family, notes_on_models, sample_of
 from caltest.estimators.combined.measures import measures_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.hstatistics.bound import h_bound
@@ -102,7 +102,7 @@ def far_off(samples: Sequence[Sample]) -> FarOff | None:
     return FarOff([own[event].gap for own in found], event, found[0][event].unit)
 
 
-class Sums(NamedTuple):
+class ModelSums(NamedTuple):
     """Of a model: the sums of h over the rows (n,), and the standard error of their mean if it is calibrated.
 
     The jackknife alone is misled where the difference is degenerate: if a model that claims the same for all rows is
@@ -113,7 +113,7 @@ class Sums(NamedTuple):
     error: float
 
     @classmethod
-    def of(cls, kernel: PairKernel, sample: Sample) -> "Sums":
+    def of(cls, kernel: PairKernel, sample: Sample) -> "ModelSums":
         """For a resolved kernel; from redraws of a fixed seed where there is no formula for the error."""
         return cls(row_sums(kernel, sample), error_if_calibrated(kernel, sample, np.random.default_rng(0)))
 
@@ -128,7 +128,7 @@ class Difference:
     pvalue: float
 
     @classmethod
-    def of(cls, one: "Sums", other: "Sums", if_equal: float = 0.0) -> "Difference":
+    def of(cls, one: "ModelSums", other: "ModelSums", if_equal: float = 0.0) -> "Difference":
         """From the sums of both models, and ``error_if_equal``; ``ValueError`` if their differences do not vary."""
         differences = one.of_rows - other.of_rows
         found = jackknife(differences)
@@ -265,12 +265,12 @@ class PairedSKCETest(CalledWithData):
         check_family(sample.predictions, other.predictions, "other_predictions")
         with progress_bars(shown):
             kernel = shared_kernel(self.kernel, [sample.predictions, other.predictions])
-            sums = Sums.of(kernel, sample), Sums.of(kernel, other)
+            sums = ModelSums.of(kernel, sample), ModelSums.of(kernel, other)
             found = Difference.of(*sums, error_if_equal(kernel, sample, other))
         means = [jackknife(one.of_rows).estimate for one in sums]
         largest = h_bound(kernel, sample.predictions)
         roots = [sqrt(max(0.0, mean) / largest) for mean in means]
-        notes = [*notes_on({"A": sample, "B": other}), *note_on_few((sample, other)), *kernel.notes]
+        notes = [*notes_on_models({"A": sample, "B": other}), *note_on_few((sample, other)), *kernel.notes]
         return CalibrationTestResult(
             test=type(self).__name__,
             hypothesis="KCE(A) = KCE(B)",

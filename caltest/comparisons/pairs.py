@@ -23,8 +23,16 @@ from caltest._results.report import (
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
-from caltest.comparisons.paired_test import SQUARES, Difference, Sums, error_if_equal, far_off, is_farther, note_on_few
-from caltest.comparisons.samples import check_same_kind, notes_on, samples_of
+from caltest.comparisons.paired_test import (
+    SQUARES,
+    Difference,
+    ModelSums,
+    error_if_equal,
+    far_off,
+    is_farther,
+    note_on_few,
+)
+from caltest.comparisons.samples import check_same_kind, notes_on_models, samples_of
 from caltest.estimators.kernel_errors.kernel_estimator import shared_kernel
 from caltest.kernels import PairKernel
 from caltest.predictions import Sample
@@ -234,7 +242,7 @@ def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, leve
     if len(samples) < 2:
         raise ValueError(f"models: got only {next(iter(samples))!r}, wanted at least two to compare")
     shared = shared_kernel(kernel, [sample.predictions for sample in samples.values()])
-    sums = {name: Sums.of(shared, sample) for name, sample in samples.items()}
+    sums = {name: ModelSums.of(shared, sample) for name, sample in samples.items()}
     pairs = list(combinations(samples, 2))
     found = []
     for first, second in pairs:
@@ -258,7 +266,7 @@ def pairs_of_samples(samples: dict[str, Sample], kernel: PairKernel | None, leve
         confidence_level=level,
         compared="" if off is None else off.event,
         unit="" if off is None else off.unit,
-        notes=(*notes_on(samples), *note_on_few(list(samples.values()))),
+        notes=(*notes_on_models(samples), *note_on_few(list(samples.values()))),
     )
 
 

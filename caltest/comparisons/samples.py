@@ -10,7 +10,7 @@ from caltest._basics.numerics import ArrayLike, generator_apart
 from caltest._validation import same_length
 from caltest.estimators.dependence import TOO_SMALL, cautions_on
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_rows_of, note_on_draws
+from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_order_of_times, note_on_draws
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.members import of_equal_size
 from caltest.predictions.labelled import named_one
@@ -21,7 +21,7 @@ def sample_of(predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any]
     times = as_times(predictions, targets)
     if not isinstance(times, Censored):
         return as_sample(predictions, targets, classes)
-    laws = in_rows_of(times, predictions)
+    laws = in_order_of_times(times, predictions)
     residuals, u = censored_pit_values(laws, times, rng=generator_apart(seed))
     residuals.notes = (note_on_draws(laws, times), *residuals.notes)
     return as_sample(residuals, u)
@@ -91,7 +91,7 @@ def notes_of(models: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     return tuple(note if len(some) == len(models) else f"{', '.join(some)}: {note}" for note, some in names.items())
 
 
-def notes_on(models: Mapping[str, Sample]) -> tuple[str, ...]:
+def notes_on_models(models: Mapping[str, Sample]) -> tuple[str, ...]:
     """Notes on the data of some models, and signs that their rows depend on each other."""
 
     def signs(one: Sample) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from caltest.binning import Binning, QuantileBinning, UniformBinning, a_binning
 from caltest.estimators.base import RedrawnEstimator, SummableEstimator
 from caltest.kernels import Euclidean, TotalVariation, VectorMetric
 from caltest.predictions import Bernoulli, Predictions, Sample
-from caltest.predictions.classes.finite import FinitePredictions, of_classes
+from caltest.predictions.classes.finite import FinitePredictions, as_classes
 
 TARGETS_AT_ONCE = 64
 """Targets counted together, a cache line of one-byte labels an observation; the estimates do not depend on it."""
@@ -414,7 +414,7 @@ def _totals(errors: Any, last: Any, bins: Bins, predictions: Predictions, target
 
 def binned_predictions(predictions: Predictions) -> FinitePredictions:
     """The predictions, if they are of classes; ``TypeError`` otherwise."""
-    return of_classes(predictions, "Categorical or Bernoulli ones for binned errors")
+    return as_classes(predictions, "Categorical or Bernoulli ones for binned errors")
 
 
 def farthest(sizes: FloatArray, claims: FloatArray) -> float:

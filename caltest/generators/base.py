@@ -47,7 +47,7 @@ def number_within(name: str, value: Any, low: float, high: float, *, open_low: b
     return number
 
 
-def positive_numbers(name: str, values: Any, k: int) -> tuple[float, ...]:
+def k_positive_numbers(name: str, values: Any, k: int) -> tuple[float, ...]:
     """A tuple of k positive numbers, from those or from one number for all."""
     array = to_array(values, name)
     numbers = real_array(np.full(k, array) if array.ndim == 0 else array, name, ndim=1)

@@ -11,7 +11,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
 from caltest._validation import instance_of, number_of_observations
 from caltest.generators.base import Distortion, Generator, a_distortion, probabilities_of_classes
 from caltest.predictions import Categorical, Predictions
-from caltest.predictions.classes.finite import of_classes
+from caltest.predictions.classes.finite import as_classes
 from caltest.predictions.convert import as_predictions
 
 WANTED = "Categorical, Bernoulli or Ordinal ones; for others use Tempering, Outliers, Bias or Scaling"
@@ -29,17 +29,17 @@ class ClassDistortion(Distortion):
 
     def law(self, predictions: Predictions) -> Categorical:
         """The distributions of the labels; ``TypeError`` unless the predictions are of classes."""
-        return Categorical(self.probabilities(of_classes(predictions, WANTED).probabilities))
+        return Categorical(self.probabilities(as_classes(predictions, WANTED).probabilities))
 
     def sample(self, predictions: Predictions, rng: Any = None) -> Array:
         """Outcomes (n,) as the predictions take them: labels, or names of the classes if there are some."""
         generator = generator_of(rng)
         labels = self.law(predictions).redraw(generator)
-        return of_classes(predictions, WANTED).observed(labels, generator)
+        return as_classes(predictions, WANTED).observed(labels, generator)
 
     def total_variation(self, predictions: Predictions) -> float:
         """Mean total variation distance of predictions and laws: the true ECE if these are all predictions."""
-        p = of_classes(predictions, WANTED).probabilities
+        p = as_classes(predictions, WANTED).probabilities
         return float(np.abs(self.probabilities(p) - p).sum(axis=1).mean() / 2.0)
 
 

@@ -10,7 +10,7 @@ import scipy
 
 from caltest._basics.numerics import Array, FloatArray, generator_of, normalised
 from caltest._validation import number_of_observations, optional, switch, whole, whole_number
-from caltest.generators.base import Generator, number_within, positive_numbers, probabilities_of_classes
+from caltest.generators.base import Generator, k_positive_numbers, number_within, probabilities_of_classes
 from caltest.generators.distortions import Distorted, Rotation, Tempering, Wave
 from caltest.kernels import ProductKernel
 from caltest.predictions import Categorical, MvNormal, Normal, Predictions
@@ -66,7 +66,7 @@ class DirichletModel(Generator):
     def __post_init__(self) -> None:
         super().__post_init__()
         k = self.n_classes
-        alpha = positive_numbers("concentration", self.concentration, k)
+        alpha = k_positive_numbers("concentration", self.concentration, k)
         object.__setattr__(self, "concentration", alpha[0] if len(set(alpha)) == 1 else alpha)
         if self.fixed is not None and len(self.fixed) != k:
             raise ValueError(f"fixed: got {len(self.fixed)} probabilities, wanted {k}, one for each class")

@@ -305,7 +305,7 @@ def rounding(targets: Censored, levels: Levels) -> tuple[str, ...]:
     )
 
 
-def in_rows_of(targets: Censored, predictions: ArrayLike) -> Predictions:
+def in_order_of_times(targets: Censored, predictions: ArrayLike) -> Predictions:
     """Predictions with their rows in the order of the times, where both have the same labels of pandas objects."""
     if not isinstance(targets, Censored):
         raise TypeError(f"targets: got {type(targets).__name__}, wanted ct.Censored(time, event)")
@@ -324,7 +324,7 @@ def in_rows_of(targets: Censored, predictions: ArrayLike) -> Predictions:
 
 def levels_of(predictions: ArrayLike, targets: Censored) -> tuple[Predictions | None, Levels]:
     """Distributions, None if only probabilities are given, and what ``F(T)`` can be."""
-    laws = in_rows_of(targets, predictions)
+    laws = in_order_of_times(targets, predictions)
     same_length(len(laws), len(targets))
     time, seen = np.asarray(targets.time), np.asarray(targets.event)
     found = laws.transforms(time, seen)

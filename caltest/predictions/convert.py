@@ -328,7 +328,7 @@ def _unused_names(predictions: Any) -> tuple[Any, ...] | None:
     return predictions._columns if isinstance(predictions, Predictions) and predictions.classes is None else None
 
 
-def names_of_columns(predictions: ArrayLike) -> tuple[str, ...]:
+def columns_given(predictions: ArrayLike) -> tuple[str, ...]:
     """Names of the columns of a table, or of that which predictions without names of classes were made of."""
     are_made = _are_distributions(predictions)
     names = _unused_names(predictions) if are_made else Table.of(predictions, "predictions").names

@@ -14,9 +14,16 @@ from caltest._basics.numerics import ArrayLike, FloatArray, IntArray
 from caltest._validation import Settings, choice, class_order, real_array
 from caltest._validation.labels import classes_of
 from caltest.predictions import Predictions
-from caltest.predictions.convert import as_predictions, in_order_of_targets, names_of_columns
-from caltest.recalibration.shared.inputs import SCALES, Scores, labelled_like, labels_of, log_probabilities, read_scores
-from caltest.recalibration.shared.seen import digest, rows_of, seen_note, share_seen
+from caltest.predictions.convert import as_predictions, columns_given, in_order_of_targets
+from caltest.recalibration.shared.inputs import (
+    SCALES,
+    Scores,
+    class_numbers,
+    labelled_like,
+    log_probabilities,
+    read_scores,
+)
+from caltest.recalibration.shared.seen import digest, moment_rows, seen_note, share_seen
 from caltest.recalibration.shared.storage import (
     as_kind,
     nested,
@@ -173,7 +180,7 @@ class FamilyMap(CalibrationMap):
     family: str
 
     def share_seen(self, predictions: ArrayLike) -> float:
-        return share_seen(self.fitted_rows, rows_of(as_predictions(predictions)))
+        return share_seen(self.fitted_rows, moment_rows(as_predictions(predictions)))
 
     def __call__(self, predictions: ArrayLike) -> Any:
         """Recalibrated predictions; ``ValueError`` for another family than that of the fit."""
@@ -222,7 +229,7 @@ class ProbabilityCalibrator(Calibrator):
         predictions, classes = in_order_of_targets(predictions, targets, classes)
         scores = read_scores(predictions, self.input, classes, fitting=True)
         self._check(scores)
-        labels = labels_of(scores, targets, classes)
+        labels = class_numbers(scores, targets, classes)
         try:
             with np.errstate(all="ignore"):
                 fitted = fit(scores.values if self.binary else scores.matrix(), labels)
@@ -234,7 +241,7 @@ class ProbabilityCalibrator(Calibrator):
                 f"{type(self).__name__} finds no map ({error}), wanted numbers that double precision tells apart; "
                 "rescale them"
             ) from error
-        columns = names_of_columns(predictions)
+        columns = columns_given(predictions)
         return replace(fitted, classes=scores.classes, column_names=columns or None, fitted_rows=digest(scores.rows))
 
     def _check(self, scores: Scores) -> None:
@@ -333,7 +340,7 @@ class ProbabilityMap(CalibrationMap):
 
     def _read(self, predictions: ArrayLike, classes: Sequence[Any] | None) -> tuple[Scores, Scores, IntArray | None]:
         """Scores as they are given and in the order of the classes of the fit, and that order."""
-        columns, given = names_of_columns(predictions), classes
+        columns, given = columns_given(predictions), classes
         if given is not None or (self.classes is not None and set(columns).isdisjoint(self.column_names or ())):
             classes = classes_of(columns, to_array(list(self.classes or ()), "classes"), classes)
         scores = read_scores(predictions, self.input, classes)

@@ -14,7 +14,7 @@ from caltest.predictions.questions.coordinates import coordinates_of
 from caltest.predictions.repairable import FACTORS, mean_loss
 from caltest.recalibration.base import Calibrator, FamilyMap
 from caltest.recalibration.classes.temperature import LARGEST, SMALLEST
-from caltest.recalibration.shared.seen import digest, rows_of
+from caltest.recalibration.shared.seen import digest, moment_rows
 from caltest.recalibration.shared.storage import require, require_increasing
 
 ROUNDING = 1e-12
@@ -71,7 +71,7 @@ class FamilyTemperatureScaling(Calibrator):
         given = sample.predictions
         _check_losses(sample, "TemperatureScaling()")
         temperature = _best_temperature(given, sample.targets)
-        return FamilyTemperatureMap(given.family, temperature, fitted_rows=digest(rows_of(given)))
+        return FamilyTemperatureMap(given.family, temperature, fitted_rows=digest(moment_rows(given)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,7 +159,7 @@ class ShiftAndScale(Calibrator):
         laws = [law] if y.ndim == 1 else coordinates_of(law, y.shape[1])
         found = [one.best_move(y.T[t] if y.ndim > 1 else y) for t, one in enumerate(laws)]
         shift, factor = np.array(found).T
-        return ShiftAndScaleMap(law.family, shift, np.clip(factor, *FACTORS), fitted_rows=digest(rows_of(law)))
+        return ShiftAndScaleMap(law.family, shift, np.clip(factor, *FACTORS), fitted_rows=digest(moment_rows(law)))
 
 
 def _check_losses(sample: Sample, others: str) -> None:
@@ -266,4 +266,4 @@ class QuantileRecalibration(Calibrator):
             raise ValueError(
                 "targets: got equal PIT values F(Y) at several levels, wanted fewer levels or more targets"
             )
-        return QuantileMap(given.family, wanted, corrected, fitted_rows=digest(rows_of(given)))
+        return QuantileMap(given.family, wanted, corrected, fitted_rows=digest(moment_rows(given)))

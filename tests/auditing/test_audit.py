@@ -15,7 +15,7 @@ import caltest as ct
 from caltest._basics.asked import without_power
 from caltest.auditing.audit import _decision, _in_order
 from caltest.auditing.fields import _members, of_survival
-from caltest.auditing.pictures import classes_of, pictures_of
+from caltest.auditing.pictures import compared_classes, pictures_of
 from caltest.auditing.repair import _changed, _suffices
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows_in_words, rows_needed
@@ -1102,7 +1102,7 @@ def one_class_too_extreme(n, k, rng):
 
 def test_classes_that_occur_as_often_as_claimed_are_found_by_their_slope():
     p, y = one_class_too_extreme(4000, 6, np.random.default_rng(1))
-    found = classes_of(ct.Categorical(p), y, 99, 1)
+    found = compared_classes(ct.Categorical(p), y, 99, 1)
     assert found.worst[0] == 3
     assert found.adjusted[3] == 0.01
     assert found.words[3] == "too extreme"
@@ -1141,15 +1141,15 @@ def test_many_groups_are_all_in_the_files_and_the_first_in_view(only):
 def test_calibrated_classes_are_rejected_with_the_level():
     rng, number = np.random.default_rng(1), 200
     laws = (ct.Categorical(rng.dirichlet(np.full(6, 0.4), 100)) for _ in range(number))
-    smallest = [classes_of(law, law.sample(rng), 39, i).adjusted.min() for i, law in enumerate(laws)]
+    smallest = [compared_classes(law, law.sample(rng), 39, i).adjusted.min() for i, law in enumerate(laws)]
     assert sum(one <= 0.05 for one in smallest) <= stats.binom.ppf(0.999, number, 0.05)
 
 
 def test_an_impossible_class_and_constant_predictions_have_p_values():
     p = np.tile([0.5, 0.5, 0.0], (30, 1))
-    found = classes_of(ct.Categorical(p), np.arange(30) % 2, 39, 1)
+    found = compared_classes(ct.Categorical(p), np.arange(30) % 2, 39, 1)
     assert found.adjusted[2] == 1.0
-    assert classes_of(ct.Categorical(p), np.arange(30) % 3, 39, 1).adjusted[2] == 0.025
+    assert compared_classes(ct.Categorical(p), np.arange(30) % 3, 39, 1).adjusted[2] == 0.025
 
 
 @pytest.mark.usefixtures("no_power")

@@ -8,7 +8,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
-from caltest.comparisons.paired_test import Difference, Sums, error_if_equal, number_of_rare
+from caltest.comparisons.paired_test import Difference, ModelSums, error_if_equal, number_of_rare
 from caltest.predictions.convert import as_sample
 
 S = samples(60, 3)
@@ -226,11 +226,11 @@ def test_differences_have_no_unit(unit):
     sums, other_sums = np.random.default_rng(1).normal(size=(2, 20))
     for errors in ((0.0, 0.0), (2.0, 9.0)):
         found, scaled = (
-            Difference.of(Sums(one * sums, one * errors[0]), Sums(one * other_sums, one * errors[1]))
+            Difference.of(ModelSums(one * sums, one * errors[0]), ModelSums(one * other_sums, one * errors[1]))
             for one in (1.0, unit)
         )
         assert scaled.statistic == pytest.approx(found.statistic, rel=1e-9)
-    same = Difference.of(Sums(unit * sums, 0.0), Sums(unit * sums * (1.0 + np.arange(20) * 1e-15), 0.0))
+    same = Difference.of(ModelSums(unit * sums, 0.0), ModelSums(unit * sums * (1.0 + np.arange(20) * 1e-15), 0.0))
     assert (same.statistic, same.pvalue) == (0.0, 1.0)
 
 
@@ -318,7 +318,7 @@ def test_the_unit_of_sums_plays_no_role(unit, change):
     """Differences of 1e-12 of the sums are no longer those of rounding."""
     one = np.random.default_rng(2).normal(size=30)
     other = one * (1.0 + change * np.arange(1, 31) / np.linalg.norm(one * np.arange(1, 31)) * np.linalg.norm(one))
-    found, scaled = (Difference.of(Sums(by * one, 0.0), Sums(by * other, 0.0)) for by in (1.0, unit))
+    found, scaled = (Difference.of(ModelSums(by * one, 0.0), ModelSums(by * other, 0.0)) for by in (1.0, unit))
     assert (scaled.statistic, scaled.pvalue) == pytest.approx((found.statistic, found.pvalue), rel=1e-3)
     assert (found.pvalue == 1.0) == (change < 1e-12)
 

@@ -17,7 +17,7 @@ from caltest._validation import at_least
 from caltest._validation.labels import said_to_occur
 from caltest.estimators.base import RedrawnEstimator, TextbookTail
 from caltest.predictions import Predictions
-from caltest.predictions.classes.finite import of_classes
+from caltest.predictions.classes.finite import as_classes
 from caltest.predictions.residuals import integral_transforms
 from caltest.predictions.standard_scores import FARTHEST
 
@@ -52,10 +52,10 @@ class BinaryStatistic(RedrawnEstimator):
         """The function of outcomes (B, n) with the statistics (B,) as values; what only needs p is computed once."""
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        return in_parts(self.statistic_of(self.probabilities(predictions)), targets)
+        return some_at_a_time(self.statistic_of(self.probabilities(predictions)), targets)
 
 
-def in_parts(function: Callable[[Array], FloatArray], targets: Array) -> FloatArray:
+def some_at_a_time(function: Callable[[Array], FloatArray], targets: Array) -> FloatArray:
     """Values (B,) of a function of targets (B, n), some rows at a time."""
     parts = list(ranges(targets.shape[0], AT_ONCE // targets.shape[1]))
     work = NANOSECONDS * targets.size
@@ -76,7 +76,7 @@ def root_per_observation(excess: float, n: int, unit: str) -> EffectSize:
 
 def probability_of_one(predictions: Predictions, name: str) -> FloatArray:
     """Probabilities of class 1, (n,), of predictions with two classes; ``TypeError`` for others."""
-    classes = of_classes(predictions, f"Bernoulli ones, or probabilities of class 1, for {name}")
+    classes = as_classes(predictions, f"Bernoulli ones, or probabilities of class 1, for {name}")
     if classes.n_classes > 2:
         raise TypeError(
             f"predictions: got {classes.family} predictions of {classes.n_classes} classes, wanted binary ones for "

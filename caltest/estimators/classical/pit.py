@@ -14,7 +14,7 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
 from caltest._validation import choice
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import TransformStatistic, in_parts, root_per_observation
+from caltest.estimators.classical.base import TransformStatistic, root_per_observation, some_at_a_time
 from caltest.estimators.classical.pointwise import POINTWISE, tail
 from caltest.predictions import Predictions, Sample
 
@@ -106,7 +106,7 @@ class PIT(TransformStatistic):
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
         distance = DISTANCES[self.statistic]
-        return in_parts(lambda y: distance(np.sort(self.transforms(predictions, y), axis=1)), targets)
+        return some_at_a_time(lambda y: distance(np.sort(self.transforms(predictions, y), axis=1)), targets)
 
     @property
     def textbook_statistic(self) -> str:

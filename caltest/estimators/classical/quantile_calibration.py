@@ -10,7 +10,7 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, increasing_levels, optional
 from caltest.estimators.base import TextbookTail
-from caltest.estimators.classical.base import TransformStatistic, chi_squared_tail, in_parts, root_per_observation
+from caltest.estimators.classical.base import TransformStatistic, chi_squared_tail, root_per_observation, some_at_a_time
 from caltest.predictions import Predictions, Sample
 
 EXPECTED = 5.0
@@ -95,7 +95,7 @@ class QuantileCalibration(TransformStatistic):
             counts = np.stack([np.count_nonzero(intervals == j, axis=1) for j in range(expected.size)], axis=1)
             return np.asarray(np.square(counts - expected) @ (1.0 / expected))
 
-        return in_parts(of, targets)
+        return some_at_a_time(of, targets)
 
     def textbook_tail(self, estimate: float, sample: Sample) -> TextbookTail:
         """The chi-squared tail."""

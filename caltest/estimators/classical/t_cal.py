@@ -14,9 +14,9 @@ from caltest._results.values import EffectSize
 from caltest._validation import at_least, optional, whole
 from caltest.binning import UniformBinning
 from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.classical.base import in_parts, root_per_observation
+from caltest.estimators.classical.base import root_per_observation, some_at_a_time
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.classes.finite import of_classes, outcome_scores
+from caltest.predictions.classes.finite import as_classes, outcome_scores
 
 MOST_BINS = 2**12
 """The finest of the resolutions, in bins of a coordinate."""
@@ -74,12 +74,12 @@ class TCal(RedrawnEstimator):
 
     def check(self, predictions: Predictions) -> None:
         at_least(len(predictions), 1, "TCal")
-        of_classes(predictions)
+        as_classes(predictions)
 
     def estimates(self, predictions: Predictions, targets: Array) -> FloatArray:
-        p = of_classes(predictions).probabilities
+        p = as_classes(predictions).probabilities
         resolutions, squares = list(self._resolutions(p)), outcome_scores(p, "brier")
-        return in_parts(lambda labels: _standardised(resolutions, squares, labels).max(axis=0), targets)
+        return some_at_a_time(lambda labels: _standardised(resolutions, squares, labels).max(axis=0), targets)
 
     def _resolutions(self, p: FloatArray) -> Iterator["_Resolution"]:
         points = p if p.shape[1] > 2 else np.ascontiguousarray(p[:, 1:])
@@ -95,7 +95,7 @@ class TCal(RedrawnEstimator):
 
     def effect_size_of(self, estimate: float, sample: Sample, mean: float | None) -> EffectSize:
         """The root of ``T / n`` at the resolution of the largest standardised T; of one probability for two classes."""
-        p = of_classes(sample.predictions).probabilities
+        p = as_classes(sample.predictions).probabilities
         resolutions = list(self._resolutions(p))
         values = _standardised(resolutions, outcome_scores(p, "brier"), np.asarray(sample.targets)[None])[:, 0]
         best = int(values.argmax())

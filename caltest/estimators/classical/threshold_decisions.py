@@ -10,7 +10,7 @@ from caltest._loops.statistics.thresholds import raise_to_two_sides
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
 from caltest.estimators.binned_errors import binned_predictions
-from caltest.estimators.classical.base import in_parts
+from caltest.estimators.classical.base import some_at_a_time
 from caltest.predictions import Predictions
 
 
@@ -69,7 +69,7 @@ class ThresholdDecisionError(RedrawnEstimator):
                 raise_to_two_sides(p, order, ends, read_only(labels, np.intp), sums)
             return sums / len(p)
 
-        return in_parts(largest, np.asarray(targets))
+        return some_at_a_time(largest, np.asarray(targets))
 
     def describe(self, predictions: Predictions) -> str:
         return "largest error of the losses of two-action decisions by a threshold"

@@ -13,7 +13,7 @@ from caltest.estimators.kernel_errors.kernel_estimator import share_of_largest
 from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.kernels import DeltaKernel, Euclidean, ExponentialKernel, PredictionKernel, ProductKernel
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.classes.finite import of_classes
+from caltest.predictions.classes.finite import as_classes
 from caltest.predictions.reductions import reduce_to_binary
 
 
@@ -62,7 +62,7 @@ class MMCE(Estimator):
     }
 
     def check(self, predictions: Predictions) -> None:
-        of_classes(predictions)
+        as_classes(predictions)
         at_least(len(predictions), 2 if self.unbiased else 1, "MMCE")
 
     def resolve(self, predictions: Predictions, rng: Any = None) -> Self:

@@ -15,7 +15,7 @@ from caltest._validation import whole_number
 from caltest._validation.arrays import real_array, refuse_rows, same_length
 from caltest._validation.groups import rows_of
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
-from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, levels_of, notes_on_times
+from caltest.predictions.censored import UNSEEN, Censored, in_order_of_times, levels_of, notes_on_times
 
 FEWEST = 5
 """Events that a group of one-calibration has at least, and expected ones of a bin of A-calibration."""
@@ -204,7 +204,7 @@ def _limits(predictions: ArrayLike, targets: Censored, limits: ArrayLike) -> Flo
     ends, time, event = real_array(given, "limits", 1), np.asarray(targets.time), np.asarray(targets.event)
     same_length(len(targets), len(ends), "limits")
     refuse_rows(np.where(event, ends < time, ends != time), ends, "limits", "the time where censored, a later one else")
-    laws, (low, high, *_) = levels_of(in_rows_of(targets, predictions), Censored(ends, np.ones(len(targets))))
+    laws, (low, high, *_) = levels_of(in_order_of_times(targets, predictions), Censored(ends, np.ones(len(targets))))
     if laws is None:
         raise TypeError("predictions: got probabilities at the times, wanted distributions, which say what F(limit) is")
     if (low < high).any():

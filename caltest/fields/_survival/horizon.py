@@ -14,7 +14,7 @@ from caltest._validation import fraction, positive_number, whole_number
 from caltest.fields._survival.bins import FEWEST, starts_of
 from caltest.fields._survival.result import SurvivalCalibration, SurvivalGroup
 from caltest.named_tests import OmnibusTest
-from caltest.predictions.censored import UNSEEN, Censored, in_rows_of, levels_of, notes_on_times
+from caltest.predictions.censored import UNSEEN, Censored, in_order_of_times, levels_of, notes_on_times
 from caltest.predictions.levels import Levels
 
 
@@ -85,7 +85,7 @@ def one_calibration(
     """
     at, level = positive_number("horizon", horizon), fraction("confidence_level", confidence_level)
     number, redraws = whole_number("n_groups", n_groups, 2), whole_number("n_resamples", n_resamples, 1)
-    laws = in_rows_of(targets, predictions)
+    laws = in_order_of_times(targets, predictions)
     if at > laws.longest:
         raise ValueError(f"horizon: got {at:g}, wanted at most {laws.longest:g}, the last time of the curves")
     risk = levels_of(laws, Censored(np.full(len(targets), at), np.zeros(len(targets))))[1].low

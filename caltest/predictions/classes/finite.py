@@ -282,7 +282,7 @@ class FinitePredictions(Predictions):
         return median_standard_deviation(np.sqrt(variance))
 
 
-def of_classes(predictions: Predictions, wanted: str = "Categorical or Bernoulli ones") -> FinitePredictions:
+def as_classes(predictions: Predictions, wanted: str = "Categorical or Bernoulli ones") -> FinitePredictions:
     """The predictions, if they are probabilities of classes that can differ; ``TypeError`` otherwise."""
     classes = predictions.finite
     if classes is None or not classes.probabilities_differ:

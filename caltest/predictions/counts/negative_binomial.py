@@ -10,7 +10,7 @@ from caltest._validation import LARGEST_COUNT, positive_number, refuse_negative,
 from caltest.predictions.base import Parameter
 from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, stirling_error
 from caltest.predictions.labelled import indices_of
-from caltest.predictions.numbers.univariate import rows_of
+from caltest.predictions.numbers.univariate import parameter_rows
 
 
 class NegativeBinomial(CountPredictions):
@@ -59,7 +59,7 @@ class NegativeBinomial(CountPredictions):
     size = Parameter(1, "Sizes (..., n), scipy's n.")
 
     def __init__(self, size: ArrayLike, probability: ArrayLike) -> None:
-        size, probability = rows_of((size, probability), ("size", "probability"))
+        size, probability = parameter_rows((size, probability), ("size", "probability"))
         refuse_rows(size <= 0.0, size, "size", "numbers above 0")
         wrong = (probability <= 0.0) | (probability > 1.0)
         refuse_rows(wrong, probability, "probability", "numbers above 0 and at most 1 (for means use from_mean)")
@@ -80,7 +80,7 @@ class NegativeBinomial(CountPredictions):
         """
         new = object.__new__(cls)
         new._indices = indices_of(cls, (mean, dispersion), {})
-        mean, dispersion = rows_of((mean, dispersion), ("mean", "dispersion"))
+        mean, dispersion = parameter_rows((mean, dispersion), ("mean", "dispersion"))
         refuse_negative(mean, "mean", "expected counts of at least 0")
         # Smaller numbers have no finite reciprocal.
         wanted = "numbers above 0 (without dispersion use Poisson(mean))"

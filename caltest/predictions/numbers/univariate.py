@@ -54,7 +54,7 @@ class Univariate(Predictions):
         if len(parameters) != len(self.parameter_names):
             wanted = ", ".join(self.parameter_names)
             raise TypeError(f"{type(self).__name__}: got {len(parameters)} values, wanted {wanted}, in this order")
-        self._start(*rows_of(parameters, self.parameter_names))
+        self._start(*parameter_rows(parameters, self.parameter_names))
         self._check()
         for values in self._parameters:
             values.flags.writeable = False
@@ -212,7 +212,7 @@ class Univariate(Predictions):
             ) from None
 
 
-def rows_of(parameters: tuple[ArrayLike, ...], names: tuple[str, ...]) -> list[FloatArray]:
+def parameter_rows(parameters: tuple[ArrayLike, ...], names: tuple[str, ...]) -> list[FloatArray]:
     """Parameters as arrays (n,), some of which can be given as one number for all."""
     arrays = [table.array(name) for table, name in zip(in_one_order(parameters, names), names, strict=True)]
     rows = [real_array(np.atleast_1d(array), name, ndim=1) for array, name in zip(arrays, names, strict=True)]

@@ -100,7 +100,7 @@ def read_scores(data: ArrayLike, scale: str, classes: Sequence[Any] | None = Non
     return Scores(array if array.ndim == 1 else normalised(array), scale, given, predictions.classes)
 
 
-def labels_of(scores: Scores, targets: ArrayLike, classes: Sequence[Any] | None) -> IntArray:
+def class_numbers(scores: Scores, targets: ArrayLike, classes: Sequence[Any] | None) -> IntArray:
     """Labels 0..k-1 of the observations."""
     array = observed_targets(targets)
     if scores.source is not None:

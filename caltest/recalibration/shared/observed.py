@@ -11,9 +11,9 @@ from caltest._basics.arrays import Table, to_array
 from caltest._basics.numerics import Array, ArrayLike, IntArray
 from caltest._validation import at_least
 from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
-from caltest.predictions.convert import as_predictions, as_sample, in_order_of_targets, names_of_columns
+from caltest.predictions.convert import as_predictions, as_sample, columns_given, in_order_of_targets
 from caltest.recalibration.base import CalibrationMap, Calibrator
-from caltest.recalibration.shared.inputs import labels_of, probabilities_of, read_scores
+from caltest.recalibration.shared.inputs import class_numbers, probabilities_of, read_scores
 from caltest.recalibration.shared.seen import seen_note
 
 
@@ -35,9 +35,9 @@ class Observed:
             return cls(sample.predictions, to_array(targets, "targets"), sample.targets)
         predictions, classes = in_order_of_targets(predictions, targets, classes)
         scores = read_scores(predictions, scale, classes, fitting=True)
-        labels = labels_of(scores, targets, classes)
+        labels = class_numbers(scores, targets, classes)
         names = scores.classes
-        inputs = Table(scores.values, names_of_columns(predictions) or None)
+        inputs = Table(scores.values, columns_given(predictions) or None)
         return cls(inputs, labels if names is None else np.array(names, dtype=object)[labels], labels, names)
 
     def __len__(self) -> int:

@@ -46,7 +46,7 @@ def seen_note(share: float, what: str = "recalibration map") -> tuple[str, ...]:
     )
 
 
-def rows_of(predictions: Predictions) -> FloatArray:
+def moment_rows(predictions: Predictions) -> FloatArray:
     """Means and variances (n, c) of distributions of numbers and vectors; none where these are not known."""
     try:
         mean, variance = predictions.moments()

@@ -6,7 +6,7 @@ from printed import unfolded
 
 import caltest as ct
 from caltest.recalibration import FamilyTemperatureScaling, Isotonic, QuantileRecalibration, TemperatureScaling, report
-from caltest.recalibration.shared.seen import digest, rows_of
+from caltest.recalibration.shared.seen import digest, moment_rows
 
 
 def problem(n, seed=1, k=3):
@@ -70,5 +70,5 @@ def test_maps_of_numbers_recognise_their_rows():
 
 
 def test_laws_without_moments_have_no_rows():
-    assert rows_of(ct.StudentT([1.5, 3.0], [0.0, 1.0], 1.0)).size == 0
-    assert rows_of(ct.StudentT([2.5, 3.0], [0.0, 1.0], 1.0)).shape == (2, 2)
+    assert moment_rows(ct.StudentT([1.5, 3.0], [0.0, 1.0], 1.0)).size == 0
+    assert moment_rows(ct.StudentT([2.5, 3.0], [0.0, 1.0], 1.0)).shape == (2, 2)
