@@ -196,3 +196,32 @@ def test_ranges_of_whole_numbers(name, setting):
     if most is not None:
         with pytest.raises(ValueError, match=f"{setting}: got {most + 1}, wanted at most {most}$"):
             PUBLIC[name](**needed | {setting: most + 1})
+
+
+NUMBERS = ct.Normal(P[:, 1], 1.0), P[:, 0]
+BINARY = P[:, 1], Y % 2
+SAME_WORDS = {
+    "pit_values": (lambda: ct.pit_values(*NUMBERS, rng="x"), "rng"),
+    "coverage_curve": (lambda: ct.plots.coverage_curve(*NUMBERS, rng="x"), "rng"),
+    "score_decomposition": (lambda: ct.score_decomposition(*BINARY, rng="x"), "rng"),
+    "confidence_errors": (lambda: ct.confidence_errors(P, Y, rng="x"), "rng"),
+    "variational_error": (lambda: ct.risk.variational_error(*BINARY, rng="x"), "rng"),
+    "sample": (lambda: NUMBERS[0].sample("x"), "rng"),
+    "compare_models": (lambda: ct.compare_models({"a": P}, Y, progress="x"), "progress"),
+    "compare_classes": (lambda: ct.compare_classes(P, Y, progress="x"), "progress"),
+    "sequential": (lambda: ct.SequentialCalibrationTest()(ct.Bernoulli(P[:, 1]), Y % 2, classes="x"), "classes"),
+    "members": (lambda: ct.fields.weather.rank_histogram(P, None), "targets"),
+}
+WANTED = {
+    "rng": "rng: got 'x', wanted None, a non-negative integer, a SeedSequence or a numpy Generator",
+    "progress": "progress: got 'x', wanted True or False",
+    "classes": "classes: got 'x', wanted a list of 2 names in the order of the columns",
+    "targets": "targets: got None, wanted an array or a table of numbers",
+}
+
+
+@pytest.mark.parametrize(("call", "argument"), SAME_WORDS.values(), ids=SAME_WORDS)
+def test_the_same_mistake_has_the_same_words(call, argument):
+    """Whether what is wrong is needed for these data or not."""
+    with pytest.raises(ValueError, match=f"^{WANTED[argument]}$"):
+        call()

@@ -162,7 +162,17 @@ def seed_of(rng: Any) -> int:
         return int(rng.generate_state(1, np.uint64)[0] >> np.uint64(1))
     if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
         return int(rng)
-    raise ValueError(f"rng: got {rng!r}, wanted None, a non-negative integer, a SeedSequence or a numpy Generator")
+    raise _no_rng(rng)
+
+
+def check_rng(rng: Any) -> None:
+    """Raise ``ValueError`` for what ``seed_of`` does not take, where no random numbers are needed."""
+    if not isinstance(rng, np.random.Generator):
+        seed_of(rng)
+
+
+def _no_rng(rng: Any) -> ValueError:
+    return ValueError(f"rng: got {rng!r}, wanted None, a non-negative integer, a SeedSequence or a numpy Generator")
 
 
 def generator_of(rng: Any) -> np.random.Generator:
@@ -170,7 +180,7 @@ def generator_of(rng: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
-        raise ValueError(f"rng: got {rng!r}, wanted None, a non-negative integer or a numpy Generator") from None
+        raise _no_rng(rng) from None
 
 
 APART = 2**32 - 1

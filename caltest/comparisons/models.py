@@ -14,7 +14,7 @@ from caltest._results.measures import HIGH, fields_of_size
 from caltest._results.model_comparison import ComparedModel, ModelComparison
 from caltest._results.report import benjamini_hochberg, holm
 from caltest._results.values import ConfidenceInterval
-from caltest._validation import fraction, whole_number
+from caltest._validation import fraction, switch, whole_number
 from caltest._validation.groups import as_texts
 from caltest.comparisons.samples import check_same_kind, notes_of, samples_of
 from caltest.estimators import SKCE, Estimator
@@ -47,6 +47,7 @@ def compared(
     if test is not None and not isinstance(test, CalibrationTest):
         raise TypeError(f"test: got {type(test).__name__}, wanted a test such as OmnibusTest()")
     number, level = whole_number("n_resamples", n_resamples, 1), fraction("confidence_level", confidence_level)
+    progress = switch("progress", progress)
     if estimator is None or test is None:
         shared = shared_kernel(kernel, [sample.predictions for sample in samples.values()])
         estimator = SKCE(shared) if estimator is None else estimator

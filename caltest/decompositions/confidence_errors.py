@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, FloatArray, generator_apart, ranges, seed_of
+from caltest._basics.numerics import ArrayLike, FloatArray, check_rng, generator_apart, ranges, seed_of
 from caltest._results.measures import percent
 from caltest._results.values import ConfidenceInterval, share_interval
 from caltest._validation import fraction, whole_number
@@ -131,6 +131,7 @@ def confidence_errors(
     confidence, top = reduce_to_top_label(Categorical(law.probabilities))
     c, right = confidence.probability, np.asarray(top == sample.targets)
     found = (_mean(c[~right]), _mean(1.0 - c[right]), float(right.mean()))
+    check_rng(rng)
     if level is None:
         return ConfidenceErrors(*found)
     seed = seed_of(rng)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import numpy as np
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import ArrayLike, seed_of
+from caltest._basics.numerics import ArrayLike, check_rng, seed_of
 from caltest._results.report import with_interval
 from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, one_of, whole_number
@@ -192,6 +192,7 @@ def score_decomposition(
     own, miscalibration, discrimination, uncertainty = map(float, parts.of_labels(labels[None])[:, 0])
     name = f"{'Brier' if score == 'brier' else 'log'} score, recalibrated by {how}"
     found = ScoreDecomposition(name, own, miscalibration, discrimination, uncertainty)
+    check_rng(rng)
     if level is None:
         return found
     seed = seed_of(rng)

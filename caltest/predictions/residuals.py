@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, generator_apart, generator_of
+from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, check_rng, generator_apart, generator_of
 from caltest._validation import real_targets, refuse_rows
 from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
@@ -353,6 +353,7 @@ def pit_values(predictions: Predictions, targets: ArrayLike, *, rng: Any = None)
     >>> u.round(3)
     array([0.5  , 0.841])
     """
+    check_rng(rng)
     sample = as_sample(predictions, targets)
     ties = None
     if sample.predictions.has_jumps:

@@ -215,8 +215,7 @@ class Betting(CalledWithData, ABC, Generic[Result]):
                 "predictions: got an update without rows, wanted at least one observation; leave such updates out"
             )
         latest = last_time(order_of(targets, predictions).index, self._state.latest)
-        classes = None if isinstance(predictions, Predictions) else self.classes
-        sample = as_sample(*_as_batch(predictions, targets), classes, copy=True)
+        sample = as_sample(*_as_batch(predictions, targets), self.classes, copy=True)
         state = self._state
         if state.kind is None:
             state = self._started(sample.predictions)

@@ -140,7 +140,8 @@ def _numbers(data: ArrayLike, name: str) -> FloatArray:
         if array.dtype.kind in "buif":
             return array.astype(np.float64)
     except ValueError as error:
-        raise ValueError(f"{error}; wanted as many members at each date, nan where one is missing") from None
+        wanted = "; wanted as many members at each date, nan where one is missing" if name == "predictions" else ""
+        raise ValueError(f"{error}{wanted}") from None
     raise ValueError(f"{name}: got values of type {array.dtype}, wanted real numbers")
 
 
