@@ -8,7 +8,16 @@ import numpy as np
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.jobs import redrawn
-from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray, generator_of, seed_of
+from caltest._basics.numerics import (
+    Array,
+    ArrayLike,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    generator_of,
+    resampling_pvalue,
+    seed_of,
+)
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import fraction, whole_number
 from caltest.binning import Binning, UniformBinning, a_binning
@@ -149,17 +158,14 @@ def _arrows(
         counts = np.bincount(3 * numbers + labels, minlength=3 * sizes.size).reshape(-1, 3)
         return np.asarray(counts / sizes[:, None])
 
-    ends = frequencies(np.asarray(sample.targets))
-    lengths = np.linalg.norm(ends - starts, axis=1)
+    def lengths(drawn: Array) -> FloatArray:
+        return np.stack([np.linalg.norm(frequencies(labels) - starts, axis=1) for labels in drawn])
 
-    def as_long(drawn: Array) -> BoolArray:
-        redrawn = np.stack([np.linalg.norm(frequencies(labels) - starts, axis=1) for labels in drawn])
-        return np.asarray(redrawn >= lengths * (1.0 - 1e-10))
-
-    shown = sizes >= min_size
-    are_long = redrawn(sample.predictions, as_long, n_resamples, generator_of(seed_of(rng)))
-    long = (1 + are_long.sum(axis=0)) / (1 + n_resamples) <= alpha
-    return _Arrows(starts[shown], ends[shown], sizes[shown], long[shown])
+    labels, shown = np.asarray(sample.targets), sizes >= min_size
+    ends, observed = frequencies(labels)[shown], lengths(labels[None])[0, shown]
+    draws = redrawn(sample.predictions, lengths, n_resamples, generator_of(seed_of(rng)))[:, shown]
+    long = [resampling_pvalue(float(one), of_arrow) <= alpha for one, of_arrow in zip(observed, draws.T, strict=True)]
+    return _Arrows(starts[shown], ends, sizes[shown], np.array(long, dtype=bool))
 
 
 def _draw_arrows(ax: "Axes", arrows: _Arrows, level: float) -> None:

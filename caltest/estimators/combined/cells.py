@@ -227,7 +227,7 @@ class FewClasses(OfRows[CellSums]):
         edges = group_edges(_claims(normalised(p)))
         return cls(cells, edges, tuple(kernels), law.take(slice(0, 1)), faults, weights)
 
-    def at_once(self, law: FinitePredictions) -> int:
+    def at_once(self) -> int:
         return max(256, LARGEST // (8 * self._n_sums))
 
     @property

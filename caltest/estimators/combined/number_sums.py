@@ -272,7 +272,7 @@ class NumberSums(OfRows[RowSums]):
     def check(self, predictions: Predictions) -> None:
         predictions.drawer()
 
-    def at_once(self, predictions: Predictions) -> int:
+    def at_once(self) -> int:
         return max(256, LARGEST // (8 * self._width))
 
     def sums(

@@ -58,7 +58,7 @@ class OfRows(ABC, Generic[S]):
         """The estimate that is reported, from the sums and the numbers (J, B)."""
         return float(values[0, 0])
 
-    def at_once(self, law: Any) -> int:
+    def at_once(self) -> int:
         """Redraws whose sums are kept together."""
         return 2**62
 
@@ -66,7 +66,7 @@ class OfRows(ABC, Generic[S]):
         self, law: Any, observed: Array | None, n_redraws: int, seed: np.uint64, at_once: float = inf
     ) -> FloatArray:
         """The numbers (J, B) for observed labels, if given, and redraws, in passes over the rows if these are many."""
-        rows, start, size = np.arange(len(law)), 0 if observed is None else -1, int(min(self.at_once(law), at_once))
+        rows, start, size = np.arange(len(law)), 0 if observed is None else -1, int(min(self.at_once(), at_once))
         parts = [range(first, min(first + size, n_redraws)) for first in range(start, n_redraws, size)]
         return np.concatenate([self.values(self.sums(law, observed, rows, seed, part)) for part in parts], axis=1)
 
