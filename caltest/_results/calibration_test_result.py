@@ -17,7 +17,7 @@ from caltest._results.report import (
     undecided,
 )
 from caltest._results.tables import STANDS_OUT, Bar, Table, entries_of
-from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored
+from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored, normal_interval
 from caltest._validation import fraction
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
@@ -225,8 +225,7 @@ class CalibrationTestResult(Stored):
         from scipy.special import ndtri
 
         if self.question == "difference":
-            reach = float(ndtri((1.0 + level) / 2.0)) * self.standard_error
-            return ConfidenceInterval(self.estimate - reach, self.estimate + reach, level, JACKKNIFE, self.estimate)
+            return normal_interval(self.estimate, self.standard_error, level, JACKKNIFE)
         low = max(0.0, self.estimate - float(ndtri(level)) * self.standard_error)
         method = "normal limit of the block means" if self.question == "calibration" else JACKKNIFE
         return ConfidenceInterval(low, float("inf"), level, method, max(0.0, self.estimate))

@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Any, ClassVar, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
+import scipy
 
 from caltest._basics.calls import OwnErrstate
 from caltest._laws import clopper_pearson
@@ -95,6 +96,12 @@ def within(
     low, high = -inf if side == "upper" else low, inf if side == "lower" else high
     low, high, estimate = min(max(0.0, low), largest), max(0.0, min(high, largest)), min(max(0.0, estimate), largest)
     return ConfidenceInterval(float(low), float(high), level, method, estimate)
+
+
+def normal_interval(estimate: float, standard_error: float, level: float, method: str) -> ConfidenceInterval:
+    """As far to both sides as a normal variable of that standard deviation is with a probability of the level."""
+    reach = float(scipy.special.ndtri((1.0 + level) / 2.0)) * standard_error
+    return ConfidenceInterval(estimate - reach, estimate + reach, level, method, estimate)
 
 
 def share_interval(count: float, n: int, level: float, effect: float | None = None) -> ConfidenceInterval:

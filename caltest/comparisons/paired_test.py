@@ -15,7 +15,7 @@ from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, seed_o
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import ends_of, judged
-from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding
+from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, normal_interval
 from caltest._validation import CalledWithData, optional, switch
 from caltest.comparisons.samples import check_family, notes_on_models, sample_of
 from caltest.estimators.combined.measures import measures_of
@@ -148,8 +148,7 @@ class Difference:
 
     def interval(self, level: float) -> ConfidenceInterval:
         """The normal confidence interval."""
-        radius = float(scipy.special.ndtri((1.0 + level) / 2.0)) * self.standard_error
-        return ConfidenceInterval(self.estimate - radius, self.estimate + radius, level, JACKKNIFE, self.estimate)
+        return normal_interval(self.estimate, self.standard_error, level, JACKKNIFE)
 
     def finding(self, off: FarOff | None) -> Finding:
         """Which of the models A and B is better calibrated, or that the 95 % interval does not tell."""
