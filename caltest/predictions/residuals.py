@@ -9,7 +9,7 @@ import scipy
 from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, check_rng, generator_apart, generator_of
 from caltest._validation import real_targets, refuse_rows
-from caltest.kernels import Euclidean, ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel
+from caltest.kernels import GaussianKernel, Metric, ProductKernel, TargetKernel
 from caltest.kernels.base import Exponential
 from caltest.predictions.base import Drawer, Predictions, require_family
 from caltest.predictions.claims import Checks, Claim, of_events
@@ -114,10 +114,6 @@ class StandardUniform(Predictions):
 
     def log_density(self, targets: Array) -> FloatArray:
         return np.where((targets >= 0.0) & (targets <= 1.0), 0.0, -np.inf)
-
-    def default_kernel(self) -> ProductKernel:
-        """A kernel of targets with the bandwidth 1/4; the kernel of predictions is that of equal ones."""
-        return ProductKernel(ExponentialKernel(Euclidean(), 1.0), GaussianKernel(bandwidth=0.25))
 
     def expectation_sums(self, kernel: TargetKernel, weights: FloatArray, targets: Array) -> FloatArray:
         means = self.take([0]).expected_kernel(kernel, targets)[:, 0]

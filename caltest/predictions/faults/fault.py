@@ -106,8 +106,6 @@ def halves(feature: FloatArray, name: str) -> list[Pattern]:
     if not varies(feature):
         return []
     upper = ranks(feature) > 0.5
-    if upper.all() or not upper.any():
-        return []
     cut = float(feature[~upper].max())
     _, said, _ = told_apart(float(feature.min()), cut, float(feature.max()))
     above, below = f"where {name} are above {said}", f"where {name} are at most {said}"
