@@ -41,13 +41,13 @@ def calibration_test(
     targets: ArrayLike,
     *,
     clusters: Any = None,
+    classes: Sequence[Any] | None = None,
+    missing: Missing = "refuse",
     kernel: PairKernel | None = None,
-    n_resamples: int = 999,
     weights: ArrayLike = None,
     features: Any = None,
     lag: int = 1,
-    classes: Sequence[Any] | None = None,
-    missing: Missing = "refuse",
+    n_resamples: int = 999,
     rng: Any = None,
     progress: bool = False,
 ) -> CalibrationTestResult:
@@ -78,15 +78,18 @@ def calibration_test(
         not exact, and intervals are those of dependent outcomes. For two labels, clusters that are worth fewer than 50
         of equal size, more than 32 classes, or with a ``kernel`` the test is ``ClusterSKCETest``. Weights and features
         cannot be given beside it.
+    classes
+        Names of the classes in the order of the columns, if a data frame has none; targets are these, or 0..k-1.
+    missing
+        What becomes of missing targets (NaN, None, pandas.NA, NaT or masked): ``"refuse"`` them, or ``"drop"`` them
+        with their predictions. The result says how many, and that this assumes that whether an outcome is missing does
+        not depend on it, given the prediction.
     kernel
         Test with the unbiased squared kernel calibration error of this kernel alone (``MonteCarloTest(SKCE(kernel))``).
         By default kernels are that of the family, ``default_kernel()`` of the predictions, and others: with the median
         bandwidth ``exp(-TV / median)`` times ``[y = y']`` for classes, ``exp(-W2 / median)`` times a Gaussian kernel of
         the targets for normal distributions. Where most predictions are identical the median of the positive distances
         is used, where all are any bandwidth, and the result says so.
-    n_resamples
-        Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1), or 0 if an outcome occurred that its
-        prediction excludes.
     weights
         (n,) numbers of at least 0 that do not depend on the outcomes: of a survey, or ratios of densities of the
         population that is meant and the one that was observed. Rows of weight 0 are left out.
@@ -102,12 +105,9 @@ def calibration_test(
         on each other. Each of the h sets of rows that are h apart is tested, and h times the smallest p-value bounds
         that of all, for any dependence between the sets. The result is that of the set, with its numbers; but what is
         wrong, claimed and observed is that of all rows, unless there are weights, with intervals that count h as one.
-    classes
-        Names of the classes in the order of the columns, if a data frame has none; targets are these, or 0..k-1.
-    missing
-        What becomes of missing targets (NaN, None, pandas.NA, NaT or masked): ``"refuse"`` them, or ``"drop"`` them
-        with their predictions. The result says how many, and that this assumes that whether an outcome is missing does
-        not depend on it, given the prediction.
+    n_resamples
+        Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1), or 0 if an outcome occurred that its
+        prediction excludes.
     rng
         Seed or ``numpy.random.Generator``.
     progress

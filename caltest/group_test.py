@@ -315,10 +315,10 @@ def calibration_by_group(
     groups: ArrayLike,
     *,
     clusters: Any = None,
-    kernel: PairKernel | None = None,
-    n_resamples: int = 999,
-    weights: ArrayLike = None,
     classes: Sequence[Any] | None = None,
+    kernel: PairKernel | None = None,
+    weights: ArrayLike = None,
+    n_resamples: int = 999,
     rng: Any = None,
     progress: bool = False,
 ) -> GroupCalibrationTestResult:

@@ -26,6 +26,9 @@ HOW = {
 }
 """Keywords only in calls with data, and their default."""
 
+ORDER = ["classes", "missing", "n_resamples", "n_simulations", "alpha", "confidence_level", "side", "rng", "progress"]
+"""Of keywords in calls with data: what these are first, what is asked of them between, how it is done last."""
+
 NUMBERS = {
     "max_depth": 2,
     "min_variance": 5.0,
@@ -55,6 +58,7 @@ NUMBERS = {
     "n_inducing": 10,
     "max_iterations": 1000,
     "max_classes": 12,
+    "max_groups": 12,
     "n_draws": 100,
     "n_classes": 10,
     "concentration": 0.1,
@@ -175,6 +179,8 @@ def test_data_come_first(name):
     assert words[: len(data)] == data
     for one in WITH_DATA[name]:
         assert one.kind == one.KEYWORD_ONLY or one.name not in HOW, one.name
+    usual = [word for word in words if word in ORDER]
+    assert usual == sorted(usual, key=ORDER.index)
 
 
 def calls_and_methods():

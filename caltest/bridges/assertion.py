@@ -20,10 +20,10 @@ def assert_calibrated(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
-    margin: float | None = None,
-    alpha: float = 0.05,
-    n_resamples: int = 999,
     classes: Sequence[Any] | None = None,
+    margin: float | None = None,
+    n_resamples: int = 999,
+    alpha: float = 0.05,
     rng: Any = None,
 ) -> CalibrationTestResult:
     """Raise ``AssertionError`` where calibration is rejected and the error is not shown to be too small to matter.

@@ -72,8 +72,8 @@ def confidence_errors(
     targets: ArrayLike,
     *,
     classes: Sequence[Any] | None = None,
-    confidence_level: float | None = None,
     n_resamples: int = 999,
+    confidence_level: float | None = None,
     rng: Any = None,
 ) -> ConfidenceErrors:
     """Overconfidence ``E[c | wrong]`` and underconfidence ``E[1 - c | right]`` of the top label with confidence c.
@@ -88,10 +88,10 @@ def confidence_errors(
         (n, k) probabilities or ``Categorical``; binary predictions count as two classes.
     targets, classes
         As in ``calibration_test``.
-    confidence_level
-        Between 0 and 1, for intervals and means under calibration; None for neither.
     n_resamples, rng
         As in ``calibration_test``, for these means and for the intervals.
+    confidence_level
+        Between 0 and 1, for intervals and means under calibration; None for neither.
 
     Notes
     -----

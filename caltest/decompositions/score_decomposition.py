@@ -83,8 +83,8 @@ def score_decomposition(
     classes: Sequence[Any] | None = None,
     score: Score = "brier",
     binning: Binning | None = None,
-    confidence_level: float | None = None,
     n_resamples: int = 999,
+    confidence_level: float | None = None,
     rng: Any = None,
 ) -> ScoreDecomposition:
     """Decompose the mean of a proper score into miscalibration, discrimination and uncertainty.
@@ -106,11 +106,11 @@ def score_decomposition(
         ``"brier"``: ``|e_y - p|**2``, which is ``(y - p)**2`` for binary predictions; ``"log"``: ``-log p_y``.
     binning
         Recalibrate by bins instead of isotonic regression.
-    confidence_level
-        Between 0 and 1, for an interval for each part, and its mean under calibration; None for neither.
     n_resamples, rng
         As in ``calibration_test``, for these: redraws at each of about 10 places on each of 5 lines, and up to 16 more
         where a class occurs fewer than 10 times.
+    confidence_level
+        Between 0 and 1, for an interval for each part, and its mean under calibration; None for neither.
 
     Raises
     ------

@@ -34,9 +34,9 @@ def ece_interval(
     estimator: ECE | ClasswiseECE | None = None,
     *,
     classes: Sequence[Any] | None = None,
+    n_resamples: int = 999,
     confidence_level: float = 0.95,
     side: Side = "two-sided",
-    n_resamples: int = 999,
     rng: Any = None,
 ) -> ConfidenceInterval:
     """Confidence interval for the binned error of these predictions, of any order: ECE, MCE, class-wise ECE.
@@ -54,15 +54,15 @@ def ece_interval(
     predictions
         Of classes. Which error it is depends on them, as for ``ECE``; the error of a single class is that of one of
         ``classwise(p, y)``.
+    targets, classes, rng
+        As in ``calibration_test``.
     estimator
         ``ECE(binning, metric, order)``, by default ``ECE()``, or ``MCE(binning)``, of any metric but
         ``SquaredEuclidean``, or ``ClasswiseECE(binning, order, aggregate)``.
-    confidence_level, side
-        As in ``skce_interval``; all sides have the same radius.
     n_resamples
         Number of redraws of the outcomes, from each of the two.
-    targets, classes, rng
-        As in ``calibration_test``.
+    confidence_level, side
+        As in ``skce_interval``; all sides have the same radius.
 
     Returns
     -------

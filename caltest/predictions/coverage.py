@@ -73,7 +73,7 @@ def interval_coverage(intervals: ArrayLike, targets: ArrayLike, *, confidence_le
 
 @own_errstate
 def set_coverage(
-    sets: ArrayLike, targets: ArrayLike, *, confidence_level: float, classes: Sequence[Any] | None = None
+    sets: ArrayLike, targets: ArrayLike, *, classes: Sequence[Any] | None = None, confidence_level: float
 ) -> tuple[Bernoulli, Array]:
     """Reduce sets of classes, such as conformal ones, to the question "do they hold the label as often as they claim?".
 
@@ -87,11 +87,11 @@ def set_coverage(
         set can be empty.
     targets
         (n,) labels 0..k-1, or names of the classes.
-    confidence_level
-        The probability that each set claims, such as 0.9.
     classes
         Names of the classes in the order of the columns, if the labels are not 0..k-1; default: those of the columns
         of a data frame.
+    confidence_level
+        The probability that each set claims, such as 0.9.
 
     Raises
     ------

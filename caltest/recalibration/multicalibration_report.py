@@ -212,10 +212,10 @@ def multicalibration_report(
     features: Any = None,
     method: Multicalibration | MulticalibrationMap | None = None,
     *,
+    classes: Sequence[Any] | None = None,
     held_out: float = 0.5,
     n_resamples: int = 999,
     alpha: float = 0.05,
-    classes: Sequence[Any] | None = None,
     rng: Any = None,
     progress: bool = False,
 ) -> MulticalibrationReport:
@@ -234,10 +234,10 @@ def multicalibration_report(
         must not be those of its fit.
     held_out
         Share of the data that a method is judged on.
-    alpha
-        Familywise error rate, before and after each, and one minus the level at which all intervals hold together.
     n_resamples, rng, progress
         As in ``calibration_test``.
+    alpha
+        Familywise error rate, before and after each, and one minus the level at which all intervals hold together.
 
     Raises
     ------

@@ -235,10 +235,10 @@ def report(
     targets: ArrayLike,
     method: Calibrator | CalibrationMap,
     *,
+    classes: Sequence[Any] | None = None,
     held_out: float = 0.5,
     n_resamples: int = 999,
     confidence_level: float = 0.95,
-    classes: Sequence[Any] | None = None,
     rng: Any = None,
     progress: bool = False,
 ) -> RecalibrationReport:
@@ -248,6 +248,8 @@ def report(
     ----------
     predictions
         Predictions, or logits if the ``input`` of the method says so.
+    targets, classes, n_resamples, rng, progress
+        As in ``calibration_test``; the noise of the ECE takes as many redraws.
     method
         A method, which is fitted to a random part of the data and judged on the rest; or a fitted map, which is judged
         on all of the data: they must not be those of its fit, and a note says so if they are.
@@ -255,8 +257,6 @@ def report(
         Share of the data that a method is judged on.
     confidence_level
         Of the intervals for the SKCE.
-    targets, classes, n_resamples, rng, progress
-        As in ``calibration_test``; the noise of the ECE takes as many redraws.
 
     Returns
     -------

@@ -24,10 +24,10 @@ def variational_error(
     targets: ArrayLike,
     order: float = 1.0,
     *,
+    classes: Sequence[Any] | None = None,
     calibrator: Any = None,
     n_folds: int = 5,
     confidence_level: float = 0.95,
-    classes: Sequence[Any] | None = None,
     rng: Any = None,
 ) -> ConfidenceInterval:
     """Estimate and lower bound of ``E sum_k |p_k - P(Y = k | p)|**q``, all classes at once, for any order q.
@@ -44,6 +44,8 @@ def variational_error(
     predictions
         (n, k) probabilities or ``Categorical``; (n,) probabilities or ``Bernoulli``, as ``ct.top_label`` makes them,
         for ``E |p - P(Y = 1 | p)|**q``.
+    targets, classes, rng
+        As in ``calibration_test``; random numbers divide the data.
     order
         q: 1 for twice the total variation distance of the predictions from the true probabilities (without the factor
         for binary ones), 2 for the squared error.
@@ -52,8 +54,6 @@ def variational_error(
         kernel ridge regression of D on p with the kernel and regularisation that predict D best.
     n_folds
         Number of folds, 2 to n.
-    targets, classes, rng
-        As in ``calibration_test``; random numbers divide the data.
     confidence_level
         Of the lower end, a normal limit; there is no upper end, as no map has to be the right one.
 

@@ -97,9 +97,9 @@ def sample_size(
     test: Test,
     generator: Any,
     *,
+    n_simulations: int = 1000,
     power: float = 0.8,
     alpha: float = 0.05,
-    n_simulations: int = 1000,
     n_min: int = 8,
     n_max: int = 100_000,
     confidence_level: float = 0.95,
@@ -116,13 +116,13 @@ def sample_size(
     ----------
     test, generator, confidence_level, rng, progress
         As in ``power``.
+    n_simulations
+        Data sets at the answer, at least 20 and ``2 / (1 - power)``: powers near 1 cannot be told from 1 by fewer. In
+        all there are about four to five times as many.
     power
         Wanted probability of rejection, above alpha.
     alpha
         Level of the test.
-    n_simulations
-        Data sets at the answer, at least 20 and ``2 / (1 - power)``: powers near 1 cannot be told from 1 by fewer. In
-        all there are about four to five times as many.
     n_min, n_max
         Where to search.
     resume

@@ -25,8 +25,8 @@ def one_calibration(
     horizon: float,
     *,
     n_groups: int = 10,
-    confidence_level: float = 0.95,
     n_resamples: int = 999,
+    confidence_level: float = 0.95,
     rng: Any = None,
 ) -> SurvivalCalibration:
     """One-calibration: predicted and observed risks at a horizon, in groups of similar predictions, and O:E.
@@ -41,10 +41,10 @@ def one_calibration(
     n_groups
         Groups of equal size by predicted risk; neighbours are joined until each has 5 events up to the horizon and a
         row that was seen as long, if any was and not all had the event.
-    confidence_level
-        Of the intervals.
     n_resamples, rng
         Of the exact test, as in ``calibration_test``.
+    confidence_level
+        Of the intervals.
 
     Raises
     ------

@@ -262,8 +262,8 @@ def simulation_based_calibration(
     quantities: Mapping[str, Quantity] | None = None,
     data: Any = None,
     thin: int | str = "auto",
-    confidence_level: float = 0.95,
     n_resamples: int = 999,
+    confidence_level: float = 0.95,
     rng: Any = None,
 ) -> SimulationBasedCalibrationResult:
     """Test whether a sampler draws from the posteriors of its model, one parameter at a time and all together.
@@ -295,10 +295,10 @@ def simulation_based_calibration(
         Keep every so many draws of each chain; ``"auto"`` estimates the autocorrelation time, and keeps all draws
         unless their autocorrelation is clear. Of chains of fewer than about five such times it keeps a single draw or
         two. Draws of one parameter may be in any order for ``thin=1``, else sorted ones are refused.
-    confidence_level
-        Probability, at least, that the curves of all right parameters are in the band.
     n_resamples, rng
         As in ``calibration_test``: redraws of which value is the truth, and of the order of equal values.
+    confidence_level
+        Probability, at least, that the curves of all right parameters are in the band.
 
     Raises
     ------

@@ -162,8 +162,8 @@ def validate_by_group(
     targets: ArrayLike,
     groups: ArrayLike,
     *,
-    confidence_level: float = 0.95,
     classes: Sequence[Any] | None = None,
+    confidence_level: float = 0.95,
 ) -> ValidationByGroup:
     """O:E ratio, calibration in the large and slope in each centre or group, with exact p-values adjusted for all.
 

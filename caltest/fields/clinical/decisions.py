@@ -167,9 +167,9 @@ def decision_curve(
     targets: ArrayLike,
     thresholds: ArrayLike = THRESHOLDS,
     *,
-    confidence_level: float = 0.95,
-    n_resamples: int = 999,
     classes: Sequence[Any] | None = None,
+    n_resamples: int = 999,
+    confidence_level: float = 0.95,
     rng: Any = None,
 ) -> DecisionCurve:
     """Net benefit of decisions by predicted risk, and the loss that miscalibration causes.

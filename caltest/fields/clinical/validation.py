@@ -102,10 +102,10 @@ def validate(
     predictions: ArrayLike,
     targets: ArrayLike,
     *,
-    curve: str = "splines",
-    confidence_level: float = 0.95,
-    n_resamples: int = 999,
     classes: Sequence[Any] | None = None,
+    curve: str = "splines",
+    n_resamples: int = 999,
+    confidence_level: float = 0.95,
     rng: Any = None,
     progress: bool = False,
 ) -> ClinicalValidation:
