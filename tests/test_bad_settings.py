@@ -225,3 +225,11 @@ def test_the_same_mistake_has_the_same_words(call, argument):
     """Whether what is wrong is needed for these data or not."""
     with pytest.raises(ValueError, match=f"^{WANTED[argument]}$"):
         call()
+
+
+def test_errors_show_a_line_of_what_they_got():
+    """Such as data where a kernel is wanted: not all of the numbers."""
+    with pytest.raises(TypeError, match=r"^kernel: got array\(\[ 0, 1, .* \.\.\., wanted a ProductKernel") as raised:
+        ct.estimators.ClusterSKCE(np.arange(900), KERNEL)
+    assert len(str(raised.value)) < 400
+    assert "\n" not in str(raised.value)

@@ -16,7 +16,7 @@ from caltest._basics.calls import OwnErrstate
 from caltest._laws import clopper_pearson
 from caltest._results.citations import entries
 from caltest._results.tables import Bar, Grid, Page, Part, Table, entries_of, latex, markdown
-from caltest._validation import one_of
+from caltest._validation import in_short, one_of
 
 JACKKNIFE = "jackknife, normal limit"
 """The method of intervals from the jackknife variance."""
@@ -400,6 +400,5 @@ def _from_entries(kind: Any, kinds: tuple[Any, ...], entries: Mapping[str, Any],
 
 def _checked(value: Any, is_right: bool, name: str, wanted: str) -> Any:
     if not is_right:
-        got = repr(value)
-        raise ValueError(f"{name}: got {got if len(got) < 80 else got[:80] + ' ...'}, wanted {wanted}")
+        raise ValueError(f"{name}: got {in_short(value)}, wanted {wanted}")
     return value

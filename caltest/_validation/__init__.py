@@ -36,6 +36,7 @@ from caltest._validation.settings import (
     at_least as at_least,
     choice as choice,
     fraction as fraction,
+    in_short as in_short,
     increasing_levels as increasing_levels,
     instance_of as instance_of,
     levels as levels,

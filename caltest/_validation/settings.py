@@ -17,6 +17,15 @@ from caltest._validation.columns import in_rows_of
 Check = Callable[[str, Any], Any]
 """What is kept of a value that is given for a setting of a name; errors say what was wanted."""
 
+LONGEST = 200
+"""Letters of a value in an error."""
+
+
+def in_short(value: Any) -> str:
+    """What an error says of a value that it got: on one line, and cut where it is long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+
 
 class Settings(OwnErrstate):
     """Base of frozen dataclasses whose settings are checked when they are made."""
@@ -48,7 +57,7 @@ def positive_number(name: str, value: Any, also: str = "") -> float:
     """A finite number above 0."""
     number = real_number(value)
     if not 0.0 < number < inf:
-        raise ValueError(f"{name}: got {value!r}, wanted a positive number{' ' + also if also else ''}")
+        raise ValueError(f"{name}: got {in_short(value)}, wanted a positive number{' ' + also if also else ''}")
     return number
 
 
@@ -56,7 +65,7 @@ def positive_numbers(name: str, values: Any) -> tuple[float, ...]:
     """Finite numbers above 0, at least one."""
     is_list = isinstance(values, (list, tuple)) or (isinstance(values, np.ndarray) and values.ndim == 1)
     if not is_list or len(values) == 0:
-        raise ValueError(f"{name}: got {values!r}, wanted positive numbers")
+        raise ValueError(f"{name}: got {in_short(values)}, wanted positive numbers")
     return tuple(positive_number(name, value) for value in values)
 
 
@@ -64,7 +73,7 @@ def one_of(name: str, value: Any, choices: Sequence[str]) -> str:
     """One of some texts."""
     if not isinstance(value, str) or value not in choices:
         *others, last = (f'"{choice}"' for choice in choices)
-        raise ValueError(f"{name}: got {value!r}, wanted {', '.join(others)} or {last}")
+        raise ValueError(f"{name}: got {in_short(value)}, wanted {', '.join(others)} or {last}")
     return value
 
 
@@ -78,7 +87,7 @@ def instance_of(kind: type | tuple[type, ...], wanted: str) -> Check:
 
     def check(name: str, value: Any) -> Any:
         if not isinstance(value, kind):
-            raise TypeError(f"{name}: got {value!r}, wanted {wanted}")
+            raise TypeError(f"{name}: got {in_short(value)}, wanted {wanted}")
         return value
 
     return check
@@ -101,11 +110,11 @@ def whole_number(name: str, value: Any, minimum: int, maximum: float = MOST) -> 
     try:
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name}: got {value!r}, wanted a whole number of at least {minimum}") from None
+        raise ValueError(f"{name}: got {in_short(value)}, wanted a whole number of at least {minimum}") from None
     if isinstance(value, bool) or number < minimum:
-        raise ValueError(f"{name}: got {value!r}, wanted a whole number of at least {minimum}")
+        raise ValueError(f"{name}: got {in_short(value)}, wanted a whole number of at least {minimum}")
     if number > maximum:
-        raise ValueError(f"{name}: got {value!r}, wanted at most {maximum}")
+        raise ValueError(f"{name}: got {in_short(value)}, wanted at most {maximum}")
     return number
 
 
@@ -131,7 +140,7 @@ def fraction(name: str, value: Any) -> float:
     """A number strictly between 0 and 1."""
     number = float(value) if isinstance(value, (float, np.floating)) else 0.0
     if not 0.0 < number < 1.0:
-        raise ValueError(f"{name}: got {value!r}, wanted a number between 0 and 1")
+        raise ValueError(f"{name}: got {in_short(value)}, wanted a number between 0 and 1")
     return number
 
 
@@ -142,7 +151,7 @@ def levels(name: str, data: ArrayLike) -> FloatArray:
     outside = ~((values > 0.0) & (values < 1.0))
     if outside.any():
         got = np.ravel(array)[np.argmax(outside)] if array.dtype.kind in "buif" else data
-        raise ValueError(f"{name}: got {got!r}, wanted numbers between 0 and 1")
+        raise ValueError(f"{name}: got {in_short(got)}, wanted numbers between 0 and 1")
     return values
 
 
@@ -150,14 +159,14 @@ def increasing_levels(name: str, data: ArrayLike) -> tuple[float, ...]:
     """Increasing numbers strictly between 0 and 1, at least one."""
     values = np.atleast_1d(levels(name, data))
     if values.ndim != 1 or values.size == 0 or (np.diff(values) <= 0.0).any():
-        raise ValueError(f"{name}: got {data!r}, wanted increasing numbers between 0 and 1")
+        raise ValueError(f"{name}: got {in_short(data)}, wanted increasing numbers between 0 and 1")
     return tuple(values.tolist())
 
 
 def switch(name: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name}: got {value!r}, wanted True or False")
+        raise ValueError(f"{name}: got {in_short(value)}, wanted True or False")
     return bool(value)
 
 

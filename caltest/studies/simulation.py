@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from math import isclose, isfinite
-from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from caltest._basics.asked import pvalues_only
 from caltest._basics.jobs import n_jobs, results
 from caltest._basics.numerics import FloatArray, seed_of
 from caltest._basics.threads import one_thread
-from caltest._validation import fraction, instance_of
+from caltest._validation import fraction, in_short, instance_of
 from caltest.default_test import calibration_test
 from caltest.generators import Distortion
 from caltest.hypothesis_test import CalibrationTest
@@ -138,7 +137,7 @@ def check_generator(generator: Any, name: str = "generator") -> None:
     sample = None if isinstance(generator, (type, Distortion)) else getattr(generator, "sample", None)
     if not callable(sample) or not _takes_a_number(sample):
         raise TypeError(
-            f"{name}: got {' '.join(shortened(generator).split())}, wanted an object with a method sample(n, rng), "
+            f"{name}: got {in_short(generator)}, wanted an object with a method sample(n, rng), "
             "such as ct.generators.DirichletModel.m2(), or for predictions p and an error of them "
             "ct.generators.Resampled(p, ct.generators.Tempering(-0.4))"
         )

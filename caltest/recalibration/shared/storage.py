@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import FloatArray
+from caltest._validation import in_short
 
 SEPARATOR = "/"
 
@@ -53,8 +54,7 @@ def as_kind(name: str, value: Any, kind: Any) -> Any:
 def require(holds: Any, name: str, got: Any, wanted: str) -> None:
     """Raise ``ValueError`` for a setting of a map that is not what it should be."""
     if not holds:
-        shown = repr(got)
-        raise ValueError(f"{name}: got {shown if len(shown) < 200 else shown[:200] + '...'}, wanted {wanted}")
+        raise ValueError(f"{name}: got {in_short(got)}, wanted {wanted}")
 
 
 def require_increasing(name: str, values: FloatArray, low: float, high: float) -> None:
