@@ -13,7 +13,7 @@ def add_counts(indices: Array, counts: FloatArray) -> None:
 
 
 @jit
-def count_cells(values: FloatArray, low: float, high: float, counts: IntArray) -> int:
+def count_values(values: FloatArray, low: float, high: float, counts: IntArray) -> int:
     """Add the number of values in each of the equal cells of [low, high]; return how many lie below ``low``."""
     cells = counts.shape[0]
     below = 0

@@ -187,17 +187,17 @@ def named_columns(features: Any, targets: Any) -> list[tuple[Any, Array]]:
     if array.ndim not in (1, 2) or (array.dtype.kind == "O" and array.ndim == 0):
         got = f"shape {array.shape}" if array.ndim else type(features).__name__
         raise ValueError(f"features: got {got}, wanted a data frame, a mapping of columns, or (n, d)")
-    return [(f"column {j}", plain(column)) for j, column in enumerate(array.T if array.ndim == 2 else [array])]
+    return [(f"column {j}", plain_column(column)) for j, column in enumerate(array.T if array.ndim == 2 else [array])]
 
 
 def _with_unit(name: Any, column: Any) -> tuple[Any, Array]:
     """A name and values; of durations the name says that these are in seconds."""
-    values = plain(column)
+    values = plain_column(column)
     are_durations = values.dtype.kind == "f" and np.asarray(column).dtype.kind == "m"
     return f"{name} in seconds" if are_durations else name, values
 
 
-def plain(column: Any) -> Array:
+def plain_column(column: Any) -> Array:
     """A column as an array: dates and times as datetime64, durations in seconds, no pandas.NA.
 
     Text is dates if all of it is written as in ISO 8601. Times with a time zone stay objects, which know it; beside
@@ -228,9 +228,9 @@ def plain(column: Any) -> Array:
             f"features: got a {type(nested).__name__} in a row, wanted one number, text or time in each; "
             "pandas.DataFrame(rows) makes columns of rows that are dictionaries"
         )
-    plain = np.empty(values.shape, dtype=object)
-    plain[:] = cells
-    return plain
+    plain_column = np.empty(values.shape, dtype=object)
+    plain_column[:] = cells
+    return plain_column
 
 
 def _dates_in(values: Array) -> Array | None:

@@ -17,7 +17,7 @@ from caltest._results.measures import MISSED, matters
 from caltest._results.report import power_phrase
 from caltest._results.tables import asked_in
 from caltest._validation import one_of, same_length, switch, whole_number
-from caltest._validation.columns import columns_for, missing_in, plain
+from caltest._validation.columns import columns_for, missing_in, plain_column
 from caltest._validation.groups import Groups, groups_of_any_size, rows_of
 from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE, Audit, ModelAudit, end_of
 from caltest.auditing.fields import FIELDS
@@ -231,7 +231,7 @@ def _groups(groups: Any, order: Table, n: int) -> Groups | str:
 
 def _in_order(time: Array, n: int) -> Array:
     """Rows in the order of time; ``ValueError`` for missing times."""
-    when = plain(time)
+    when = plain_column(time)
     if when.ndim != 1:
         raise ValueError(f"time: got shape {when.shape}, wanted (n,) numbers or dates")
     same_length(n, when.size, "time")
@@ -252,7 +252,7 @@ def _in_order(time: Array, n: int) -> Array:
 def _times_in(texts: Array) -> Array:
     """Dates and times written as in ISO 8601; ``ValueError`` for others, whose order is not that of letters."""
     try:
-        return plain(np.array([datetime.fromisoformat(one) for one in texts.tolist()], dtype=object))
+        return plain_column(np.array([datetime.fromisoformat(one) for one in texts.tolist()], dtype=object))
     except (TypeError, ValueError):
         pass
     try:

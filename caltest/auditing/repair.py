@@ -219,10 +219,10 @@ def _report(
     data: Data, method: "Calibrator", samples: tuple[Sample, Sample], result: CalibrationTestResult | None
 ) -> "RecalibrationReport":
     """Scores and tests of these rows, before recalibration their result, if there is one."""
-    from caltest.recalibration.report import RecalibrationReport, cited, rows_of
+    from caltest.recalibration.report import RecalibrationReport, cited, report_rows
 
     n, number = len(data.sample), data.n_resamples
-    before, after = rows_of(samples, number, None, np.random.SeedSequence(data.seed).spawn(2), result)
+    before, after = report_rows(samples, number, None, np.random.SeedSequence(data.seed).spawn(2), result)
     name = data.sample.predictions.loss_name
     return RecalibrationReport(
         before,

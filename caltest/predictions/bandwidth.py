@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray, ranges, upper_tiles
 from caltest._basics.threads import threaded
-from caltest._loops.counting import count_cells, count_close
+from caltest._loops.counting import count_close, count_values
 from caltest.kernels import Metric, VectorMetric
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _count(predictions: "Predictions", metric: Metric, low: float, high: float) 
 
     def count(values: FloatArray) -> tuple[int, IntArray]:
         counts = np.zeros(CELLS, dtype=np.intp)
-        return count_cells(values, low, high, counts), counts
+        return count_values(values, low, high, counts), counts
 
     below, total = 0, np.zeros(CELLS, dtype=np.intp)
     for fewer, counts in _of_all_pairs(predictions, metric, count):

@@ -25,14 +25,14 @@ from caltest.recalibration.shared.inputs import (
 )
 from caltest.recalibration.shared.seen import digest, moment_rows, seen_note, share_seen
 from caltest.recalibration.shared.storage import (
+    as_entries,
     as_kind,
+    from_entries,
     nested,
-    plain,
     read_npz,
     require,
     require_increasing,
     require_range,
-    restored,
     write_npz,
 )
 
@@ -123,7 +123,7 @@ class CalibrationMap(OwnErrstate, ABC):
 
         Without names, and numbers that recognise predictions, if there are none.
         """
-        entries = {item.name: plain(getattr(self, item.name)) for item in fields(self)}
+        entries = {item.name: as_entries(getattr(self, item.name)) for item in fields(self)}
         left_out = [name for name in ("classes", "column_names", "fitted_rows") if not entries.get(name)]
         return {"map": type(self).__name__, **{name: entries[name] for name in entries if name not in left_out}}
 
@@ -144,7 +144,7 @@ class CalibrationMap(OwnErrstate, ABC):
                 shown = ", ".join(sorted(map(str, names)))[:200]
                 raise ValueError(f"entries: got a {name} {what} {shown}, wanted what to_dict() gives")
         return kind(
-            **{key: restored(value, CalibrationMap.from_dict) for key, value in entries.items() if key != "map"}
+            **{key: from_entries(value, CalibrationMap.from_dict) for key, value in entries.items() if key != "map"}
         )
 
     def save(self, path: str | Path) -> None:

@@ -306,7 +306,7 @@ def report(
             "it to some rows and pass map(predictions) of others to calibration_test"
         )
     with progress_bars(switch("progress", progress)):
-        before, after = rows_of(samples, number, level, streams)
+        before, after = report_rows(samples, number, level, streams)
     asked, chance = (*replace(samples[0], rows=rows).questions, *cautions_on(samples[0])), _chance_note(*samples)
     return RecalibrationReport(
         before=before,
@@ -347,7 +347,7 @@ def _chance_note(before: Sample, after: Sample) -> tuple[str, ...]:
     )
 
 
-def rows_of(
+def report_rows(
     samples: tuple[Sample, Sample],
     n_resamples: int,
     level: float | None,

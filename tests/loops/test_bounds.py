@@ -82,13 +82,13 @@ def test_what_loops_do_not_know_is_an_error(call):
 @pytest.mark.parametrize("step", [5e-324, 1e-320, 1e-300, 1.0, 1e307])
 def test_cells_of_an_interval_of_any_size(step):
     values, counts = step * np.arange(9.0), np.zeros(4, np.intp)
-    assert counting.count_cells(values, 0.0, 8.0 * step, counts) == 0
+    assert counting.count_values(values, 0.0, 8.0 * step, counts) == 0
     assert counts.tolist() == [2, 2, 2, 3]
 
 
 def test_cells_of_what_is_no_number():
     counts = np.zeros(4, np.intp)
-    assert counting.count_cells(np.array([np.inf, np.nan, 0.0]), 0.0, np.inf, counts) == 0
+    assert counting.count_values(np.array([np.inf, np.nan, 0.0]), 0.0, np.inf, counts) == 0
     assert counts.sum() == 2
 
 

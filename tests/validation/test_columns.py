@@ -19,7 +19,7 @@ from caltest._validation.columns import (
     notes_on,
     notes_on_outcomes,
     numbers_in,
-    plain,
+    plain_column,
 )
 
 
@@ -297,22 +297,22 @@ def test_numbers_of_few_values_have_the_digits_that_tell_them_apart(values, word
 )
 def test_text_of_dates_is_dates(text):
     days = pd.Series(pd.date_range("2024-01-01", periods=60))
-    expected = coded("day", plain(days), 4)
+    expected = coded("day", plain_column(days), 4)
     for written in (days.dt.strftime(text), np.array(days.dt.strftime(text).tolist())):
-        found = coded("day", plain(written), 4)
+        found = coded("day", plain_column(written), 4)
         assert found.words == expected.words
         assert found.codes.tolist() == expected.codes.tolist()
     some = days.dt.strftime(text).tolist()
     for missing in (None, ""):
         some[7] = missing
-        assert np.isnat(plain(np.array(some, dtype=object))).tolist() == [i == 7 for i in range(60)]
+        assert np.isnat(plain_column(np.array(some, dtype=object))).tolist() == [i == 7 for i in range(60)]
 
 
 @pytest.mark.parametrize("other", ["unknown", "2024-02-30", "2024-1-1", "20240101", "2024-01-01x", 7])
 def test_other_text_is_no_dates(other):
     values = np.array(["2024-01-01", "2024-01-02", other], dtype=object)
-    assert plain(values).tolist() == values.tolist()
-    assert plain(np.array(["", ""])).tolist() == ["", ""]
+    assert plain_column(values).tolist() == values.tolist()
+    assert plain_column(np.array(["", ""])).tolist() == ["", ""]
 
 
 @pytest.mark.parametrize("kind", [Decimal, Fraction])
@@ -337,16 +337,16 @@ def test_times_with_a_zone_are_said_in_it():
         assert column.words == ("day < 2024-03-29", "day >= 2024-03-29")
         assert column.codes.tolist() == [0] * 9 + [1] * 11
     times = days + pd.Timedelta(hours=6)
-    assert coded("t", plain(times), 2).words[1] == "t >= 2024-03-29 06:00:00+01:00"
+    assert coded("t", plain_column(times), 2).words[1] == "t >= 2024-03-29 06:00:00+01:00"
     # Bins are those of moments, whatever clock shows them.
-    coding = Coding.of("t", plain(times), 4)
+    coding = Coding.of("t", plain_column(times), 4)
     for clock in (times.dt.tz_convert("America/New_York"), times.dt.tz_convert("UTC").dt.tz_localize(None)):
-        assert coding.codes(plain(clock)).tolist() == coding.codes(plain(times)).tolist()
+        assert coding.codes(plain_column(clock)).tolist() == coding.codes(plain_column(times)).tolist()
 
 
 def test_times_with_and_without_a_zone_are_both_read():
     mixed = np.array([datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=1))), date(2024, 1, 1), None], dtype=object)
-    moments = numbers_in(plain(mixed), np.array([False, False, True]))
+    moments = numbers_in(plain_column(mixed), np.array([False, False, True]))
     assert moments[1] - moments[0] == 3600.0
     assert np.isnan(moments[2])
 

@@ -18,7 +18,7 @@ LARGEST = 1e100
 """Coefficients beyond this are none that a fit finds."""
 
 
-def plain(value: Any) -> Any:
+def as_entries(value: Any) -> Any:
     """A setting as it is, arrays and names as lists, tuples of maps as dictionaries by number."""
     if isinstance(value, tuple):
         maps = all(hasattr(item, "to_dict") for item in value)
@@ -26,8 +26,8 @@ def plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def restored(value: Any, read_map: Callable[[Any], Any]) -> Any:
-    """What ``plain`` was given, but for lists, which the map makes arrays or names."""
+def from_entries(value: Any, read_map: Callable[[Any], Any]) -> Any:
+    """What ``as_entries`` was given, but for lists, which the map makes arrays or names."""
     if isinstance(value, dict):
         if set(value) != {str(number) for number in range(len(value))}:
             raise ValueError(f"entries: got maps by the names {', '.join(map(repr, value))}, wanted '0', '1', ...")
