@@ -77,9 +77,9 @@ def audit(
         order that they have, which must not depend on their outcomes.
     field
         Adds what readers of a field expect: ``"clinical"``, the measures of ``fields.clinical.validate``, O:E of the
-        groups and a decision curve; ``"weather"``, the rank histogram of an ``Ensemble``; ``"bayesian"``, ranks among
-        posterior draws; ``"survival"``, which ``ct.Censored`` targets have anyway, risks at the median time, D- and
-        A-calibration.
+        groups and a decision curve; ``"weather"``, the rank histogram of an ``Ensemble`` and the parts of its CRPS;
+        ``"bayesian"``, ranks among posterior draws; ``"survival"``, which ``ct.Censored`` targets have anyway, risks at
+        the median time, D- and A-calibration.
     n_resamples
         Redraws of each test.
     title

@@ -9,9 +9,9 @@ import numpy as np
 
 from caltest._basics.numerics import Array
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.report import counted, format_pvalue
+from caltest._results.report import counted, format_pvalue, in_cell
 from caltest.auditing.pictures import drawn
-from caltest.auditing.section import LEVEL, Data, Section
+from caltest.auditing.section import LEVEL, WHOLE, Data, Section
 from caltest.auditing.sections import Make
 from caltest.estimators.classical.base import probability_of_event
 
@@ -27,40 +27,57 @@ def of_clinic(data: Data, result: CalibrationTestResult) -> Section:
         if ratio is not None and ratio.interval is not None:
             answer += f", O:E {ratio.value:.3g} ({ratio.interval.low:.3g} to {ratio.interval.high:.3g})"
         words = "calibration curve of the predicted risks, with the band of calibrated models"
-        facts = {"P-values": found.remarks()[0]}
-        pictures, rows = drawn(found.plot, words), tuple(map(tuple, found.table()))
-        return Section(f"{answer}.", facts, rows, pictures=pictures, citations=found.citations)
+        return _of_result(found, words, answer=f"{answer}.")
 
     def decisions() -> Section:
         risks = np.asarray(probability_of_event(data.sample.predictions, "clinical.decision_curve"))
-        places = np.unique(np.quantile(risks, [0.5, 0.75, 0.9]).round(2))
+        # Two digits of each, so that rare risks have thresholds too.
+        places = np.unique([float(f"{place:.2g}") for place in np.quantile(risks, [0.5, 0.75, 0.9])])
         places = places[(places > 0.0) & (places < 1.0)]
         if not places.size:
-            raise ValueError("there is no threshold to take, as most risks are 0 or 1 when rounded to 0.01")
+            raise ValueError("there is no threshold to take, as most risks are 0 or 1 when rounded to two digits")
         found = clinical.decision_curve(*data.pair, places, n_resamples=99, rng=data.seed)
         words = "decision curve: net benefit of treating by predicted risk, and what recalibration would add"
-        return Section(found.verdict(), pictures=drawn(found.plot, words), citations=found.citations)
+        cells = (f"{place}: {model}, treating all {everyone}" for place, model, everyone, *_ in found.table()[1:])
+        benefits = {"Net benefit": f"per 1000, treating from a risk of {'; '.join(cells)}"}
+        return replace(_of_result(found, words, answer=found.verdict()), facts=benefits | _notes(found), rows=())
 
     def groups() -> Section:
         if isinstance(data.groups, str):
             raise ValueError(data.groups)
         found = clinical.validate_by_group(*data.pair, data.groups)
-        pictures = drawn(found.plot, "O:E ratios of groups, with intervals")
-        return Section(found.verdict(), pictures=pictures, citations=found.citations)
+        cells = [f"{one.name} {in_cell(one.ratio)}" for one in found.rows[:WHOLE]] + ["..."] * (len(found.rows) > WHOLE)
+        section = _of_result(found, "O:E ratios of groups, with intervals", answer=found.verdict())
+        return replace(section, facts={"O:E ratios": "; ".join(cells)} | _notes(found), rows=())
 
     parts = {"Measures": measures, "Decisions": decisions}
     return _joined(parts if data.groups is None else parts | {"Groups": groups})
 
 
 def of_forecasts(data: Data, result: CalibrationTestResult) -> Section:
-    """The rank histogram of an ensemble, in the order of time."""
+    """The rank histogram of an ensemble, in the order of time, and the parts of its CRPS."""
     from caltest.fields import weather
+    from caltest.fields.weather.result import units_of
 
     members = _members(data)
     rows = np.arange(len(data.sample)) if data.order is None else data.order
-    found = weather.rank_histogram(members[rows], np.asarray(data.sample.targets)[rows], **data.settings)
-    words = "rank histogram of the outcomes, with the band of calibrated ensembles"
-    return _of_result(found, "the rank histogram", words, lambda ax: found.plot(axes=[ax]))
+    pair = members[rows], np.asarray(data.sample.targets)[rows]
+
+    def ranks() -> Section:
+        found = weather.rank_histogram(*pair, **data.settings)
+        words = "rank histogram of the outcomes, with the band of calibrated ensembles"
+        section = _of_result(found, words, "the rank histogram", lambda ax: found.plot(axes=[ax]))
+        return replace(section, facts={"Estimates": units_of(found.rows), **section.facts})
+
+    def scores() -> Section:
+        found = weather.crps_decomposition(*pair, **data.settings)
+        numbers = ", ".join(f"{name} {score:.4g}" for name, score in found.rows[0].scores.items())
+        answer = f"{numbers}; p {format_pvalue(found.pvalue)}, of more reliability than by chance"
+        words = "reliability of the members by the gaps between them, with the band of calibrated ensembles"
+        section = _of_result(found, words, draw=lambda ax: found.plot(axes=[ax]), answer=answer)
+        return replace(section, facts=_notes(found), rows=())
+
+    return _joined({"Rank histogram": ranks, "CRPS": scores})
 
 
 def of_posteriors(data: Data, result: CalibrationTestResult) -> Section:
@@ -73,7 +90,7 @@ def of_posteriors(data: Data, result: CalibrationTestResult) -> Section:
     draws = np.take_along_axis(members, order.reshape(*order.shape, *[1] * (members.ndim - 2)), axis=1)
     found = bayesian.simulation_based_calibration(draws, truths, thin=1, **data.settings)
     words = "ranks of the true parameters among the draws, with the band of exact posteriors"
-    return _of_result(found, "the ranks of the parameters", words)
+    return _of_result(found, words, "the ranks of the parameters")
 
 
 def of_survival(data: Data, result: CalibrationTestResult) -> Section:
@@ -88,15 +105,15 @@ def of_survival(data: Data, result: CalibrationTestResult) -> Section:
 
     def in_groups() -> Section:
         found = fields.one_calibration(laws, targets, at, n_groups=groups, **data.settings)
-        section = _of_result(found, "the risks in groups", "observed and predicted risks in groups")
-        return replace(section, answer=f"At {at:.3g}, the median time: {section.answer[0].lower()}{section.answer[1:]}")
+        section = _of_result(found, "observed and predicted risks in groups", "the risks in groups")
+        facts = {"p-value": _pvalues(found, "exact", "as published"), "O:E ratio": in_cell(found.ratio)} | section.facts
+        answer = f"At {at:.3g}, the median time: {section.answer[0].lower()}{section.answer[1:]}"
+        return replace(section, answer=answer, facts=facts)
 
     def in_bins(test: Callable[..., Any], kinds: Sequence[str]) -> Section:
         found = test(laws, targets, **data.settings)
-        pvalues = {"exact": found.pvalue, "as published": found.approximate}
-        words = ", ".join(f"p {format_pvalue(pvalues[kind])} ({kind})" for kind in kinds)
-        section = _of_result(found, found.method, f"{found.method}: shares of times in bins of F(time)")
-        return replace(section, answer=words, facts={}, rejected=section.rejected if "exact" in kinds else "")
+        words, looked_at = f"{found.method}: shares of times in bins of F(time)", found.method * ("exact" in kinds)
+        return _of_result(found, words, looked_at, answer=f"p {_pvalues(found, *kinds)}")
 
     return _joined(
         {
@@ -107,30 +124,36 @@ def of_survival(data: Data, result: CalibrationTestResult) -> Section:
     )
 
 
+LAST = "Estimates", "Remarks", "Notes"
+"""Facts that are said once for all parts, at the end."""
+
+
 def _joined(parts: Mapping[str, Callable[[], Section]]) -> Section:
     """The first part that can be computed, with the answers of the others, or why there is none, as facts.
 
     ``ValueError`` if there is none.
     """
     found: dict[str, Section] = {}
-    facts: dict[str, str] = {}
+    answers: dict[str, str] = {}
     for name, make in parts.items():
         try:
             found[name] = make()
-            facts[name] = found[name].answer
+            answers[name] = found[name].answer
         except (ValueError, TypeError, MemoryError) as error:
-            facts[name] = f"not computed: {error}"
+            answers[name] = f"not computed: {error}"
     if not found:
-        raise ValueError("; ".join(f"{name} {why}" for name, why in facts.items()))
+        raise ValueError("; ".join(f"{name} {why}" for name, why in answers.items()))
     first = next(iter(found))
-    answer = facts.pop(first)
+    answer = answers.pop(first) if first == next(iter(parts)) else f"{first}: {answers.pop(first)}."
+    facts = {name: text for name, text in found[first].facts.items() if name not in LAST} | answers
+    for one in found.values():
+        facts |= {name: text for name, text in one.facts.items() if name not in LAST}
+    for name in LAST:
+        told = [part for one in found.values() for part in one.facts.get(name, "").split("; ") if part]
+        facts |= {name: "; ".join(dict.fromkeys(told))} if told else {}
     pictures = tuple(picture for one in found.values() for picture in one.pictures)
-    if first != next(iter(parts)):
-        answer = f"{first}: {answer}."
-    sources = tuple(key for one in found.values() for key in one.citations)
-    return replace(
-        found[first], answer=answer, facts={**found[first].facts, **facts}, pictures=pictures, citations=sources
-    )
+    sources = tuple(dict.fromkeys(key for one in found.values() for key in one.citations))
+    return replace(found[first], answer=answer, facts=facts, pictures=pictures, citations=sources)
 
 
 def _members(data: Data) -> Array:
@@ -142,16 +165,34 @@ def _members(data: Data) -> Array:
     return np.asarray(members)
 
 
-def _of_result(found: Any, looked_at: str, words: str, draw: Callable[..., Any] | None = None) -> Section:
-    """The verdict, the table and the picture of a result, and what it looked at if that is rejected."""
+def _of_result(
+    found: Any, words: str, looked_at: str = "", draw: Callable[..., Any] | None = None, answer: str = ""
+) -> Section:
+    """The verdict, or another answer, the table, the picture and the sources of a result.
+
+    And what it looked at if that is rejected, unless this is empty.
+    """
     pictures = drawn(found.plot if draw is None else draw, words)
-    facts = {"P-values": "; ".join(found.remarks())} if found.remarks() else {}
+    remarks = {"Remarks": "; ".join(found.remarks())} if found.remarks() else {}
     why = getattr(found, "why", lambda: None)()
     verdict = found.verdict()
-    answer = f"{verdict[0].upper()}{verdict[1:]}{'' if why is None else ': ' + why}."
-    rejected = f"by {looked_at}" if found.pvalue <= LEVEL else ""
-    rows, sources = tuple(map(tuple, found.table())), found.citations
-    return Section(answer, facts, rows, rejected=rejected, pictures=pictures, citations=sources)
+    answer = answer or f"{verdict[0].upper()}{verdict[1:]}{'' if why is None else ': ' + why}."
+    rejected = f"by {looked_at}" if looked_at and found.pvalue <= LEVEL else ""
+    rows = tuple(map(tuple, found.table()))
+    return Section(
+        answer, remarks | _notes(found), rows, rejected=rejected, pictures=pictures, citations=found.citations
+    )
+
+
+def _notes(found: Any) -> dict[str, str]:
+    """The notes of a result, if it has some."""
+    return {"Notes": "; ".join(found.notes)} if found.notes else {}
+
+
+def _pvalues(found: Any, *kinds: str) -> str:
+    """The p-values of a result of these kinds."""
+    pvalues = {"exact": found.pvalue, "as published": found.approximate}
+    return ", ".join(f"{format_pvalue(pvalues[kind])} ({kind})" for kind in kinds)
 
 
 FIELDS: dict[str, tuple[str, Make]] = {

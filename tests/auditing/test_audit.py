@@ -814,6 +814,47 @@ def test_parts_of_a_field_stand_without_the_others(monkeypatch):
     assert all(f"{name}-calibration not computed: " in section.answer for name in ("One", "D", "A"))
 
 
+def test_sections_of_a_field_say_what_their_results_do():
+    """Sources, notes, both p-values, O:E of all and of each group, benefits at thresholds that rare risks have."""
+    rng = np.random.default_rng(3)
+    p = rng.beta(1, 99, 300)
+    y, groups = np.arange(300) % 150 == 0, np.arange(300) < 100
+    model = ct.audit(p, y, groups, field="clinical", n_resamples=39, rng=1)["model"]
+    facts, sources = model.sections["clinical"].facts, model.sections["methods"].facts["Sources"]
+    assert "no intervals of ICI, E50, E90 and Emax: 2 with the event" in facts["Notes"]
+    assert "no intervals of losses" in facts["Notes"]
+    assert re.fullmatch(
+        r"per 1000, treating from a risk of 0\.75 %: [-.\d]+ \(.*\), treating all -0\.8; 1\.4 %: .*",
+        facts["Net benefit"],
+    )
+    assert re.fullmatch(r"False [.\d]+ \(.*\); True [.\d]+ \(.*\)", facts["O:E ratios"])
+    for name in ("Cox (1958)", "Vickers and Elkin (2006)", "Hoeffding (1956)", "Westfall and Wolfinger (1997)"):
+        assert name in sources
+    time, end = rng.exponential(size=200), rng.exponential(size=200)
+    law = ct.Gamma(np.ones(200), np.linspace(0.8, 1.2, 200))
+    model = ct.audit(law, ct.Censored(np.minimum(time, end), time <= end), n_resamples=39, rng=1)["model"]
+    facts, sources = model.sections["survival"].facts, model.sections["methods"].facts["Sources"]
+    assert re.fullmatch(r"[.\d]+ \(exact\), [.\d]+ \(as published\)", facts["p-value"])
+    assert re.fullmatch(r"[.\d]+ \([.\d]+ to [.\d]+\)", facts["O:E ratio"])
+    for name in ("Demler, Paynter and Cook (2015)", "Haider", "Akritas (1988)"):
+        assert name in sources
+    states = np.cumsum(rng.normal(size=300))
+    members = ct.Ensemble(states[:, None] + rng.normal(size=(300, 9)))
+    walk = states + np.repeat(rng.normal(size=60), 5)
+    model = ct.audit(members, walk, time=np.arange(300), field="weather", n_resamples=99, rng=1)["model"]
+    facts, sources = model.sections["weather"].facts, model.sections["methods"].facts["Sources"]
+    assert "ranks of dates that should be independent are correlated" in facts["Notes"]
+    assert all(f"{name} " in facts["CRPS"] for name in ("fair CRPS", "reliability", "uncertainty"))
+    assert facts["CRPS"].endswith("p 0.01, of more reliability than by chance")
+    assert facts["Notes"].count("persistent rain") == 1
+    assert "mean rank of the outcome as a share" in facts["Estimates"]
+    assert all(name in sources for name in ("Hamill (2001)", "Hersbach (2000)"))
+    draws = ct.Ensemble(rng.normal(size=(60, 9)))
+    model = ct.audit(draws, rng.normal(size=60), field="bayesian", n_resamples=39, rng=1)["model"]
+    assert "only 9 draws of each simulation" in model.sections["bayesian"].facts["Notes"]
+    assert "Talts" in model.sections["methods"].facts["Sources"]
+
+
 def test_clinical_groups_and_risks_without_odds():
     p, y = calibrated(200)
     y = np.where(np.arange(200) < 100, 0, y)

@@ -1,6 +1,6 @@
 """What tests of forecasts found, by lead time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
@@ -210,7 +210,6 @@ class VerificationResult(AdjustedRows[LeadResult], Stored):
 
     def summary(self, alpha: float = 0.05) -> Page:
         level = fraction("alpha", alpha)
-        units = dict.fromkeys(f"{part.name}: {part.unit}" for row in self.rows for part in row.parts if part.unit)
         kind = "upper bound" if self.pvalue_kind == "bound" else "exact"
         kind += f", adjusted for all {self.each}s" * (len(self.rows) > 1)
         what = {
@@ -218,7 +217,7 @@ class VerificationResult(AdjustedRows[LeadResult], Stored):
             "Predictions": self.predictions,
             "Assumes": self.assumes,
             "Null": self.null,
-            "Estimates": "; ".join(units) or None,
+            "Estimates": units_of(self.rows) or None,
             "Reproduce": f"rng={self.seed}",
         }
         found = {
@@ -232,6 +231,11 @@ class VerificationResult(AdjustedRows[LeadResult], Stored):
     def _scores(self) -> Table:
         header = [["", *(row.name for row in self.rows)]] if len(self.rows) > 1 else []
         return header + [[name, *(f"{row.scores[name]:.4g}" for row in self.rows)] for name in self.rows[0].scores]
+
+
+def units_of(rows: Sequence[LeadResult]) -> str:
+    """What estimates of the parts are in."""
+    return "; ".join(dict.fromkeys(f"{part.name}: {part.unit}" for row in rows for part in row.parts if part.unit))
 
 
 def _name(row: LeadResult, part: PartResult) -> str:
