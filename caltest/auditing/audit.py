@@ -267,7 +267,7 @@ def _times_in(texts: Array) -> Array:
 
 def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     result, judged = _tested(data)
-    makers, sections = dict(SECTIONS), {}
+    makers, sections = dict(SECTIONS), dict[str, Section]()
     if field is not None:
         last = makers.popitem()
         makers = makers | {field: FIELDS[field]} | dict([last])

@@ -106,7 +106,11 @@ def of_survival(data: Data, result: CalibrationTestResult) -> Section:
     def in_groups() -> Section:
         found = fields.one_calibration(laws, targets, at, n_groups=groups, **data.settings)
         section = _of_result(found, "observed and predicted risks in groups", "the risks in groups")
-        facts = {"p-value": _pvalues(found, "exact", "as published"), "O:E ratio": in_cell(found.ratio)} | section.facts
+        facts = {
+            "p-value": _pvalues(found, "exact", "as published"),
+            "O:E ratio": in_cell(found.ratio),
+            **section.facts,
+        }
         answer = f"At {at:.3g}, the median time: {section.answer[0].lower()}{section.answer[1:]}"
         return replace(section, answer=answer, facts=facts)
 

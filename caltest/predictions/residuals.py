@@ -1,6 +1,6 @@
 """Targets in units of what was predicted for them: standardised residuals and probability integral transforms."""
 
-from math import pi, sqrt
+from math import inf, pi, sqrt
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -96,6 +96,18 @@ class StandardUniform(Predictions):
         values = real_targets(targets, len(self), name)
         refuse_rows((values < 0.0) | (values > 1.0), values, name, "numbers between 0 and 1")
         return values
+
+    def impossible(self, targets: Array) -> BoolArray:
+        """Levels that are known to be 0 or 1: survival curves excluded an event then, or one that is later."""
+        if self.ends is None:
+            return super().impossible(targets)
+        low, high = self.ends
+        return np.asarray((high <= 0.0) | (low >= 1.0))
+
+    def outcome_in_words(self, outcome: Any) -> str:
+        if self.ends is None or 0.0 < outcome < 1.0:
+            return super().outcome_in_words(outcome)
+        return "an event while the curve is 1" if outcome <= 0.0 else "no event until the curve is 0"
 
     def target_scale(self) -> float:
         return float(1.0 / np.sqrt(12.0))
@@ -200,7 +212,8 @@ class Residuals(Predictions):
         return self.law.check_targets(targets, name)
 
     def impossible(self, targets: Array) -> BoolArray:
-        return self.law.impossible(targets)
+        # Only curves exclude times: elsewhere levels are 0 or 1 by rounding.
+        return self.law.impossible(targets) if self.predictions.longest < inf else super().impossible(targets)
 
     def check_compatible(self, other: Predictions, name: str) -> None:
         other = require_family(other, Residuals, name)

@@ -331,3 +331,26 @@ def test_power_is_that_of_new_data():
         found = ct.calibration_test(*exponential(n, mean_end), n_resamples=199, rng=1).detectable
         assert found.deviation == "events at 0.9 times the predicted rate"
         assert low < found.power() < high
+
+
+def test_events_that_curves_exclude_are_impossible():
+    """Two events before a curve falls, and two rows that are seen after it is 0; distributions exclude nothing."""
+    rng = np.random.default_rng(5)
+    curves = ct.predictions.SurvivalCurve([1.0, 2.0, 3.0, 4.0], np.tile([1.0, 0.6, 0.3, 0.0], (60, 1)))
+    time, event = rng.choice([1.5, 2.5, 3.5], 60, p=[0.4, 0.3, 0.3]), np.arange(60) % 4 > 0
+    time[[3, 8, 20, 31]], event[[3, 8, 20, 31]] = [0.5, 0.9, 4.5, 9.0], [True, True, False, True]
+    result = ct.calibration_test(curves, ct.Censored(time, event), n_resamples=99, rng=1)
+    assert result.pvalue == 0.0
+    assert result.finding.words.startswith(
+        "4 outcomes occurred to which probability 0 was given (row 3: an event while the curve is 1; row 8: an event "
+        "while the curve is 1; row 20: no event until the curve is 0; row 31: no event until the curve is 0)"
+    )
+    assert result.pvalue_otherwise > 0.0
+    audit = ct.audit(curves, ct.Censored(time, event), n_resamples=19, rng=1).models[0]
+    assert audit.sections["data"].facts["Impossible outcomes"] == "4"
+    right = np.arange(60) % 20 != 0
+    censored = ct.Censored(np.where(right, 0.5, 2.5), ~right)
+    assert ct.calibration_test(curves, censored, n_resamples=19, rng=1).pvalue > 0.0
+    far = ct.Censored(np.append(np.full(20, 1.0), [1e-40, 1e9]), np.ones(22))
+    for laws in (ct.LogNormal(np.zeros(22), 1.0), np.append(np.full(20, 0.5), [0.0, 1.0])):
+        assert ct.calibration_test(laws, far, n_resamples=19, rng=1).pvalue > 0.0

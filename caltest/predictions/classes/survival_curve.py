@@ -47,7 +47,8 @@ class SurvivalCurve(Ordinal):
     ``docs/validity.md``). A note says so.
 
     After t_m nothing is known but the probability S(t_m): a row that is under observation then has its event beyond,
-    whenever that is.
+    whenever that is. An event before the end of the first interval in which a curve falls, or a row under observation
+    after it is 0, is impossible: tests then have p = 0, beside the p-value of the other rows.
 
     Examples
     --------
