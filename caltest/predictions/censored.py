@@ -1,5 +1,6 @@
 """Survival times, of which some are known only to be longer than what was seen."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Any
@@ -315,6 +316,11 @@ def in_order_of_times(targets: Censored, predictions: ArrayLike) -> Predictions:
         raise ValueError(
             f"predictions: got a table of shape {tuple(shape)} for censored times, wanted distributions of times; wrap "
             "survival probabilities in ct.predictions.SurvivalCurve(times, curves), curves of shape (n, m) at m times"
+        )
+    if isinstance(predictions, (Sequence, np.ndarray)) and len(shape) < 2 and any(map(callable, predictions[:1])):
+        raise TypeError(
+            "predictions: got functions, wanted distributions of times; wrap step functions in ct.predictions."
+            "SurvivalCurve(times, [one(times) for one in functions]) at times that they all have"
         )
     laws, notes = brought_into_order(order_of(targets, None), as_predictions(predictions))
     if notes:

@@ -438,9 +438,13 @@ def test_single_draws_are_tested_by_their_ranks():
     )
 
 
-def test_chains_are_to_be_joined():
+@pytest.mark.parametrize(
+    ("draws", "truths"),
+    [({"mu": np.zeros((5, 4, 10))}, {"mu": np.arange(5.0)}), (np.zeros((5, 4, 10, 2)), np.ones((5, 2)))],
+)
+def test_chains_are_to_be_joined(draws, truths):
     with pytest.raises(ValueError, match=r"join chains by draws.reshape\(n, -1, \*draws.shape\[3:\]\)"):
-        simulation_based_calibration({"mu": np.zeros((5, 4, 10))}, {"mu": np.arange(5.0)})
+        simulation_based_calibration(draws, truths)
 
 
 def autoregressive(rng, n, m, correlation):

@@ -391,3 +391,14 @@ def test_probabilities_of_no_event_are_asked_about():
     assert "First check    1 - p would fit the events" in str(one_calibration(survival, times, 1.0))
     for others in (1.0 - survival, 0.5 * (1.0 - survival), np.clip(2.0 * (1.0 - survival), 0.0, 1.0)):
         assert not one_calibration(others, times, 1.0).notes
+
+
+def test_results_cite_the_sources_of_their_method():
+    rng = np.random.default_rng(2)
+    time, end, rate = rng.exponential(size=80), rng.exponential(size=80), np.linspace(0.8, 1.2, 80)
+    targets, laws = ct.Censored(np.minimum(time, end), time <= end), ct.Gamma(np.ones(80), rate)
+    settings = {"n_resamples": 9, "rng": 1}
+    found = [test(laws, targets, **settings) for test in (ct.fields.d_calibration, ct.fields.a_calibration)]
+    at_horizon = (ct.fields.one_calibration(one, targets, 0.5, n_groups=2, **settings) for one in (laws, laws.cdf(0.5)))
+    wanted = ("haider2020", "dwass1957"), ("akritas1988", "dwass1957"), ("demler2015", "dwass1957"), ("demler2015",)
+    assert tuple(one.citations for one in (*found, *at_horizon)) == wanted

@@ -258,6 +258,14 @@ def test_probabilities_are_said_to_be_those_of_the_times():
     assert said not in ct.calibration_test(ct.LogNormal(mean, 0.5), times, n_resamples=19, rng=1).notes[0]
 
 
+def test_step_functions_are_advised():
+    times = ct.Censored([1.0, 2.0], [1, 0])
+    with pytest.raises(
+        TypeError, match=r"got functions, .*SurvivalCurve\(times, \[one\(times\) for one in functions\]\)"
+    ):
+        ct.calibration_test([np.exp, np.exp], times)
+
+
 def test_curves_in_percent_are_advised():
     curves = np.exp(-np.array([[0.2, 0.4, 1.8]] * 5))
     with pytest.raises(ValueError, match="between 0 and 1; if these are percentages, divide them by 100"):

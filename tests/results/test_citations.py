@@ -57,6 +57,7 @@ def test_keys_are_known(one):
 
 def test_every_entry_is_cited_or_named():
     comparison = ct.compare_models({"a": S.p}, S.y, n_resamples=9, rng=1)
+    levels = ct.fields.d_calibration([0.6, 0.9], ct.Censored([1.0, 2.0], [1, 0]), n_resamples=9, rng=1)
     cited = {key for one in CITING if isinstance(one.citations, tuple) for key in one.citations}
     results = (
         ct.results.GroupCalibrationTestResult,
@@ -65,13 +66,12 @@ def test_every_entry_is_cited_or_named():
         ct.results.CalibrationErrorEstimate,
         ct.results.ClinicalValidation,
         ct.results.DecisionCurve,
-        ct.results.SurvivalCalibration,
         ct.results.ValidationByGroup,
         ct.results.ValidationSize,
         ct.recalibration.MulticalibrationReport,
         ct.results.SimulationBasedCalibrationResult,
     )
-    cited |= set(ct.PairedSKCETest.citations) | set(comparison.citations)
+    cited |= set(ct.PairedSKCETest.citations) | set(comparison.citations) | set(levels.citations)
     cited |= {key for one in results for key in one.citations}
     assert cited | named() == set(ENTRIES)
 

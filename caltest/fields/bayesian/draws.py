@@ -20,6 +20,7 @@ MANY = 20
 """Steps between different draws that do not all rise by chance."""
 
 SWAPPED = "; the arguments are swapped, pass the draws first"
+JOIN = "; join chains by draws.reshape(n, -1, *draws.shape[3:])"
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,7 @@ def _of_arrays(draws: ArrayLike, truths: ArrayLike) -> Posteriors:
     if true.ndim != 2 or values.ndim != 3 or 0 in values.shape or true.shape != (len(values), values.shape[2]):
         turned = values.ndim == 3 and true.shape == values.shape[1:]
         advice = "; draws.transpose(1, 0, 2) has this order" * turned + SWAPPED * _are_swapped(values, true)
+        advice += JOIN * (values.ndim == 4 and values.shape[:1] + values.shape[3:] == true.shape)
         raise ValueError(
             f"draws: got shape {values.shape} with truths of shape {true.shape}, wanted (n, m, d) numbers, m draws of "
             f"d parameters in n simulations, and (n, d){advice}"
@@ -177,7 +179,7 @@ def _of_name(name: str, draws: Any, truths: ArrayLike) -> Posteriors:
         )
     if true.ndim == 0 or values.ndim < 3 or 0 in values.shape or values.shape[:1] + values.shape[3:] != true.shape:
         given = values[:, 0] if values.ndim > 1 else values
-        advice = "; join chains by draws.reshape(n, -1, *draws.shape[3:])" * (given.ndim == true.ndim + 2)
+        advice = JOIN * (given.ndim == true.ndim + 2)
         advice += SWAPPED * _are_swapped(given, true)
         raise ValueError(
             f"{what}: got shape {given.shape} with truths of shape {true.shape}, wanted (n, m, ...) numbers for truths "
