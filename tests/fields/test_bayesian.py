@@ -124,6 +124,11 @@ def test_parameters_that_are_wrong_together_are_not_said_to_be_right_by_themselv
     assert not result.rejected()
     words = "the parameters together; ranks of single ones do not show it"
     assert result.verdict() == f"posteriors are wrong at the 5 % level ({words})"
+    assert "Next           calibration_test(Ensemble(draws), truths) names correlations that are wrong" in unfolded(
+        result
+    )
+    alone = simulation_based_calibration(0.3 * rng.normal(size=(100, 99, 2)), truths, n_resamples=99, rng=1)
+    assert "Next  " not in str(alone)
 
 
 @pytest.mark.parametrize(("m", "places"), [(3, [0, 1, 2]), (20, range(20)), (50, range(2, 50, 5))])

@@ -113,6 +113,14 @@ def test_the_report_says_what_to_do_next(wrong, words):
     assert words in unfolded(str(clinical.validate(*data(wrong=wrong), n_resamples=99, rng=1)))
 
 
+def test_an_error_of_the_curve_that_no_update_mends_is_said():
+    bump = data(wrong=lambda p: np.where((p > 0.1) & (p < 0.2), p + 0.2, p - 0.07))
+    said = "(recalibration.Platt), and validate on new cases; the curve (plot()) shows an error beyond that"
+    assert said in unfolded(str(clinical.validate(*bump, n_resamples=199, rng=1)))
+    line = data(wrong=lambda p: 0.3 * p + 0.2)
+    assert "beyond that" not in unfolded(str(clinical.validate(*line, n_resamples=99, rng=1)))
+
+
 def test_nothing_is_next_where_errors_are_small_or_would_have_been_seen():
     rng = np.random.default_rng(2)
     p = rng.uniform(0.1, 0.2, 20_000)

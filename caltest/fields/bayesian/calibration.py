@@ -227,7 +227,8 @@ class SimulationBasedCalibrationResult(Stored):
         of_two = "" if self.joint_pvalue is None else ", twice the smaller of ranks and kernel test"
         kind = "upper bound" if self.pvalue_kind == "bound" else "exact"
         pvalue = f"{format_pvalue(self.pvalue)}, {kind}{of_two}{smallest}"
-        found = {"Verdict": self.verdict(alpha), "p-value": pvalue}
+        only_together = self.pvalue <= alpha and not self.rejected(alpha)
+        found = {"Verdict": self.verdict(alpha), "p-value": pvalue, "Next": TOGETHER if only_together else None}
         thinned = f", one in {self.thin} of the chain" if self.thin > 1 else ""
         what = {
             "Simulations": f"{self.n}, each with {self.n_draws} draws{thinned}",
@@ -247,6 +248,9 @@ SKEW = "draws skewed, their upper tail too short", "draws skewed, their lower ta
 TAILS = "tails of draws too short", "tails of draws too long"
 SHAPES, MORE = 4, 1.25
 """Contrasts, and how many times as large one of the shape is that is named before a bias or spread."""
+
+TOGETHER = "calibration_test(Ensemble(draws), truths) names correlations that are wrong"
+"""What to do where the kernel test alone rejects."""
 
 CLEAR = 3.0
 """Standard deviations from which on a bias is named beside a larger fault of the spread."""

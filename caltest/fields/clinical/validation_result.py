@@ -9,6 +9,9 @@ from caltest._results.tables import ASKED, Bar, NamedRows, Page, Table, asked_in
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest._validation import fraction
 
+UPDATED = "calibration in the large", "calibration slope"
+"""Measures that an update of the model changes."""
+
 
 @dataclass(frozen=True)
 class ClinicalMeasure:
@@ -152,7 +155,10 @@ class ClinicalValidation(NamedRows[ClinicalMeasure], Stored):
             how = f"add {wrong['calibration in the large']} to the log-odds"
         else:
             return "look at the curve (plot()) and at patients (find_slices): intercept and slope do not show the error"
-        return f"{how}, and validate on new cases"
+        # P-values of the curve have one tail, those of the others two.
+        updated = min(one.pvalue for one in self.rows if one.name in UPDATED)
+        beyond = "; the curve (plot()) shows an error beyond that" if 2.0 * self.curve.pvalue < updated else ""
+        return f"{how}, and validate on new cases{beyond}"
 
     def sentence(self, alpha: float = 0.05) -> str:
         p = pvalue_phrase(self.pvalue, otherwise=self.default_test.pvalue_otherwise)
