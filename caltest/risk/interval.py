@@ -45,7 +45,7 @@ def squared_error_interval(
 
     The error is ``mean_i |d_i|**2`` with ``d_i = E(D_i | x_i)``, of points x_i and deviations D_i as in
     ``ErrorFunction.fit_vectors``. With the matrix ``S = K (K + lambda n I)**-1`` of a kernel ridge regression of D on x
-    and estimates v_i of ``E |D_i - d_i|**2``, which is ``1 - |P(Y | x_i)|**2`` for classes::
+    and the squared error v_i of D_i as S predicts it from all others, for ``E |D_i - d_i|**2``::
 
         estimate = (sum_ij M_ij D_i . D_j - sum_i M_ii v_i) / n,    M = 2 S - S S
 
@@ -191,7 +191,7 @@ def _errors(deviations: FloatArray, left: FloatArray, shrunk: FloatArray) -> Flo
 
 def _ends(data: CalibrationData, smoother: Smoother, z: float) -> tuple[float, float, float]:
     """The estimate of a smoother, and the ends around it."""
-    smooth, estimate = (_estimate(data, smoother.left, one) for one in (smoother.shrunk, smoother.lighter))
+    smooth, estimate = (_estimate(data, smoother, one) for one in (smoother.shrunk, smoother.lighter))
     value, variance, slope = estimate
     variance += (value - smooth[0]) ** 2
     half, seen = z * slope / 2.0, max(0.0, value)
@@ -199,17 +199,18 @@ def _ends(data: CalibrationData, smoother: Smoother, z: float) -> tuple[float, f
     return value, low, value + z * (half + sqrt(variance + slope * seen + half**2))
 
 
-def _estimate(data: CalibrationData, left: FloatArray, shrunk: FloatArray) -> tuple[float, float, float]:
+def _estimate(data: CalibrationData, smoother: Smoother, shrunk: FloatArray) -> tuple[float, float, float]:
     """The estimate with the smoother ``S = U diag(shrunk) U'``, and v and s of its variance ``v + s e`` for an error e.
 
     Few outcomes that agree have no variance to be seen: that of the predictions is taken where it is larger.
     """
+    left = smoother.left
     n, squares, twice = len(data), np.square(left), shrunk * (2.0 - shrunk)
     projections = left.T @ data.deviations
     fitted = left @ (shrunk[:, None] * projections)
     observed, predicted = (_spread(law, fitted) for law in (np.clip(data.points - fitted, 0.0, 1.0), data.points))
     noise, square, spread = np.maximum(observed, predicted)
-    estimate = float(twice @ np.square(projections).sum(axis=1) - observed[0] @ (squares @ twice)) / n
+    estimate = float(twice @ np.square(projections).sum(axis=1) - smoother.errors @ (squares @ twice)) / n
     length = float(np.square(fitted).sum())
     slope = 4.0 * float(spread.sum() / length if length > 0.0 else noise.mean()) / n
     return estimate, float(2.0 * (square @ (squares @ twice**2))) / n**2, slope
