@@ -109,7 +109,7 @@ def squared_error_interval(
     >>> import caltest as ct
     >>> p, y = ct.datasets.load_digits_predictions()["naive Bayes"]
     >>> print(ct.risk.squared_error_interval(p, y))
-    [0.04875, 0.1348] (95 %, debiased quadratic form, normal limit)
+    [0.04718, 0.09104] (95 %, debiased quadratic form, normal limit)
     """
     level, rank = fraction("confidence_level", confidence_level), whole_number("max_rank", max_rank, 1)
     data = CalibrationData.of(as_sample(predictions, targets, classes))
