@@ -175,6 +175,8 @@ def class_names(classes: Sequence[Any] | None, k: int) -> tuple[Any, ...] | None
 
 def class_in_words(name: Any) -> str:
     """What a sentence calls a class; a name with spaces has quotation marks, which show where it ends."""
+    if isinstance(name, str) and name.split() == [name] and name.lower().startswith("class"):
+        return name
     return f"class {name!r}" if isinstance(name, str) and name.split() != [name] else f"class {name}"
 
 

@@ -61,9 +61,9 @@ def pictures_of(sample: Sample, seed: int, worst: Sequence[int] = ()) -> tuple[P
     if law.levels is not None:
         words = "share of the outcomes up to each quantile beside its level, with exact bars for all together"
         return drawn(partial(plots.coverage_curve, law, given, rng=seed), words)
-    words = "reliability diagram: observed frequency against predicted probability, with exact bars"
+    words = "reliability diagram: observed frequency against predicted probability, with exact bars, each by itself"
     found = drawn(partial(plots.reliability_diagram, law, given, rng=seed), words)
-    words = "reliability curve without bins, with an exact band"
+    words = "reliability curve without bins, with an exact band at each prediction by itself"
     found += drawn(partial(plots.reliability_curve, law, given, rng=seed), words)
     if law.finite.n_classes == 3:
         words = "map of the simplex: where observed frequencies differ from the predictions"

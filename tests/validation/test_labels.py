@@ -110,3 +110,10 @@ def test_numbers_that_are_no_shares_are_no_soft_labels(targets):
     with pytest.raises(ValueError, match="if outcomes are real numbers, wrap predictions") as error:
         ct.calibration_test([0.2, 0.3, 0.4], targets)
     assert "soft labels" not in str(error.value)
+
+
+def test_names_that_begin_with_class_are_not_called_class_twice():
+    names = ["class_0", "Class-b"]
+    result = ct.calibration_test(np.full((60, 2), 0.5), np.array(names)[[1] * 45 + [0] * 15], classes=names, rng=1)
+    assert "Class-b occurs" in result.why() or "class_0 occurs" in result.why()
+    assert "class class" not in str(result).lower()
