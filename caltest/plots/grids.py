@@ -119,7 +119,7 @@ def groupwise_reliability(
     >>> p, y = ct.datasets.load_digits_predictions()["random forest"]
     >>> axes = ct.plots.groupwise_reliability(p, y, {"low": y < 5, "high": y >= 5}, n_resamples=39, rng=1)
     >>> [ax.get_title() for ax in axes]
-    ['low, n = 450', 'high, n = 449']
+    ['low, n = 451', 'high, n = 448']
     """
     most, sample = whole_number("max_groups", max_groups, 1), as_sample(predictions, targets, classes)
     members = as_groups(groups, order_of(targets, predictions), fewest=0)

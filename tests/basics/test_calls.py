@@ -14,7 +14,7 @@ CALLS = {
     "a function": (
         lambda: ct.calibration_test(P, Y, groups=Y),
         "calibration_test: got an argument 'groups', which belongs to ct.audit(), ct.calibration_by_group(); "
-        "wanted predictions, targets, clusters, kernel",
+        "wanted predictions, targets, clusters, classes, missing, kernel",
     ),
     "a method of the result": (
         lambda: ct.calibration_test(P, Y, alpha=0.1),
@@ -88,7 +88,7 @@ CALLS = {
     ),
     "three places": (
         lambda: ct.calibration_test("model", P, Y),
-        "calibration_test: got 3 values, wanted predictions, targets, and by their names clusters, kernel, n_resamples",
+        "calibration_test: got 3 values, wanted predictions, targets, and by their names clusters, classes, missing",
     ),
     "a place too many": (lambda: ct.Ensemble(P, Y), "Ensemble: got 2 values, wanted members"),
     "a place too many in a call": (lambda: ct.ECE()(P, Y, Y, Y), "ECE: got 4 values, wanted predictions, targets"),
