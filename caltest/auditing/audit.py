@@ -130,29 +130,6 @@ def audit(
     >>> audit.models[0].sections["size"].answer
     'These observations do not tell whether the error is large enough to matter.'
     """
-    given = {"groups": groups, "clusters": clusters, "features": features, "time": time, "classes": classes}
-    settings = {"field": field, "n_resamples": n_resamples, "title": title, "rng": rng, "progress": progress}
-    return audit_of_rows(predictions, targets, **given, **settings)
-
-
-def audit_of_rows(
-    predictions: ArrayLike | Mapping[str, ArrayLike],
-    targets: ArrayLike,
-    *,
-    groups: Any = None,
-    clusters: ArrayLike = None,
-    features: Any = None,
-    time: ArrayLike = None,
-    field: str | None = None,
-    classes: Sequence[Any] | None = None,
-    n_resamples: int = 999,
-    title: str = "Calibration audit",
-    rng: Any = None,
-    progress: bool = False,
-    n_read: int | None = None,
-    remarks: tuple[str, ...] = (),
-) -> Audit:
-    """The audit of rows that are left of ``n_read`` that were read, with remarks on what was done to them."""
     models = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     if not models:
         raise ValueError("predictions: got an empty dictionary, wanted predictions of at least one model")
@@ -176,7 +153,6 @@ def audit_of_rows(
                 sample = as_sample(*censored_pit_values(*survival, rng=generator_apart(seed)))
             else:
                 sample = as_sample(one, targets, classes)
-            sample = replace(sample, matched=(*remarks, *sample.matched))
             order, n = order_of(targets, one), len(sample)
             known = None if groups is None else _groups(groups, order, n)
             columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
@@ -185,7 +161,6 @@ def audit_of_rows(
             data = Data(sample, known, columns, when, None, n, number, seed, names, survival)
             if clusters is not None:
                 data = _one_per_cluster(data, as_clusters(clusters, order))
-            data = data if n_read is None else replace(data, n=n_read)
             audits.append(_audited(str(name), data, field))
     return Audit(tuple(audits), seed, str(title))
 

@@ -61,7 +61,8 @@ def of_data(data: Data, result: CalibrationTestResult) -> Section:
     facts["Not checkable"] = result.assumes
     if notes := dict.fromkeys((*sample.remarks, *result.notes)):
         facts["Notes"] = "; ".join(notes)
-    answer = f"{data.n} rows were read and {len(sample)} are used."
+    all_rows = f"{len(sample)} of {data.n}" if len(sample) < data.n else f"All {data.n}"
+    answer = f"{all_rows} rows with outcomes are used."
     if data.dependent is not None:
         answer = f"{answer[:-1]} by the default test, {len(data.sample)} where rows have to be independent."
     return Section(answer, facts)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.files import read_rows
+from caltest._basics.notes import once
 from caltest._basics.numerics import Array, IntArray
 from caltest._basics.rows import texts
 from caltest._basics.threads import in_terminal
 from caltest._validation.labels import said_to_occur
-from caltest.auditing.audit import audit_of_rows
+from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL
 from caltest.cli.headers import MISSING
@@ -66,11 +67,13 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--field: got survival, wanted --event-column NAME with it: which outcomes are events")
     if options.event_column is not None:
         options.family = options.family or "curves"
-    sample, n, features, roles = _read(options)
+    sample, features, roles = _read(options)
+    # What was done to the rows of the files.
+    sample.predictions.notes = once(*sample.predictions.notes, *sample.matched)
     targets: Any = sample.targets if options.family == "curves" else sample.as_given
     if options.event_column is not None:
         targets = Censored(targets, _events(roles.pop("event_column"), sample.rows))
-    found = audit_of_rows(
+    found = audit(
         sample.predictions,
         targets,
         features=features or None,
@@ -80,8 +83,6 @@ def run(options: argparse.Namespace) -> int:
         title=options.title,
         rng=options.seed,
         progress=in_terminal(),
-        n_read=n,
-        remarks=sample.matched,
     )
     if options.output is not None:
         # A suite that cannot fail is of no use for continuous integration.
@@ -92,8 +93,8 @@ def run(options: argparse.Namespace) -> int:
     return int(not found.passed(options.fail_on))
 
 
-def _read(options: argparse.Namespace) -> tuple[Sample, int, dict[str, Array], dict[str, Any]]:
-    """The sample, the number of rows that were read, features, and the columns that options name, by these options."""
+def _read(options: argparse.Namespace) -> tuple[Sample, dict[str, Array], dict[str, Any]]:
+    """The sample, features, and the columns that options name, by these options."""
     given = {option: getattr(options, option) for option in ("groups", "time", "clusters", "event_column")}
     asked = {option: name if option == "clusters" else [name] for option, name in given.items() if name is not None}
     taken = [name for names in asked.values() for name in names]
@@ -123,7 +124,7 @@ def _read(options: argparse.Namespace) -> tuple[Sample, int, dict[str, Array], d
         for option, names in asked.items()
     }
     used = {name: column for name, column in features.items() if name in named or name not in taken}
-    return sample, n, used, roles
+    return sample, used, roles
 
 
 def _events(column: Array, rows: IntArray | None = None) -> Array:

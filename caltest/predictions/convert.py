@@ -11,6 +11,7 @@ import numpy as np
 from caltest._basics.arrays import Table, column, index_of, order_of
 from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.calls import own_errstate
+from caltest._basics.notes import once
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray, IntArray
 from caltest._basics.threads import progress_bars
 from caltest._results.report import EXCLUDED
@@ -112,6 +113,7 @@ class Sample:
         pools = self.predictions.pooled(self.targets)
         if pools is self.predictions:
             return self
+        pools.notes = once(*self.predictions.notes, *pools.notes)
         return replace(self, predictions=pools, targets=pools.check_targets(self.targets))
 
     @property

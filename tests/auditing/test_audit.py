@@ -219,7 +219,7 @@ def test_groups_features_time_and_clusters(only):
     )  # fmt: skip
     sections = audit.models[0].sections
     assert sections["data"].answer == (
-        "1200 rows were read and 1200 are used by the default test, 600 where rows have to be independent."
+        "All 1200 rows with outcomes are used by the default test, 600 where rows have to be independent."
     )
     groups = {row[0] for row in sections["groups"].rows[1:]}
     assert groups == {"late"}
@@ -1003,7 +1003,7 @@ def test_quantile_forecasts_are_audited():
     model = ct.audit(forecasts, middle + 2.0 * rng.normal(size=200), n_resamples=39, rng=1).models[0]
     assert "lowers the quantile loss in 5-fold" in model.sections["recalibration"].answer
     assert model.decision == "recalibrate"
-    assert model.sections["data"].answer == "200 rows were read and 200 are used."
+    assert model.sections["data"].answer == "All 200 rows with outcomes are used."
     assert model.sections["data"].facts["Outcomes"].startswith("in 4 intervals between quantiles, from ")
     assert model.sections["groups"].answer == "Not computed: there are no groups; give groups=."
     (picture,) = model.sections["pictures"].pictures

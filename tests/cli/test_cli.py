@@ -890,8 +890,17 @@ def test_an_audit_says_which_rows_of_the_file_are_left_out(tmp_path, capsys):
     status, out, err = command(capsys, *arguments, *settings)
     assert (status, err) == (0, "")
     data = json.loads(out)["models"][0]["sections"]["data"]
-    assert data["answer"] == "60 rows were read and 54 are used."
+    assert data["answer"] == "All 54 rows with outcomes are used."
     assert data["facts"]["Notes"].startswith("6 of 60 outcomes were missing and left out")
+    # Ensembles are pooled with their outcomes, and of clusters some rows are taken.
+    others = "--outcome-column", "died", "--columns", "risk,site", "--members"
+    numbers = [f"{0.1 * i},{0.1 * i + 1},{'' if i % 10 == 3 else 0.1 * i + 0.7},{i // 2}" for i in range(60)]
+    path.write_text("\n".join(["risk,site,died,patient", *numbers]))
+    for more in ((), ("--clusters", "patient")):
+        status, out, err = command(capsys, "audit", str(path), *others, *more, *settings)
+        assert (status, err) == (0, "")
+        data = json.loads(out)["models"][0]["sections"]["data"]
+        assert data["facts"]["Notes"].startswith("6 of 60 outcomes were missing and left out")
 
 
 def test_audit_takes_events_of_survival(cohort, capsys):
