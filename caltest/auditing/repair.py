@@ -1,5 +1,6 @@
 """What recalibration gives, on rows that no map is fitted to."""
 
+from collections.abc import Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,12 +32,12 @@ CLEAR = 1.645
 
 
 class _Tried(NamedTuple):
-    """A map: whether it is enough, the gain, words, the report, gains of held-out rows, and these after it.
+    """A map: whether it leaves nothing, the gain, words, the report, gains of held-out rows, and these after it.
 
     Of maps for groups also how many there are, and in which groups one map for all leaves an error that matters.
     """
 
-    suffices: bool
+    is_enough: bool
     gain: float
     words: str
     report: "RecalibrationReport"
@@ -45,9 +46,63 @@ class _Tried(NamedTuple):
     n_maps: int = 1
     left: tuple[str, ...] = ()
 
+    @property
+    def suffices(self) -> bool:
+        """Whether it is enough and better than none."""
+        return self.gain > 0.0 and self.is_enough
+
+    def helps(self, clusters: Clusters | None) -> bool:
+        """Whether it is clearly better than none."""
+        # One outcome that was impossible makes the gain of the log loss infinite; the Brier score tells if it helps.
+        told = self.gains if np.isfinite(self.gain) else self.gains[-1:]
+        return self.gain > 0.0 and any(float(one.mean()) > CLEAR * _error(one, clusters) for one in told)
+
 
 def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     """What a map makes of rows that it is not fitted to."""
+    methods, other = _methods(data)
+    tried: list[_Tried] = []
+    for method, words in methods:
+        tried.append(_tried(data, result, method, words))
+        if tried[-1].is_enough:
+            break
+    one = max(tried, key=lambda one: (one.suffices, one.gain))
+    best = _for_each_group(data, result, methods, one)
+    clusters, found, words = data.of_all[1], best.report, best.words
+    before, after = (format_pvalue(row.pvalue, row.pvalue_otherwise) for row in found.rows)
+    changed = _changed(best.gain, best.gains[0], data.sample.predictions.loss_name, clusters)
+    answer = (
+        f"{words[0].upper()}{words[1:]} {changed}. There it "
+        f"changes the p-value of the test of {found.n} rows from {before} to {after}."
+    )
+    helps = best.helps(clusters)
+    is_left = helps and not best.suffices
+    if is_left:
+        another = f"another map ({other}) or " if other else ""
+        answer += f" What is left needs {another}another model."
+    elif not helps and not best.suffices and other and result.pvalue <= LEVEL:
+        answer += f" Perhaps another map does better ({other})."
+    rows = "rows kept for it" if best.n_maps == 1 else "the rows of each group that are kept for it"
+    how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on {rows}"
+    facts = {"How": how} if helps else {"Tried": words}
+    if others := [some for some in tried if some.report is not found]:
+        facts["Tried too"] = f"{others[0].words}, {pvalue_phrase(others[0].report.after.pvalue)} after it"
+    return Section(
+        answer,
+        facts,
+        tuple(zip(*found.table(), strict=True)),
+        gain=best.gain,
+        rejected=f"on held-out rows after {words}, too" if is_left and result.pvalue <= LEVEL else "",
+        citations=found.citations,
+        helps=helps,
+        mapped=best.mapped,
+        n_maps=best.n_maps,
+        left=best.left,
+    )
+
+
+def _methods(data: Data) -> tuple[list[tuple["Calibrator", str]], str]:
+    """Methods that are tried, in words too, until one is enough; and what else there is, or empty."""
     from caltest import recalibration
 
     law = data.sample.predictions.of_classes
@@ -56,69 +111,18 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
         raise ValueError(f"all outcomes are {only}, which every map would make certain; wait for others")
     if data.survival is not None:
         raise ValueError("there is no map of predicted times that are censored; refit the model to newer data")
-    other = "caltest.recalibration.fit_best compares them"
-    methods: list[tuple[Calibrator, str]]
     if law is None:
-        methods = [(recalibration.ShiftAndScale(), "shifting and scaling the distributions")]
-        # Of counts and vectors it is not.
+        # Of counts and vectors it does not.
         continuous = data.sample.predictions.is_continuous
         other = "caltest.recalibration.QuantileRecalibration corrects other shapes too" if continuous else ""
-    elif law.to_array().ndim == 1:
-        methods = [(recalibration.BetaCalibration(), "beta calibration")]
-    else:
-        methods = [(recalibration.TemperatureScaling(), "temperature scaling")]
-        if law.n_classes <= SCALED:
-            methods.append((recalibration.VectorScaling(), "vector scaling"))
-    tried: list[_Tried] = []
-    for method, words in methods:
-        tried.append(_tried(data, result, method, words))
-        if _suffices(tried[-1].report):
-            break
-    best = max(tried, key=lambda one: one[:2])
-    for method, words in methods:
-        each = _each(data, result, method, words, best)
-        if each is not None:
-            best = each
-            break
-    suffices, gain, words, found, gained, mapped, n_maps, left = best
-    before, after = (format_pvalue(one.pvalue, one.pvalue_otherwise) for one in found.rows)
-    clusters = data.of_all[1]
-    changed = _changed(gain, gained[0], data.sample.predictions.loss_name, clusters)
-    answer = (
-        f"{words[0].upper()}{words[1:]} {changed}. There it "
-        f"changes the p-value of the test of {found.n} rows from {before} to {after}."
-    )
-    # A single outcome that was impossible makes the gain of the log loss infinite; the Brier score tells if it helps.
-    told = gained if np.isfinite(gain) else gained[-1:]
-    helps = gain > 0.0 and any(float(one.mean()) > CLEAR * _error(one, clusters) for one in told)
-    is_left = helps and not suffices
-    if is_left:
-        another = f"another map ({other}) or " if other else ""
-        answer += f" What is left needs {another}another model."
-    elif not helps and not suffices and other and result.pvalue <= LEVEL:
-        answer += f" Perhaps another map does better ({other})."
-    rows = "rows kept for it" if n_maps == 1 else "the rows of each group that are kept for it"
-    how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on {rows}"
-    facts = {"How": how} if helps else {"Tried": words}
-    others = [
-        f"{one.words}, {pvalue_phrase(one.report.after.pvalue)} after it" for one in tried if one.report is not found
-    ]
-    if others:
-        facts["Tried too"] = others[0]
-    where = f"on held-out rows after {words}, too" if is_left and result.pvalue <= LEVEL else ""
-    table = tuple(zip(*found.table(), strict=True))
-    return Section(
-        answer,
-        facts,
-        table,
-        gain=gain,
-        rejected=where,
-        helps=helps,
-        mapped=mapped,
-        n_maps=n_maps,
-        left=left,
-        citations=found.citations,
-    )
+        return [(recalibration.ShiftAndScale(), "shifting and scaling the distributions")], other
+    other = "caltest.recalibration.fit_best compares them"
+    if law.to_array().ndim == 1:
+        return [(recalibration.BetaCalibration(), "beta calibration")], other
+    methods: list[tuple[Calibrator, str]] = [(recalibration.TemperatureScaling(), "temperature scaling")]
+    if law.n_classes <= SCALED:
+        methods.append((recalibration.VectorScaling(), "vector scaling"))
+    return methods, other
 
 
 def _suffices(found: "RecalibrationReport") -> bool:
@@ -141,25 +145,29 @@ def _parts_of(groups: Groups | str | None) -> IntArray | None:
     return codes if groups.sizes.sum() == groups.n and codes.min() >= 0 else None
 
 
-def _each(data: Data, result: CalibrationTestResult, method: "Calibrator", words: str, one: _Tried) -> _Tried | None:
-    """A map for each group, if that is enough and clearly better, and one map for all leaves errors that matter."""
+def _for_each_group(
+    data: Data, result: CalibrationTestResult, methods: Sequence[tuple["Calibrator", str]], one: _Tried
+) -> _Tried:
+    """Maps for the groups, if one for all leaves errors that matter and they are enough and clearly better; or this."""
     from caltest.auditing.sections import grave_in
 
     groups, (_, clusters, known) = _parts_of(data.groups), data.of_all
     if groups is None or not isinstance(known, Groups):
-        return None
+        return one
     left = grave_in(one.mapped, dict(zip(known.names, known.rows, strict=True)), clusters)
     if one.suffices and not left:
-        return None
-    named = f"{words} in each of the {len(known)} groups"
-    try:
-        each = _tried(data, result, method, named, groups, _parts_of(known))
-    except (ValueError, TypeError):
-        # Such as a group of which all outcomes are the same.
-        return None
-    better = each.gains[-1] - one.gains[-1]
-    is_clear = float(better.mean()) > CLEAR * _error(better, clusters)
-    return each._replace(left=tuple(left)) if each.suffices and is_clear else None
+        return one
+    for method, words in methods:
+        named = f"{words} in each of the {len(known)} groups"
+        try:
+            each = _tried(data, result, method, named, groups, _parts_of(known))
+        except (ValueError, TypeError):
+            # Such as a group of which all outcomes are the same.
+            continue
+        better = each.gains[-1] - one.gains[-1]
+        if each.suffices and float(better.mean()) > CLEAR * _error(better, clusters):
+            return each._replace(left=tuple(left))
+    return one
 
 
 def _tried(
@@ -176,7 +184,7 @@ def _tried(
     all_rows = samples if data.dependent is None else _mapped(*data.of_all[:2], method, data.seed, of_all)
     gained = _gains(*all_rows)
     gain, n_maps = float(gained[0].mean()), 1 if groups is None else len(np.unique(groups))
-    return _Tried(gain > 0.0 and _suffices(found), gain, words, found, gained, all_rows[1], n_maps)
+    return _Tried(_suffices(found), gain, words, found, gained, all_rows[1], n_maps)
 
 
 def _changed(gain: float, gains: FloatArray, name: str, clusters: Clusters | None = None) -> str:
