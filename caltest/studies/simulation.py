@@ -18,6 +18,7 @@ from caltest._validation import fraction, in_short, instance_of
 from caltest.default_test import calibration_test
 from caltest.generators import Distortion
 from caltest.hypothesis_test import CalibrationTest
+from caltest.named_tests import OmnibusTest
 
 Test = Callable[..., Any]
 """``test(predictions, targets, rng=...)``, whose result has a ``pvalue``."""
@@ -205,8 +206,9 @@ def study_of(test: Any, generator: Any) -> dict[str, str]:
 
 
 def sources_of(test: Any) -> tuple[str, ...]:
-    """Keys of the sources of a test; none of a function."""
-    return tuple(getattr(test, "citations", ()))
+    """Keys of the sources of a test, and of the default test, with settings or without; none of other functions."""
+    own = getattr(test, "func", test)
+    return OmnibusTest().citations if own is calibration_test else tuple(getattr(own, "citations", ()))
 
 
 def is_calibrated(generator: Any) -> bool:

@@ -1,6 +1,7 @@
 import re
 import unicodedata
 from collections import defaultdict
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -184,4 +185,6 @@ def test_reports_cite_the_method_and_what_judges_it():
     for one in found:
         assert one.bibtex() == entries(one.citations) == type(one).from_dict(one.to_dict()).bibtex()
     assert set(found[2].citations) == set(found[3].citations) == set(test.citations)
+    default = partial(ct.calibration_test, n_resamples=9)
+    assert ct.power(default, model, 20, n_simulations=2, rng=1).citations == ct.OmnibusTest().citations
     assert [one.citations for one in found[4:6]] == [("dimitriadis2021",), ("murphy1973",)]
