@@ -38,7 +38,7 @@ def add_to(commands: Any) -> None:
         ),
         "Test, measure and explain the calibration of a model, for whoever has to\ndecide about it.",
     )
-    add(parser, "predictions", "outcomes", "--outcome-column", "--columns")
+    add(parser, "predictions", "outcomes", "--outcome-column", "--columns", "--classes")
     outputs = "report to write: .html (needs caltest[report]), .json, .xml (JUnit) or .txt"
     parser.add_argument("--output", type=Path, metavar="FILE", help=outputs)
     features = "CSV with a header, or names of columns in PREDICTIONS, a,b, in which errors are searched"

@@ -27,7 +27,7 @@ def add_to(commands: Any) -> None:
     )
     models = "files of predictions, and last of outcomes; or one file with a column for each model of binary outcomes"
     add(parser, "predictions", nargs="+", help=models)
-    add(parser, "--outcome-column", "--columns")
+    add(parser, "--outcome-column", "--columns", "--classes")
     parser.add_argument("--pairs", action="store_true", help="test which models differ from each other instead")
     add(parser, "--missing", "--normal", "--members", *JUDGED)
 
@@ -45,7 +45,7 @@ def _read(options: argparse.Namespace) -> dict[str, Sample]:
     if options.outcome_column is not None:
         if paths or options.family:
             raise ValueError("--outcome-column: got several files or numbers, wanted one with a column for each model")
-        return read_models(last, options.outcome_column, options.missing, options.columns)
+        return read_models(last, options.outcome_column, options.missing, options.columns, options.classes)
     if options.columns:
         raise ValueError("--columns: got it without --outcome-column, wanted both, with one file")
     if not paths:
@@ -53,7 +53,8 @@ def _read(options: argparse.Namespace) -> dict[str, Sample]:
     check_different(options.predictions)
     outcomes = read_outcomes(last)
     pairs = zip(model_names(paths), paths, strict=True)
-    return {name: read_sample(path, outcomes, options.family, options.missing)[0].pooled() for name, path in pairs}
+    how = options.family, options.missing, (), (), options.classes
+    return {name: read_sample(path, outcomes, *how)[0].pooled() for name, path in pairs}
 
 
 def model_names(paths: list[Path]) -> list[str]:

@@ -45,6 +45,7 @@ class Files:
     columns: Sequence[str]
     family: str
     missing: Missing
+    classes: Sequence[str]
 
     @property
     def are_large(self) -> bool:
@@ -108,13 +109,12 @@ class Outcomes:
             return value not in self.names and value.lower() in MISSING
         return bool(value != value)
 
-    def targets(self, like: Rows, table: Rows) -> Array:
+    def targets(self, like: Rows, table: Rows, classes: Sequence[str]) -> Array:
         """What each of them stands for, as it would in a file whole."""
         written = np.array(list(self.first), dtype=like.values.dtype)[:, None]
         rows, lines = np.array(list(self.first.values())).T
-        return targets_of(
-            replace(like, values=written, rows=rows, lines=lines if like.lines.size else lines[:0]), table
-        )
+        known = replace(like, values=written, rows=rows, lines=lines if like.lines.size else lines[:0])
+        return targets_of(known, table, classes)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Survey:
                 raise ValueError(f"{files.predictions}: got no rows, wanted some in both files")
             if not files.family and not files.columns:
                 check_columns(given)
-        n, outcomes = 0, Outcomes(set(given.names or given.head or ()))
+        n, outcomes = 0, Outcomes(set(files.classes or given.names or given.head or ()))
         for some, others in files.parts(_uncounted):
             n += 0 if some is None else len(some)
             if others is not None:
@@ -154,11 +154,10 @@ class Survey:
         table = given.with_head(are_headers[0])
         if files.family or not 0 < len(outcomes.first) <= MOST:
             return cls(files, are_headers, table, outcomes, None, None)
-        targets, is_text = outcomes.targets(observed, table), observed.values.dtype == object
+        targets, is_text = outcomes.targets(observed, table, files.classes), observed.values.dtype == object
         known = dict(zip(outcomes.first, targets.tolist(), strict=True)) if is_text else None
-        return cls(
-            files, are_headers, table, outcomes, known, classes_of(names_of(table), to_array(targets, "targets"), None)
-        )
+        classes = classes_of(names_of(table), to_array(targets, "targets"), files.classes or None)
+        return cls(files, are_headers, table, outcomes, known, classes)
 
     @property
     def n(self) -> int:
@@ -181,7 +180,9 @@ class Survey:
 
     def sample(self, given: Rows, observed: Rows) -> Sample:
         """A part as it is tested."""
-        targets = targets_of(observed, self.table) if self.targets is None else self._known(observed)
+        targets = (
+            targets_of(observed, self.table, self.files.classes) if self.targets is None else self._known(observed)
+        )
         return paired(given, observed, targets, self.files.family, self.files.missing, None, self.classes).pooled()
 
     def _known(self, observed: Rows) -> Array:

@@ -50,13 +50,19 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": Path,
         "help": "a file, - for stdin: a column per class, or one, the probability of class 1",
     },
-    "outcomes": {"type": Path, "nargs": "?", "help": "a file, - for stdin: labels 0..k-1, or names in the header"},
+    "outcomes": {"type": Path, "nargs": "?", "help": "a file, - for stdin: labels 0..k-1, or column names"},
     "--outcome-column": {"metavar": "NAME", "help": "column of PREDICTIONS, in place of OUTCOMES"},
     "--columns": {
         "type": comma_separated,
         "default": [],
         "metavar": "NAMES",
-        "help": "columns of predictions: a,b (default: all not named elsewhere)",
+        "help": "columns of predictions: a,b (default: all others)",
+    },
+    "--classes": {
+        "type": comma_separated,
+        "default": [],
+        "metavar": "NAMES",
+        "help": "of the outcomes 0, 1, ...: survived,died",
     },
     "--clusters": {
         "metavar": "NAME",

@@ -47,28 +47,31 @@ def read_sample(
     missing: Missing = "refuse",
     columns: Sequence[str] = (),
     others: Sequence[str] = (),
+    classes: Sequence[str] = (),
 ) -> tuple[Sample, int, dict[str, Array]]:
     """Predictions and outcomes from files, the number n of rows, missing outcomes included, and other columns (n,).
 
     Outcomes are a file, what was read of one, or the name of a column of the file of predictions, which the others are
     in too. Predictions are in the rest of the columns, or in those that are named; of numbers if there is a ``family``,
     ``"normal"`` or ``"members"``, of times if it is ``"curves"``; targets are then the times, not their intervals.
+    ``classes`` are names of the outcomes 0, 1, ..., by default of the columns if outcomes are such names.
     Errors name the file, and the line where there is one.
     """
     if isinstance(outcomes, str):
         given, taken = _read(predictions, family, columns, [outcomes, *others])
         found = {name: _column(taken, j) for j, name in enumerate(others, 1)}
-        return *_matched(given, replace(taken, values=taken.values[:, :1]), family, missing), found
+        return *_matched(given, replace(taken, values=taken.values[:, :1]), family, missing, classes), found
     if isinstance(outcomes, Path):
         check_different([predictions, outcomes])
     given, _ = _read(predictions, family, columns)
-    return *_matched(given, read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes, family, missing), {}
+    observed = read_outcomes(outcomes) if isinstance(outcomes, Path) else outcomes
+    return *_matched(given, observed, family, missing, classes), {}
 
 
 def sample_of(options: Namespace, others: Sequence[str] = ()) -> tuple[Sample, int, dict[str, Array]]:
     """The same of what the arguments of a command name."""
-    outcomes = outcomes_of(options)
-    return read_sample(options.predictions, outcomes, options.family, options.missing, options.columns, others)
+    how = options.family, options.missing, options.columns, others, options.classes
+    return read_sample(options.predictions, outcomes_of(options), *how)
 
 
 def _read(path: Path, family: str, columns: Sequence[str] = (), others: Sequence[str] = ()) -> tuple[Rows, Rows]:
@@ -87,13 +90,15 @@ def _read(path: Path, family: str, columns: Sequence[str] = (), others: Sequence
     return given, taken
 
 
-def read_models(path: Path, outcomes: str, missing: Missing, columns: Sequence[str]) -> dict[str, Sample]:
+def read_models(
+    path: Path, outcomes: str, missing: Missing, columns: Sequence[str], classes: Sequence[str]
+) -> dict[str, Sample]:
     """Binary predictions of several models by the names of their columns, with the outcomes in another column."""
     given, observed = _read(path, "", columns, [outcomes])
     single = {
         name: replace(given, values=given.values[:, [j]], names=[name]) for j, name in enumerate(given.names or ())
     }
-    return {name: _matched(one, observed, "", missing)[0] for name, one in single.items()}
+    return {name: _matched(one, observed, "", missing, classes)[0] for name, one in single.items()}
 
 
 @contextmanager
@@ -107,11 +112,13 @@ def columns_advised(are_named: bool) -> Iterator[None]:
         raise ValueError(f"{error}; or name the columns of predictions with --columns") from None
 
 
-def _matched(given: Rows, observed: Rows, family: str, missing: Missing) -> tuple[Sample, int]:
+def _matched(given: Rows, observed: Rows, family: str, missing: Missing, classes: Sequence[str]) -> tuple[Sample, int]:
+    if family and classes:
+        raise ValueError(f"--classes: got {','.join(classes)} for predictions of numbers, wanted none")
     has_header, outcome_has_header = headers(given, observed, family)
     table, labels = given.with_head(has_header), observed.with_head(outcome_has_header)
-    targets = targets_of(labels, table)
-    sample = paired(table, labels, targets, family, missing, names_of(table))
+    targets = targets_of(labels, table, classes)
+    sample = paired(table, labels, targets, family, missing, names_of(table), classes or None)
     first = (observed.head or [""])[0]
     # Pandas writes 0 over a column without a name; where it also does so over the predictions, both say so.
     if outcome_has_header and is_number(first) and not all(map(is_number, given.head or [])):
@@ -235,17 +242,19 @@ def names_of(table: Rows) -> tuple[str, ...] | None:
     return None if names is None or names == [str(j) for j in range(len(names))] else tuple(names)
 
 
-def targets_of(rows: Rows, predictions: Rows) -> Array:
-    """Outcomes as numbers, booleans or names; missing ones are None, or NaN among numbers."""
+def targets_of(rows: Rows, predictions: Rows, classes: Sequence[str] = ()) -> Array:
+    """Outcomes as numbers, booleans or names (of columns or ``classes``); missing are None, or NaN among numbers."""
     values = rows.values[:, 0]
     if values.dtype.kind not in "OU":
         return values
     values = values.astype(object)
-    names = set(predictions.names or ())
+    names = set(classes or predictions.names or ())
     present = np.array([value in names or value.lower() not in MISSING for value in values], dtype=bool)
     cells = [[value] for value in values[present]]
     targets = np.full(len(values), None, dtype=object)
-    if all(is_number(cell) for (cell,) in cells):
+    if classes and not names.isdisjoint(values[present]):
+        targets[present] = values[present]
+    elif all(is_number(cell) for (cell,) in cells):
         lines = (rows.lines if rows.lines.size else np.arange(len(values)))[present].tolist()
         targets = np.full(len(values), np.nan)
         targets[present] = [number(cell) for (cell,) in decimals(rows.path, cells, lines)]
@@ -282,7 +291,7 @@ def _check_names(rows: Rows, values: Array, present: Array, predictions: Rows) -
     if predictions.values.shape[1] == 1:
         raise ValueError(
             f"{rows.path}: got names such as {values[present][0]!r} for one column of predictions, wanted outcomes 0 "
-            f"and 1, no and yes or false and true, or in {predictions.path} a column for each outcome, named after it"
+            "and 1, no and yes or false and true, or the names of 0 and 1 with --classes, such as survived,died"
         )
     unknown = next((i for i in np.flatnonzero(present).tolist() if values[i] not in names), None)
     if unknown is not None:

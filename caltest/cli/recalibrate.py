@@ -41,6 +41,7 @@ def add_to(commands: Any) -> None:
     )
     add(parser, "predictions", "outcomes", "--outcome-column")
     add(parser, "--columns", help="columns of predictions, of NEW too: a,b (default: all others)")
+    add(parser, "--classes")
     which = "one of those below (default: temperature, or shift)"
     parser.add_argument("--method", choices=METHODS, metavar="M", help=which)
     parser.add_argument("--apply", type=Path, metavar="NEW", help="other predictions, to be recalibrated")

@@ -57,8 +57,13 @@ class Question:
 
 def is_of_answers(options: argparse.Namespace) -> bool:
     """Whether these options name one file, or a folder of files, of JSON lines with predictions and answers."""
-    alone = options.outcomes is None and options.outcome_column is None and not options.family
-    return alone and (options.predictions.is_dir() or holds_objects(options.predictions))
+    if options.outcomes is not None or options.outcome_column is not None or options.family:
+        return False
+    found = options.predictions.is_dir() or holds_objects(options.predictions)
+    option = next((one for one in ("columns", "classes") if found and getattr(options, one)), None)
+    if option is not None:
+        raise ValueError(f"--{option}: got it for answers, whose lines name the choices, wanted it without them")
+    return found
 
 
 def read_samples(

@@ -41,15 +41,13 @@ def add_to(commands: Any) -> None:
         "models, as lm-evaluation-harness logs them, are one file of JSON lines.",
         f"tests:\n{names_help()}",
     )
-    add(parser, "predictions", "outcomes", "--outcome-column", "--columns", "--test")
+    add(parser, "predictions", "outcomes", "--outcome-column", "--columns", "--classes", "--test")
     parser.add_argument("--bandwidth", type=float, metavar="B", help="of the kernel (default: median distance)")
     weights = "a column not made from outcomes, or one of PREDICTIONS; for " + ", ".join(WEIGHTED)
     parser.add_argument("--weights", type=Path, metavar="FILE", help=weights)
     features = "columns with names, or names of some in PREDICTIONS: a,b; are predictions right given these?"
     parser.add_argument("--features", type=Path, metavar="FILE", help=features)
-    parser.add_argument(
-        "--groups", metavar="NAME", help="test each group: a field of answers, or a column with --outcome-column"
-    )
+    parser.add_argument("--groups", metavar="NAME", help="a field of answers, or a column: test each group")
     add(parser, "--clusters", "--missing", "--normal", "--members", *JUDGED)
     parser.set_defaults(n_resamples=None)
 
@@ -96,7 +94,9 @@ def _in_parts(options: argparse.Namespace) -> tuple[CalibrationTestResult, tuple
     without_outcomes = options.outcomes is options.outcome_column is None
     if options.test != "omnibus" or any(one is not None for one in others) or without_outcomes:
         return None
-    files = Files(options.predictions, outcomes_of(options), options.columns, options.family, options.missing)
+    files = Files(
+        options.predictions, outcomes_of(options), options.columns, options.family, options.missing, options.classes
+    )
     return tested_in_parts(files, options.bandwidth, options.n_resamples, options.seed, in_terminal())
 
 

@@ -158,7 +158,8 @@ class RecalibrationReport(Stored):
             f"{after}, before and after" if before == after else f"{before} before, and {after.split(' at')[0]} after"
         )
         remains = REMAINS[self.after.matters] if self.after.gap is not None and self.after.pvalue <= alpha else ""
-        return f"recalibration {change}; calibration is {both}{remains}"
+        which = "" if self.n_fit is None else f" of the {self.n} rows held out"
+        return f"recalibration {change}; calibration{which} is {both}{remains}"
 
     def table(self) -> Table:
         level = f"{100 * self.confidence_level:g} % interval"

@@ -800,6 +800,50 @@ class TestWeights:
         assert message in err
 
 
+@pytest.mark.parametrize("name", ["test", "audit", "compare", "recalibrate"])
+def test_outcomes_of_one_column_can_have_names(name, tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    risks, died = rng.random(200).round(3), (rng.random(200) < 0.3).astype(int)
+    table = pd.DataFrame({"risk": risks, "died": died, "status": np.where(died, "dead", "alive"), "site": "A"})
+    table.to_csv(tmp_path / "one.csv", index=False)
+    common = (
+        name,
+        str(tmp_path / "one.csv"),
+        "--columns",
+        "risk",
+        "--n-resamples",
+        "19",
+        "--seed",
+        "1",
+        "--outcome-column",
+    )
+    as_numbers = json.loads(command(capsys, *common, "died", "--json")[1])
+    status, out, err = command(capsys, *common, "status", "--classes", "alive,dead", "--json")
+    assert (status, err) == (0, "")
+    as_names = json.loads(out)
+    assert as_names["verdict"].replace("class dead", "class 1") == as_numbers["verdict"]
+    assert [as_names.get(key) for key in ("n", "pvalue")] == [as_numbers.get(key) for key in ("n", "pvalue")]
+    assert "class dead" in command(capsys, *common, "status", "--classes", "alive,dead")[1]
+    assert command(capsys, *common, "died", "--classes", "alive,dead")[0] == 0
+    for classes, said in (("alive,gone", "(line "), ("alive", "got 1 name"), ("", "with --classes")):
+        status, out, err = command(capsys, *common, "status", *(["--classes", classes] if classes else []))
+        assert (status, out) == (2, "")
+        assert said in err
+
+
+def test_names_of_outcomes_are_for_classes_without_them(files, tmp_path, capsys):
+    paths = files(["0.5,1", "1,2"] * 5, ["1", "2"] * 5)
+    assert (
+        "--classes: got a,b for predictions of numbers"
+        in command(capsys, "test", *paths, "--normal", "--classes", "a,b")[2]
+    )
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text('{"probs": [0.2, 0.8], "answer": 1}\n' * 5)
+    for option in ("--classes", "--columns"):
+        for name in ("test", "audit"):
+            assert f"{option}: got it for answers" in command(capsys, name, str(answers), option, "a,b")[2]
+
+
 def test_predictions_can_be_a_feature(files, capsys):
     """A slice of the predictions is one of the slices that are searched."""
     rows = ["p,age,died", *(f"0.{i % 7 + 2},{i % 9},{int(i % 3 == 0)}" for i in range(300))]

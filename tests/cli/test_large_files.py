@@ -19,6 +19,7 @@ Q = RNG.random(N).round(4)
 Y = (RNG.random(N) < Q**1.1).astype(int)
 NAMES = np.array(["no", "yes"])
 TABLE = pd.DataFrame({"no": 1.0 - Q, "yes": Q, "answer": NAMES[Y]})
+KINDS = TABLE.assign(answer=np.array(["alive", "dead"])[Y])
 GAPS = TABLE.assign(answer=TABLE["answer"].where(np.arange(N) % 90 != 3))
 
 
@@ -60,6 +61,7 @@ FILES = {
     "feather": one_file(as_feather),
     "csv with missing outcomes": one_file(as_csv, GAPS, "--missing", "drop"),
     "parquet with missing outcomes": one_file(as_parquet, GAPS, "--missing", "drop", "--columns", "no,yes"),
+    "names of outcomes": one_file(as_csv, KINDS, "--columns", "yes", "--classes", "alive,dead"),
     "arrays": two_arrays,
     "without a header": without_header,
 }
@@ -84,7 +86,9 @@ def run(monkeypatch, capsys):
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("make", thinned(FILES, ["csv with missing outcomes", "parquet", "arrays"]))
+@pytest.mark.parametrize(
+    "make", thinned(FILES, ["csv with missing outcomes", "names of outcomes", "parquet", "arrays"])
+)
 def test_redraws_are_those_of_all_rows_in_memory(make, tmp_path, run, monkeypatch):
     arguments = FILES[make](tmp_path)
     status, out, err = run(arguments)
