@@ -1,15 +1,17 @@
 """What an audit says beside its sections to readers of one field."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from caltest._basics.numerics import Array
+from caltest._basics.numerics import Array, IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.report import counted, format_pvalue, in_cell
+from caltest._validation.groups import Groups
 from caltest.auditing.pictures import drawn
 from caltest.auditing.section import LEVEL, WHOLE, Data, Section
 from caltest.auditing.sections import Make
@@ -29,29 +31,46 @@ def of_clinic(data: Data, result: CalibrationTestResult) -> Section:
         words = "calibration curve of the predicted risks, with the band of calibrated models"
         return _of_result(found, words, answer=f"{answer}.")
 
-    def decisions() -> Section:
+    def curve(pair: tuple[Any, Any]) -> Any:
         risks = np.asarray(probability_of_event(data.sample.predictions, "clinical.decision_curve"))
         # Two digits of each, so that rare risks have thresholds too.
         places = np.unique([float(f"{place:.2g}") for place in np.quantile(risks, [0.5, 0.75, 0.9])])
         places = places[(places > 0.0) & (places < 1.0)]
         if not places.size:
             raise ValueError("there is no threshold to take, as most risks are 0 or 1 when rounded to two digits")
-        found = clinical.decision_curve(*data.pair, places, n_resamples=99, rng=data.seed)
+        return clinical.decision_curve(*pair, places, n_resamples=99, rng=data.seed)
+
+    def decisions() -> Section:
+        found = curve(data.pair)
         words = "decision curve: net benefit of treating by predicted risk, and what recalibration would add"
         cells = (f"{place}: {model}, treating all {everyone}" for place, model, everyone, *_ in found.table()[1:])
         benefits = {"Net benefit": f"per 1000, treating from a risk of {'; '.join(cells)}"}
         return replace(_of_result(found, words, answer=found.verdict()), facts=benefits | _notes(found), rows=())
 
+    def decisions_among(rows: IntArray) -> Section:
+        part = data.sample.part(rows)
+        return Section(curve((part.predictions, part.as_given)).verdict())
+
+    by_group = cache(lambda: clinical.validate_by_group(*data.pair, data.groups))
+
     def groups() -> Section:
         if isinstance(data.groups, str):
             raise ValueError(data.groups)
-        found = clinical.validate_by_group(*data.pair, data.groups)
+        found = by_group()
         cells = [f"{one.name} {in_cell(one.ratio)}" for one in found.rows[:WHOLE]] + ["..."] * (len(found.rows) > WHOLE)
         section = _of_result(found, "O:E ratios of groups, with intervals", answer=found.verdict())
         return replace(section, facts={"O:E ratios": "; ".join(cells)} | _notes(found), rows=())
 
-    parts = {"Measures": measures, "Decisions": decisions}
-    return _joined(parts if data.groups is None else parts | {"Groups": groups})
+    parts = {"Measures": measures, "Decisions": decisions, "Groups": groups}
+    if data.groups is None:
+        del parts["Groups"]
+    elif isinstance(data.groups, Groups):
+        # A model that helps on the whole can cost benefit in one of them.
+        members = dict(zip(data.groups.names, data.groups.rows, strict=True))
+        with suppress(ValueError, TypeError):  # The part of the groups says why.
+            wrong = by_group().rejected(LEVEL)[:WHOLE]
+            parts |= {f"Decisions in {name}": partial(decisions_among, members[name]) for name in wrong}
+    return _joined(parts)
 
 
 def of_forecasts(data: Data, result: CalibrationTestResult) -> Section:

@@ -855,6 +855,17 @@ def test_sections_of_a_field_say_what_their_results_do():
     assert "Talts" in model.sections["methods"].facts["Sources"]
 
 
+def test_what_decisions_cost_is_said_of_each_hospital_with_other_numbers_of_events():
+    rng = np.random.default_rng(1)
+    p, site = rng.beta(1.0, 3.0, 900), np.repeat(["A", "B", "C"], 300)
+    y = rng.random(900) < np.where(site == "B", np.minimum(1.8 * p, 0.98), p)
+    facts = ct.audit(p, y, site, field="clinical", n_resamples=39, rng=1)["model"].sections["clinical"].facts
+    assert [name for name in facts if name.startswith("Decisions")] == ["Decisions", "Decisions in B"]
+    places = [float(cell) / 100 for cell in re.findall(r"([\d.]+) %", facts["Decisions"].split(";")[0])]
+    of_b = ct.fields.clinical.decision_curve(p[site == "B"], y[site == "B"], places, n_resamples=99, rng=1)
+    assert facts["Decisions in B"] == of_b.verdict()
+
+
 def test_clinical_groups_and_risks_without_odds():
     p, y = calibrated(200)
     y = np.where(np.arange(200) < 100, 0, y)
