@@ -352,3 +352,10 @@ def test_the_standard_error_if_errors_are_equal_is_that_of_outcomes_of_either_mo
     assert error_if_equal(kernel, *more) == 0.0
     assert error_if_equal(kernel, *even) > 0.0  # 19.2 events are expected.
     assert number_of_rare(even[:1]) == 20.0 > number_of_rare(fewer) == 19.0
+
+
+def test_the_error_is_at_least_the_difference_of_those_of_calibrated_models():
+    """Rows that hardly differ do not say that a difference is known to many digits."""
+    one, other = np.linspace(1.0, 1.001, 30), np.linspace(0.5, 0.502, 30)
+    assert Difference.of(ModelSums(one, 0.7), ModelSums(other, 0.4)).standard_error == pytest.approx(0.3)
+    assert Difference.of(ModelSums(one, 0.4), ModelSums(other, 0.7)).standard_error == pytest.approx(0.3)
