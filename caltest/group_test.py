@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from caltest.nulls.base import kind_given
 from caltest.nulls.bootstraps import LEAST
 from caltest.predictions import Sample
 from caltest.predictions.base import assumed
+from caltest.predictions.claims import Claim
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_spread
 from caltest.predictions.own_errors import refuse_errors
@@ -243,12 +244,16 @@ class Shares(NamedTuple):
     ) -> "Shares | None":
         """Of the last event that predictions claim: of hits, class 1 of two, or numbers above the median, say.
 
-        None where nothing is claimed.
+        Of numbers inside of an interval where that is clearly, and more, off in a group; intervals hold for both. None
+        where nothing is claimed.
         """
         claims = sample.predictions.claims(sample.targets)[0]
-        if not claims or (claim := claims[-1]).is_hazard:
+        if not claims or claims[-1].is_hazard:
             return None
-        level, shares, effect = 1.0 - (1.0 - LEVEL) / len(groups), [], None
+        claim, middle = claims[-1], claims[(len(claims) - 1) // 2]
+        level, shares, effect = 1.0 - (1.0 - LEVEL) / len(groups) / (1 + (middle is not claim)), [], None
+        if _furthest_off(middle, groups) > max(CLEARLY, _furthest_off(claim, groups)):
+            claim = middle
         for rows in groups.rows:
             occurred, claimed = claim.occurred[rows], claim.probability[rows]
             mean, share = float(claimed.mean()), int(occurred.sum()) / rows.size
@@ -260,6 +265,17 @@ class Shares(NamedTuple):
             shares.append((mean, share, share_interval(share * rows.size, rows.size, level, effect)))
         event = claim.event or f"outcomes {claim.name}"
         return cls(event if weights is None else f"{event} by weight", claim.margin, shares)
+
+
+CLEARLY = 3.0
+"""Standard deviations that shares of few calibrated groups are off."""
+
+
+def _furthest_off(claim: Claim, groups: Groups) -> float:
+    """The largest difference of a claimed and an observed share of a group, in standard deviations."""
+    p, error = claim.probability, claim.occurred - claim.probability
+    sums = ((error[rows].sum(), (p[rows] * (1.0 - p[rows])).sum()) for rows in groups.rows)
+    return max(abs(off) / sqrt(variance) if variance > 0.0 else 0.0 for off, variance in sums)
 
 
 def result_of(

@@ -139,6 +139,21 @@ def test_intervals_of_groups_hold_together():
     assert missed <= stats.binom(sets, 0.05).ppf(0.999)
 
 
+def test_intervals_of_numbers_hold_together_for_both_events_of_which_the_one_that_is_off_is_shown():
+    sets, missed, shown = 200, 0, []
+    for seed in range(sets):
+        rng = np.random.default_rng(seed)
+        group, wrong = np.arange(300) % 6, 1.0 + 0.7 * (seed % 2)
+        scale, groups = np.where(group == 2, wrong, 1.0), as_groups(group)
+        found = Shares.of(as_sample(ct.Normal(np.zeros(300), np.ones(300)), scale * rng.normal(size=300)), groups)
+        inside = 2.0 * stats.norm.cdf(stats.norm.ppf(0.9) / np.array([scale[rows][0] for rows in groups.rows])) - 1.0
+        true = inside if "80 %" in found.event else np.full(6, 0.5)
+        missed += not all(low <= one <= high for one, (_, _, (low, high)) in zip(true, found.of_groups, strict=True))
+        shown.append("80 %" in found.event)
+    assert missed <= stats.binom(sets, 0.05).ppf(0.999)
+    assert sum(shown[::2]) <= 3 < 60 <= sum(shown[1::2])
+
+
 def test_labels_masks_and_names_agree(biased):
     p, y, group = biased
     test = ct.GroupCalibrationTest(ct.SKCE(ct.Bernoulli(p).default_kernel()), n_resamples=99)

@@ -76,7 +76,8 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
     pvalue
         Of the hypothesis that the predictions are calibrated in all groups: the smallest adjusted p-value.
     compared
-        The event of which groups have a claimed and an observed share; the intervals, of Clopper and Pearson, or in
+        The event of which groups have a claimed and an observed share: of numbers, that they are above the median, or
+        inside of an interval where that is clearly more off in a group. The intervals, of Clopper and Pearson, or in
         clusters and with weights of Korn and Graubard, hold for all groups together with 95 %.
     margin
         Differences up to this are too small to matter.

@@ -206,11 +206,16 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     told = result.pvalue > LEVEL or (data.groups is not None and is_news)
     where = _in_parts(rejected, len(found.groups), "groups") if told else ""
     where += _said_to_matter(grave, rejected) if where else ""
-    if found.compared:
-        answer += f" Claimed and observed are shares of {found.compared}; intervals hold for all groups together."
+    answer += _compared(found, "groups")
     grave_rows = {name: rows[name] for name in grave}
     table, sources = _rows_of(found.groups[:MOST]), found.citations
     return Section(answer, {}, table, rejected=where, parts=rows, grave=grave_rows, citations=sources)
+
+
+def _compared(found: Any, what: str) -> str:
+    """What the shares in a table of groups are of."""
+    said = f" Claimed and observed are shares of {found.compared}; intervals hold for all {what} together."
+    return said if found.compared else ""
 
 
 def _beyond(number: int, what: str) -> str:
@@ -317,7 +322,7 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         rows = _rows_of(sorted(by_time.groups, key=lambda one: QUARTERS.index(one.name)))
         some = [name for name in QUARTERS if name in by_time.rejected(LEVEL)]
         these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
-        answer += f" Of the quarters in that order calibration is rejected in {these}."
+        answer += f" Of the quarters in that order calibration is rejected in {these}.{_compared(by_time, 'quarters')}"
         of_names = {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some}
         grave = {name: data.in_all(of_names[name]) for name in grave_in(data.sample, of_names)}
         quarters = {f"the {name}": data.in_all(part) for name, part in zip(QUARTERS, parts, strict=True)}
