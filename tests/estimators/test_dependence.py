@@ -50,6 +50,8 @@ def miscalibrated():
     return {
         "rounded": (p, y),
         "sorted by outcome": (p[np.argsort(y)], np.sort(y)),
+        "sorted with a few ties": (ct.Normal(np.zeros(N), 1.0), np.sort(noise.round(2))),
+        "descending with a few ties": (ct.Normal(np.zeros(N), 1.0), -np.sort(noise.round(2))),
         "certain outcomes": (p, (p > 0.5).astype(int)),
         "too unsure": (p, (uniform < np.clip(3.0 * p - 1.0, 0.001, 0.999)).astype(int)),
         "saturated": (np.where(p > 0.5, 1.0, p), np.where(p > 0.5, 1, y)),

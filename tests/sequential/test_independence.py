@@ -26,6 +26,10 @@ def test_correlation_of_ranks_by_definition(lag):
     draws = np.array([(q := rng.permutation(r))[lag:] @ q[:-lag] / (q @ q) for _ in range(4000)])
     expected = np.mean(np.abs(draws - draws.mean()) >= abs(found.correlation - draws.mean()))
     assert found.pvalue == pytest.approx(expected, abs=0.02)
+    # Each ordered pair of other rows is as likely to be one of the 60 - lag pairs.
+    mean = (60 - lag) * (r.sum() ** 2 - r @ r) / (60 * 59) / (r @ r)
+    z = (found.correlation - mean) * 60 / np.sqrt(60 - lag)
+    assert found.pvalue == pytest.approx(2.0 * stats.norm.sf(abs(z)), rel=1e-9)
 
 
 def test_dependence_is_said_apart_from_calibration():
