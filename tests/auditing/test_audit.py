@@ -385,8 +385,8 @@ def test_an_error_that_came_late_is_found_in_the_last_quarter():
     days = np.arange(y.size)[::-1]
     late = ct.audit(p, np.where(days >= 900, 1 - y, y), time=days, n_resamples=39, rng=1)["model"].sections["time"]
     assert late.answer.endswith(
-        " Of the quarters in that order calibration is rejected in the last quarter. Claimed and observed are shares of "
-        "class 1; intervals hold for all quarters together."
+        " Of the quarters in that order calibration is rejected in the last quarter. Claimed and observed are shares "
+        "of class 1; intervals hold for all quarters together."
     )
     assert [row[:2] for row in late.rows[1:]] == [
         (f"{one} quarter", "300") for one in ("first", "second", "third", "last")

@@ -384,3 +384,12 @@ def test_heavy_tailed_ensembles_that_are_right_have_no_scale(replications):
         first = findings_of(as_sample(ct.Ensemble(pools[:, 1:]), pools[:, 0]))[0]
         found += first.gain > 0.0 and "scale" in first.kind
     assert found <= replications(2, 10)
+
+
+def test_scales_follow_the_wave_that_is_there():
+    """Not the slowest of an odd number of half periods, which squares that are not centred follow most."""
+    mean = np.linspace(-2.0, 2.0, 4000)
+    scores = stats.norm.ppf(np.random.default_rng(1).permutation(np.linspace(0.0, 1.0, 4002)[1:-1]))
+    errors = scores * (1.0 + 0.05 * np.sin(8.0 * np.pi * np.linspace(0.0, 1.0, 4000)))
+    _, scales = ct.Normal(mean, 1.0).faults().following(mean + errors)
+    assert [round(float(np.ptp(one.periods))) for one in scales.patterns] == [8]
