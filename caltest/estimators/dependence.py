@@ -153,11 +153,13 @@ def _correlation_of_neighbours(sample: Sample) -> float | None:
 
 
 def _residuals(sample: Sample) -> tuple[FloatArray, FloatArray] | None:
-    """Of each row, in predicted standard deviations, at most 3, and what the prediction says of it."""
+    """Of each row, in predicted standard deviations, at most 3, and what the prediction says; of vectors the sums."""
     law, y = sample.predictions.finite, np.asarray(sample.targets)
     if law is not None:
         if law.n_classes == 2:
             return (y == 1) - law.probabilities[:, 1], law.probabilities[:, 1]
+        if (on_a_line := law.errors_on_a_line(y)) is not None:
+            return on_a_line
         ranks, _, hits = _expected(sample)
         claimed = 2.0 * (ranks - np.floor(ranks))
         return hits - claimed, claimed
@@ -165,9 +167,11 @@ def _residuals(sample: Sample) -> tuple[FloatArray, FloatArray] | None:
         mean, variance = sample.predictions.moments()
     except TypeError:
         return None
-    if mean.ndim > 1 or not (np.isfinite(variance) & (variance > 0.0)).all():
+    if not (np.isfinite(variance) & (variance > 0.0)).all():
         return None
-    return np.clip((y - mean) / np.sqrt(variance), -3.0, 3.0), mean
+    n = len(mean)
+    errors = (y - mean).reshape(n, -1) / np.sqrt(variance.reshape(n, -1))
+    return np.clip(errors, -3.0, 3.0).sum(axis=1), mean.reshape(n, -1).sum(axis=1)
 
 
 def _is_sorted(targets: Array) -> bool:

@@ -103,6 +103,9 @@ class QuantileForecast(FinitePredictions):
         """Middles of the levels of the intervals, (K + 1,)."""
         return np.asarray((self._edges[1:] + self._edges[:-1]) / 2.0)
 
+    def errors_on_a_line(self, targets: Array) -> tuple[FloatArray, FloatArray]:
+        return self.positions[targets] - 0.5, self.values[:, self.values.shape[1] // 2]
+
     @property
     def n_classes(self) -> int:
         return int(self._levels.shape[0]) + 1

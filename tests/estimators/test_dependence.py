@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from printed import unfolded
+from scipy import stats
 
 import caltest as ct
 from caltest.estimators.dependence import cautions_on
@@ -68,6 +69,22 @@ def miscalibrated():
 @pytest.mark.parametrize("name", miscalibrated())
 def test_errors_are_no_dependence(name):
     assert cautions_on(as_sample(*miscalibrated()[name])) == ()
+
+
+def test_series_of_quantiles_ordered_classes_and_vectors_are_said_to_be_alike():
+    z = autocorrelated(0.5) / 1.15
+    mean = 3.0 * np.sin(np.arange(N) / 60.0) + np.random.default_rng(9).normal(size=N)
+    quantiles = ct.QuantileForecast([0.1, 0.5, 0.9], mean[:, None] + stats.norm.ppf([0.1, 0.5, 0.9]))
+    ordered = ct.Ordinal(np.tile(np.diff([0.0, *stats.norm.cdf([-1.0, 0.0, 1.0]), 1.0]), (N, 1)))
+    vectors = ct.MvNormal(np.column_stack([mean, -mean]), 1.0)
+    for law, y in (
+        (quantiles, mean + z),
+        (ordered, np.searchsorted([-1.0, 0.0, 1.0], z)),
+        (vectors, vectors.mean + z[:, None]),
+    ):
+        (caution,) = cautions_on(as_sample(law, y))
+        assert "alike (correlation 0." in caution
+        assert cautions_on(as_sample(law, law.sample(3))) == ()
 
 
 def test_series_are_said_to_be_alike():

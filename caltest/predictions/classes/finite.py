@@ -88,6 +88,10 @@ class FinitePredictions(Predictions):
         """Outcomes as points on a line, (k,): 0..k-1, or what ordered classes stand for."""
         return np.arange(self.n_classes, dtype=np.float64)
 
+    def errors_on_a_line(self, targets: Array) -> tuple[FloatArray, FloatArray] | None:
+        """Of ordered outcomes (n,) how far they are from those expected, and what predictions say; None of others."""
+        return None
+
     @property
     @abstractmethod
     def notion(self) -> str:

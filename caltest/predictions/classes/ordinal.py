@@ -75,6 +75,10 @@ class Ordinal(Categorical):
     def positions(self) -> FloatArray:
         return self._positions
 
+    def errors_on_a_line(self, targets: Array) -> tuple[FloatArray, FloatArray]:
+        means = np.asarray(self.probabilities @ self.positions)
+        return self.positions[targets] - means, means
+
     def claims_at(self, place: str, targets: Array) -> tuple[list[Claim], int]:
         return of_levels(self, targets), self.n_classes - 1
 
