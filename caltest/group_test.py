@@ -252,7 +252,7 @@ class Shares(NamedTuple):
             return None
         claim, middle = claims[-1], claims[(len(claims) - 1) // 2]
         level, shares, effect = 1.0 - (1.0 - LEVEL) / len(groups) / (1 + (middle is not claim)), [], None
-        if _furthest_off(middle, groups) > max(CLEARLY, _furthest_off(claim, groups)):
+        if _furthest_off(middle, groups) > _furthest_off(claim, groups):
             claim = middle
         for rows in groups.rows:
             occurred, claimed = claim.occurred[rows], claim.probability[rows]
@@ -272,10 +272,13 @@ CLEARLY = 3.0
 
 
 def _furthest_off(claim: Claim, groups: Groups) -> float:
-    """The largest difference of a claimed and an observed share of a group, in standard deviations."""
-    p, error = claim.probability, claim.occurred - claim.probability
-    sums = ((error[rows].sum(), (p[rows] * (1.0 - p[rows])).sum()) for rows in groups.rows)
-    return max(abs(off) / sqrt(variance) if variance > 0.0 else 0.0 for off, variance in sums)
+    """The largest clear difference of a claimed and an observed share of a group, in margins; 0 if none is clear."""
+    p, error, most = claim.probability, claim.occurred - claim.probability, 0.0
+    for rows in groups.rows:
+        off, variance = abs(float(error[rows].sum())), float((p[rows] * (1.0 - p[rows])).sum())
+        if off > CLEARLY * sqrt(variance):
+            most = max(most, off / rows.size / claim.margin)
+    return most
 
 
 def result_of(

@@ -256,8 +256,12 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         questions = (*questions, LABELS)
     decision, reason = _decision(judged, sections["recalibration"], questions, data.counted)
     parts = {name: rows for one in sections.values() for name, rows in one.grave.items()}
+    unclear = [name for one in sections.values() for name in one.unclear]
     if decision != REPAIR and parts:
         decision = REFUSE
+    elif decision == USE and unclear:
+        decision, together = UNKNOWN, "for all rows together " * (result.pvalue <= LEVEL)
+        reason = f"{together}{reason}; whether it matters in {first_few(unclear)} cannot be told"
     elsewhere, places = [one.rejected for one in sections.values() if one.rejected], list[str]()
     if elsewhere and result.pvalue > LEVEL:
         places = elsewhere

@@ -35,9 +35,10 @@ class Section:
         Where calibration is rejected by this section, in words, if the reason of the decision has to say so.
     citations
         Sources of what is used here beside the test of all rows, keys of ``caltest/_results/citations.bib``.
-    parts, grave, helps, mapped, n_maps, left
+    parts, grave, unclear, helps, mapped, n_maps, left
         Parts of the rows that are tested, and those in which the error is known to be large enough to matter, by their
-        names; whether the gain is above 0 and clear, by its standard error or by that of the Brier score; all rows
+        names; names of those in which it is larger than the margin, as observed, but may be chance; whether the gain is
+        above 0 and clear, by its standard error or by that of the Brier score; all rows
         after recalibration; how many maps that took, one or one for each group; and in which groups one map for all
         leaves an error that matters. Not stored, as decisions are.
 
@@ -60,6 +61,7 @@ class Section:
     pictures: tuple[Picture, ...] = field(default=(), repr=False, compare=False)
     parts: Mapping[str, IntArray] = field(default_factory=dict, repr=False, compare=False)
     grave: Mapping[str, IntArray] = field(default_factory=dict, repr=False, compare=False)
+    unclear: tuple[str, ...] = field(default=(), repr=False, compare=False)
     helps: bool = field(default=False, repr=False, compare=False)
     mapped: Sample | None = field(default=None, repr=False, compare=False)
     n_maps: int = field(default=1, repr=False, compare=False)
@@ -76,7 +78,7 @@ class Section:
         others = self.rows[len(self.first_rows) :]
         return (self.rows[0], *others) if others else ()
 
-    not_stored = ("pictures", "parts", "grave", "helps", "mapped", "n_maps", "left")
+    not_stored = ("pictures", "parts", "grave", "unclear", "helps", "mapped", "n_maps", "left")
 
 
 @dataclass(frozen=True)

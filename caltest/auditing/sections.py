@@ -199,7 +199,7 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     answer += f" Groups of fewer than {FEWEST} {unit} are left out: {first_few(small)}." if small else ""
     rows = dict(zip(groups.names, groups.rows, strict=True))
     known = () if data.groups is None else rejected
-    grave = grave_in(sample, {name: rows[name] for name in known}, clusters)
+    grave, unclear = _told_in(sample, {name: rows[name] for name in known}, clusters)
     # Where the default test rejects too, it is news that some of the groups that were asked about are all right, or
     # that the error is known to matter in some of them only.
     is_news = len(rejected) < len(found.groups) or (bool(grave) and not matters(result.measures))
@@ -209,7 +209,10 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     answer += _compared(found, "groups")
     grave_rows = {name: rows[name] for name in grave}
     table, sources = _rows_of(found.groups[:MOST]), found.citations
-    return Section(answer, {}, table, rejected=where, parts=rows, grave=grave_rows, citations=sources)
+    unclear = [one.name for one in found.groups if one.name in unclear and _is_far(one, found.margin)]
+    return Section(
+        answer, {}, table, rejected=where, parts=rows, grave=grave_rows, unclear=tuple(unclear), citations=sources
+    )
 
 
 def _compared(found: Any, what: str) -> str:
@@ -246,8 +249,21 @@ def first_few(names: Sequence[str]) -> str:
 
 def grave_in(sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None) -> list[str]:
     """Names of the parts of the rows in which the error is known to be large enough to matter."""
+    return _told_in(sample, parts, clusters)[0]
+
+
+def _told_in(
+    sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None
+) -> tuple[list[str], list[str]]:
+    """Names of the parts of the rows in which the error is known to matter, and in which that cannot be told."""
     of_parts = {name: (sample.take(rows), clusters and clusters.take(rows)) for name, rows in parts.items()}
-    return [name for name, (some, own) in of_parts.items() if matters(told(some, 0.0, clusters=own)["measures"])]
+    found = {name: matters(told(some, 0.0, clusters=own)["measures"]) for name, (some, own) in of_parts.items()}
+    return [name for name, one in found.items() if one], [name for name, one in found.items() if one is None]
+
+
+def _is_far(part: Any, margin: float | None) -> bool:
+    """Whether the observed share of a part differs from the claimed one by more than the margin, as it was seen."""
+    return margin is not None and part.observed is not None and abs(part.observed - part.claimed) > margin
 
 
 def _said_to_matter(grave: Sequence[str], rejected: Sequence[str]) -> str:
@@ -283,7 +299,8 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     where += _said_to_matter(grave, names)
     table = tuple(map(tuple, found.table()[: 1 + SLICES]))
     of_all = {name: data.in_all(far[name]) for name in grave}
-    return Section(answer, facts, table, rejected=where, grave=of_all, citations=found.citations)
+    unclear = tuple(one.name for one in some if _is_far(one, margin) and one.name not in grave)
+    return Section(answer, facts, table, rejected=where, grave=of_all, unclear=unclear, citations=found.citations)
 
 
 QUARTERS = "first quarter", "second quarter", "third quarter", "last quarter"
@@ -313,6 +330,7 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     rows: tuple[tuple[str, ...], ...] = ()
     quarters: dict[str, IntArray] = {}
     grave: dict[str, IntArray] = {}
+    unclear = list[str]()
     alarm = f"in the order of time, after {first} of {counted(found.n, 'observation')}"
     is_new = result.pvalue > LEVEL
     where = "" if first is None or not is_new else alarm
@@ -324,7 +342,9 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
         answer += f" Of the quarters in that order calibration is rejected in {these}.{_compared(by_time, 'quarters')}"
         of_names = {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some}
-        grave = {name: data.in_all(of_names[name]) for name in grave_in(data.sample, of_names)}
+        known, unclear = _told_in(data.sample, of_names)
+        unclear = [f"the {one.name}" for one in by_time.groups if one.name in unclear and _is_far(one, by_time.margin)]
+        grave = {name: data.in_all(of_names[name]) for name in known}
         quarters = {f"the {name}": data.in_all(part) for name, part in zip(QUARTERS, parts, strict=True)}
         # Quarters are small: that several are rejected and others are not is often chance.
         if not is_new and (len(some) == 1 or (grave and not matters(result.measures))):
@@ -335,7 +355,17 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         drawn(found.plot, "evidence against calibration after each observation", (6.5, 3.2)),
         found.citations,
     )
-    return Section(answer, {}, rows, rejected=where, parts=quarters, grave=grave, pictures=pictures, citations=sources)
+    return Section(
+        answer,
+        {},
+        rows,
+        rejected=where,
+        parts=quarters,
+        grave=grave,
+        unclear=tuple(unclear),
+        pictures=pictures,
+        citations=sources,
+    )
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:

@@ -122,10 +122,10 @@ def margin_of(law: "FinitePredictions") -> float:
     return _margin_of_event(law.probabilities[:, 1])
 
 
-def _margin_of_event(probability: FloatArray) -> float:
+def _margin_of_event(probability: FloatArray, usual: float = POINTS) -> float:
     """Two points, or a fifth of the mean probability of an event, or of its complement, if that is smaller."""
     mean = float(probability.mean())
-    return min(POINTS, RARE * max(min(mean, 1.0 - mean), TINY))
+    return min(usual, RARE * max(min(mean, 1.0 - mean), TINY))
 
 
 def of_numbers(law: "Predictions", targets: Array) -> Checks:
@@ -135,7 +135,8 @@ def of_numbers(law: "Predictions", targets: Array) -> Checks:
     order = _by_spread(law.quantile(0.75) - law.quantile(0.25), middle)
     claims = [_inside(law, level, u, below, order) for level in LEVELS]
     above = 1.0 - law.cdf(middle) if law.has_jumps else np.full(len(law), 0.5)
-    claims.append(Claim("above the median", above, np.asarray(targets > middle), middle, SHIFT))
+    margin = _margin_of_event(above, SHIFT)
+    claims.append(Claim("above the median", above, np.asarray(targets > middle), middle, margin))
     return claims, [*_of_quantiles(law, targets), *of_moments(law, targets)]
 
 
@@ -262,7 +263,8 @@ def of_pools(members: FloatArray, targets: Array) -> Checks:
         inside = (middle > cut / m) & (middle < (m - cut) / m)
         if cut:
             claims.append(claim(f"inside the {100 * (m - 2 * cut) / m:.3g} % interval", inside, order))
-    claims.append(claim("above the median", middle > 0.5, ordered[:, m // 2], SHIFT))
+    above = middle > 0.5
+    claims.append(claim("above the median", above, ordered[:, m // 2], _margin_of_event(above, SHIFT)))
     sums = ordered.cumsum(axis=1)
     j = np.arange(m)
     distances = ordered * (2 * j - m + 2) + sums[:, -1:] - 2.0 * sums

@@ -1266,3 +1266,30 @@ def test_maps_of_groups_are_those_of_their_rows_alone():
         rows = np.flatnonzero(groups == group)
         alone = observed.take(rows).in_folds(method, folds[rows]).predictions
         np.testing.assert_allclose(found.take(rows).probability, alone.probability, rtol=1e-12)
+
+
+def test_an_error_of_one_group_that_may_matter_is_not_used_as_it_is():
+    """Of all rows it is too small to matter; of rare counts a fifth of their number is what matters."""
+    rng = np.random.default_rng(3)
+    region, mean = np.repeat(["east", "south", "north", "west"], 2_400), rng.gamma(4.0, 0.03, 9_600)
+    y = rng.poisson(mean * np.where(region == "east", 1.33, 1.0))
+    model = ct.audit(ct.Poisson(mean), y, region, n_resamples=99, rng=1)["model"]
+    assert model.decision == "not enough data to tell"
+    assert "for all rows together the error is too small to matter" in model.reason
+    assert "whether it matters in east cannot be told" in model.reason
+    assert model.sections["groups"].unclear == ("east",)
+    right = ct.audit(ct.Poisson(mean), rng.poisson(mean), region, n_resamples=99, rng=1)["model"]
+    assert (right.decision, right.sections["groups"].unclear) == ("use as it is", ())
+
+
+def test_margins_of_rare_counts_and_amounts_are_shares_of_them():
+    mean = np.full(200, 0.1)
+    claims, _ = ct.Poisson(mean).claims(np.zeros(200, dtype=int))
+    assert claims[-1].name == "above the median"
+    assert claims[-1].margin == pytest.approx(0.2 * (1.0 - np.exp(-0.1)))
+    dry = np.zeros((50, 10))
+    dry[:, :2] = 1.0
+    sample = as_sample(ct.Ensemble(dry), np.zeros(50))
+    claims, _ = sample.predictions.claims(sample.targets)
+    assert claims[-1].margin == pytest.approx(min(0.04, 0.2 * float(claims[-1].probability.mean())))
+    assert ct.Normal(np.zeros(3), 1.0).claims(np.zeros(3))[0][-1].margin == 0.04
