@@ -14,7 +14,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.citations import reference
 from caltest._results.measures import MISSED, matters
-from caltest._results.report import power_phrase
+from caltest._results.report import listed, power_phrase
 from caltest._results.tables import asked_in
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, missing_in, plain_column
@@ -22,7 +22,7 @@ from caltest._validation.groups import Groups, groups_of_any_size, rows_of
 from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE, Audit, ModelAudit, end_of
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL, Data, Section
-from caltest.auditing.sections import NEEDED_POWER, SECTIONS, first_few, grave_in, more_rows_in_words
+from caltest.auditing.sections import NEEDED_POWER, QUARTERS, SECTIONS, first_few, grave_in, more_rows_in_words
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.group_test import calibration_by_group
@@ -165,6 +165,10 @@ def audit(
     return Audit(tuple(audits), seed, str(title))
 
 
+FEWEST_CLUSTERS = 20
+"""Of which one row each is looked at."""
+
+
 def _one_per_cluster(data: Data, clusters: Clusters) -> Data:
     """The data with one row of each cluster, and all rows beside them if these can be tested."""
     sample, known, when, survival, n = data.sample, data.groups, data.order, data.survival, data.n
@@ -181,6 +185,11 @@ def _one_per_cluster(data: Data, clusters: Clusters) -> Data:
             "of maps and pictures are of one row of each"
         )
         dependent = sample, clusters, known
+    elif kept.size < FEWEST_CLUSTERS:
+        raise ValueError(
+            f"clusters: got {kept.size} of {n} rows, wanted {FEWEST_CLUSTERS} at least, as one row of each is looked "
+            "at; calibration_test(p, y, clusters=labels) and calibration_by_group take all rows"
+        )
     return replace(
         data,
         sample=sample.take(kept),
@@ -282,8 +291,8 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         left = [] if decision != REPAIR or mapped is None else grave_in(mapped, parts, data.of_all[1])
         if left:
             decision = REFUSE
-            maps, advice = ("a map of all rows", ": fit maps to these") if n_maps == 1 else ("a map for each group", "")
-            reason += f"; {maps} {after} {first_few(left)}{advice}"
+            maps = "a map of all rows" if n_maps == 1 else "a map for each group"
+            reason += f"; {maps} {after} {_in_need(left) if n_maps == 1 else first_few(left)}"
         elif decision == REPAIR and n_maps > 1:
             why = f"a map of all rows {after} {first_few(repair.left)}" if repair.left else "one map is not enough"
             reason += f"; {why}: fit one to each of the {n_maps} groups"
@@ -314,8 +323,18 @@ def _after_one_map(mapped: Sample, parts: Mapping[str, IntArray], data: Data) ->
     found = calibration_by_group(mapped.predictions, mapped.as_given, groups, clusters=data.of_all[1], **data.settings)
     left = found.rejected(LEVEL)
     if left:
-        return f"; one map for all rows leaves errors in {first_few(left)}: fit maps to these"
+        return f"; one map for all rows leaves errors in {_in_need(left)}"
     return "; after one map for all rows calibration is rejected in none of these parts"
+
+
+def _in_need(left: Sequence[str]) -> str:
+    """Parts in which one map leaves errors, which need maps of their own if new rows can be in them."""
+    past = {f"{article}{name}" for name in QUARTERS for article in ("", "the ")}
+    others, quarters = [one for one in left if one not in past], [one for one in left if one in past]
+    own = "which needs a map of its own" if len(others) == 1 else "which need maps of their own"
+    return ", and in ".join(
+        [*([f"{first_few(others)}, {own}"] if others else []), *([listed(quarters)] if quarters else [])]
+    )
 
 
 def _tested(data: Data) -> tuple[CalibrationTestResult, CalibrationTestResult]:

@@ -13,7 +13,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest._basics.asked import without_power
-from caltest.auditing.audit import _decision, _in_order
+from caltest.auditing.audit import _decision, _in_need, _in_order
 from caltest.auditing.fields import _members, of_survival
 from caltest.auditing.pictures import compared_classes, pictures_of
 from caltest.auditing.repair import _changed, _suffices
@@ -344,7 +344,7 @@ def reason_where_odds_are_higher(seed, east, west, **known):
 def test_whether_one_map_is_enough_for_all_groups_is_tested(only):
     only("groups", "time", "recalibration")
     assert ENOUGH in reason_where_odds_are_higher(0, 1.2, 2.0)
-    left = "; one map for all rows leaves errors in west, east: fit maps to these"
+    left = "; one map for all rows leaves errors in west, east, which need maps of their own"
     assert left in reason_where_odds_are_higher(1, 1.2, 2.0)
     of_clusters = reason_where_odds_are_higher(1, 1.2, 2.0, clusters=np.arange(1500) // 2)
     assert "one map for all rows" in of_clusters
@@ -371,8 +371,8 @@ def test_an_error_that_a_map_leaves_in_clusters_is_said_too(known, only):
     model = ct.audit(p, wrong, clusters=clusters, n_resamples=39, rng=1, **given).models[0]
     name = {"groups": "west", "features": "part = west"}[known]
     # Groups, which each row is in, can have maps of their own.
-    advice = {"groups": "fit one to each of the 3 groups", "features": "fit maps to these"}[known]
-    assert f"a map of all rows helps, but after it the error still matters in {name}: {advice}" in model.reason
+    advice = {"groups": ": fit one to each of the 3 groups", "features": ", which needs a map of its own"}[known]
+    assert f"a map of all rows helps, but after it the error still matters in {name}{advice}" in model.reason
     assert model.decision == {"groups": "recalibrate", "features": "do not use as it is"}[known]
     everywhere = np.where(np.arange(y.size) % 5 < 2, 1, y)
     model = ct.audit(p, everywhere, clusters=clusters, n_resamples=39, rng=1, **given).models[0]
@@ -1280,6 +1280,20 @@ def test_an_error_of_one_group_that_may_matter_is_not_used_as_it_is():
     assert model.sections["groups"].unclear == ("east",)
     right = ct.audit(ct.Poisson(mean), rng.poisson(mean), region, n_resamples=99, rng=1)["model"]
     assert (right.decision, right.sections["groups"].unclear) == ("use as it is", ())
+
+
+def test_parts_of_the_past_need_no_maps():
+    assert _in_need(["law", "math"]) == "law, math, which need maps of their own"
+    assert _in_need(["the third quarter"]) == "the third quarter"
+    assert _in_need(["law", "first quarter", "last quarter"]) == (
+        "law, which needs a map of its own, and in first quarter and last quarter"
+    )
+
+
+def test_audits_of_few_clusters_are_refused():
+    p, y = calibrated(400)
+    with pytest.raises(ValueError, match=r"clusters: got 8 of 400 rows, wanted 20 at least, .* take all rows"):
+        ct.audit(p, y, clusters=np.arange(400) % 8)
 
 
 def test_margins_of_rare_counts_and_amounts_are_shares_of_them():
