@@ -198,11 +198,15 @@ def amount(margin: float, unit: str = "") -> str:
 
 def percent(share: float, *others: float) -> str:
     """A share, of as many digits as it takes where it, or one of others, is near 0 or 1: ``97.1 %``, ``0.034 %``."""
+    share = share if share > NOTHING else 0.0
     own, shared = _digits(share), max(one for one in (1, *map(_digits, (share, *others))) if one <= LONG)
     if own > LONG and share < 0.5:
         return f"{100.0 * share:.2g} %"
     return f"{100.0 * share:.{max(own, min(shared, MOST))}f} %"
 
+
+NOTHING = 1e-15
+"""A share that is said to be 0."""
 
 MOST, LONG = 4, 7
 """Digits that shares have because others beside them need these, and from which on a small share is a power of 10."""

@@ -87,6 +87,8 @@ def _whole_labels(array: Array, k: int, name: str) -> IntArray:
     outside = (values < 0) | (values >= k)
     if outside.any():
         i, code = int(np.argmax(outside)), _code(values, outside)
+        if k == 2 and not code and values.min() >= 0.0:
+            code = "; if outcomes are counts, pass their law, such as ct.Poisson(mean)"
         raise ValueError(f"{name}: got label {values[i]:.6g} at row {i}, wanted labels 0..{k - 1}{code}")
     return values.astype(np.intp)
 

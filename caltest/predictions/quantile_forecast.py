@@ -103,6 +103,11 @@ class QuantileForecast(FinitePredictions):
         """Middles of the levels of the intervals, (K + 1,)."""
         return np.asarray((self._edges[1:] + self._edges[:-1]) / 2.0)
 
+    def occurrence(self, c: int) -> str:
+        quantiles = [f"the {100.0 * level:g} % quantile" for level in self.levels[max(c - 1, 0) : c + 1]]
+        side = "below " if c == 0 else "above " if c == self.n_classes - 1 else "between "
+        return f"an outcome {side}{' and '.join(quantiles)} occurs"
+
     def errors_on_a_line(self, targets: Array) -> tuple[FloatArray, FloatArray]:
         return self.positions[targets] - 0.5, self.values[:, self.values.shape[1] // 2]
 

@@ -332,3 +332,18 @@ def test_columns_that_are_named_after_levels(names, are_right):
                 ValueError, match=r"values: got columns named .*, wanted those of the levels 0.1, 0.5, 0.9"
             ):
                 ct.QuantileForecast(levels, named)
+
+
+def test_intervals_between_quantiles_have_names_and_no_top_class():
+    forecast = ct.QuantileForecast([0.1, 0.5, 0.9], np.tile([-1.3, 0.0, 1.3], (300, 1)))
+    assert [forecast.outcome_in_words(c) for c in range(4)] == [
+        "an outcome below the 10 % quantile",
+        "an outcome between the 10 % quantile and the 50 % quantile",
+        "an outcome between the 50 % quantile and the 90 % quantile",
+        "an outcome above the 90 % quantile",
+    ]
+    season = np.arange(300) % 2
+    y = np.random.default_rng(1).normal(size=300) * np.where(season == 1, 2.0, 1.0)
+    printed = unfolded(ct.calibration_test(forecast, y, features={"season": season}, rng=1))
+    assert "given season: an outcome " in printed
+    assert "class" not in printed

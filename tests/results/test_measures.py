@@ -56,6 +56,7 @@ def test_from_a_power_of_80_percent_on_nothing_was_missed():
 
 
 def test_no_share_between_0_and_1_is_printed_as_one_of_them():
+    assert percent(1e-74) == percent(0.0, 1e-74) == "0.0 %"
     said = [percent(share) for share in (0.0, 1e-12, 1e-6, 0.00034, 0.97, 1 - 1e-6, 1.0)]
     assert said == ["0.0 %", "1e-10 %", "0.00010 %", "0.034 %", "97.0 %", "99.99990 %", "100.0 %"]
     interval = ConfidenceInterval(0.0, 0.03, 0.95, "")

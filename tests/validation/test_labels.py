@@ -117,3 +117,10 @@ def test_names_that_begin_with_class_are_not_called_class_twice():
     result = ct.calibration_test(np.full((60, 2), 0.5), np.array(names)[[1] * 45 + [0] * 15], classes=names, rng=1)
     assert "Class-b occurs" in result.why() or "class_0 occurs" in result.why()
     assert "class class" not in str(result).lower()
+
+
+def test_counts_are_told_to_pass_their_law():
+    with pytest.raises(
+        ValueError, match=r"got label 4 at row 2, wanted labels 0\.\.1; if outcomes are counts, .*ct\.Poisson"
+    ):
+        ct.calibration_test([0.2, 0.5, 1.0], [0, 1, 4])

@@ -386,7 +386,7 @@ def _errors(predictions: Predictions, targets: Array) -> Iterator[Error]:
         k, claimed, right = p.shape[1], p.max(axis=1), (targets == p.argmax(axis=1)).astype(np.float64)
         said = partial(_event, "the predicted class is right")
         top: Error = right - claimed, claimed * (1.0 - claimed), said, [right, claimed]
-        if k > 2:
+        if k > 2 and law.finite.probabilities_differ:
             yield top
         for c in (1,) if k == 2 else range(k) if k <= CLASSES else ():
             occurred, said = (targets == c).astype(np.float64), partial(_event, law.finite.occurrence(c))
