@@ -157,8 +157,9 @@ def audit(
             known = None if groups is None else _groups(groups, order, n)
             columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
             refuse_errors((columns or {}).items(), sample)
-            when = None if time is None else _in_order(rows_of(time, "time", order).values, n)
-            data = Data(sample, known, columns, when, None, n, number, seed, names, survival)
+            times = None if time is None else rows_of(time, "time", order).values
+            when = None if times is None else _in_order(times, n)
+            data = Data(sample, known, columns, when, None, n, number, seed, names, survival, times=times)
             if clusters is not None:
                 data = _one_per_cluster(data, as_clusters(clusters, order))
             audits.append(_audited(str(name), data, field))
@@ -196,6 +197,7 @@ def _one_per_cluster(data: Data, clusters: Clusters) -> Data:
         groups=known.taken(kept) if isinstance(known, Groups) else known,
         features=None if data.features is None else {name: one[kept] for name, one in data.features.items()},
         order=None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable"),
+        times=None if data.times is None else data.times[kept],
         clusters=told,
         survival=None if survival is None else (survival[0].take(kept), survival[1].take(kept)),
         dependent=dependent,

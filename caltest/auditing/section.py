@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from caltest._basics.numerics import Array, IntArray
-from caltest._validation.groups import Groups
+from caltest._validation.groups import Groups, as_texts
 from caltest.auditing.pictures import Picture
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Predictions, Sample
@@ -105,6 +105,14 @@ class Data:
     """All rows, their clusters and groups, if the default test takes these; the others are one row of each cluster."""
     kept: IntArray | None = None
     """Which of all rows these are, if there are some."""
+    times: Array | None = None
+    """Of the rows, as they are given."""
+
+    def time_at(self, place: int) -> str:
+        """The time at a place in the order of time, in words."""
+        assert self.order is not None
+        assert self.times is not None
+        return as_texts(self.times[self.order[[place]]].tolist())[0]
 
     @property
     def tested(self) -> Sample:

@@ -4,6 +4,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import pairwise
 from math import ceil
 from typing import Any
 
@@ -20,6 +21,7 @@ from caltest.auditing.pictures import compared_classes, drawn, pictures_of
 from caltest.auditing.repair import of_recalibration
 from caltest.auditing.section import LEVEL, MOST, Data, Section
 from caltest.estimators.combined.told import told
+from caltest.estimators.dependence import TOO_SMALL
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
 
@@ -95,6 +97,8 @@ def of_test(data: Data, result: CalibrationTestResult) -> Section:
     said = "rejected" if result.pvalue <= LEVEL else "not rejected"
     how = "exact for every n" if result.pvalue_kind == "exact" else "approximate"
     how = how if data.dependent is None else "that of random signs of clusters, for many of them"
+    if any(TOO_SMALL in note for note in result.notes):
+        how += " if rows are independent, which the first check asks"
     answer = (
         f"Calibration is {said} at the 5 % level ({p}). For all rows together this test alone decides; its "
         f"p-value is {how}."
@@ -322,8 +326,10 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         "Evidence against calibration never reached the threshold of 20, which calibrated predictions reach at some "
         "time with a probability of at most 5 %."
         if first is None
-        else f"The alarm at the 5 % level was after {first} of {counted(found.n, 'observation')}, in the order of time."
+        else f"The alarm at the 5 % level was after {first} of {counted(found.n, 'observation')} in the order of time "
+        f"({data.time_at(first - 1)})."
     )
+    facts: dict[str, str] = {}
     serial = serial_correlation(ordered, 1)
     if serial is not None:
         answer += f" Apart from that, {serial.words}."
@@ -332,12 +338,18 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     grave: dict[str, IntArray] = {}
     unclear = list[str]()
     alarm = f"in the order of time, after {first} of {counted(found.n, 'observation')}"
+    alarm += "" if first is None else f" ({data.time_at(first - 1)})"
     is_new = result.pvalue > LEVEL
     where = "" if first is None or not is_new else alarm
     if (where or not is_new) and len(ordered) >= len(QUARTERS) * FEWEST:
         parts = tuple(np.sort(part) for part in np.array_split(data.order, len(QUARTERS)))
         by_time = calibration_by_group(*data.pair, Groups(QUARTERS, parts, len(ordered)), **data.settings)
         rows = _rows_of(sorted(by_time.groups, key=lambda one: QUARTERS.index(one.name)))
+        ends = np.cumsum([0, *(part.size for part in parts)])
+        spans = (f"{data.time_at(i)} to {data.time_at(j - 1)}" for i, j in pairwise(ends))
+        facts["Quarters"] = "of the rows; " + "; ".join(
+            f"{one} {span}" for one, span in zip(QUARTERS, spans, strict=True)
+        )
         some = [name for name in QUARTERS if name in by_time.rejected(LEVEL)]
         these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
         answer += f" Of the quarters in that order calibration is rejected in {these}.{_compared(by_time, 'quarters')}"
@@ -357,7 +369,7 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     )
     return Section(
         answer,
-        {},
+        facts,
         rows,
         rejected=where,
         parts=quarters,

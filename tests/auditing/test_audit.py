@@ -1282,6 +1282,34 @@ def test_an_error_of_one_group_that_may_matter_is_not_used_as_it_is():
     assert (right.decision, right.sections["groups"].unclear) == ("use as it is", ())
 
 
+@pytest.mark.parametrize("kind", ["dates", "years", "text"])
+def test_alarms_and_quarters_have_the_times_that_are_given(kind):
+    p, y = calibrated(1_200, 5)
+    days = np.datetime64("2021-01-01") + np.arange(1_200)
+    wrong = np.where(np.arange(1_200) >= 900, 1 - y, y)
+    time = {"dates": days, "years": 2010 + np.arange(1_200) // 100, "text": days.astype(str)}[kind]
+    shuffled = np.random.default_rng(1).permutation(1_200)
+    if kind == "years":
+        shuffled = np.sort(shuffled)
+    section = ct.audit(p[shuffled], wrong[shuffled], time=time[shuffled], n_resamples=39, rng=1)["model"].sections[
+        "time"
+    ]
+    first = int(re.search(r"after (\d+) of", section.answer)[1])
+    assert f"in the order of time ({time[first - 1]})." in section.answer
+    assert f"second quarter {time[300]} to {time[599]}; third" in section.facts["Quarters"]
+
+
+def test_p_values_of_what_looks_dependent_are_not_called_exact_without_a_condition():
+    z = np.random.default_rng(1).normal(size=700)
+    for i in range(1, 700):
+        z[i] = 0.6 * z[i - 1] + 0.8 * z[i]
+    dependent = ct.audit(ct.Normal(np.zeros(700), 1.0), z, n_resamples=39, rng=1)["model"].sections["test"]
+    assert dependent.answer.endswith("exact for every n if rows are independent, which the first check asks.")
+    z = np.random.default_rng(1).normal(size=700)
+    right = ct.audit(ct.Normal(np.zeros(700), 1.0), z, n_resamples=39, rng=1)["model"].sections["test"]
+    assert right.answer.endswith("its p-value is exact for every n.")
+
+
 def test_parts_of_the_past_need_no_maps():
     assert _in_need(["law", "math"]) == "law, math, which need maps of their own"
     assert _in_need(["the third quarter"]) == "the third quarter"

@@ -120,7 +120,5 @@ def test_names_that_begin_with_class_are_not_called_class_twice():
 
 
 def test_counts_are_told_to_pass_their_law():
-    with pytest.raises(
-        ValueError, match=r"got label 4 at row 2, .*; if outcomes are counts, .*ct\.Poisson"
-    ):
+    with pytest.raises(ValueError, match=r"got label 4 at row 2, .*; if outcomes are counts, .*ct\.Poisson"):
         ct.calibration_test([0.2, 0.5, 1.0], [0, 1, 4])
