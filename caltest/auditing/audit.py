@@ -24,6 +24,7 @@ from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL, Data, Section
 from caltest.auditing.sections import NEEDED_POWER, QUARTERS, SECTIONS, first_few, grave_in, more_rows_in_words
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
+from caltest.estimators.dependence import TOO_SMALL, caution_on_times
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.group_test import calibration_by_group
 from caltest.hstatistics.redraws.within_clusters import Clusters
@@ -307,7 +308,11 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         reason += f"; the groups that are given were not looked at: {data.groups}"
     if data.clusters is not None:
         reason += f"; {data.clusters}"
-    if asked := asked_in([note for note in result.notes if note not in questions])[0]:
+    notes = [note for note in result.notes if note not in questions]
+    if data.times is not None and data.clusters is None and not any(TOO_SMALL in one for one in notes):
+        codes = np.unique(plain_column(data.times), return_inverse=True)[1]
+        notes += [one for one in [caution_on_times(data.sample, codes)] if one is not None]
+    if asked := asked_in(notes)[0]:
         reason += f"{end_of(reason)} First check whether rows are independent: {asked}"
     model = ModelAudit(name, decision, reason, result, sections)
     if (methods := sections.get("methods")) is not None:

@@ -1,8 +1,9 @@
 """Signs that observations depend on each other, on which no p-value of independent ones can be relied."""
 
 import numpy as np
+import scipy
 
-from caltest._basics.numerics import Array, BoolArray, FloatArray, ranges
+from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, ranges
 from caltest.binning import QuantileBinning
 from caltest.predictions import Predictions, Sample
 
@@ -23,6 +24,9 @@ CORRELATION, DEVIATIONS = 0.1, 5.0
 
 SIMILAR = QuantileBinning(20)
 """Residuals are taken from the mean of those of similar predictions, since miscalibration is no dependence."""
+
+LEAST_TIMES, LEAST_ROWS, ALIKE = 5, 5, 1e-5
+"""Times whose errors are compared, rows that they are from on average, and the p-value up to which they are alike."""
 
 TOO_SMALL = "p-values of dependent rows are too small"
 """What every question says."""
@@ -66,6 +70,29 @@ def cautions_on(sample: Sample, *, compares: bool = False) -> tuple[str, ...]:
     return (
         f"errors of rows that follow each other are alike (correlation {correlation:.2f}), and {TOO_SMALL}: are these "
         f"a time series ({of_series}",
+    )
+
+
+def caution_on_times(sample: Sample, times: IntArray) -> str | None:
+    """A question where errors of rows with the same time, of labels (n,), are alike, and not only those of neighbours.
+
+    The sum over times of squared sums of errors, in their variance, is about chi-squared for independent rows.
+    """
+    found, n_times = _residuals(sample), int(times.max()) + 1
+    if found is None or n_times < LEAST_TIMES:
+        return None
+    errors, similar = _beside_similar(*found)
+    squares = np.square(errors)
+    # Rare events are as many rows as there are events.
+    if squares.sum() ** 2 < LEAST_ROWS * n_times * (squares @ squares):
+        return None
+    variances = np.bincount(times, (np.bincount(similar, squares) / np.maximum(np.bincount(similar), 1))[similar])
+    found_squares = np.bincount(times, errors) ** 2 / np.where(variances > 0.0, variances, np.inf)
+    if scipy.special.chdtrc(n_times - 1, float(found_squares.sum())) > ALIKE:
+        return None
+    return (
+        f"errors of rows of the same time are alike, and {TOO_SMALL}: do these depend on each other (call "
+        "calibration_test(p, y, clusters=time)), or is the model wrong at some times?"
     )
 
 
@@ -139,10 +166,7 @@ def _correlation_of_neighbours(sample: Sample) -> float | None:
     found = _residuals(sample)
     if found is None or _is_sorted(np.asarray(sample.targets)):
         return None
-    residuals, place = found
-    similar = SIMILAR.assign(place[:, None])
-    sizes = np.bincount(similar)
-    residuals = residuals - (np.bincount(similar, residuals) / np.maximum(sizes, 1))[similar]
+    residuals, _ = _beside_similar(*found)
     square, products = float(residuals @ residuals), residuals[1:] * residuals[:-1]
     if square <= ROUNDING * residuals.size:
         return None
@@ -150,6 +174,13 @@ def _correlation_of_neighbours(sample: Sample) -> float | None:
     # With random signs of the products their sum has this variance, so a few that are large are no sign.
     is_sign = correlation >= CORRELATION and products.sum() >= DEVIATIONS * np.sqrt(products @ products)
     return correlation if is_sign else None
+
+
+def _beside_similar(residuals: FloatArray, place: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Residuals (n,) less the mean of those of similar predictions, and numbers (n,) of what is similar."""
+    similar = SIMILAR.assign(place[:, None])
+    sizes = np.bincount(similar)
+    return np.asarray(residuals - (np.bincount(similar, residuals) / np.maximum(sizes, 1))[similar]), similar
 
 
 def _residuals(sample: Sample) -> tuple[FloatArray, FloatArray] | None:

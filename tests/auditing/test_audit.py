@@ -1310,6 +1310,17 @@ def test_p_values_of_what_looks_dependent_are_not_called_exact_without_a_conditi
     assert right.answer.endswith("its p-value is exact for every n.")
 
 
+def test_years_that_are_bad_as_a_whole_are_asked_about():
+    rng = np.random.default_rng(4)
+    year, pd = np.repeat(2010 + np.arange(10), 500), rng.choice([0.02, 0.1], 5_000)
+    bad = stats.norm.ppf(pd) + 0.4 * rng.normal(size=10)[year - 2010]
+    default = rng.random(5_000) < stats.norm.cdf(bad)
+    model = ct.audit(pd, default, time=year, n_resamples=39, rng=1)["model"]
+    assert "First check whether rows are independent: errors of rows of the same time are alike" in model.reason
+    independent = ct.audit(pd, rng.random(5_000) < pd, time=year, n_resamples=39, rng=1)["model"]
+    assert "First check" not in independent.reason
+
+
 def test_parts_of_the_past_need_no_maps():
     assert _in_need(["law", "math"]) == "law, math, which need maps of their own"
     assert _in_need(["the third quarter"]) == "the third quarter"

@@ -6,7 +6,7 @@ from printed import unfolded
 from scipy import stats
 
 import caltest as ct
-from caltest.estimators.dependence import cautions_on
+from caltest.estimators.dependence import caution_on_times, cautions_on
 from caltest.predictions.convert import as_sample
 
 N = 600
@@ -235,3 +235,19 @@ def test_models_and_classes_that_are_compared_are_asked_about_once():
     ):
         (asked,) = [note for note in compared.notes if "dependent rows" in note]
         assert " rows repeat the prediction and the outcome of another row" in asked
+
+
+def test_rows_of_the_same_time_are_said_to_be_alike_however_wrong_predictions_are():
+    times, of_times = np.arange(N) % 20, np.random.default_rng(3).normal(size=20)[np.arange(N) % 20]
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        p, m, noise = draw.beta(1.0, 3.0, N), draw.normal(size=N), draw.standard_t(3, N)
+        wrong = (draw.random(N) < np.minimum(1.7 * p, 1.0)).astype(int)
+        assert caution_on_times(as_sample(p, wrong), times) is None
+        assert caution_on_times(as_sample(ct.Normal(m, 1.0), 1.5 * m + 2.0 * noise), times) is None
+        said = caution_on_times(as_sample(ct.Normal(m, 1.1), m + 0.5 * of_times + draw.normal(size=N)), times)
+        assert said is not None
+        assert "errors of rows of the same time are alike" in said
+    rare = (draw.random(N) < 0.02).astype(int)
+    assert caution_on_times(as_sample(np.full(N, 0.02), rare), times) is None
+    assert caution_on_times(as_sample(ct.Normal(m, 1.1), m + of_times), np.zeros(N, dtype=int)) is None
