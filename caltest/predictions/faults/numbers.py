@@ -12,8 +12,9 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults import errors, shapes
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, cosines, halves, varies
-from caltest.predictions.faults.ranks import shapes_of_ranks
+from caltest.predictions.faults.ranks import shapes_of_ranks, shifts_of_ranks
 from caltest.predictions.faults.scores import LAST_SCORE, Scores
+from caltest.predictions.faults.ties import SharedValue, Total, rows_of_value, shared_value
 from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, waves
 from caltest.predictions.faults.words import Fit
@@ -104,6 +105,10 @@ class NumberFaults(Faults):
             if getattr(law, "support", (-inf, inf))[0] == 0.0:
                 # In words that suit positive outcomes, where a shift of scores is the same.
                 kinds.insert(0, Factor())
+        self._shared = None if law.pool_size is None else shared_value((among or predictions).law)
+        if self._shared is not None:
+            compared.append(rows_of_value(self._shared, features[:2]))
+            kinds = [SharedValue(self._shared, law), *([Total(law)] if bool((law.members >= 0.0).all()) else ())]
         self.kinds, self.compared = tuple(kinds), tuple(compared)
 
     def seen(self, targets: Array) -> Scores:
@@ -114,6 +119,8 @@ class NumberFaults(Faults):
         size, seen = self._law.pool_size, self.seen(targets[None])
         if size is None:
             return errors.following_waves(seen, self._named, SLOW + 1)
+        if self._shared is not None:
+            return [*shifts_of_ranks(seen), *shapes_of_ranks(seen)]
         return [*(_places_of_pools(seen) if size >= LEAST_POOL else ()), *shapes_of_ranks(seen)]
 
     def after(self, seen: Scores, correction: FloatArray | Scores | Others) -> tuple[Faults, Scores]:

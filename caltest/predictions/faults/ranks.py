@@ -2,24 +2,29 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import exp
 
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import FloatArray, IntArray
-from caltest.predictions.faults.fault import Fault
+from caltest._basics.numerics import BoolArray, FloatArray, IntArray
+from caltest.predictions.faults.errors import scale_in_words
+from caltest.predictions.faults.fault import Fault, Pattern
 from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.shapes import OfShape, sinh_arcsinh
 from caltest.predictions.faults.vector_scores import MOST_PAIRED, VectorScores
-from caltest.predictions.faults.words import Fit, percent
+from caltest.predictions.faults.words import Fit, percent, sized_shift
 
 LEAST, LEAST_OF_TAILS = 10, 20
 """Members and outcome from which on skewness is looked at, and tails, which of fewer look like another spread."""
 
 INNER, SMALL = 0.25, 0.2
 """How far from the middle the inner half of the ranks is, from 0 to 1; and a small skew, or logarithm of tails."""
+
+
+PLACES = np.linspace(-40.0, 40.0, 1601)
+"""Of outcomes, in standard deviations of members."""
 
 
 class OfRanks(OfShape):
@@ -44,6 +49,10 @@ class OfRanks(OfShape):
         """Middle ranks, from 0 to 1."""
         return (self._below + 0.5 * self._equal) / self._size
 
+    def _probabilities(self, t: float) -> FloatArray:
+        """Of all ranks."""
+        return np.asarray(scipy.special.softmax(self._log_density(self._scores, t)))
+
     @abstractmethod
     def _log_density(self, scores: FloatArray, t: float) -> FloatArray:
         """Of scores, up to a constant."""
@@ -51,15 +60,19 @@ class OfRanks(OfShape):
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         if seen.corrected is not None:  # Outcomes that are moved have no ranks.
             return 0.0
-        logs = self._log_density(self._scores, t)
-        sums = np.concatenate([[0.0], np.cumsum(np.exp(logs - scipy.special.logsumexp(logs)))])
+        sums = np.concatenate([[0.0], np.cumsum(self._probabilities(t))])
         shares = (sums[self._below + self._equal] - sums[self._below]) / self._equal
-        return seen.total(np.log(np.maximum(self._size * shares, 1e-300)))
+        # Pools without a spread have ranks, too: where all members are dry, rain is above them.
+        return float(seen.given_weights @ np.log(np.maximum(self._size * shares, 1e-300)))
+
+    def _share_of(self, seen: Scores, some: FloatArray | BoolArray) -> float:
+        """Of the weight of all observations, of which some (n,) count in part."""
+        return float(seen.given_weights @ some / seen.given_weights.sum())
 
     def _outside(self, seen: Scores) -> tuple[float, float]:
         """Shares of the outcomes that are below all members, and above all; equal values count as either in part."""
         ends = self._below == 0, self._below + self._equal == self._size
-        below, above = (seen.total(end / self._equal) / float(seen.weights.sum()) for end in ends)
+        below, above = (self._share_of(seen, end / self._equal) for end in ends)
         return below, above
 
 
@@ -80,7 +93,8 @@ class RankSkew(OfRanks):
             first, second = (percent(shares[side]) for side in (longer, other))
             ends = f"{first} of the outcomes are {longer} all members and {second} {other} all"
             return f"{words}: {ends}, instead of {percent(1.0 / self._size)} each"
-        far = seen.share_of(fit.t * (self._levels - 0.5) < 0.0) + 0.5 * seen.share_of(self._levels == 0.5)
+        side = fit.t * (self._levels - 0.5)
+        far = self._share_of(seen, (side < 0.0) + 0.5 * (side == 0.0))
         return f"{words}: {percent(far)} of the outcomes are {other} the middle of the members"
 
 
@@ -99,10 +113,62 @@ class RankTails(OfRanks):
             return (
                 f"{words}: {percent(found)} of the outcomes are outside of all members instead of {percent(expected)}"
             )
-        inner = seen.share_of(np.abs(self._levels - 0.5) < INNER)
+        inner = self._share_of(seen, np.abs(self._levels - 0.5) < INNER)
         usual = float(np.mean(np.abs((np.arange(self._size) + 0.5) / self._size - 0.5) < INNER))
         half = f"{percent(inner)} of the outcomes are in the inner half of the members"
         return f"{words}: {half} instead of {percent(usual)}"
+
+
+class OfNormalRanks(OfRanks):
+    """Ranks of an outcome among members that are standard normal draws after some transform, with another normal law.
+
+    The transform is unknown, and values that are equal after it share their ranks, as those of dry forecasts do.
+    """
+
+    scope = "all"
+
+    def promising(self, seen: Scores) -> FloatArray:
+        return np.zeros(1)
+
+    def _probabilities(self, t: float) -> FloatArray:
+        probabilities = _rank_probabilities(self._size) @ np.exp(self._log_density(PLACES, t))
+        return np.asarray(probabilities / probabilities.sum())
+
+
+@lru_cache(maxsize=4)
+def _rank_probabilities(size: int) -> FloatArray:
+    """Of all ranks in pools of a size for outcomes at some places, (N, 1601)."""
+    below, above = np.arange(size)[:, None], np.arange(size)[::-1, None]
+    logs = below * scipy.special.log_ndtr(PLACES) + above * scipy.special.log_ndtr(-PLACES)
+    return np.asarray(np.exp(logs - scipy.special.betaln(below + 1.0, above + 1.0)))
+
+
+class RankShift(OfNormalRanks):
+    """Outcomes that are t standard deviations higher."""
+
+    kind = "shift"
+    range = (-4.0, 4.0)
+
+    def _log_density(self, scores: FloatArray, t: float) -> FloatArray:
+        return -0.5 * np.square(scores - t)
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        side, much = ("above" if fit.t > 0.0 else "below"), f"{sized_shift(fit)} standard deviations of the members"
+        return f"outcomes are {side} what was predicted, by {much}, if these are transformed to be normal"
+
+
+class RankScale(OfNormalRanks):
+    """Errors that are exp(t) times as large."""
+
+    kind = "scale"
+    range = (-2.0, 4.0)
+    is_factor = True
+
+    def _log_density(self, scores: FloatArray, t: float) -> FloatArray:
+        return -0.5 * exp(-2.0 * t) * np.square(scores)
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        return scale_in_words(Pattern(np.ones(1)), fit)
 
 
 class InCoordinates(Fault[VectorScores]):
@@ -141,6 +207,12 @@ def shapes_of_ranks(seen: Scores) -> list[OfRanks]:
     return _shapes_of(np.asarray(seen.law.members), seen.targets[0].reshape(-1, 1))  # type: ignore[attr-defined]
 
 
+def shifts_of_ranks(seen: Scores) -> list[OfRanks]:
+    """Shift and scale of pools of numbers (n, N)."""
+    of_pools = _ranks_in(np.asarray(seen.law.members), seen.targets[0].reshape(-1, 1))  # type: ignore[attr-defined]
+    return [RankShift(*of_pools), RankScale(*of_pools)]
+
+
 def shapes_in_coordinates(seen: VectorScores) -> list[RanksInCoordinates]:
     """Those of each of the first coordinates of pools of vectors (n, N, d)."""
     pools, y = np.asarray(seen.law.members), seen.targets[0]  # type: ignore[attr-defined]
@@ -148,11 +220,17 @@ def shapes_in_coordinates(seen: VectorScores) -> list[RanksInCoordinates]:
     return [RanksInCoordinates(faults) for faults in zip(*each, strict=True)]
 
 
+def _ranks_in(pools: FloatArray, y: FloatArray) -> tuple[IntArray, IntArray, int]:
+    """How many values (n, N) are below one of them each, (n, 1), and equal to it, and N."""
+    below, up_to = (pools < y).sum(axis=1), (pools <= y).sum(axis=1)
+    size, equal = pools.shape[1], np.maximum(up_to - below, 1)
+    return np.minimum(below, size - equal), equal, size
+
+
 def _shapes_of(pools: FloatArray, y: FloatArray) -> list[OfRanks]:
     """Of values (n, N) and one of them each, (n, 1)."""
     if (size := pools.shape[1]) < LEAST:
         return []
-    below, up_to = (pools < y).sum(axis=1), (pools <= y).sum(axis=1)
-    equal = np.maximum(up_to - below, 1)
+    of_pools = _ranks_in(pools, y)
     kinds = [RankSkew, RankTails] if size >= LEAST_OF_TAILS else [RankSkew]
-    return [kind(np.minimum(below, size - equal), equal, size) for kind in kinds]
+    return [kind(*of_pools) for kind in kinds]
