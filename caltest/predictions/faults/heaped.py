@@ -1,5 +1,6 @@
 """Outcomes that people round: too many multiples of 5, 10 or 12, as in numbers that are remembered or read off."""
 
+from collections.abc import Sequence
 from math import log
 from typing import TYPE_CHECKING
 
@@ -30,14 +31,16 @@ NEVER = 1e-12
 """Probability below which what is rounded to a count does not explain it either."""
 
 
-def heaps(values: FloatArray, counts: IntArray, expected: FloatArray, unit: float) -> FloatArray:
+def heaps(
+    values: FloatArray, counts: IntArray, expected: FloatArray, unit: float, steps: Sequence[int] = STEPS
+) -> FloatArray:
     """The step (v,) of which each value is one of many multiples that are too frequent; 0 for none.
 
     Of values in whole units, with how often they occur and should. Most multiples other than the value itself occur too
     often, and clearly so together.
     """
     found = np.zeros(len(values))
-    for step in STEPS:
+    for step in steps:
         multiple = np.abs(values / (step * unit) - np.rint(values / (step * unit))) < WHOLE
         excess, too_many = np.where(multiple, counts - expected, 0.0), multiple & (counts > expected)
         rest, usual = excess.sum() - excess, np.where(multiple, expected, 0.0).sum() - expected

@@ -91,7 +91,8 @@ class NumberFaults(Faults):
                     kinds.append(errors.ShiftInUnits(places, len(places) * [deviations], "local shift in units"))
             if varies(mean):
                 kinds.append(errors.Slope(mean) if deviations is None else errors.SlopeInUnits([mean], [deviations]))
-        if law.is_continuous and law.has_scale and len(law.shape) == 1:
+        is_large = law.pool_size is not None and law.pool_size >= LEAST_POOL
+        if is_large or (law.is_continuous and law.has_scale and len(law.shape) == 1):
             kinds += [SameValue(len(law)), CutOff(len(law))]
         if law.has_normal_scores:
             kinds += [

@@ -10,7 +10,7 @@ import scipy
 from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.values import SeesValues, Value
+from caltest.predictions.faults.values import SeesValues, Value, repeated_values
 from caltest.predictions.standard_scores import in_units, own_units, scores_of
 
 HALVINGS = 30
@@ -262,8 +262,29 @@ class Scores(SeesValues):
 
     @cached_property
     def values(self) -> list[Value]:
-        """Those that many outcomes have; none of corrected residuals."""
-        return [] if self.corrected is not None else super().values
+        """Those that many outcomes have, but no members; none of corrected residuals."""
+        if self.corrected is not None or (law := self._law_of_values) is None:
+            return []
+        found = repeated_values(law, self.outcomes, self.weights)
+        if self._m is None:
+            return found
+        pools = np.asarray(self.law.members)  # type: ignore[attr-defined]
+        return [one for one in found if (pools == one.value).sum() < 2 * one.at.sum()]
+
+    @property
+    def _law_of_values(self) -> Predictions | None:
+        """Of ensembles Student's t around the members; None if some of these have no spread."""
+        if self._m is None:
+            return self.law
+        from caltest.predictions.numbers.student_t import StudentT
+
+        pools, y = np.asarray(self.law.members), self.outcomes  # type: ignore[attr-defined]
+        means, centred = (pools.sum(axis=1) - y) / self._m, pools - pools.mean(axis=1, keepdims=True)
+        squares, m = np.square(centred).sum(axis=1), self._m
+        rest = squares - np.square(y - pools.mean(axis=1)) * (1.0 + 1.0 / m)
+        if (rest <= ROUNDING * squares).any():
+            return None
+        return StudentT(m - 1.0, means, np.sqrt(rest / (m - 1.0) * (1.0 + 1.0 / m)))
 
     @property
     def known_share(self) -> float:

@@ -11,7 +11,7 @@ from caltest.predictions.faults.fault import Fault, Rows
 from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.words import Fit, instead
 
-LEAST, AMONG = 0.1, 2**14
+LEAST, AMONG = 0.2, 2**14
 """Share of the values of pools that are one value again, from which on it is looked at, and of how many it is told."""
 
 

@@ -10,12 +10,15 @@ import numpy as np
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import Fault
-from caltest.predictions.faults.heaped import heaps
+from caltest.predictions.faults.heaped import STEPS, heaps
 from caltest.predictions.faults.words import Fit, instead, percent
 from caltest.predictions.standard_scores import spreads
 
 MOST_VALUES, LEAST_EQUAL = 3, 2
 """Values that are looked at, those with the largest excess, and outcomes that have to be equal."""
+
+LEAST_ALONE = 5
+"""Outcomes that are equal where hardly any others are, which no rounding brings about."""
 
 AMONG = 64
 """Predictions that tell how often a value is expected, to choose among values."""
@@ -54,15 +57,17 @@ def repeated_values(law: Predictions, outcomes: Array, weights: FloatArray) -> l
     """Values that several outcomes (n,) have, of the largest excess over what is predicted; of counts none of 0.
 
     The probability is that of a band around the value that is as wide as rounding may be. Of numbers with a density it
-    has two tenths of a predicted standard deviation, or the smallest distance of two outcomes if that is more; of
-    counts the largest number that they are all multiples of; and as wide as a step of which many others are multiples.
+    has two tenths of a predicted standard deviation, or the smallest distance of two outcomes if that is more, or if few
+    values are repeated, as rounding would bring about many; of counts the largest number that they are all multiples of; and as wide as a step of which many others are multiples.
     """
     found, counts = np.unique(outcomes, return_counts=True)
     several = (counts >= LEAST_EQUAL) & (law.is_continuous | (found != 0))
     if found.size < LEAST_EQUAL or not several.any():
         return []
+    values, sizes = found[several], counts[several]
     unit = float(np.diff(found).min() if law.is_continuous else np.gcd.reduce(found.astype(np.int64)))
-    widths = np.maximum(2.0 * BAND * spreads(law) if law.is_continuous else 0.0, np.full(len(law), unit))
+    is_rounded = law.is_continuous and (values.size > MOST_VALUES or sizes.max() < LEAST_ALONE)
+    widths = np.maximum(2.0 * BAND * spreads(law) if is_rounded else 0.0, np.full(len(law), unit))
     among, places = law.evenly_spaced(AMONG), evenly_spaced(len(law), AMONG)
 
     def log_probabilities(some: Predictions, value: float, width: FloatArray) -> FloatArray:
@@ -74,9 +79,10 @@ def repeated_values(law: Predictions, outcomes: Array, weights: FloatArray) -> l
         shares = [np.exp(log_probabilities(among, v, w)).mean() for v, w in zip(values, width, strict=True)]
         return len(law) * np.array(shares)
 
-    values, sizes = found[several], counts[several]
     usual = expected(values, np.zeros(len(values)))
-    steps = heaps(values, sizes, usual, unit)
+    # Others than those that are rounded have no step in common.
+    grid = float(np.diff(values).min()) if law.is_continuous and values.size > 1 else unit
+    steps = heaps(values, sizes, usual, grid, (1, *STEPS) if law.is_continuous else STEPS)
     usual = np.where(steps > 0.0, expected(values, steps), usual) if steps.any() else usual
     excess = sizes * np.log(sizes / np.maximum(usual, 1e-300)) - (sizes - usual)
     largest = np.sort(np.argsort(-np.where(sizes > usual, excess, -np.inf), kind="stable")[:MOST_VALUES])

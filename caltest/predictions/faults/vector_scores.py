@@ -111,6 +111,14 @@ class VectorScores(Scores):
         return Scores(self.law, self.targets[..., t], self.given_weights, corrected=self.errors[:, t])
 
     @kept
+    def recorded(self, t: int) -> Scores:
+        """What faults see of the outcomes of a coordinate, before any correction."""
+        law = self.law.coordinate(t)
+        assert law is not None
+        own = Scores(law, self.targets[:1, :, t], self.given_weights)
+        return own if self.corrected is None else own.after(self.corrected[:, t])
+
+    @kept
     def correlation_of_members(self, a: int, b: int) -> float:
         """The most likely one of their errors."""
         errors = self.errors_of_members[:, [a, b]]

@@ -23,6 +23,7 @@ from caltest.predictions.faults.fault import Fault, Faults, OfPatterns, Pattern,
 from caltest.predictions.faults.ranks import InCoordinates, shapes_in_coordinates
 from caltest.predictions.faults.scores import Scores
 from caltest.predictions.faults.shapes import WIDE, HeavyTails, OfShape, Outliers, Skew, log_ratio_of_t
+from caltest.predictions.faults.values import CutOff, SameValue, TooOften
 from caltest.predictions.faults.vector_scores import HARDLY, MOST_PAIRED, VectorScores
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES
 from caltest.predictions.faults.words import Fit, about, percent
@@ -92,6 +93,8 @@ class VectorFaults(Faults):
             compared.append(Rows("correlation", len(pairs), partial(products, both, slice(-1, None))))
             if self._law.pool_size is not None and self._law.pool_size >= LEAST_POOL:
                 kinds.append(PoolCorrelation(pairs))
+        if (own := self._law.coordinate(0)) is not None and (own.is_continuous or (own.pool_size or 0) >= LEAST_POOL):
+            kinds += [RecordedInCoordinate(one(len(w)), min(d, MOST_PAIRED)) for one in (SameValue, CutOff)]
         if pairs and self._law.has_normal_scores:
             places: list[Pattern] = []
             for t in range(min(d, MOST_HALVED)):
@@ -311,6 +314,33 @@ class OfCoordinate(InCoordinates):
 
     def size(self, seen: VectorScores, sibling: int, t: float) -> float:
         return self._faults[sibling].size(seen.in_coordinate(sibling), 0, t)
+
+
+class RecordedInCoordinate(Fault[VectorScores]):
+    """Single values that too many outcomes have in one coordinate, whatever the others are."""
+
+    says_what_happened = True
+
+    def __init__(self, fault: TooOften, d: int) -> None:
+        self._fault, self.kind, self.range = fault, fault.kind, fault.range
+        self.n_siblings, self.n_choices = d * fault.n_siblings, d * (fault.n_choices or 1.0)
+
+    def _of(self, seen: VectorScores, sibling: int) -> tuple[Scores, int]:
+        t, own = divmod(sibling, self._fault.n_siblings)
+        return seen.recorded(t), own
+
+    def promising(self, seen: VectorScores) -> FloatArray:
+        d = self.n_siblings // self._fault.n_siblings
+        return np.concatenate([self._fault.promising(seen.recorded(t)) for t in range(d)])
+
+    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
+        return self._fault.log_ratio(*self._of(seen, sibling), t)
+
+    def place(self, sibling: int) -> str:
+        return f"coordinate {sibling // self._fault.n_siblings}"
+
+    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
+        return f"in {self.place(sibling)} {self._fault.words(*self._of(seen, sibling), fit)}"
 
 
 class PoolCorrelation(OfPairs):

@@ -60,6 +60,19 @@ def test_round_numbers_of_a_continuous_law_are_no_codes(share):
     assert "outcomes are cut off at 150" in first(predictions.take(slice(20, None)), ended).words
 
 
+@pytest.mark.parametrize("step", [0.5, 5.0])
+def test_round_numbers_among_others_are_no_codes(step):
+    """Half of the outcomes are read off at a coarse scale, and the others are not rounded at all."""
+    rng = np.random.default_rng(5)
+    mean = step * rng.normal(10.0, 2.0, 2000)
+    y = mean + 0.8 * step * rng.normal(size=2000)
+    y = np.where(rng.random(2000) < 0.5, step * np.rint(y / step), y)
+    found = findings_of(as_sample(ct.Normal(mean, 0.8 * step), y))
+    assert not {"same value", "cut off"} & {one.kind for one in found if one.gain > 0.0}
+    y[:20] = -step
+    assert first(ct.Normal(mean, 0.8 * step), y).kind == "same value"
+
+
 def test_audits_say_to_look_at_the_records():
     rng = np.random.default_rng(4)
     law = ct.Poisson(rng.gamma(3.0, 5.0, 600))

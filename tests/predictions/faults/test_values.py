@@ -148,3 +148,66 @@ def test_values_of_few_outcomes():
 def test_two_outcomes_that_are_equal_are_a_repeated_value():
     outcomes = np.append(np.linspace(-1.0, 1.0, 8), [0.3, 0.3])
     assert [one.value for one in repeated_values(ct.Normal(np.zeros(10), 1.0), outcomes, np.ones(10))] == [0.3]
+
+
+def vectors(rng, correlation):
+    covariance = np.full((3, 3), correlation) + (1.0 - correlation) * np.eye(3)
+    mean = rng.normal(4.0, 1.0, (N, 3))
+    law = ct.MvNormal(mean, np.broadcast_to(covariance, (N, 3, 3)))
+    return law, mean + rng.normal(size=(N, 3)) @ np.linalg.cholesky(covariance).T
+
+
+def ensembles(rng, shape=(N,)):
+    centre = rng.normal(4.0, 1.0, shape)
+    return ct.Ensemble(centre[:, None] + rng.normal(size=(N, 12, *shape[1:]))), centre + rng.normal(size=shape)
+
+
+@pytest.mark.parametrize("make", [lambda r: vectors(r, 0.0), lambda r: vectors(r, 0.6), lambda r: ensembles(r, (N, 3))])
+def test_values_of_one_coordinate(make):
+    rng = np.random.default_rng(7)
+    predictions, y = make(rng)
+    assert first(predictions, y).gain < 0.0
+    missing, cut = y.copy(), y.copy()
+    missing[:50, 1] = 0.0
+    found = first(predictions, missing)
+    assert (found.kind, found.place, found.second) == ("same value", "coordinate 1", None)
+    assert found.words.startswith("in coordinate 1 about 5 % (")
+    assert found.words.endswith("whatever is predicted, such as a code for missing ones: 50 are exactly that")
+    cut[:, 2] = np.minimum(cut[:, 2], 5.0)
+    found = first(predictions, cut)
+    assert (found.kind, found.place) == ("cut off", "coordinate 2")
+    assert found.words.startswith(f"in coordinate 2 outcomes are cut off at 5: {(cut[:, 2] == 5.0).sum()} are exactly")
+
+
+@pytest.mark.parametrize("value", [-999.0, 0.0, 4.0])
+def test_values_beside_ensembles(value):
+    rng = np.random.default_rng(8)
+    predictions, y = ensembles(rng)
+    assert first(predictions, y).gain < 0.0
+    rounded = ct.Ensemble(np.rint(2.0 * np.asarray(predictions.members)) / 2.0)
+    for law, outcomes in ((predictions, np.rint(2.0 * y) / 2.0), (rounded, np.rint(2.0 * y) / 2.0)):
+        assert first(law, outcomes).gain < 0.0
+    cut = first(predictions, np.maximum(y, 3.0))
+    assert cut.kind == "cut off"
+    assert cut.words.startswith("outcomes are cut off at 3: ")
+    y[:40] = value
+    found = first(predictions, y)
+    assert (found.kind, found.interval.low < 0.04 < found.interval.high) == ("same value", True)
+    assert f"of the outcomes are {value:g} whatever is predicted" in found.words
+
+
+def test_equal_outcomes_are_no_outliers_where_no_others_are_equal():
+    """Small numbers in place of zeros, which are not far away beside their errors."""
+    rng = np.random.default_rng(9)
+    predictions = ct.Gamma(np.full(N, 3.0), rng.uniform(1.0, 3.0, N))
+    y = np.where(np.arange(N) % 20 == 0, 0.01, predictions.sample(rng))
+    found = first(predictions, y)
+    assert (found.kind, found.second) == ("same value", None)
+    assert found.interval.low < 0.05 < found.interval.high
+
+
+def test_a_few_equal_outcomes_are_those_of_copied_rows():
+    rng = np.random.default_rng(10)
+    predictions, y = numbers(rng)
+    rows = np.append(np.arange(N - 8), [3, 3, 3, 5, 5, 9, 9, 9])
+    assert first(predictions.take(rows), y[rows]).gain < 0.0
