@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from copy import copy
 from functools import partial
-from math import exp, inf
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,16 @@ from caltest.predictions.faults import errors, shapes
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, cosines, halves, varies
 from caltest.predictions.faults.ranks import shapes_of_ranks, shifts_of_ranks
 from caltest.predictions.faults.scores import LAST_SCORE, Scores
-from caltest.predictions.faults.ties import SharedValue, Total, rows_of_value, shared_value
+from caltest.predictions.faults.ties import SharedValue, Total, pools_of, rows_of_value, shared_value
 from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, waves
 from caltest.predictions.faults.words import Fit
 
 FEW = 0.05
 """Share of outcomes whose scores have no digits up to which these say nothing on a factor."""
+
+INSTEAD_OF_FACTOR = 8.0
+"""By how much larger the likelihood of a shift of positive outcomes has to be, to be named in place of a factor."""
 
 LEAST_POOL = 6
 """Members and outcome from which on places are looked for."""
@@ -103,13 +106,17 @@ class NumberFaults(Faults):
             ]
             compared.append(Rows("skew", 4, partial(shapes.third_moments, features[:2])))
             compared.append(Rows("heavy tails", 4, partial(shapes.fourth_moments, features[:2])))
-            if getattr(law, "support", (-inf, inf))[0] == 0.0:
-                # In words that suit positive outcomes, where a shift of scores is the same.
+            if getattr(law, "starts_at_0", False):
+                # In words that suit positive outcomes, where a shift of scores is nearly the same.
+                kinds[0].n_choices = INSTEAD_OF_FACTOR
                 kinds.insert(0, Factor())
-        self._shared = None if law.pool_size is None else shared_value((among or predictions).law)
-        if self._shared is not None:
-            compared.append(rows_of_value(self._shared, features[:2]))
-            kinds = [SharedValue(self._shared, law), *([Total(law)] if bool((law.members >= 0.0).all()) else ())]
+        self._shared: float | None = None
+        if law.pool_size is not None:
+            pools = pools_of(law)
+            self._shared = shared_value(pools if among is None else pools_of(among.law))
+            if self._shared is not None:
+                compared.append(rows_of_value(self._shared, features[:2]))
+                kinds = [SharedValue(self._shared, pools), *([Total(pools)] if bool((pools >= 0.0).all()) else [])]
         self.kinds, self.compared = tuple(kinds), tuple(compared)
 
     def seen(self, targets: Array) -> Scores:

@@ -57,20 +57,20 @@ STEPS = 50
 """Of the search of the share of outliers, and of centres and spreads."""
 
 
-def log_ratio_of_scales(squares: FloatArray, scale: float) -> FloatArray:
-    """Log ratio of the normal density of this scale to that of scale 1, at numbers of these squares."""
-    return np.asarray(0.5 * squares * (1.0 - scale**-2) - log(scale))
+def log_ratio_of_scales(squares: FloatArray, scale: float, d: int = 1) -> FloatArray:
+    """Log ratio of the normal density of this scale to that of scale 1, at vectors of d numbers of these squares."""
+    return np.asarray(0.5 * squares * (1.0 - scale**-2) - d * log(scale))
 
 
-def _outliers(squares: FloatArray, weights: FloatArray, scale: float) -> tuple[float, float]:
-    """Log likelihood, for weights of sum 1, and scale of outliers among standard normal numbers by the EM algorithm."""
+def _outliers(squares: FloatArray, weights: FloatArray, scale: float, d: int) -> tuple[float, float]:
+    """Log likelihood, for weights of sum 1, and scale of outliers among standard normal vectors by the EM algorithm."""
     share = RARE
     for _ in range(STEPS):
-        logs = log_ratio_of_scales(squares, scale) + log(share)
+        logs = log_ratio_of_scales(squares, scale, d) + log(share)
         both = np.logaddexp(log(1.0 - share), logs)
         outlying = weights * np.exp(logs - both)
         share = min(max(float(outlying.sum()), 1e-12), 0.5)
-        scale = max(LEAST_OUTLYING, sqrt(float(outlying @ squares) / max(float(outlying.sum()), 1e-300)))
+        scale = max(LEAST_OUTLYING, sqrt(float(outlying @ squares) / max(d * float(outlying.sum()), 1e-300)))
     return float(weights @ both), scale
 
 
@@ -326,6 +326,11 @@ class Scores(SeesValues):
         """Their squares."""
         return np.square(self.residuals)
 
+    @property
+    def squared_radius(self) -> FloatArray:
+        """Their sums over coordinates, (n,)."""
+        return self.squares if self.squares.ndim == 1 else np.asarray(self.squares.sum(axis=1))
+
     def shifted_back(self, signs: FloatArray, location: FloatArray) -> FloatArray | None:
         """Residuals of numbers if outcomes were lower by one amount times some signs (n,), so that their mean is 0.
 
@@ -421,9 +426,10 @@ class Scores(SeesValues):
     @cached_property
     def outlier_scale(self) -> float:
         """The scale of the outliers that is most likely with a share of them, from some starts."""
-        squares, weights = self.squares, self.weights / self.weights.sum()
-        farthest = sqrt(float(squares.max(initial=0.0)))
-        found = [_outliers(squares, weights, scale) for scale in (OUTLYING, 0.5 * farthest) if scale >= LEAST_OUTLYING]
+        squares, weights, d = self.squared_radius, self.weights / self.weights.sum(), self.squares[0].size
+        farthest = sqrt(float(squares.max(initial=0.0)) / d)
+        starts = [scale for scale in (OUTLYING, 0.5 * farthest) if scale >= LEAST_OUTLYING]
+        found = [_outliers(squares, weights, scale, d) for scale in starts]
         return max(found)[1]
 
     def log_kernel(self, errors: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import FloatArray
-from caltest.predictions.faults.fault import Fault
+from caltest.predictions.faults.fault import Fault, Scope
 from caltest.predictions.faults.scores import FARTHEST, LAST_SCORE, Scores, log_ratio_of_scales
 from caltest.predictions.faults.words import Fit, about, percent
 
@@ -61,7 +61,7 @@ def _moments(skew: float, tails: float) -> tuple[float, float]:
 class OfShape(Fault[Scores]):
     """A law of another shape and the spread that was predicted, which most errors are not beyond."""
 
-    scope = "shape"
+    scope: Scope = "shape"
 
     def promising(self, seen: Scores) -> FloatArray:
         return np.array([0.0 if seen.share_of(np.abs(seen.residuals) <= WIDE) >= 0.5 else -np.inf])
@@ -192,7 +192,7 @@ class Outliers(OfShape):
         self.n_choices = max(1, int(sqrt(total)))
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        far = log_ratio_of_scales(seen.squares, seen.outlier_scale)
+        far = log_ratio_of_scales(seen.squared_radius, seen.outlier_scale, seen.squares[0].size)
         return seen.total(np.logaddexp(log(1.0 - t), far + log(t))) if t > 0.0 else 0.0
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:

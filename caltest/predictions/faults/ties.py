@@ -15,9 +15,13 @@ LEAST, AMONG = 0.2, 2**14
 """Share of the values of pools that are one value again, from which on it is looked at, and of how many it is told."""
 
 
-def shared_value(law: Predictions) -> float | None:
+def pools_of(law: Predictions) -> FloatArray:
+    """Members and outcomes (n, N) of ensembles of numbers."""
+    return np.asarray(law.members)  # type: ignore[attr-defined]
+
+
+def shared_value(pools: FloatArray) -> float | None:
     """The value that most values of pools (n, N) have in common with others of their own, if enough of them do."""
-    pools = np.asarray(law.members)  # type: ignore[attr-defined]
     pools = np.sort(pools[evenly_spaced(len(pools), max(1, AMONG // pools.shape[1]))], axis=1)
     values, counts = np.unique(pools[:, 1:][pools[:, 1:] == pools[:, :-1]], return_counts=True)
     if not counts.size or counts.max() < LEAST * pools[:, 1:].size:
@@ -49,9 +53,10 @@ class SharedValue(Fault[Scores]):
     is_factor = True
     range = (-12.0, 12.0)
 
-    def __init__(self, value: float, law: Predictions) -> None:
+    def __init__(self, value: float, pools: FloatArray) -> None:
+        """Of pools (n, N)."""
         self._value = value
-        self._shares = _has(value, np.asarray(law.members)).mean(axis=1)  # type: ignore[attr-defined]
+        self._shares = _has(value, pools).mean(axis=1)
 
     def _at(self, seen: Scores) -> BoolArray:
         return _has(self._value, seen.targets[0].reshape(-1))
@@ -77,13 +82,14 @@ class Total(Fault[Scores]):
     kind = "factor"
     range = (-8.0, 8.0)
 
-    def __init__(self, law: Predictions) -> None:
-        self._pools = np.asarray(law.members)  # type: ignore[attr-defined]
+    def __init__(self, pools: FloatArray) -> None:
+        """Of pools (n, N)."""
+        self._pools = pools
         self._unit = float(np.sqrt(self._pools.var(axis=1).mean()))
 
     def _logs(self, t: float) -> FloatArray:
         """Of the probabilities of the values of each pool, but for a constant in t and a factor for each pool."""
-        return t * (self._pools - self._pools.max(axis=1, keepdims=True)) / self._unit
+        return np.asarray(t * (self._pools - self._pools.max(axis=1, keepdims=True)) / self._unit)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         if seen.corrected is not None:
@@ -95,7 +101,7 @@ class Total(Fault[Scores]):
         """The sum of outcomes over that of the means of members, which differ from those of pools with the outcome."""
         p = scipy.special.softmax(self._logs(t), axis=1)
         sums = seen.given_weights @ (p * self._pools).sum(axis=1), seen.given_weights @ self._pools.mean(axis=1)
-        ratio, m = float(sums[0] / sums[1]), self._pools.shape[1] - 1
+        ratio, m = float(sums[0] / sums[1]), float(self._pools.shape[1] - 1)
         return m * ratio / (m + 1.0 - ratio)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:

@@ -18,7 +18,7 @@ MOST_VALUES, LEAST_EQUAL = 3, 2
 """Values that are looked at, those with the largest excess, and outcomes that have to be equal."""
 
 LEAST_ALONE = 5
-"""Outcomes that are equal where hardly any others are, which no rounding brings about."""
+"""Outcomes that are equal, where hardly any others are, from which on they are no copies of a row."""
 
 AMONG = 64
 """Predictions that tell how often a value is expected, to choose among values."""
@@ -29,7 +29,7 @@ LEFT_BEYOND = 0.1
 BAND = 0.1
 """Predicted standard deviations to either side of a value that are one place, where outcomes may be rounded."""
 
-OF_RECORDS = ("same value", "cut off", "heaped")
+OF_RECORDS = ("same value", "cut off", "heaped", "exchanged")
 """Kinds of faults that are likelier of how outcomes were recorded than of the predictions."""
 
 CERTAIN, LOWEST = 1e-9, -1e4
@@ -57,8 +57,9 @@ def repeated_values(law: Predictions, outcomes: Array, weights: FloatArray) -> l
     """Values that several outcomes (n,) have, of the largest excess over what is predicted; of counts none of 0.
 
     The probability is that of a band around the value that is as wide as rounding may be. Of numbers with a density it
-    has two tenths of a predicted standard deviation, or the smallest distance of two outcomes if that is more, or if few
-    values are repeated, as rounding would bring about many; of counts the largest number that they are all multiples of; and as wide as a step of which many others are multiples.
+    has the smallest distance of two outcomes, or two tenths of a predicted standard deviation if that is more and more
+    than three values are repeated, as where some outcomes are rounded; of counts the largest number that they are all
+    multiples of; and as wide as a step of which many others are multiples.
     """
     found, counts = np.unique(outcomes, return_counts=True)
     several = (counts >= LEAST_EQUAL) & (law.is_continuous | (found != 0))

@@ -119,6 +119,13 @@ class VectorScores(Scores):
         return own if self.corrected is None else own.after(self.corrected[:, t])
 
     @kept
+    def log_exchanged(self, a: int, b: int) -> FloatArray:
+        """Log ratios (n,) of the densities of the first targets with two coordinates exchanged, and as they are."""
+        y = self.targets[:1].copy()
+        y[:, :, [a, b]] = y[:, :, [b, a]]
+        return np.asarray(0.5 * (self.squares - np.square(self.law.standard_scores(y)[0])).sum(axis=1))
+
+    @kept
     def correlation_of_members(self, a: int, b: int) -> float:
         """The most likely one of their errors."""
         errors = self.errors_of_members[:, [a, b]]

@@ -37,6 +37,9 @@ LEAST_POOL = 6
 LARGEST_CORRELATION, LARGEST_CHANGE = 0.97, 4.0
 """Of pairs of coordinates, and the largest difference of inverse hyperbolic tangents of two."""
 
+FEW_EXCHANGED = 0.1
+"""Share of outcomes with exchanged coordinates for which pairs of them are compared."""
+
 OUTER, FARTHEST = 0.01, 6.0
 """Probability outside of a region, and where errors are cut that promise a fault."""
 
@@ -108,7 +111,12 @@ class VectorFaults(Faults):
                 kinds.append(Scale(places, "local common scale"))
                 kinds.append(Correlation(pairs, places, "local correlation"))
             kinds += [CommonCorrelation()] if d > 2 else []
-            kinds += [RadialTails(), *(OfCoordinate(one, d) for one in (Skew(), HeavyTails(), Outliers(w.sum())))]
+            kinds.append(Exchanged(d))
+            kinds += [
+                RadialTails(),
+                RadialOutliers(w.sum()),
+                *(OfCoordinate(one, d) for one in (Skew(), HeavyTails(), Outliers(w.sum()))),
+            ]
         self.kinds, self.compared = tuple(kinds), tuple(compared)
 
     def seen(self, targets: Array) -> Scores:
@@ -267,27 +275,50 @@ class RadialTails(HeavyTails):
         """Not where most errors are beyond what is predicted, which have another spread."""
         d = seen.residuals.shape[1]
         widest = scipy.special.chdtri(d, 0.5) * WIDE**2 / scipy.special.chdtri(1, 0.5)
-        return np.array([0.0 if seen.share_of(seen.squares.sum(axis=1) <= widest) >= 0.5 else -np.inf])
+        return np.array([0.0 if seen.share_of(seen.squared_radius <= widest) >= 0.5 else -np.inf])
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
-        squares, d = seen.squares.sum(axis=1), seen.residuals.shape[1]
+        squares, d = seen.squared_radius, seen.residuals.shape[1]
         return seen.total(log_ratio_of_t(squares, d, t))
 
     def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
         """With the radius that has the same probability beyond it."""
-        squares, d, df = seen.squares.sum(axis=1), seen.residuals.shape[1], self.size(seen, sibling, t)
-        beyond = scipy.special.fdtrc(d, df, squares * df / ((df - 2.0) * d))
-        factors = np.sqrt(scipy.special.chdtri(d, np.maximum(beyond, 1e-300)) / np.maximum(squares, 1e-300))
-        return np.asarray(seen.errors * factors[:, None])
+        d, df = seen.residuals.shape[1], self.size(seen, sibling, t)
+        return _with_radius_beyond(seen, scipy.special.fdtrc(d, df, seen.squared_radius * df / ((df - 2.0) * d)))
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         farthest = scipy.special.chdtri(seen.residuals.shape[1], OUTER)
-        found = percent(seen.share_of(seen.squares.sum(axis=1) > farthest))
+        found = percent(seen.share_of(seen.squared_radius > farthest))
         return (
             "errors have heavier tails than predicted at the same spread, in all coordinates together, like Student's "
             f"t with {self.sized(seen, sibling, fit)} degrees of freedom: {found} of them are outside of the region "
             f"for {percent(1.0 - OUTER)}"
         )
+
+
+class RadialOutliers(Outliers):
+    """A share t of outcomes with errors of all coordinates that are several times as large."""
+
+    kind = "outliers of all"
+
+    def promising(self, seen: Scores) -> FloatArray:
+        return RadialTails().promising(seen)
+
+    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray:
+        """With the radius that has the same probability beyond it."""
+        squares, d, scale = seen.squared_radius, seen.residuals.shape[1], seen.outlier_scale
+        beyond = (1.0 - t) * scipy.special.chdtrc(d, squares) + t * scipy.special.chdtrc(d, squares / scale**2)
+        return _with_radius_beyond(seen, beyond)
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        return f"{super().words(seen, sibling, fit)}, in all coordinates together"
+
+
+def _with_radius_beyond(seen: Scores, probability: FloatArray) -> FloatArray:
+    """Errors in the same direction, of the radius of normal ones that has this probability beyond it."""
+    squares, d = seen.squared_radius, seen.residuals.shape[1]
+    factors = np.sqrt(scipy.special.chdtri(d, np.maximum(probability, 1e-300)) / np.maximum(squares, 1e-300))
+    return np.asarray(seen.errors * factors[:, None])
 
 
 class OfCoordinate(InCoordinates):
@@ -341,6 +372,33 @@ class RecordedInCoordinate(Fault[VectorScores]):
 
     def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
         return f"in {self.place(sibling)} {self._fault.words(*self._of(seen, sibling), fit)}"
+
+
+class Exchanged(Fault[VectorScores]):
+    """``Q = (1 - t) P + t P'`` with P' of outcomes of which two of the first coordinates are exchanged."""
+
+    kind = "exchanged"
+    range = (0.0, 1.0)
+
+    def __init__(self, d: int) -> None:
+        self._pairs = [(a, b) for b in range(min(d, MOST_FEATURES)) for a in range(b)]
+        self.n_siblings = len(self._pairs)
+
+    def promising(self, seen: VectorScores) -> FloatArray:
+        """The likelihood of a few outcomes with exchanged coordinates."""
+        return np.array([self.log_ratio(seen, sibling, FEW_EXCHANGED) for sibling in range(self.n_siblings)])
+
+    def log_ratio(self, seen: VectorScores, sibling: int, t: float) -> float:
+        if seen.corrected is not None or t <= 0.0:
+            return 0.0
+        others = log(1.0 - t) if t < 1.0 else -np.inf
+        return seen.total(np.logaddexp(others, log(t) + seen.log_exchanged(*self._pairs[sibling])))
+
+    def place(self, sibling: int) -> str:
+        return "coordinates {} and {}".format(*self._pairs[sibling])
+
+    def words(self, seen: VectorScores, sibling: int, fit: Fit) -> str:
+        return f"{self.place(sibling)} are exchanged in about {self.sized(seen, sibling, fit, percent)} of the outcomes"
 
 
 class PoolCorrelation(OfPairs):

@@ -111,6 +111,11 @@ class Continuous(Univariate):
                 out[at] = getattr(kind, method)(*arguments)
         return out
 
+    @property
+    def starts_at_0(self) -> bool:
+        low, high = (self._of_each("ppf", np.array(level)) for level in (0.0, 1.0))
+        return bool(((low == 0.0) & np.isinf(high)).all())
+
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         numbers, *parameters = self._parameters
         places = [np.flatnonzero(numbers == number) for number in range(len(self._kinds))]

@@ -50,6 +50,11 @@ class Univariate(Predictions):
     is_open: ClassVar[bool] = False
     """Whether the ends of the support are no possible targets."""
 
+    @property
+    def starts_at_0(self) -> bool:
+        """Whether targets are positive and have no upper end, so that they can be too large by a factor."""
+        return self.support == (0.0, inf)
+
     def __init__(self, *parameters: ArrayLike) -> None:
         if len(parameters) != len(self.parameter_names):
             wanted = ", ".join(self.parameter_names)

@@ -393,3 +393,22 @@ def test_scales_follow_the_wave_that_is_there():
     errors = scores * (1.0 + 0.05 * np.sin(8.0 * np.pi * np.linspace(0.0, 1.0, 4000)))
     _, scales = ct.Normal(mean, 1.0).faults().following(mean + errors)
     assert [round(float(np.ptp(one.periods))) for one in scales.patterns] == [8]
+
+
+@pytest.mark.parametrize(
+    "law", [stats.expon, lambda scale: stats.invgauss(0.6, scale=scale), lambda scale: stats.gamma(3.0, scale=scale)]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_positive_outcomes_of_every_law_are_so_many_times_as_large(law, seed):
+    rng = np.random.default_rng(seed)
+    predictions = ct.Continuous(law(scale=rng.uniform(1.0, 3.0, 1000)))
+    found = findings_of(as_sample(predictions, 0.8 * predictions.sample(rng)))[0]
+    assert found.kind == "factor"
+    assert found.interval.low < 0.8 < found.interval.high
+    assert "times as large as predicted" in found.words
+
+
+def test_numbers_with_another_end_have_no_factor():
+    ended = ct.Continuous(stats.uniform(0.0, np.ones(9))), ct.Continuous(stats.expon(1.0, np.ones(9)))
+    for law in (*ended, ct.Beta(np.full(9, 2.0), 3.0), ct.Normal(np.full(9, 100.0), 1.0)):
+        assert "factor" not in {one.kind for one in law.faults().kinds}

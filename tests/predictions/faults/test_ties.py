@@ -89,7 +89,7 @@ def test_values_are_shared_within_pools():
         (np.maximum(values, 0.5), 0.5),
         (np.where(rng.random((100, 12)) < 0.05, 0.0, values), None),
     ):
-        assert shared_value(ct.Ensemble(members)) == value
+        assert shared_value(members) == value
 
 
 @pytest.mark.parametrize("kind", [SharedValue, Total])
@@ -98,7 +98,7 @@ def test_ratios_have_mean_one(kind, t):
     """Over all values of a pool."""
     pool = np.array([[0.0, 0.0, 0.0, 0.3, 0.9, 4.0]])
     law = ct.Ensemble(pool)
-    fault = Total(law) if kind is Total else SharedValue(0.0, law)
+    fault = Total(pool) if kind is Total else SharedValue(0.0, pool)
     ratios = [np.exp(fault.log_ratio(Scores(law, np.array([[y]]), np.ones(1)), 0, t)) for y in pool[0]]
     assert np.mean(ratios) == pytest.approx(1.0, rel=1e-12)
     assert np.ptp(ratios) > 0.1

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
+from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.convert import as_sample
 from caltest.predictions.faults import Fit
 from caltest.predictions.faults.fault import Pattern
@@ -15,6 +16,7 @@ from caltest.predictions.faults.vectors import (
     Correlation,
     OfCoordinate,
     PoolCorrelation,
+    RadialOutliers,
     RadialTails,
     products,
     radius_and_cubes,
@@ -141,3 +143,45 @@ def test_errors_of_all_coordinates_are_named_together_in_places(t):
     assert found.place.startswith(f"where predicted means of coordinate {t} are at most")
     assert found.interval.low < 1.5 < found.interval.high
     assert found.second is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [0.05, 1 / 3, 1.0])
+def test_coordinates_that_are_exchanged_are_named(seed, share):
+    rng = np.random.default_rng(seed)
+    spread = np.array([1.0, 1.5, 1.0])
+    mean = rng.normal(size=(600, 3)) * 2.0 + [0.0, 3.0, 0.0]
+    y = mean + spread * rng.normal(size=(600, 3))
+    some = rng.random(600) < share
+    y[some] = y[some][:, [1, 0, 2]]
+    found = findings_of(as_sample(ct.MvNormal(mean, np.broadcast_to(spread**2, (600, 3))), y))[0]
+    assert (found.kind, found.place) == ("exchanged", "coordinates 0 and 1")
+    assert found.interval.low - 1e-9 <= share <= found.interval.high + 1e-3
+    assert found.words.startswith("coordinates 0 and 1 are exchanged in about ")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_outliers_in_all_coordinates_or_in_one_are_told_apart(seed):
+    rng = np.random.default_rng(seed)
+    covariance = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    errors = rng.normal(size=(1000, 3)) @ np.linalg.cholesky(covariance).T
+    mean, far = rng.normal(size=(1000, 3)), rng.random(1000) < 0.03
+    law = ct.MvNormal(mean, np.broadcast_to(covariance, (1000, 3, 3)))
+    found = findings_of(as_sample(law, mean + np.where(far[:, None], 5.0, 1.0) * errors))[0]
+    assert (found.kind, found.place) == ("outliers of all", "")
+    assert found.interval.low < 0.03 < found.interval.high
+    assert found.words.endswith("times as large as predicted, in all coordinates together")
+    found = findings_of(as_sample(law, mean + np.where(far[:, None] & [False, False, True], 6.0, 1.0) * errors))[0]
+    assert (found.kind, found.place) == ("outliers", "coordinate 2")
+
+
+def test_errors_without_outliers_in_all_coordinates_are_normal():
+    """The radius has the same probability beyond it as before, which far errors lose."""
+    errors = np.array([[0.1, 0.2, 0.3], [1.0, -1.0, 0.5], [20.0, 10.0, 0.0]])
+    seen = VectorScores(ct.MvNormal(np.zeros((3, 3)), 1.0), errors[None], np.ones(3))
+    seen.__dict__["outlier_scale"] = 6.0
+    moved = RadialOutliers(3.0).corrected(seen, 0, 0.03)
+    squares, after = np.square(errors).sum(axis=1), np.square(moved).sum(axis=1)
+    beyond = 0.97 * stats.chi2.sf(squares, 3) + 0.03 * stats.chi2.sf(squares / 36.0, 3)
+    assert stats.chi2.sf(after, 3) == pytest.approx(beyond, rel=1e-9)
+    assert moved / errors.clip(1e-9) == pytest.approx(np.sqrt(after / squares)[:, None] * (errors / errors.clip(1e-9)))
