@@ -333,7 +333,7 @@ def limits_of(values: Sequence[Array]) -> tuple[float, float]:
     return (0.0, 1.0) if high - low > 0.5 else (max(low - edge, 0.0), min(high + edge, 1.0))
 
 
-OF_TOP_LABELS = "temperature", "temperature of a class", "random labels"
+OF_TOP_LABELS = "temperature", "temperature of a class", "random labels", "other rows"
 """Kinds of faults of several classes that are seen in top labels."""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest.predictions.faults.classes.frequencies import likely_cause
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
-from caltest.predictions.faults.classes.several import Frequency, Random, Share, Slope, Temperature
+from caltest.predictions.faults.classes.several import Frequency, OtherRows, Random, Share, Slope, Temperature
 from caltest.predictions.faults.classes.windows import (
     ENDS,
     WINDOWS,
@@ -70,9 +70,10 @@ class BinaryFaults(LabelFaults):
     def _fill(self) -> None:
         view = self.view
         self.kinds = (
-            Claims(view),
+            claims := Claims(view),
             TemperatureOfClaims(view),
-            Random(view),
+            # Random labels of rare events are events whatever is claimed.
+            OtherRows(view) if claims.scope == "level" else Random(view),
             ShareOfClaims(view, 2),
             Window(view, [1]),
             Wave(view, [1], N_COSINES),

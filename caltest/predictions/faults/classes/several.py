@@ -52,6 +52,9 @@ OF_GROUPS = {
 }
 """What the groups of ranks of claims count, (J, 64), beside the slow cosines, and the weight of these rows."""
 
+INSTEAD_OF_RANDOM = 16.0
+"""By how much larger the likelihood of labels of other rows has to be than that of random ones, to be named instead."""
+
 MOST_MOVED = 5
 """Classes in another place that are named."""
 
@@ -70,6 +73,7 @@ class ClassFaults(LabelFaults):
             Temperature(view),
             TemperatureOfTop(view, view.k),
             Random(view),
+            OtherRows(view, INSTEAD_OF_RANDOM),
             *(kind(view, view.k) for kind in (Frequency, Share, Slope)),
             Leak(view),
             Swap(view),
@@ -209,6 +213,27 @@ class Random(ClassFault):
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         share = self.sized(seen, sibling, fit, percent)
         return f"predictions are overconfident, as if about {share} of the labels were random"
+
+
+class OtherRows(ClassFault):
+    """``Q = (1 - t) p + t m`` with the mean m of all predictions, as where rows are mixed up, or inputs are missing."""
+
+    kind = "other rows"
+    range = (0.0, 1.0)
+
+    def __init__(self, view: ClassView, n_choices: float = 1.0) -> None:
+        super().__init__(view)
+        self._mean, self.n_choices = view.expected / view.expected.sum(), n_choices
+
+    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
+        return float(self.view.weights @ np.log1p(t * (self._mean[seen.first] / seen.probabilities - 1.0)))
+
+    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
+        return np.asarray((1.0 - t) * self.view.p + t * self._mean)
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        share = self.sized(seen, sibling, fit, percent)
+        return f"predictions are overconfident, as if about {share} of them were those of other rows"
 
 
 class Permutation(ClassFault):
