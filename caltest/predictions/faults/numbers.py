@@ -12,6 +12,7 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults import errors, shapes
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, cosines, halves, varies
+from caltest.predictions.faults.other_rows import OtherRows
 from caltest.predictions.faults.ranks import shapes_of_ranks, shifts_of_ranks
 from caltest.predictions.faults.scores import LAST_SCORE, Scores
 from caltest.predictions.faults.ties import SharedValue, Total, pools_of, rows_of_value, shared_value
@@ -97,6 +98,8 @@ class NumberFaults(Faults):
         is_large = law.pool_size is not None and law.pool_size >= LEAST_POOL
         if is_large or (law.is_continuous and law.has_scale and len(law.shape) == 1):
             kinds += [SameValue(len(law)), CutOff(len(law))]
+            if not is_large:
+                kinds.append(OtherRows())
         if law.has_normal_scores:
             kinds += [
                 shapes.Skew(),

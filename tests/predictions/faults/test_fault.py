@@ -12,8 +12,11 @@ from caltest.predictions.faults.values import OF_RECORDS
 from caltest.predictions.faults.words import about, count, instead, percent, percents, sized, sized_shift
 
 RNG = np.random.default_rng(5)
-OF_OUTCOMES = {*OF_RECORDS, "outliers"}
-"""Faults of counts whose law the outcomes decide."""
+OF_OUTCOMES = {*OF_RECORDS, "outliers", "other rows"}
+"""Faults of counts whose law the outcomes decide, or other predictions."""
+
+OF_TARGETS = {*OF_RECORDS, "other rows"}
+"""Faults of numbers that are none of their scores."""
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 
@@ -99,7 +102,7 @@ def test_ratios_of_numbers_have_mean_one(name, replications):
     for i in rows:
         faults = weighted_only(predictions, i)
         for fault, whole in zip(faults.kinds, predictions.faults().kinds, strict=True):
-            if fault.kind in {"factor", *OF_RECORDS}:
+            if fault.kind in {"factor", *OF_TARGETS}:
                 continue
             for sibling in siblings(fault, fault.n_siblings):
                 for t in sizes(whole, predictions.faults().seen(y[None]), sibling, parts):
@@ -263,7 +266,7 @@ def test_corrected_residuals_have_the_law_of_the_likelihood(predictions):
         return np.square(seen.after(z.reshape(seen.errors.shape)).residuals.reshape(z.shape)).sum(axis=1)
 
     for fault in faults.kinds:
-        for sibling in siblings(fault, 0 if fault.kind in OF_RECORDS else fault.n_siblings):
+        for sibling in siblings(fault, 0 if fault.kind in OF_TARGETS else fault.n_siblings):
             for t in sizes(fault, seen, sibling, (0.35, 0.8)):
                 if not np.isfinite(fault.log_ratio(seen, sibling, t)):
                     continue  # No matrix has these correlations.

@@ -117,7 +117,7 @@ def test_sizes_and_intervals_of_a_normal_shift():
     assert first.estimate == pytest.approx(z.mean(), abs=1e-4)
     assert tuple(first.interval) == pytest.approx(z.mean() + 1.96 / np.sqrt(500) * np.array([-1.0, 1.0]), abs=1e-4)
     gain = 500 * z.mean() ** 2 / 2.0 - np.log(500) / 2.0
-    assert first.gain == pytest.approx(gain - np.log(8.0), abs=1e-3)
+    assert first.gain == pytest.approx(gain - np.log(9.0), abs=1e-3)
 
 
 CENTRE, NOISE = np.random.default_rng(9).normal(size=(2, 2000))

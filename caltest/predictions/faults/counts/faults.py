@@ -14,6 +14,7 @@ from caltest.predictions.faults.counts.spreads import Narrow, Spread, SpreadWave
 from caltest.predictions.faults.counts.zeros import FewZeros, LocalZeros, MeanKept, Zeros
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, halves, varies
 from caltest.predictions.faults.heaped import Heaped
+from caltest.predictions.faults.other_rows import OtherRows
 from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, choices, following
 
@@ -43,7 +44,7 @@ class CountFaults(Faults):
             Rows("waves of means", FASTEST - SLOW, waves_of_means, WEIGHT_OF_WAVES),
             Rows("waves of spreads", FASTEST - SLOW, waves_of_spreads, WEIGHT_OF_WAVES),
         )
-        values: tuple[Fault[Any], ...] = (SameValue(len(law)), CutOff(len(law)), Heaped())
+        values: tuple[Fault[Any], ...] = (SameValue(len(law)), CutOff(len(law)), Heaped(), OtherRows())
         if law.with_mean(view.mean) is None:
             # Other members of the family are not known.
             self.kinds = (Narrow(), Zeros(), FewZeros(), *values)
