@@ -317,6 +317,75 @@ def sloping_ensembles(rng, n):
     return ct.Ensemble(1.5 * centre[:, None] + rng.normal(size=(n, 12))), centre + rng.normal(size=n)
 
 
+def of_rain(record=lambda y: y, **fault):
+    """Ensembles of which more than half of the members are dry."""
+
+    def make(rng, n):
+        members, y = rain(rng, n, **fault)
+        return ct.Ensemble(members), record(y)
+
+    return make
+
+
+def rain(rng, n, shift=0.0, scale=1.0):
+    """20 members, and an outcome that is another one but for a shift and a scale before what is below 0 is dry."""
+    errors = rng.normal(size=(n, 21))
+    errors[:, 0] = shift + scale * errors[:, 0]
+    values = np.maximum(rng.normal(size=(n, 1)) - 0.5 + errors, 0.0) ** 1.5
+    return values[:, 1:], values[:, 0]
+
+
+def of_other_rows(make, share):
+    """Outcomes of predictions, a share of which is then exchanged among rows."""
+
+    def mixed(rng, n):
+        law, rows, some = make(rng, n), np.arange(n), rng.random(n) < share
+        y, rows[some] = law.sample(rng), rng.permutation(rows[some])
+        return law.take(rows), y
+
+    return mixed
+
+
+def rare_claims(rng, n):
+    return ct.Bernoulli(stats.logistic.cdf(1.5 * rng.normal(size=n) - 4.0))
+
+
+def unforeseen(rng, n):
+    """Rare events, and others that nobody sees coming."""
+    p = stats.logistic.cdf(1.5 * rng.normal(size=n) - 5.0)
+    return ct.Bernoulli(p), (rng.random(n) < 0.98 * p + 0.02).astype(int)
+
+
+def uneven_classes(rng, n):
+    x = np.exp(1.5 * rng.normal(size=(n, 3)) + [2.0, 0.0, -1.0])
+    return ct.Categorical(x / x.sum(axis=1, keepdims=True))
+
+
+def exchanged(share):
+    def make(rng, n):
+        m = rng.normal(size=(n, 3))
+        y, some = m + rng.normal(size=(n, 3)), rng.random(n) < share
+        y[some] = y[some][:, [1, 0, 2]]
+        return ct.MvNormal(m, np.ones((n, 3))), y
+
+    return make
+
+
+def with_far(e, m):
+    return np.where((np.arange(len(e)) % 33 == 0)[:, None], 5.0, 1.0) * e
+
+
+def with_code(e, m):
+    e = e.copy()
+    e[::10, 1] = 9.0 - m[::10, 1]
+    return e
+
+
+def cut_ensembles(rng, n):
+    predictions, y = of_ensembles()(rng, n)
+    return predictions, np.maximum(y, -1.0)
+
+
 UP = "where predicted means are above"
 PLANTED = [
     Planted(
@@ -962,6 +1031,41 @@ PLANTED = [
         "where predicted variances are",
     ),
     Planted("ensembles", "rise too much with the mean", sloping_ensembles, "slope", "", None, "too low where"),
+    Planted("ensembles", "rain, 0.5 sd drier", of_rain(shift=-0.5), "shift", "", -0.5, "below what was predicted"),
+    Planted("ensembles", "rain, too narrow by 1.6", of_rain(scale=1.6), "scale", "", 1.6, "too narrow"),
+    Planted("ensembles", "rain, 0.6 times as much", of_rain(lambda y: 0.6 * y), "factor", "", 0.6, "too small"),
+    Planted(
+        "ensembles",
+        "rain that is 0 below 0.2",
+        of_rain(lambda y: np.where(y < 0.2, 0.0, y)),
+        "shared value",
+        "",
+        None,
+        "0 more often than members",
+    ),
+    Planted("ensembles", "cut off at -1", cut_ensembles, "cut off", "", None, "cut off at -1"),
+    Planted("vectors", "a third of coordinates 0 and 1 exchanged", exchanged(1 / 3), "exchanged", "coord", 1 / 3),
+    Planted("vectors", "3 % outliers", of_vectors(with_far), "outliers of all", "", 0.03, "in all coordinates"),
+    Planted("vectors", "10 % of coordinate 1 are 9", of_vectors(with_code), "same value", "coordinate 1", 0.1),
+    Planted("classes", "30 % of other rows", of_other_rows(uneven_classes, 0.3), "other rows", "", 0.3),
+    Planted("claims", "rare, 40 % of other rows", of_other_rows(rare_claims, 0.4), "other rows", "", 0.4),
+    Planted("claims", "rare, 2 % that nobody sees coming", unforeseen, "share", "class 1", 0.02),
+    Planted(
+        "numbers",
+        "15 % of other rows",
+        of_other_rows(lambda r, n: ct.Normal(2.0 * r.normal(size=n), np.exp(0.4 * r.normal(size=n))), 0.15),
+        "other rows",
+        "",
+        0.15,
+    ),
+    Planted(
+        "counts",
+        "20 % of other rows",
+        of_other_rows(lambda r, n: ct.Poisson(np.exp(0.7 * r.normal(size=n) + 1.0)), 0.2),
+        "other rows",
+        "",
+        0.2,
+    ),
 ]
 
 
