@@ -10,7 +10,8 @@ import numpy as np
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest.predictions.faults.classes.frequencies import likely_cause
 from caltest.predictions.faults.classes.labels import ClassView, LabelFaults, Labels, OddsFault
-from caltest.predictions.faults.classes.several import Frequency, OtherRows, Random, Share, Slope, Temperature
+from caltest.predictions.faults.classes.other_rows import OtherRows
+from caltest.predictions.faults.classes.several import Frequency, Random, Share, Slope, Temperature
 from caltest.predictions.faults.classes.windows import (
     ENDS,
     WINDOWS,
@@ -59,6 +60,12 @@ class BinaryView(ClassView):
         return sums_in_windows(parts) * event.have_some[:, None]
 
 
+def is_rare(view: ClassView) -> bool:
+    """Whether one of the two outcomes is hardly ever the more probable one."""
+    often = float(view.top.mean())
+    return min(often, 1.0 - often) <= RARELY
+
+
 class BinaryFaults(LabelFaults):
     """Confidence, random labels, claims too high, low, extreme or even, everywhere, in a window, or in waves."""
 
@@ -70,10 +77,10 @@ class BinaryFaults(LabelFaults):
     def _fill(self) -> None:
         view = self.view
         self.kinds = (
-            claims := Claims(view),
+            Claims(view),
             TemperatureOfClaims(view),
-            # Random labels of rare events are events whatever is claimed.
-            OtherRows(view) if claims.scope == "level" else Random(view),
+            # Random labels of rare events would be events whatever is claimed, as a share says more plainly.
+            OtherRows(view) if is_rare(view.origin) else Random(view),
             ShareOfClaims(view, 2),
             Window(view, [1]),
             Wave(view, [1], N_COSINES),
@@ -115,8 +122,7 @@ class Claims(OfEvent, Frequency):
 
     def __init__(self, view: BinaryView) -> None:
         super().__init__(view)
-        often = float(view.top.mean())
-        self.scope = "level" if min(often, 1.0 - often) <= RARELY else "all"
+        self.scope = "level" if is_rare(view) else "all"
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         claimed, came, _ = self.view.event.means(seen, np.ones(self.view.n, dtype=np.bool_))

@@ -23,6 +23,7 @@ from caltest.predictions.faults.classes.labels import (
     Seen,
     remaining,
 )
+from caltest.predictions.faults.classes.other_rows import INSTEAD_OF_RANDOM, OtherRows
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
 from caltest.predictions.faults.classes.windows import FollowedWave, Wave, Window
 from caltest.predictions.faults.fault import RANK_GROUPS, Fault, Rows, Scope, cosines_of_ranks, varies
@@ -51,9 +52,6 @@ OF_GROUPS = {
     "fast waves": (COSINES[N_COSINES:], WEIGHT_OF_WAVES),
 }
 """What the groups of ranks of claims count, (J, 64), beside the slow cosines, and the weight of these rows."""
-
-INSTEAD_OF_RANDOM = 16.0
-"""By how much larger the likelihood of labels of other rows has to be than that of random ones, to be named instead."""
 
 MOST_MOVED = 5
 """Classes in another place that are named."""
@@ -213,27 +211,6 @@ class Random(ClassFault):
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
         share = self.sized(seen, sibling, fit, percent)
         return f"predictions are overconfident, as if about {share} of the labels were random"
-
-
-class OtherRows(ClassFault):
-    """``Q = (1 - t) p + t m`` with the mean m of all predictions, as where rows are mixed up, or inputs are missing."""
-
-    kind = "other rows"
-    range = (0.0, 1.0)
-
-    def __init__(self, view: ClassView, n_choices: float = 1.0) -> None:
-        super().__init__(view)
-        self._mean, self.n_choices = view.expected / view.expected.sum(), n_choices
-
-    def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        return float(self.view.weights @ np.log1p(t * (self._mean[seen.first] / seen.probabilities - 1.0)))
-
-    def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
-        return np.asarray((1.0 - t) * self.view.p + t * self._mean)
-
-    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        share = self.sized(seen, sibling, fit, percent)
-        return f"predictions are overconfident, as if about {share} of them were those of other rows"
 
 
 class Permutation(ClassFault):

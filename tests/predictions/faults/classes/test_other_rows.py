@@ -62,6 +62,15 @@ def test_random_labels_of_uneven_classes_keep_their_name(seed):
     assert found.interval.low < 0.2 < found.interval.high
 
 
+def test_claims_that_are_rare_only_before_a_correction_have_the_same_faults():
+    p = special.expit(-4.0 + np.random.default_rng(6).normal(size=200))
+    faults = ct.Bernoulli(p).faults()
+    seen = faults.seen(np.zeros((1, 200), dtype=np.uint8))
+    after, _ = faults.after(seen, np.stack([1.0 - 20.0 * p, 20.0 * p], axis=1).clip(0.1, 0.9))
+    assert [one.kind for one in after.kinds] == [one.kind for one in faults.kinds]
+    assert "other rows" in {one.kind for one in after.kinds}
+
+
 def test_ratios_have_mean_one_and_are_those_of_the_law():
     rng = np.random.default_rng(1)
     p, w = uneven(rng, 30), np.arange(1.0, 31.0)
