@@ -5,10 +5,11 @@ import scipy
 
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.base import Predictions
+from caltest.predictions.faults.errors import LEAST_KNOWN
 from caltest.predictions.faults.fault import Fault
 from caltest.predictions.faults.numbers import NumberFaults
 from caltest.predictions.faults.scores import Scores
-from caltest.predictions.faults.words import Fit
+from caltest.predictions.faults.words import Fit, percent
 from caltest.predictions.standard_scores import FARTHEST as LEAST, SMALLEST
 
 ALIKE = 0.02
@@ -25,7 +26,8 @@ def faults_in_intervals(
     law: Predictions, levels: FloatArray, ends: tuple[FloatArray, FloatArray], weights: FloatArray
 ) -> tuple[NumberFaults, "IntervalScores"]:
     """Faults of levels (n,), some of which are only known to be between their ends (n,), and what they see."""
-    is_known = ends[0] >= ends[1]
+    # Where F is 1 up to rounding, a row that is censored has no room for its event, and looks like one with it.
+    is_known = (ends[0] >= ends[1]) & (ends[1] < 1.0)
     known = scipy.special.ndtri(np.clip(levels[is_known], SMALLEST, 1.0 - LEAST))
     both = np.clip(scipy.special.ndtri(np.stack(ends)[:, ~is_known]), -FARTHEST, FARTHEST)
     _, groups = np.unique(np.round(both / ALIKE), axis=1, return_inverse=True)
@@ -34,7 +36,7 @@ def faults_in_intervals(
     low, high = (np.bincount(groups, of_rows * one) / totals for one in both)
     seen = IntervalScores(law, known, low, high, np.concatenate([weights[is_known], totals]))
     faults = NumberFaults(law.take(np.zeros(seen.residuals.size, dtype=np.intp)), seen.given_weights)
-    faults.kinds = (Hazard(), *faults.kinds)
+    faults.kinds = (Hazard(), Never(), *faults.kinds)
     return faults, seen
 
 
@@ -55,6 +57,24 @@ class Hazard(Fault[Scores]):
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         return f"events come at {self.sized(seen, sibling, fit)} times the predicted rate"
+
+
+class Never(Fault[Scores]):
+    """A share t of the rows have no event, however long they are watched."""
+
+    kind = "never"
+    range = (0.0, 1.0)
+
+    def promising(self, seen: Scores) -> FloatArray:
+        """Not where hardly any event was seen, which says nothing on rows that have one."""
+        return np.array([0.0 if seen.known_share > LEAST_KNOWN else -np.inf])
+
+    def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
+        assert isinstance(seen, IntervalScores)
+        return seen.total_of_never(t)
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        return f"about {self.sized(seen, sibling, fit, percent)} of the rows never have the event, however late"
 
 
 class IntervalScores(Scores):
@@ -102,6 +122,14 @@ class IntervalScores(Scores):
         fall = np.minimum(end - start, -SMALLEST_FALL)
         within = (factor - 1.0) * start + np.log(np.expm1(factor * fall) / np.expm1(fall))
         return float(self._weights @ np.concatenate([t + (factor - 1.0) * known, within]))
+
+    def total_of_never(self, t: float) -> float:
+        """That of a share t without an event, as rows have that were watched until S was hardly anything."""
+        logs = np.full(self._weights.size, np.log1p(-min(t, 1.0 - LEAST)))
+        is_open = self._ends[1] > FARTHEST - ALIKE  # Means of equal ends are rounded.
+        left = -scipy.special.log_ndtr(-self._ends[0, is_open])
+        logs[self._n_known :][is_open] = np.logaddexp(logs[0], np.log(max(t, SMALLEST)) + left)
+        return float(self._weights @ logs)
 
     @property
     def known_share(self) -> float:

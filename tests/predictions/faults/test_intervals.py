@@ -8,6 +8,8 @@ import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.fields import censored_pit_values
 from caltest.predictions.convert import as_sample
+from caltest.predictions.faults.intervals import faults_in_intervals
+from caltest.predictions.residuals import StandardUniform
 
 
 def made(n, sd=0.3, shift=0.0, scale=1.0, seed=1):
@@ -128,3 +130,26 @@ def test_intervals_hold_where_half_is_censored(replications):
     number = replications(8, 400)
     holds = sum(not found(*made(200, shift=-0.8, seed=seed), seed)[0].interval.excludes(-0.8) for seed in range(number))
     assert holds >= stats.binom.ppf(1e-3, number, 0.93)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_that_never_have_the_event(seed):
+    """Those that are watched until F is 1 up to rounding are no events then."""
+    rng = np.random.default_rng(seed)
+    scale, end = np.exp(1.0 + 0.6 * rng.normal(size=1500)), rng.uniform(2.0, 15.0, 1500)
+    predictions, cured = ct.Continuous(stats.weibull_min(1.5, scale=scale)), rng.random(1500) < 0.15
+    time = np.where(cured, np.inf, predictions.sample(rng))
+    first = found(predictions, ct.Censored(np.minimum(time, end), time <= end))[0]
+    assert (first.kind, first.second) == ("never", None)
+    assert first.interval.low < 0.15 < first.interval.high
+    assert first.words.endswith("of the rows never have the event, however late")
+
+
+def test_ratios_of_rows_without_an_event_are_those_of_what_is_left():
+    levels, ends = np.array([0.3, 0.6, 0.8, 0.5]), np.array([0.3, 1.0, 1.0, 0.7])
+    w = np.array([1.0, 2.0, 3.0, 4.0])
+    faults, seen = faults_in_intervals(StandardUniform((4,)), levels, (levels, ends), w)
+    (never,) = [one for one in faults.kinds if one.kind == "never"]
+    left = np.array([0.7, 0.7 + 0.3 / 0.4, 0.7 + 0.3 / 0.2, 0.7])
+    assert never.log_ratio(seen, 0, 0.3) == pytest.approx(w @ np.log(left), rel=1e-5)
+    assert never.log_ratio(seen, 0, 0.0) == pytest.approx(0.0, abs=1e-9)
