@@ -47,6 +47,10 @@ class Hazard(Fault[Scores]):
     is_factor = True
     range = (-7.0, 7.0)
 
+    def promising(self, seen: Scores) -> FloatArray:
+        """Not where no event was seen."""
+        return np.array([0.0 if seen.known_share > 0.0 else -np.inf])
+
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         assert isinstance(seen, IntervalScores)
         return seen.total_of_hazards(t)
