@@ -3,9 +3,8 @@
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import FloatArray
+from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.errors import LEAST_KNOWN
 from caltest.predictions.faults.fault import Fault
 from caltest.predictions.faults.numbers import NumberFaults
 from caltest.predictions.faults.scores import Scores
@@ -17,6 +16,9 @@ ALIKE = 0.02
 
 PLACES, SHARES = np.polynomial.legendre.leggauss(24)
 """Of nodes in an interval, between -1 and 1, with weights that sum to 2."""
+
+LEAST_EVENTS = 0.02
+"""Share of rows with an event from which on rows without one are looked for."""
 
 FARTHEST, SMALLEST_FALL = 8.0, 1e-15
 """Scores beyond which an interval is not followed, and the least fall of the logarithm of what is left within one."""
@@ -49,7 +51,8 @@ class Hazard(Fault[Scores]):
 
     def promising(self, seen: Scores) -> FloatArray:
         """Not where no event was seen."""
-        return np.array([0.0 if seen.known_share > 0.0 else -np.inf])
+        assert isinstance(seen, IntervalScores)
+        return np.array([0.0 if seen.share_of_events > 0.0 else -np.inf])
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         assert isinstance(seen, IntervalScores)
@@ -71,7 +74,8 @@ class Never(Fault[Scores]):
 
     def promising(self, seen: Scores) -> FloatArray:
         """Not where hardly any event was seen, which says nothing on rows that have one."""
-        return np.array([0.0 if seen.known_share > LEAST_KNOWN else -np.inf])
+        assert isinstance(seen, IntervalScores)
+        return np.array([0.0 if seen.share_of_events > LEAST_EVENTS else -np.inf])
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         assert isinstance(seen, IntervalScores)
@@ -130,10 +134,20 @@ class IntervalScores(Scores):
     def total_of_never(self, t: float) -> float:
         """That of a share t without an event, as rows have that were watched until S was hardly anything."""
         logs = np.full(self._weights.size, np.log1p(-min(t, 1.0 - LEAST)))
-        is_open = self._ends[1] > FARTHEST - ALIKE  # Means of equal ends are rounded.
+        is_open = self._are_open
         left = -scipy.special.log_ndtr(-self._ends[0, is_open])
         logs[self._n_known :][is_open] = np.logaddexp(logs[0], np.log(max(t, SMALLEST)) + left)
         return float(self._weights @ logs)
+
+    @property
+    def _are_open(self) -> BoolArray:
+        """Which intervals are those of censored rows, whose ends are means of equal ones, up to rounding."""
+        return np.asarray(self._ends[1] > FARTHEST - ALIKE)
+
+    @property
+    def share_of_events(self) -> float:
+        """Of the weight that is of rows with an event."""
+        return 1.0 - float(self._weights[self._n_known :] @ self._are_open) / float(self._weights.sum())
 
     @property
     def known_share(self) -> float:
