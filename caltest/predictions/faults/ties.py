@@ -15,6 +15,10 @@ LEAST, AMONG = 0.2, 2**14
 """Share of the values of pools that are one value again, from which on it is looked at, and of how many it is told."""
 
 
+LARGEST = 1e6
+"""Times as much as members that outcomes add up to, at most."""
+
+
 def pools_of(law: Predictions) -> FloatArray:
     """Members and outcomes (n, N) of ensembles of numbers."""
     return np.asarray(law.members)  # type: ignore[attr-defined]
@@ -102,7 +106,8 @@ class Total(Fault[Scores]):
         p = scipy.special.softmax(self._logs(t), axis=1)
         sums = seen.given_weights @ (p * self._pools).sum(axis=1), seen.given_weights @ self._pools.mean(axis=1)
         ratio, m = float(sums[0] / sums[1]), float(self._pools.shape[1] - 1)
-        return m * ratio / (m + 1.0 - ratio)
+        # Where only outcomes are above 0 no number is large enough.
+        return m * ratio / max(m + 1.0 - ratio, m / LARGEST)
 
     def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
         much = f"{self.sized(seen, sibling, fit)} times as much as the means of members"

@@ -102,3 +102,15 @@ def test_ratios_have_mean_one(kind, t):
     ratios = [np.exp(fault.log_ratio(Scores(law, np.array([[y]]), np.ones(1)), 0, t)) for y in pool[0]]
     assert np.mean(ratios) == pytest.approx(1.0, rel=1e-12)
     assert np.ptp(ratios) > 0.1
+
+
+@pytest.mark.parametrize("n_members", [1, 2, 8])
+def test_members_that_are_all_0(n_members):
+    """Whatever happens: nothing is found where all is 0, and what is not 0 is more than any number of times as much."""
+    members, y = np.zeros((50, n_members)), np.zeros(50)
+    result = ct.calibration_test(ct.Ensemble(members), y, n_resamples=19, rng=1)
+    assert (result.pvalue, result.finding) == (1.0, None)
+    y[:5] = 1.0
+    found = findings_of(as_sample(ct.Ensemble(members), y))
+    assert all(np.isfinite([one.estimate, *one.interval]).all() for one in found)
+    assert found[0].words
