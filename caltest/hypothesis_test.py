@@ -242,7 +242,9 @@ class CalibrationTest(_Named):
             pvalue_kind=kind_given(predictions, self.null.pvalue_kind_of(estimator), draws is not None),
             n_resamples=None if draws is None else draws.size,
             seed=seed if uses_seed else None,
-            notes=(*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes),
+            notes=tuple(
+                dict.fromkeys((*notes, *estimator.resolved_notes(), *self.null.notes(estimator, n), *outcome.notes))
+            ),
             assumes="; ".join(filter(None, (estimator.assumptions, predictions.assumption))),
             **{name: value for name, value in vars(outcome).items() if name not in ("notes", "is_excluded")},
         )

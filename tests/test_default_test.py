@@ -306,3 +306,12 @@ def test_fifty_clusters_give_all_numbers_of_the_omnibus(n):
     clusters = np.repeat(np.arange(n), 2)
     result = ct.calibration_test(np.full(2 * n, 0.4), np.arange(2 * n) % 2, clusters=clusters, n_resamples=9, rng=1)
     assert result.test == ("OmnibusTest" if n == 50 else "ClusterSKCETest")
+
+
+def test_notes_are_said_once():
+    """The kernel of many predictions is chosen for the call, and again for the test."""
+    rng = np.random.default_rng(1)
+    p = rng.choice([0.01, 0.02, 0.05], 10_050)
+    notes = ct.calibration_test(p, rng.random(p.size) < p, clusters=np.arange(p.size) % 6, n_resamples=9, rng=1).notes
+    assert any("median bandwidth" in note for note in notes)
+    assert len(notes) == len(set(notes))

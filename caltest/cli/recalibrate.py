@@ -4,10 +4,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from caltest._basics.files import is_stdin
 from caltest._basics.threads import in_terminal
 from caltest.cli.options import JUDGED, add, command, show
 from caltest.cli.outputs import check_outputs, write_predictions
 from caltest.cli.prediction_files import read_predictions, sample_of
+from caltest.cli.samples import is_of_answers
 from caltest.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--apply, --output: got one of them, wanted both: what is recalibrated, and where it goes")
     inputs = [path for path in (options.predictions, options.outcomes, options.apply) if path is not None]
     check_outputs({"--output": options.output, "--save": options.save}, inputs, options.force)
+    if is_of_answers(options) and not is_stdin(options.predictions):
+        raise ValueError(f"{options.predictions}: got answers of language models, which take test and audit only")
     sample, _, _ = sample_of(options)
     from caltest import recalibration as maps
 

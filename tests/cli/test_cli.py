@@ -842,6 +842,10 @@ def test_names_of_outcomes_are_for_classes_without_them(files, tmp_path, capsys)
     for option in ("--classes", "--columns"):
         for name in ("test", "audit"):
             assert f"{option}: got it for answers" in command(capsys, name, str(answers), option, "a,b")[2]
+    assert (
+        "got answers of language models, which take test and audit only"
+        in command(capsys, "recalibrate", str(answers))[2]
+    )
 
 
 def test_predictions_can_be_a_feature(files, capsys):
