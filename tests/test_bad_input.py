@@ -145,6 +145,35 @@ class Model:
         return X
 
 
+class Margins:
+    """A classifier of scikit-learn's kind without probabilities."""
+
+    classes_ = NAMES
+
+    def get_params(self):
+        return {}
+
+    def predict(self, X):
+        return X
+
+
+class Regressor:
+    """Predicts means, and standard deviations if asked."""
+
+    def get_params(self):
+        return {}
+
+    def predict(self, X, return_std=False):
+        return (X, X) if return_std else X
+
+
+class Means(Regressor):
+    """Predicts nothing but means."""
+
+    def predict(self, X):
+        return X
+
+
 class Forecast:
     """An object of a library that has a bridge: numpy takes it apart, and it has every attribute."""
 
@@ -167,6 +196,9 @@ NOT_READ = {
     "a lazy frame": (pl.LazyFrame({"a": [0.5]}), "got a LazyFrame, wanted an array ... ; pass predictions.collect()"),
     "a data set": (xr.Dataset({"p": ("x", [0.5])}), "got a Dataset, wanted an array ... such as predictions['p']"),
     "a model": (Model(), "got a Model, wanted an array ... ; pass predictions.predict_proba(X)"),
+    "a model of margins": (Margins(), "got a Margins, wanted an array ... ; it predicts no probabilities: fit "),
+    "a regression": (Regressor(), "pass ct.Normal(*predictions.predict(X, return_std=True)), of rows that it was not"),
+    "a regression of means": (Means(), "got a Means, wanted an array ... ; its predict(X) has no uncertainty to test"),
     "a forecast": (Forecast(), "got a Forecast, wanted an array ... ; pass ct.bridges.predictions_of(predictions)"),
     "quantiles": (np.sort(LOGITS, axis=1), "wrap them in ct.Ensemble(members), or quantiles in ct.QuantileForecast"),
     "an object": (object(), "got a object, wanted an array or a table of numbers"),
@@ -178,6 +210,12 @@ NOT_READ = {
 def test_what_is_no_array_of_numbers(p, message):
     with pytest.raises(ValueError, match=pattern(message)):
         ct.calibration_test(p, TARGETS)
+
+
+@pytest.mark.parametrize("call", [ct.calibration_test, ct.OmnibusTest(), ct.audit])
+def test_a_model_its_data_and_outcomes_are_too_many(call):
+    with pytest.raises(TypeError, match=r"what the model predicts, such as model.predict_proba\(X\), in place of it"):
+        call(Model(), P, TARGETS, None, None)
 
 
 def test_tables_are_no_survival_curves():

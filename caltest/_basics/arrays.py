@@ -1,5 +1,6 @@
 """Arrays and tables that users give, with the labels of their rows."""
 
+import inspect
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -222,13 +223,27 @@ def _check_can_be_read(data: Any, name: str) -> None:
     elif isinstance(data, Iterator):
         advice = f"; pass list({name})"
     elif hasattr(data, "predict"):
-        way = "predict_proba" if hasattr(data, "predict_proba") else "predict"
-        advice = f"; pass {name}.{way}(X), of rows that it was not fitted to"
-        if hasattr(data, "predict_survival_function"):
-            advice = "; pass its survival curves at some times: ct.predictions.SurvivalCurve(times, probabilities)"
+        advice = _of_a_model(data, name)
     elif any(hasattr(data, one) for one in ("__array__", "__len__", "detach")) or np.asarray(data).dtype != object:
         return
     raise ValueError(f"{name}: got {got}, wanted an array or a table of numbers{advice}")
+
+
+def _of_a_model(model: Any, name: str) -> str:
+    """What to pass in place of a model that predicts; those with ``get_params`` are of scikit-learn's kind."""
+    unseen = "of rows that it was not fitted to"
+    if hasattr(model, "predict_survival_function"):
+        return "; pass its survival curves at some times: ct.predictions.SurvivalCurve(times, probabilities)"
+    if hasattr(model, "predict_proba"):
+        return f"; pass {name}.predict_proba(X), {unseen}"
+    if not hasattr(model, "get_params"):
+        return f"; pass {name}.predict(X), {unseen}"
+    if hasattr(model, "classes_"):
+        makes = 'ct.recalibration.CalibratedModel(model, ct.recalibration.Platt(input="logits"))'
+        return f"; it predicts no probabilities: fit {makes}, which does, to rows that are not tested"
+    if "return_std" in inspect.signature(model.predict).parameters:
+        return f"; pass ct.Normal(*{name}.predict(X, return_std=True)), {unseen}"
+    return "; its predict(X) has no uncertainty to test: pass ct.Normal(mean, scale), quantiles or intervals"
 
 
 def _as_given(data: ArrayLike, name: str) -> Array:

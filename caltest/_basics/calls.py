@@ -111,7 +111,9 @@ def _wrong_argument(
     if n_given > len(by_place) and all(one.kind is not Parameter.VAR_POSITIONAL for one in parameters.values()):
         others = ", ".join(key for key in parameters if key not in ("self", *by_place))
         named_others = f", and by their names {others}" if others else ""
-        return TypeError(f"{name}: got {n_given} values, wanted {', '.join(by_place) or 'none'}{named_others}")
+        model = any(hasattr(one, "predict") for one in arguments)
+        hint = "; pass what the model predicts, such as model.predict_proba(X), in place of it" if model else ""
+        return TypeError(f"{name}: got {n_given} values, wanted {', '.join(by_place) or 'none'}{named_others}{hint}")
     needed = [key for key, one in parameters.items() if one.default is one.empty and one.kind in _WITH_A_NAME]
     lacking = next((key for key in needed if key not in named and key not in list(parameters)[: len(arguments)]), None)
     if lacking is None:
