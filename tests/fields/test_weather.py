@@ -246,10 +246,17 @@ def test_lead_times_are_adjusted():
     assert result.pvalue == min(row.adjusted for row in result.rows)
 
 
+@pytest.mark.parametrize("name", ["number", "realization", "ensemble"])
+def test_members_are_known_by_the_names_of_centres(name):
+    predictions, targets = dataset()
+    wanted = weather.rank_histogram(predictions, targets, rng=1)
+    assert str(weather.rank_histogram(predictions.rename(member=name), targets, rng=1)) == str(wanted)
+
+
 def test_wrong_named_dimensions():
     predictions, targets = dataset()
     for one, other, error, words in (
-        (predictions.rename(member="number"), targets, ValueError, r'predictions.rename\(number="member"\)'),
+        (predictions.rename(member="run"), targets, ValueError, r'predictions.rename\(run="member"\)'),
         (predictions.rename(lead="step"), targets, ValueError, r'predictions.rename\(step="lead"\)'),
         (predictions, targets[0], ValueError, r"sel\(time=predictions.time \+ predictions.lead\)"),
         (predictions, targets.isel(time=slice(5)), ValueError, "other coordinates"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import Table, are_times, index_of, order_of, to_array
+from caltest._basics.arrays import Table, are_times, index_of, member_dimension, order_of, to_array
 from caltest._basics.numerics import Array, ArrayLike, BoolArray, FloatArray
 from caltest._results.report import counted
 from caltest._validation import one_of, whole_number
@@ -18,9 +18,9 @@ from caltest.predictions.questions.units import in_another_unit
 DIMENSIONS = "lead", "time", "station", "member"
 """Names of dimensions, in the order of arrays."""
 
-ALSO = {"number": "member", "realization": "member", "ensemble": "member", "step": "lead", "lead_time": "lead"}
-ALSO |= {"prediction_timedelta": "lead", "init_time": "time", "forecast_reference_time": "time", "location": "station"}
-"""What centres call them."""
+ALSO = {"step": "lead", "lead_time": "lead", "prediction_timedelta": "lead", "location": "station"}
+ALSO |= {"init_time": "time", "forecast_reference_time": "time"}
+"""What centres call them, beside their names of members."""
 
 
 @dataclass(frozen=True)
@@ -153,9 +153,12 @@ def _named(predictions: Any, targets: Any) -> Read:
             raise TypeError(f"{name}: got an xarray.Dataset, wanted one of its variables, such as {name}[{one!r}]")
     if not hasattr(targets, "dims"):
         raise TypeError(f"targets: got {type(targets).__name__}, wanted an xarray.DataArray as the predictions are")
+    called = member_dimension(predictions)
+    if called is not None and called != "member":
+        predictions = predictions.rename({called: "member"})
     names = tuple(map(str, predictions.dims))
     if not {"member", "time"} <= set(names) <= set(DIMENSIONS):
-        such = ", ".join(f'{one}="{ALSO[one]}"' for one in names if one in ALSO) or 'number="member"'
+        such = ", ".join(f'{one}="{ALSO[one]}"' for one in names if one in ALSO) or f'{names[-1]}="member"'
         raise ValueError(
             f"predictions: got dimensions {', '.join(names)}, wanted member, time and perhaps lead and station; rename "
             f"them, such as predictions.rename({such})"

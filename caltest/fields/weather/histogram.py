@@ -58,7 +58,8 @@ def rank_histogram(
     ----------
     predictions
         Members: (n, m) array-like at n dates in the order of time, (n, m, d) for d stations, ``Ensemble``; or an
-        ``xarray.DataArray`` with the dimensions ``member``, ``time`` and perhaps ``lead`` and ``station``.
+        ``xarray.DataArray`` with the dimensions ``member`` (or ``number``, ``realization``, ``ensemble``), ``time`` and
+        perhaps ``lead`` and ``station``.
     targets
         Outcomes, (n,) or (n, d), or an ``xarray.DataArray`` with the same dimensions and coordinates but ``member``.
     prerank
