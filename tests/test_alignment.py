@@ -56,6 +56,22 @@ def clusters(given, p=P, y=LABELS):
     return ct.calibration_test(*some, **SETTINGS).statistic
 
 
+@pytest.mark.parametrize("labels", [INDEX, pd.date_range("2020-01-01", periods=N), pd.Index(np.arange(N) + 7)])
+def test_rows_that_one_of_both_lacks_are_counted(labels):
+    y = pd.Series(NAMES, labels)[: N - 5]
+    with pytest.raises(ValueError, match="got 60 and 55 rows, 55 of whose labels are in both, wanted the same rows"):
+        ct.calibration_test(FRAME.set_axis(labels), y)
+    xr = pytest.importorskip("xarray", reason="xarray is missing")
+    members = xr.DataArray(RNG.normal(size=(N, 5)), {"time": labels}, ("time", "member"))
+    with pytest.raises(ValueError, match="got 60 and 55 rows, 55 of whose labels"):
+        ct.calibration_test(ct.Ensemble(members), members[5:, 0])
+
+
+def test_rows_that_only_count_have_no_labels():
+    with pytest.raises(ValueError, match=r"got 55 values, wanted 60, one per prediction$"):
+        ct.calibration_test(FRAME.reset_index(drop=True), pd.Series(NAMES)[: N - 5])
+
+
 @pytest.mark.every(5)
 @pytest.mark.parametrize("y", [pd.Series(NAMES, INDEX), NAMES], ids=["index of both", "index of predictions"])
 @pytest.mark.parametrize(

@@ -74,9 +74,20 @@ class Table:
         """The rows in the order of those of another table with the same labels, and notes if they were in another.
 
         As in the arithmetic of pandas. Rows without labels, or with other ones, are matched by their position.
+        ``ValueError`` if their numbers of rows differ and some labels are in both.
         """
         index, wanted = self.index, other.index
-        if index is None or wanted is None or len(index) != len(wanted) or index.equals(wanted):
+        if index is None or wanted is None:
+            return self, ()
+        counts = any(type(one).__name__ == "RangeIndex" for one in (index, wanted))
+        if len(index) != len(wanted):
+            if not counts and (shared := len(set(index) & set(wanted))):
+                raise ValueError(
+                    f"{name} and {other_name}: got {len(index)} and {len(wanted)} rows, {shared} of whose labels are "
+                    "in both, wanted the same rows; leave the others out first"
+                )
+            return self, ()
+        if index.equals(wanted):
             return self, ()
         if not (index.is_unique and wanted.is_unique):
             if sorted(map(repr, index)) == sorted(map(repr, wanted)):
@@ -86,7 +97,6 @@ class Table:
                 )
             return self, ()
         rows = wanted.map({label: row for row, label in enumerate(index)}).to_numpy()
-        counts = any(type(one).__name__ == "RangeIndex" for one in (index, wanted))
         if rows.dtype.kind not in "iu":
             shared = len(set(index) & set(wanted))
             # Times that have none in common, as in other time zones, are no mere numbers of rows.
