@@ -17,7 +17,7 @@ from paper_items import write_items  # noqa: E402
 from reference import MOCKED, for_extending, write_reference, write_source_files  # noqa: E402
 
 project = "caltest"
-author = "the authors of caltest"
+author = "The caltest developers"
 version = release = caltest.__version__
 
 extensions = [

@@ -1,4 +1,4 @@
-"""The built site in a browser: ``python -m pytest -n 0 docs/test_site.py``, after the pages are built.
+"""The built site, in a browser where there is one: ``python -m pytest -n 0 docs/test_site.py``, after it is built.
 
 A page of the same server shows every other one in a frame, of a telephone's width and then of a desk's, and prints what
 is wrong.
@@ -27,10 +27,8 @@ WIDTHS = (390, 1280)
 PARTS = 4
 """Of all pages, so that several browsers can share them."""
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    pytest.mark.skipif(not SITE.is_dir(), reason="needs the pages: python -m sphinx docs build/docs"),
-]
+pytestmark = pytest.mark.skipif(not SITE.is_dir(), reason="needs the pages: python -m sphinx docs build/docs")
+in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 PROBE = """<!DOCTYPE html><title>wait</title><script>CONTRAST
 async function look(page) {
@@ -89,6 +87,7 @@ def pages():
     return sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts)
 
 
+@in_a_browser
 @pytest.mark.parametrize("part", range(PARTS))
 def test_pages_fit_a_telephone_and_a_desk_and_ask_no_other_host(server, part):
     script = PROBE.replace("PAGES", json.dumps(pages()[part::PARTS])).replace("WIDTHS", json.dumps(WIDTHS))
@@ -107,6 +106,7 @@ def test_pages_fit_a_telephone_and_a_desk_and_ask_no_other_host(server, part):
     assert "Uncaught" not in done.stderr
 
 
+@in_a_browser
 @pytest.mark.parametrize("words", ["noise floor", "SKCE", "ensemble"])
 def test_the_search_finds(server, words):
     done = browse(f"{server}/search.html?q={words.replace(' ', '+')}", "--virtual-time-budget=20000", "--dump-dom")
