@@ -102,9 +102,9 @@ def calibration_test(
         ``MonteCarloTest(estimators.FeatureSKCE(kernel, features))``.
     lag
         h for forecasts of h steps ahead in the order of time, whose outcomes overlap: rows less than h apart may depend
-        on each other. Each of the h sets of rows that are h apart is tested, and h times the smallest p-value bounds
-        that of all, for any dependence between the sets. The result is that of the set, with its numbers; but what is
-        wrong, claimed and observed is that of all rows, unless there are weights, with intervals that count h as one.
+        on each other. Each of the h sets of rows that are h apart is tested, and the p-value is h times the smallest,
+        which is valid for any dependence between the sets. Statistics are those of the set with this p-value; what is
+        wrong, claimed and observed is of all rows, unless there are weights, with intervals that count h rows as one.
     n_resamples
         Number of redraws; the smallest possible p-value is 1 / (n_resamples + 1), or 0 if an outcome occurred that its
         prediction excludes.
@@ -112,6 +112,12 @@ def calibration_test(
         Seed or ``numpy.random.Generator``.
     progress
         Show a progress bar on standard error for what takes more than a second.
+
+    Returns
+    -------
+    CalibrationTestResult
+        ``print`` it for a report. ``verdict()`` is the decision, ``pvalue`` the evidence, ``measures`` how large the
+        error is, with intervals, and ``finding`` what is wrong.
 
     Raises
     ------

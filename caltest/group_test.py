@@ -136,8 +136,7 @@ class GroupCalibrationTest(CalledWithData):
         predictions, targets, classes, rng, progress
             As in ``calibration_test``.
         groups
-            (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names,
-            or a mapping from names to booleans (n,), for groups that may overlap.
+            As in ``calibration_by_group``.
         """
         return self.on(
             as_sample(predictions, targets, classes),
@@ -350,7 +349,8 @@ def calibration_by_group(
     predictions, targets, classes, n_resamples, weights, rng, progress
         As in ``calibration_test``. With weights each group is tested with those of its members.
     groups
-        As in a call of ``GroupCalibrationTest``.
+        (n,) labels; or booleans (n, G) that say who belongs to which group, such as a data frame with their names, or a
+        mapping from names to booleans (n,), for groups that may overlap.
     clusters
         As in ``calibration_test``: each group is tested as there, with redraws of its own, and p-values, which are not
         exact then, are adjusted for all groups in the same way. Groups of fewer than five clusters are tested by one
@@ -358,6 +358,12 @@ def calibration_by_group(
     kernel
         Test each group with the unbiased squared kernel calibration error of this kernel alone; by default as
         ``GroupCalibrationTest`` does.
+
+    Returns
+    -------
+    GroupCalibrationTestResult
+        ``print`` it for a table; ``groups`` has what was found in each, ``rejected(alpha)`` the names of those that are
+        not calibrated.
 
     Examples
     --------

@@ -65,8 +65,8 @@ def audit(
     targets, classes, rng, progress
         As in ``calibration_test``.
     groups
-        As in ``calibration_by_group``: labels (n,), or a dictionary from names to masks. Without them those of equal
-        predicted classes.
+        As in ``calibration_by_group``: labels (n,), or a dictionary from names to masks. Without them, if there are
+        three or more classes, rows with the same most probable class.
     clusters
         (n,) labels of rows that depend on each other, or two for each row, as in ``calibration_test``. Where that
         combines all statistics, the test, groups and the size of the error are of all rows, and the other sections take
@@ -99,27 +99,33 @@ def audit(
 
     Notes
     -----
-    The decision is "use as it is" if the error is too small to matter, or if calibration is not rejected and a
-    deviation that matters would have been found with a probability of 0.8. It is "recalibrate" if calibration is
-    rejected, a map is clearly better than none on rows that it is not fitted to, and it is enough: of five parts of the
-    rows, each mapped by what is fitted to the others, the log loss (CRPS, quantile loss) falls, and this or the Brier
-    score by more than 1.645 standard errors; and of all rows, mapped in this way, calibration is not rejected at the 5
-    % level, or the error that is left is too small to matter. It is "do not use as it is" if a map is clearly better
-    but not enough, or if it is not clearly better and the error matters, and else "not enough data to tell". It is "do
-    not use as it is" instead of these if the error matters in one of the given groups, of the slices or of the quarters
-    of the time, in which calibration is rejected, and still does there after recalibration where that is advised. The
-    reason says in which groups, if not in all, slices of features and quarters of the time it is, whether it is after
-    recalibration too, and in which of them the error then still matters; else whether calibration is rejected in groups
-    or quarters after one map for all rows, as errors of the same size are found in some of them only by chance. Where
-    the default test does not reject, the reason names groups, slices and times in which calibration is rejected, each
-    section with its own level. Assumes what the sections say, independent outcomes above all. Cost: about five runs of
-    ``calibration_test``, and five fits of a map.
+    The decision is
 
-    Errors of maps that are fitted to the other rows nearly cancel in the sums over all rows, so that a map that is
-    enough is rejected in fewer than 5 % of data sets, mostly.
+    - "use as it is" if the error is too small to matter, or if calibration is not rejected and an error that matters
+      would have been found with a probability of 0.8;
+    - "recalibrate" if calibration is rejected, a map is clearly better than none, and it is enough;
+    - "do not use as it is" if a map is clearly better but not enough, or not clearly better and the error matters;
+    - "not enough data to tell" otherwise.
 
-    Where one map is not enough, or leaves an error that matters in one of two to twelve given groups, which have all
-    rows, and 50 or more each, a map is fitted to each group, and advised if that is enough and clearly better.
+    Maps are judged in cross-validation: each of five parts of the rows is mapped by what is fitted to the others. A map
+    is clearly better if the log loss (CRPS, quantile loss) falls, and this or the Brier score by more than 1.645
+    standard errors. It is enough if calibration of all mapped rows is not rejected at the 5 % level, or the error that
+    is left is too small to matter. Errors of the five fits nearly cancel in sums over all rows, so that a map that is
+    enough is mostly rejected in fewer than 5 % of data sets.
+
+    The decision becomes "do not use as it is" if calibration is rejected, and the error matters, in one of the given
+    groups, the slices or the quarters of the time, and still does there after a map that is advised. The reason names
+    these parts, and says what is left in them after the map. Errors of the same size are found in some groups and not
+    in others, by chance: so groups and quarters are tested again after one map for all rows. Where the default test
+    does not reject, the reason names groups, slices and times in which calibration is rejected, each section with its
+    own level.
+
+    If one map is not enough, or leaves an error that matters in a group, a map is fitted to each group, and advised if
+    that is enough and clearly better. This takes two to twelve given groups of 50 or more rows each, which together
+    have all rows.
+
+    Assumes what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``, and
+    five fits of a map.
 
     How often that is said of data sets that are rejected stands in ``docs/validity.md``, "Decisions of audits".
 

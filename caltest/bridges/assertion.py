@@ -29,9 +29,9 @@ def assert_calibrated(
     """Raise ``AssertionError`` where calibration is rejected and the error is not shown to be too small to matter.
 
     For test suites of models: the message has the verdict, what is wrong, how large it is, and the seed. Calibration is
-    tested by ``calibration_test``. An error is too small to matter if its interval ends below the margin: that of the
-    mean absolute difference of claimed and true probabilities, over tenths of similar predictions, and that of what is
-    named as wrong.
+    tested by ``calibration_test``. The error is the mean absolute difference of claimed and true probabilities, over
+    tenths of similar predictions. It is too small to matter if its interval ends below the margin, and so does the
+    interval of the part that is named as wrong, if there is one.
 
     Parameters
     ----------

@@ -163,6 +163,11 @@ def compare_models(
     confidence_level
         Of the intervals.
 
+    Returns
+    -------
+    ModelComparison
+        ``print`` it for a table; ``to_latex()`` and ``to_pandas()`` have it for papers and programs.
+
     Raises
     ------
     ValueError
@@ -235,6 +240,11 @@ def compare_classes(
         As in ``calibration_test``: predictions of k classes, (n, k) or ``Categorical``.
     kernel, estimator, test, n_resamples, confidence_level, rng, progress
         As in ``compare_models``, for binary predictions.
+
+    Returns
+    -------
+    ModelComparison
+        As of ``compare_models``, with a row for each class.
 
     Examples
     --------

@@ -214,6 +214,11 @@ def compare_pairs(
     confidence_level
         Of the intervals of the differences.
 
+    Returns
+    -------
+    PairComparison
+        ``print`` it for a table; ``rows`` has one row for each pair, which says which model is ``better``.
+
     Raises
     ------
     ValueError, TypeError

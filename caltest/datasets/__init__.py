@@ -1,4 +1,4 @@
-"""Real predictions that come with the package."""
+"""Real predictions that come with the package: ``load_digits_predictions``, of three models of handwritten digits."""
 
 from importlib.resources import files
 

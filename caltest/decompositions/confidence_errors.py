@@ -93,6 +93,11 @@ def confidence_errors(
     confidence_level
         Between 0 and 1, for intervals and means under calibration; None for neither.
 
+    Returns
+    -------
+    ConfidenceErrors
+        ``overconfidence``, ``underconfidence`` and ``accuracy``, with ``intervals`` if there is a ``confidence_level``.
+
     Notes
     -----
     They describe a model and are no test: both are above 0 for calibrated predictions, by how much ``calibrated`` says.

@@ -112,6 +112,11 @@ def score_decomposition(
     confidence_level
         Between 0 and 1, for an interval for each part, and its mean under calibration; None for neither.
 
+    Returns
+    -------
+    ScoreDecomposition
+        The ``score`` and its three parts, with ``intervals`` if there is a ``confidence_level``.
+
     Raises
     ------
     ValueError

@@ -1,5 +1,10 @@
 """What single fields expect: clinical models, weather forecasts, times to an event, Bayesian computation.
 
+``clinical``: ``validate``, ``validate_by_group``, ``decision_curve``, ``validation_size``. ``weather``:
+``rank_histogram``, ``crps_decomposition``, ``exceedances``, ``pit_values``. ``bayesian``:
+``simulation_based_calibration``, ``loo_pit``. Times to an event, as ``Censored`` targets: ``d_calibration``,
+``a_calibration``, ``one_calibration``, ``censored_pit_values``.
+
 All calls raise a ValueError for bad data or settings and a TypeError for predictions that they are not for: those of
 ``clinical`` want two classes, those of survival continuous families. What else they refuse is said there.
 """

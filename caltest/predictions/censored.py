@@ -46,12 +46,13 @@ MANY, SHARE, FINER = 20, 0.5, 1.25
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Censored(OwnErrstate):
-    """Right-censored times: `time` is that of the event where `event`, else the last time without it.
+    """Times to an event, some of which are right-censored: known only to be longer than ``time``.
 
     Parameters
     ----------
     time
-        (n,) array-like of positive times, in the unit of the predictions.
+        (n,) array-like of positive times, in the unit of the predictions: when the event happened, or until when the
+        row was seen without it.
     event
         (n,) array-like of booleans, of 0 and 1, or of words such as yes and no: whether the event was seen. One kind of
         event; competing risks are not covered, as a competing event does not censor independently.

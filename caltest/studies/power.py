@@ -188,6 +188,11 @@ def power(
     confidence_level
         Of the intervals.
 
+    Returns
+    -------
+    PowerResult
+        ``print`` it for a report; ``rate_at(alpha)`` is the share of data sets that are rejected at a level.
+
     Raises
     ------
     TypeError

@@ -128,6 +128,11 @@ def sample_size(
     resume
         An earlier result of the same search, interrupted or with fewer simulations: what was simulated is kept.
 
+    Returns
+    -------
+    SampleSize
+        ``n`` observations, with an ``interval``; ``print`` it for what was tried.
+
     Raises
     ------
     TypeError, ValueError
