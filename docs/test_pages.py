@@ -13,8 +13,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import caltest as ct
 from caltest.cli import main
 
 DOCS = Path(__file__).parent
@@ -54,6 +56,54 @@ def run_shell(code):
             assert main(shlex.split(command)[1:]) == 0
         printed = out.getvalue()
     return printed
+
+
+CHOOSER = (DOCS / "which-test.md").read_text().partition("## All tests")[0]
+CHOICES = [call for call in re.findall(r"`([^`\n]+)`", CHOOSER) if "(" in call and not call.startswith("caltest ")]
+
+
+def names_for(call):
+    """What stands in a call of the chooser: calibrated predictions and outcomes of the kind that it is for."""
+    rng = np.random.default_rng(1)
+    p = ct.datasets.load_digits_predictions()["random forest"][0].take(slice(0, 300))
+    members, mean = rng.normal(size=(300, 9)), rng.normal(size=300)
+    names = {
+        "ct": ct,
+        "p": p,
+        "y": p.sample(rng),
+        "q": p,
+        "groups": mean > 0.0,
+        "centre": mean > 0.0,
+        "w": np.exp(mean),
+    }
+    names |= {"members": members, "draws": members, "truths": members[:, 0], "mean": mean, "scale": np.ones(300)}
+    names |= {"rate": np.exp(mean), "time": np.exp(mean), "event": members[:, 1] > -1.0, "levels": [0.1, 0.5, 0.9]}
+    names |= {"values": np.sort(members[:, :3]), "intervals": np.sort(members[:, :2]), "features": {"x": mean}, "h": 2}
+    names |= {"patient": np.arange(300) // 4, "day": np.arange(300) % 40, "margin": 0.1}
+    names["validate_by_group"] = ct.fields.clinical.validate_by_group
+    if "MultiLabel" in call:
+        names |= {"p": rng.random((300, 3)), "y": rng.random((300, 3)) < 0.5}
+    elif "clinical" in call or "validate" in call:
+        names |= {"p": p.probabilities[:, 0], "y": p.sample(rng) == 0}
+    elif "Poisson" in call:
+        names["y"] = rng.poisson(np.exp(mean))
+    elif any(word in call for word in ("Normal", "members", "Quantile", "interval_coverage")):
+        names["y"] = mean
+    elif call.startswith(("result.", "print(result")):
+        names["result"] = ct.calibration_test(p, names["y"], rng=1)
+    return names
+
+
+@pytest.mark.parametrize("call", CHOICES)
+def test_calls_of_the_chooser_run(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        made = eval(call, names_for(call))
+    assert made is not None or printed.getvalue()
+
+
+def test_the_chooser_has_a_call_for_most_questions():
+    assert len(CHOICES) > 30
 
 
 EXAMPLES = (
