@@ -41,9 +41,10 @@ def predictions_of_classifier(estimator: Any, X: Any) -> Bernoulli | Categorical
 
 def _probabilities(estimator: Any, X: Any) -> Array:
     if not hasattr(estimator, "predict_proba"):
+        makes = ', such as ct.recalibration.CalibratedModel(estimator, ct.recalibration.Platt(input="logits"))'
+        advice = makes if is_classifier(estimator) else ""
         raise TypeError(
-            f"estimator: got {type(estimator).__name__} without predict_proba, wanted a classifier with it, such as "
-            'ct.recalibration.CalibratedModel(estimator, ct.recalibration.Platt(input="logits"))'
+            f"estimator: got {type(estimator).__name__} without predict_proba, wanted a classifier with it{advice}"
         )
     return np.asarray(estimator.predict_proba(X))
 

@@ -10,7 +10,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is missing")
 
 from matplotlib.figure import Figure
 from sklearn.datasets import make_classification
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold, cross_val_predict, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
@@ -82,6 +82,8 @@ def test_swapped_arguments_and_estimators_without_probabilities():
                 bridge.CalibrationTestDisplay.from_predictions(p, labels)
     with pytest.raises(TypeError, match=r"got LinearSVC without predict_proba.*CalibratedModel"):
         bridge.neg_calibration_error(LinearSVC().fit(X, y), X, y)
+    with pytest.raises(TypeError, match=r"got LinearRegression without predict_proba, wanted a classifier with it$"):
+        bridge.cross_validated(LinearRegression(), X, y == "yes")
 
 
 @pytest.mark.every(2)
