@@ -84,6 +84,11 @@ class ClassClaims:
         return f"from {' to '.join(ends if ends[0] != ends[1] else (about(low, 4), about(high, 4)))}"
 
     @property
+    def instead(self) -> str:
+        """What stands before a mean claim that is not that of the predictions, by whose claims places are named."""
+        return "instead of" if self.view.origin is self.view else "instead of the corrected"
+
+    @property
     def in_words(self) -> str:
         """Of which class claims are, if there are several."""
         return "claims" if self.view.k == 2 else f"claims of {self.view.named(self.c)}"
@@ -179,7 +184,7 @@ class Window(OfClaims):
         rate, instead, low, high = percents(came, claimed, *ends)
         return (
             f"{self.place(sibling)} are too {'low' if fit.t > 0.0 else 'high'}: they come true "
-            f"{rate} of the time ({low} to {high}) instead of {instead}"
+            f"{rate} of the time ({low} to {high}) {claims.instead} {instead}"
         )
 
 
@@ -199,7 +204,7 @@ class OfWaves(OfClaims):
         claims, places = self.of(sibling)[0], []
         for some in self.half_periods(sibling):
             claimed, came, error = claims.means(seen, some)
-            rates = " of the time instead of ".join(percents(came, claimed))
+            rates = f" of the time {claims.instead} ".join(percents(came, claimed))
             places.append((abs(came - claimed) / max(error, FLOOR), f"those {claims.between(some)} come true {rates}"))
         said, more = clearest(places)
         return f"{claims.in_words} are off in places{': ' if said else ''}{', '.join(said)}{more}"

@@ -113,6 +113,23 @@ def test_words_of_windows_are_weighted_means_in_them():
         )
 
 
+def test_words_after_a_correction_say_that_claims_are_corrected():
+    """Windows are named in the given claims, whose mean is another one."""
+    rng = np.random.default_rng(7)
+    p = np.linspace(0.01, 0.99, 3000)
+    faults = ct.Bernoulli(p).faults()
+    seen = faults.seen((rng.random(3000) < p).astype(int)[None])
+    (odds,) = [one for one in faults.kinds if one.kind == "frequency"]
+    after, corrected = faults.after(seen, odds.corrected(seen, 0, -1.0))
+    plain, later, wave = (
+        next(one for one in some.kinds if one.kind == kind).words(of, 1, Fit(-1.0, -1.2, -0.8))
+        for some, of, kind in ((faults, seen, "window"), (after, corrected, "window"), (after, corrected, "wave"))
+    )
+    assert re.search(r" instead of [\d.]+ %$", plain)
+    assert re.search(r" instead of the corrected [\d.]+ %$", later)
+    assert re.search(r" come true [\d.]+ % of the time instead of the corrected [\d.]+ %", wave)
+
+
 def test_likelihoods_of_windows_are_those_of_their_odds():
     window, t = 30, 0.7
     inside = VIEW.event.inside(window)
