@@ -201,6 +201,10 @@ NOT_READ = {
     "a regression of means": (Means(), "got a Means, wanted an array ... ; its predict(X) has no uncertainty to test"),
     "a forecast": (Forecast(), "got a Forecast, wanted an array ... ; pass ct.bridges.predictions_of(predictions)"),
     "quantiles": (np.sort(LOGITS, axis=1), "wrap them in ct.Ensemble(members), or quantiles in ct.QuantileForecast"),
+    "several outputs": (
+        [np.column_stack([1.0 - one, one]) for one in P.T],
+        "got 3 arrays (40, 2), as predict_proba of several outputs gives ... ct.MultiLabel(numpy.stack([q[:, 1] for q",
+    ),
     "an object": (object(), "got a object, wanted an array or a table of numbers"),
 }
 

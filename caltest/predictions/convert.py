@@ -205,6 +205,12 @@ def as_predictions(data: ArrayLike, classes: Sequence[Any] | None = None, *, cop
     table = Table.of(data, "predictions")
     array = column(table.array("predictions"))
     if array.ndim not in (1, 2):
+        pairs = array if array.ndim == 3 and array.shape[2] == 2 and array.dtype.kind == "f" else None
+        if pairs is not None and np.allclose(pairs.sum(axis=2), 1.0):
+            raise ValueError(
+                f"predictions: got {len(pairs)} arrays {pairs.shape[1:]}, as predict_proba of several outputs gives; "
+                "pass ct.MultiLabel(numpy.stack([q[:, 1] for q in predictions], axis=1))"
+            )
         raise ValueError(
             f"predictions: got shape {array.shape}, wanted (n, k) probabilities of k classes "
             "or (n,) probabilities of class 1; for members of ensembles wrap them in ct.Ensemble"
