@@ -89,7 +89,7 @@ def calibration_test(
         By default kernels are that of the family, ``default_kernel()`` of the predictions, and others: with the median
         bandwidth ``exp(-TV / median)`` times ``[y = y']`` for classes, ``exp(-W2 / median)`` times a Gaussian kernel of
         the targets for normal distributions. Where most predictions are identical the median of the positive distances
-        is used, where all are any bandwidth, and the result says so.
+        is used; where all are, the bandwidth does not matter. The result says so.
     weights
         (n,) numbers of at least 0 that do not depend on the outcomes: of a survey, or ratios of densities of the
         population that is meant and the one that was observed. Rows of weight 0 are left out.

@@ -544,7 +544,7 @@ class PITTest(CalibrationTest):
     ----------
     statistic
         ``"KS"`` (Kolmogorov-Smirnov), ``"CvM"`` (Cramer-von Mises), ``"AD"`` (Anderson-Darling), or a combination of
-        p-values of single transforms.
+        p-values of single transforms: ``"POT"``, ``"PRIT"``, ``"PIET"``, ``"PITOS"``.
 
     Examples
     --------

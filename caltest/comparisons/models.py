@@ -139,8 +139,8 @@ def compare_models(
     """Compare the calibration of several models for the same outcomes.
 
     For each model: its score, how far its probabilities are off, the p-value of calibration, this p-value adjusted for
-    the number of models, and the estimated calibration error with an interval, or where there is none with what
-    calibrated predictions would give.
+    the number of models, and the estimated calibration error with an interval; for estimators without an interval, with
+    what calibrated predictions would give.
 
     Parameters
     ----------

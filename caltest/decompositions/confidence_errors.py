@@ -103,10 +103,11 @@ def confidence_errors(
     They describe a model and are no test: both are above 0 for calibrated predictions, by how much ``calibrated`` says.
     Time O(n k), and O(n B) for intervals and means under calibration.
 
-    The interval for the accuracy is that of Clopper and Pearson. Those for the others, of Gaffke 2005, are of means in
-    which each of the wrong (or right) predictions has a random weight, and so has one more, of the smallest or the
-    largest confidence that there is: for two confidences they are that of Clopper and Pearson, and with no wrong (or
-    right) prediction all between these. Student's t is too short for a few of many similar confidences.
+    The interval for the accuracy is that of Clopper and Pearson. Those for the others, of Gaffke 2005, are quantiles of
+    means with random weights: of the confidences of the wrong (or right) predictions, and of one more, the smallest or
+    the largest confidence that there is. For two different confidences they are those of Clopper and Pearson; with no
+    wrong (or right) prediction they reach from the smallest to the largest. Student's t is too short for a few of many
+    similar confidences.
 
     They are for the errors of these predictions, ``sum_i c_i P_i(wrong) / sum_i P_i(wrong)``, and wider than need be.
     How often they hold stands in ``docs/validity.md``, "Intervals where few events occur".

@@ -41,7 +41,9 @@ def order_of_mean(name: str, order: Any) -> float:
 
 @dataclass(frozen=True)
 class ECE(SummableEstimator):
-    """``(sum_b n_b/n d_b**q)**(1/q)``, with d_b the distance of mean prediction and class frequencies in bin b.
+    """Expected calibration error ``(sum_b n_b/n d_b**q)**(1/q)``: bins b have distances d_b of claims and frequencies.
+
+    d_b is the distance of the mean prediction and the class frequencies of the n_b observations in bin b.
 
     Which ECE it is depends on the predictions. (n, k) probabilities: canonical, over the whole simplex.
     ``top_label(p, y)``: confidence against accuracy. Binary predictions: P(Y = 1) against the frequency of 1, with
@@ -59,11 +61,12 @@ class ECE(SummableEstimator):
     Notes
     -----
     Biased: positive for calibrated models too, so read it beside its mean under the null (``MonteCarloTest``).
-    Bins weigh n_b/n, and a bin has the mean of its predictions, not its mid-point. Grows with q. For the top label it
-    is at least ``|mean confidence - accuracy|``, for every binning (Wenger et al. 2020, Theorem 1).
+    Bins weigh n_b/n, and a bin has the mean of its predictions, not its mid-point. The larger q, the larger the error.
+    For the top label it is at least ``|mean confidence - accuracy|``, for every binning (Wenger et al. 2020,
+    Theorem 1).
 
     Beside the binning: time O(n k) for one estimate, O(n + k times the occupied bins) for each further one of the same
-    predictions; memory O(n + k times the occupied bins), and 64 bytes an observation for many.
+    predictions; memory O(n + k times the occupied bins), and 64 bytes an observation for many estimates.
 
     Sources: Widmann et al. 2019, eq. 5 and appendix J.1.1; Guo et al. 2017 for the top label; Wenger et al. 2020, eq.
     9, for the order q, where 1/B is printed in place of the weights.

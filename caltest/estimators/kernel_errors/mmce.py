@@ -19,10 +19,11 @@ from caltest.predictions.reductions import reduce_to_binary
 
 @dataclass(frozen=True)
 class MMCE(Estimator):
-    """Estimate of MMCE**2 = E[(a - c)(a' - c') k(c, c')] with confidence c = max_j p_j and a = [label is the top one].
+    """Maximum mean calibration error of the top label, squared: MMCE**2 = E[(a - c)(a' - c') k(c, c')].
 
-    Like ``SKCE`` this is the squared error, so that it can be estimated without bias. It is half the SKCE of the
-    reduced problem (c, a) with the kernel k x [a = a'] (Widmann et al. 2019, Example I.1, after Kumar et al. 2018).
+    The confidence is c = max_j p_j, and a = [label is the top one]. Like ``SKCE`` this is the squared error, so that it
+    can be estimated without bias. It is half the SKCE of the reduced problem (c, a) with the kernel k x [a = a']
+    (Widmann et al. 2019, Example I.1, after Kumar et al. 2018).
 
     Parameters
     ----------

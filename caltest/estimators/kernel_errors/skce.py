@@ -177,7 +177,9 @@ def hoeffding_bound(estimate: float, bound: float, n_pairs: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class UCME(KernelEstimator):
-    """``J**-1 sum_j (n**-1 sum_i D_ij)**2`` with ``D_ij = k(T_j, (p_i, y_i)) - E k(T_j, (p_i, Z))``.
+    """Unnormalised calibration mean embedding: the mean of its squares at test locations.
+
+    ``J**-1 sum_j (n**-1 sum_i D_ij)**2`` with ``D_ij = k(T_j, (p_i, y_i)) - E k(T_j, (p_i, Z))``.
 
     Parameters
     ----------
