@@ -41,6 +41,9 @@ async function look(page) {
     frame.style.width = width + "px";
     await new Promise(done => setTimeout(done, 50));
     if (root.scrollWidth > width) found.push("is " + root.scrollWidth + " wide in " + width);
+    for (const one of inner.document.querySelectorAll("article code"))
+      if (!one.closest("table, pre") && one.getBoundingClientRect().right > width)
+        found.push("is cut off in " + width + ": " + one.textContent);
   }
   for (const image of inner.document.images) {
     if (!image.hasAttribute("alt")) found.push("no words for " + image.src);
