@@ -44,6 +44,9 @@ async function look(page) {
     for (const one of inner.document.querySelectorAll("article code"))
       if (!one.closest("table, pre") && one.getBoundingClientRect().right > width)
         found.push("is cut off in " + width + ": " + one.textContent);
+    for (const one of inner.document.querySelectorAll("article :is(h1, h2, h3, dt)"))
+      if (one.scrollWidth > one.clientWidth && one.getBoundingClientRect().left + one.scrollWidth > width)
+        found.push("is cut off in " + width + ": " + one.textContent);
   }
   for (const image of inner.document.images) {
     if (!image.hasAttribute("alt")) found.push("no words for " + image.src);
