@@ -283,7 +283,7 @@ BAD = {
     "names for one column": (
         ["p", *(f"{p:.3f}" for p in BINARY)],
         NAMED,
-        "for one column of predictions, wanted outcomes 0 and 1, no and yes or false and true, or in ... a column",
+        "for one column of predictions, wanted outcomes 0 and 1, no and yes or false and true, or the names of 0 and 1",
     ),
     "infinity": ([*ROWS[:3], "0.5,inf,0.5", *ROWS[4:]], LABELS, "p.csv: got inf at row 3 (line 4), column 2"),
     "one column of decimal commas": (ROWS, [f"{y},0" for y in Y], "numbers with decimal commas need a header"),
