@@ -95,7 +95,7 @@ def audit(
     Raises
     ------
     ValueError
-        For bad data, or features, groups, times or clusters of another length.
+        For bad data, fewer than 20 clusters, or features, groups, times or clusters of another length.
 
     Notes
     -----
@@ -116,10 +116,11 @@ def audit(
     The decision becomes "do not use as it is" if calibration is rejected, and the error matters, in one of the given
     groups, the slices or the quarters of the time, and still does there after a map that is advised. The reason names
     these parts, and says what is left in them after the map. "Use as it is" becomes "not enough data to tell" if such a
-    part is off by more than the margin, as observed, and it is not known whether that is chance. Errors of the same size are found in some groups and not
-    in others, by chance: so groups and quarters are tested again after one map for all rows. Where the default test
-    does not reject, the reason names groups, slices and times in which calibration is rejected, each section with its
-    own level.
+    part is off by more than the margin, as observed, and it is not known whether that is chance.
+
+    Errors of the same size are found in some groups and not in others, by chance: so groups and quarters are tested
+    again after one map for all rows. Where the default test does not reject, the reason names groups, slices and times
+    in which calibration is rejected, each section with its own level.
 
     If one map is not enough, or leaves an error that matters in a group, a map is fitted to each group, and advised if
     that is enough and clearly better. This takes two to twelve given groups of 50 or more rows each, which together
