@@ -122,9 +122,8 @@ def audit(
     again after one map for all rows. Where the default test does not reject, the reason names groups, slices and times
     in which calibration is rejected, each section with its own level.
 
-    If one map is not enough, or leaves an error that matters in a group, a map is fitted to each group, and advised if
-    that is enough and clearly better. This takes two to twelve given groups of 50 or more rows each, which together
-    have all rows.
+    If one map is not enough, or leaves errors in a group, a map is fitted to each group, and advised if that is enough
+    and clearly better. This takes two to twelve given groups of 50 or more rows each, which together have all rows.
 
     Assumes what the sections say, independent outcomes above all. Cost: about five runs of ``calibration_test``, and
     five fits of a map.

@@ -148,15 +148,20 @@ def _parts_of(groups: Groups | str | None) -> IntArray | None:
 def _for_each_group(
     data: Data, result: CalibrationTestResult, methods: Sequence[tuple["Calibrator", str]], one: _Tried
 ) -> _Tried:
-    """Maps for the groups, if one for all leaves errors that matter and they are enough and clearly better; or this."""
+    """Maps for the groups, if one for all leaves errors in some and they are enough and clearly better; or this."""
     from caltest.auditing.sections import grave_in
+    from caltest.group_test import calibration_by_group
 
     groups, (_, clusters, known) = _parts_of(data.groups), data.of_all
     if groups is None or not isinstance(known, Groups):
         return one
     left = grave_in(one.mapped, dict(zip(known.names, known.rows, strict=True)), clusters)
     if one.suffices and not left:
-        return one
+        mapped = one.mapped.predictions, one.mapped.as_given
+        if result.pvalue > LEVEL:
+            return one
+        if not calibration_by_group(*mapped, known, clusters=clusters, **data.settings).rejected(LEVEL):
+            return one
     for method, words in methods:
         named = f"{words} in each of the {len(known)} groups"
         try:

@@ -346,6 +346,7 @@ def test_whether_one_map_is_enough_for_all_groups_is_tested(only):
     assert ENOUGH in reason_where_odds_are_higher(0, 1.2, 2.0)
     left = "; one map for all rows leaves errors in west, east, which need maps of their own"
     assert left in reason_where_odds_are_higher(1, 1.2, 2.0)
+    assert "one map is not enough: fit one to each of the 2 groups" in reason_where_odds_are_higher(3, 1.1, 1.9)
     of_clusters = reason_where_odds_are_higher(1, 1.2, 2.0, clusters=np.arange(1500) // 2)
     assert "one map for all rows" in of_clusters
 
