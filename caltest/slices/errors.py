@@ -344,9 +344,20 @@ def _of_members(law: Predictions, targets: Array) -> FloatArray | None:
     return np.asarray(law.pool_residuals(targets) * np.sqrt((m - 3.0) / (m - 1.0)))
 
 
+def are_between_quantiles(sample: Sample) -> bool:
+    """Whether outcomes are only known to be in intervals, which are as probable in all rows."""
+    finite = sample.predictions.law.finite
+    return finite is not None and not finite.probabilities_differ
+
+
 def normal_scores(sample: Sample, seed: int) -> FloatArray:
-    """``Phi^-1(F(y))`` (n,), drawn where F jumps; ``TypeError`` for vectors."""
-    _, u = pit_values(sample.predictions.law, sample.targets, rng=generator_apart(seed))
+    """``Phi^-1(F(y))`` (n,), drawn where F jumps, and between quantiles; ``TypeError`` for vectors."""
+    rng, finite = generator_apart(seed), sample.predictions.law.finite
+    if finite is not None and are_between_quantiles(sample):
+        shares = finite.take(slice(0, 1)).probabilities[0]
+        u = np.append(0.0, shares.cumsum())[sample.targets] + shares[sample.targets] * rng.random(len(sample))
+    else:
+        _, u = pit_values(sample.predictions.law, sample.targets, rng=rng)
     return np.asarray(np.clip(scipy.special.ndtri(u), -FARTHEST, FARTHEST))
 
 

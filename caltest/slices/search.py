@@ -22,7 +22,7 @@ from caltest.predictions import Sample
 from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread
 from caltest.predictions.own_errors import refuse_errors
-from caltest.slices.errors import BinaryErrors, Errors, errors_of
+from caltest.slices.errors import BinaryErrors, Errors, are_between_quantiles, errors_of
 from caltest.slices.group_sums import AT_ONCE, adjusted_by_redraws
 from caltest.slices.slice_result import Slice, SliceSearchResult
 
@@ -146,6 +146,8 @@ def find_slices(
     columns, notes = columns_of(dict(given), None, n, bins)
     notes += (*_notes_on_impossible(sample), *sample.remarks, *notes_on_outcomes(given, sample.targets))
     notes += (*cautions_on(sample), *notes_on_columns(given, sample))
+    if are_between_quantiles(sample):
+        notes += ("where outcomes are between two quantiles is drawn, so that errors look nearer to those predicted",)
     errors, event = errors_of(sample, seed)
     tables = Tables.of(columns, depth)
     search = Search(errors, tables, error, least)

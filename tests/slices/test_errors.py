@@ -4,7 +4,7 @@ from scipy import special, stats
 
 import caltest as ct
 from caltest.predictions.convert import as_sample
-from caltest.slices.errors import BinaryErrors, CountErrors, NumberErrors, _of_members, errors_of
+from caltest.slices.errors import BinaryErrors, CountErrors, NumberErrors, _of_members, errors_of, normal_scores
 
 RNG = np.random.default_rng(1)
 P = RNG.uniform(0.05, 0.95, 200)
@@ -113,3 +113,18 @@ def test_sizes_of_errors_of_ensembles_are_known_from_six_members_on(n_members):
     pools = np.random.default_rng(1).normal(size=(30, n_members + 1))
     sample = as_sample(ct.Ensemble(pools[:, 1:]), pools[:, 0])
     assert (_of_members(sample.predictions.law, sample.targets) is None) == (n_members == 5)
+
+
+def test_scores_between_quantiles_are_standard_normal_if_calibrated_and_slices_are_found():
+    levels, rng = np.array([0.1, 0.5, 0.9]), np.random.default_rng(2)
+    middle, season = rng.normal(size=2_000), np.arange(2_000) % 2
+    forecast = ct.QuantileForecast(levels, middle[:, None] + stats.norm.ppf(levels))
+    right, wide = middle + rng.normal(size=2_000), middle + rng.normal(size=2_000) * np.where(season == 1, 2.0, 1.0)
+    scores = normal_scores(as_sample(forecast, right), 1)
+    assert stats.kstest(scores, "norm").pvalue > 0.01
+    assert np.array_equal(np.searchsorted(levels, stats.norm.cdf(scores)), forecast.check_targets(right))
+    found = ct.find_slices(forecast, wide, {"season": season}, n_resamples=99, rng=1)
+    assert [one.name for one in found.rejected()] == ["season = 1"]
+    assert found.rows[0].direction == "errors larger than predicted"
+    assert any("between two quantiles is drawn" in note for note in found.notes)
+    assert ct.find_slices(forecast, right, {"season": season}, n_resamples=99, rng=1).pvalue > 0.05
