@@ -100,7 +100,7 @@ def find_slices(
     ValueError
         For bad data, columns of another length, or no slice that is large enough.
     TypeError
-        For predictions of vectors or quantiles.
+        For predictions of vectors.
 
     Notes
     -----
