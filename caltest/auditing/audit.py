@@ -343,7 +343,7 @@ def _after_one_map(mapped: Sample, parts: Mapping[str, IntArray], data: Data) ->
 
 def _in_need(left: Sequence[str]) -> str:
     """Parts in which one map leaves errors, which need maps of their own if new rows can be in them."""
-    past = {f"{article}{name}" for name in QUARTERS for article in ("", "the ")}
+    past = {f"the {name}" for name in QUARTERS}
     others, quarters = [one for one in left if one not in past], [one for one in left if one in past]
     own = "which needs a map of its own" if len(others) == 1 else "which need maps of their own"
     return ", and in ".join(

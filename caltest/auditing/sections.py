@@ -356,13 +356,13 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         of_names = {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some}
         known, unclear = _told_in(data.sample, of_names)
         unclear = [f"the {one.name}" for one in by_time.groups if one.name in unclear and _is_far(one, by_time.margin)]
-        grave = {name: data.in_all(of_names[name]) for name in known}
+        grave = {f"the {name}": data.in_all(of_names[name]) for name in known}
         quarters = {f"the {name}": data.in_all(part) for name, part in zip(QUARTERS, parts, strict=True)}
         # Quarters are small: that several are rejected and others are not is often chance.
         if not is_new and (len(some) == 1 or (grave and not matters(result.measures))):
             where = f"in {these} {'quarters ' * (these == 'all')}of the rows in the order of time"
         if where and (is_new or len(some) > 1):
-            where += _said_to_matter([f"the {name}" for name in grave], [f"the {name}" for name in some if not is_new])
+            where += _said_to_matter(list(grave), [f"the {name}" for name in some if not is_new])
     pictures, sources = (
         drawn(found.plot, "evidence against calibration after each observation", (6.5, 3.2)),
         found.citations,

@@ -1325,9 +1325,10 @@ def test_years_that_are_bad_as_a_whole_are_asked_about():
 def test_parts_of_the_past_need_no_maps():
     assert _in_need(["law", "math"]) == "law, math, which need maps of their own"
     assert _in_need(["the third quarter"]) == "the third quarter"
-    assert _in_need(["law", "first quarter", "last quarter"]) == (
-        "law, which needs a map of its own, and in first quarter and last quarter"
+    assert _in_need(["law", "the first quarter", "the last quarter"]) == (
+        "law, which needs a map of its own, and in the first quarter and the last quarter"
     )
+    assert _in_need(["first quarter"]) == "first quarter, which needs a map of its own"
 
 
 def test_audits_of_few_clusters_are_refused():
