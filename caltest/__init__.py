@@ -7,7 +7,7 @@ Glossary, from the symbols in the papers to the names here:
 
 ====================================  ============================= ===================================
 P_X, g(X): prediction                 ``Categorical``, ``Normal``   ``caltest.predictions``
-Y: target, label                      ``targets``                   ``caltest.predictions.convert``
+Y: target, label                      ``targets``                   ``caltest.predictions.inputs.convert``
 Z_X, drawn from P_X                   ``Predictions.sample``        ``caltest.predictions.base``
 k_P, k_Y, k = k_P x k_Y               ``ProductKernel``             ``caltest.kernels.product``
 sum_i k_i A_i: matrix-valued kernel   ``MatrixKernel``              ``caltest.kernels.matrix``
@@ -21,7 +21,7 @@ SKCE, SKCE_b, SKCE_uq                 ``SKCE``                      ``caltest.es
 SKCE_ul, SKCE_{k,B}: blocks           ``BlockSKCE``                 ``caltest.estimators.kernel_errors.skce``
 SKCE with landmarks, for large n      ``LowRankSKCE``               ``caltest.estimators.kernel_errors.low_rank``
 UCME, test locations T_j              ``UCME``                      ``caltest.estimators.kernel_errors.skce``
-ECE                                   ``ECE``                       ``caltest.estimators.binned_errors``
+ECE                                   ``ECE``                       ``caltest.estimators.binned_errors.ece``
 MMCE                                  ``MMCE``                      ``caltest.estimators.kernel_errors.mmce``
 D_b, D_uq, D_l: bounds                ``DistributionFreeBound``     ``caltest.nulls.bounds``
 A_l: normal limit                     ``NormalNull``                ``caltest.nulls.limit_laws``

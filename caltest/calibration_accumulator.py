@@ -8,17 +8,17 @@ from uuid import uuid4
 import numpy as np
 
 from caltest._basics.calls import OwnErrstate
-from caltest._basics.notes import once
 from caltest._basics.numerics import ArrayLike, IntArray, seed_from, seed_of
 from caltest._results.calibration_test_result import CalibrationTestResult, with_other_rows
 from caltest._validation import whole_number
+from caltest._validation.notes import once
 from caltest.estimators import Estimator
 from caltest.estimators.combined.omnibus import Omnibus
-from caltest.estimators.combined.parts import ROWS_OF_A_PART
+from caltest.estimators.combined.sums.parts import ROWS_OF_A_PART
 from caltest.nulls import Null, SummableNull
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import NAMED, Excluded, as_sample, excluded_in_words, impossible_note
-from caltest.predictions.labelled import named_one
+from caltest.predictions.inputs.convert import NAMED, Excluded, as_sample, excluded_in_words, impossible_note
+from caltest.predictions.inputs.labelled import named_one
 from caltest.predictions.questions.misread import SOME
 
 if TYPE_CHECKING:

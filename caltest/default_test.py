@@ -18,8 +18,8 @@ from caltest._validation.groups import label_columns, rows_of
 from caltest.estimators import SKCE, Estimator, WeightedSKCE
 from caltest.estimators.combined.components import are_linear
 from caltest.estimators.combined.features import Feature, features_of
-from caltest.estimators.combined.many_classes import are_read_in_blocks
 from caltest.estimators.combined.omnibus import THINNED
+from caltest.estimators.combined.sums.many_classes import are_read_in_blocks
 from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.estimators.kernel_errors.kernel_estimator import FAMILY_KERNEL, default_kernel
@@ -32,7 +32,7 @@ from caltest.named_tests import ClusterSKCETest, MonteCarloTest, OmnibusTest
 from caltest.nulls.bootstraps import MANY
 from caltest.predictions import Categorical, MultiLabel, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_order_of_times, note_on_draws
-from caltest.predictions.convert import Missing, as_sample
+from caltest.predictions.inputs.convert import Missing, as_sample
 
 
 @own_errstate

@@ -36,8 +36,8 @@ from caltest.nulls.bootstraps import LEAST
 from caltest.predictions import Sample
 from caltest.predictions.base import assumed
 from caltest.predictions.claims import Claim
-from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_spread
+from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.own_errors import refuse_errors
 from caltest.slices.group_sums import GroupSums
 

@@ -24,7 +24,7 @@ from caltest.nulls import Null, Outcome
 from caltest.nulls.base import kind_given
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.bandwidth import MEDIAN_OF
-from caltest.predictions.convert import as_predictions, as_sample
+from caltest.predictions.inputs.convert import as_predictions, as_sample
 
 FEATURES_OF_CHUNKS = "features: got some with dask arrays, wanted none, or arrays in memory"
 """What an error says."""

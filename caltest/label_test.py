@@ -19,7 +19,7 @@ from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.dependence import cautions_on
 from caltest.nulls import ConditionalMonteCarlo, ImportanceSampling
 from caltest.predictions import MultiLabel, Sample
-from caltest.predictions.convert import Missing
+from caltest.predictions.inputs.convert import Missing
 from caltest.predictions.questions.classes import of_labels
 
 Streams = list[np.random.Generator]

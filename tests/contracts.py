@@ -11,7 +11,7 @@ import caltest as ct
 from caltest._basics.asked import pvalues_only
 from caltest.predictions import Sample
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 N = 23
 

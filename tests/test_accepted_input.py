@@ -13,7 +13,7 @@ from printed import unfolded
 import caltest as ct
 from caltest._loops import rows
 from caltest._loops.statistics import binned
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 
 N, K = 40, 3
 RNG = np.random.default_rng(0)

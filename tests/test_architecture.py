@@ -211,7 +211,7 @@ from caltest._loops.pair_sums import tiles
 print([m for m in sys.modules if m.split(".")[:2] in (["caltest", one] for one in {LATER})])
 print([m for m in {heavy} if m in sys.modules], len(tiles.add_products.signatures))
 import caltest.plots
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 as_predictions([0.2, 0.3]), as_predictions([[0.2, 0.8]])
 print([m for m in ("scipy.stats", "matplotlib", "torch") if m in sys.modules])
 print(all(eval(f"caltest.{{name}}").__all__ for name in {list(MODULES)}))
@@ -231,7 +231,7 @@ WHOLE = {"benchmarks", "fuzz", "golden", "statistical"}
 TOGETHER = {
     "basics": ["progress"],
     "bridges": ["paths"],
-    "estimators": ["ece", "omnibus_weights", "scores"],
+    "estimators": ["omnibus_weights", "scores"],
     "kernels": ["questions"],
     "loops": ["bounds", "scatter"],
     "plots": ["pictures"],
@@ -262,6 +262,12 @@ def test_tests_lie_as_what_they_test():
         place = TESTS / mirrored(path)
         if path.is_dir() and path != PACKAGE and path.name not in ELSEWHERE:
             assert any(place.glob("**/test_*.py")) or place.with_name(f"test_{place.name}.py").exists(), path
+
+
+def test_folders_can_be_kept_in_mind():
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    files = {folder.name: len(list(folder.glob("[!_]*.py"))) for folder in folders}
+    assert max(files.values()) <= 12, files
 
 
 def test_nothing_is_compiled_while_tests_are_collected(request):

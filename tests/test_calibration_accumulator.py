@@ -13,8 +13,8 @@ import caltest as ct
 from caltest._basics import numerics
 from caltest._basics.jobs import streams
 from caltest._basics.numerics import seed_from
-from caltest.estimators.combined import parts
-from caltest.estimators.combined.cells import FewClasses
+from caltest.estimators.combined.sums import parts
+from caltest.estimators.combined.sums.cells import FewClasses
 
 N = 97
 RNG, P, Y, NORMAL, TARGETS = samples(N, 3)

@@ -23,7 +23,7 @@ from caltest._results.citations import all_entries
 from caltest.cli.main import _parser, main
 from caltest.kernels import Metric, PairKernel, PredictionKernel, RadialKernel, TargetKernel
 from caltest.predictions import Sample
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 
 N = 24
 RNG = np.random.default_rng(1)

@@ -266,7 +266,7 @@ class TestClusters:
 def test_errors_that_follow_the_confidence_up_and_down_are_found(n, k, monkeypatch):
     """With labels in memory, in products of low rank, and in sums over their entries."""
     monkeypatch.setattr("caltest.estimators.combined.components.MANY_CLASSES", 1300)
-    monkeypatch.setattr("caltest.estimators.combined.many_classes.WORTH", 1)
+    monkeypatch.setattr("caltest.estimators.combined.sums.many_classes.WORTH", 1)
     monkeypatch.setattr("caltest.predictions.faults.classes.labels.LARGE", 1)
     rng = np.random.default_rng(2)
     p = rng.dirichlet(np.full(k, 2.0 / k), n)

@@ -11,7 +11,7 @@ from scipy import stats
 import caltest as ct
 from caltest._validation.groups import as_groups
 from caltest.group_test import Shares, step_down
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -11,7 +11,7 @@ import caltest as ct
 from caltest import label_test
 from caltest._results.report import holm
 from caltest.label_test import SMALL, Holm
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 def dependent(n, n_labels, seed, rare=False):

@@ -30,8 +30,8 @@ from caltest.group_test import calibration_by_group
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_order_of_times
-from caltest.predictions.convert import LABELS, are_certain, as_sample
 from caltest.predictions.faults.values import OF_RECORDS
+from caltest.predictions.inputs.convert import LABELS, are_certain, as_sample
 from caltest.predictions.own_errors import refuse_errors
 
 

@@ -14,7 +14,7 @@ from caltest._validation import real_array
 from caltest._validation.labels import numbers_of, require_order_of
 from caltest.predictions import Bernoulli, Categorical, Ensemble, Ordinal, StudentT, SurvivalCurve
 from caltest.predictions.base import Predictions
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 
 
 @own_errstate

@@ -26,7 +26,7 @@ from caltest._validation import not_swapped, one_of
 from caltest.default_test import calibration_test
 from caltest.estimators import DebiasedSquaredECE
 from caltest.predictions import Bernoulli, Categorical, Predictions, top_label
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 
 Kind: TypeAlias = Literal["bins", "isotonic", "classwise"]
 

@@ -16,7 +16,7 @@ from caltest._basics.numerics import ArrayLike
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._validation import whole_number
 from caltest.named_tests import CalibrationTestAccumulator, OmnibusTest
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 
 
 class CalibrationTestMetric(Metric):  # type: ignore[misc]

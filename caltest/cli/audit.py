@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.files import read_rows
-from caltest._basics.notes import once
 from caltest._basics.numerics import Array, IntArray
 from caltest._basics.rows import texts
 from caltest._basics.threads import in_terminal
 from caltest._validation.labels import said_to_occur
+from caltest._validation.notes import once
 from caltest.auditing.audit import audit
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL
-from caltest.cli.headers import MISSING
+from caltest.cli.inputs.answers import is_of_answers, read_samples
+from caltest.cli.inputs.headers import MISSING
+from caltest.cli.inputs.prediction_files import cluster_columns, kept_rows, read_columns, sample_of
 from caltest.cli.options import JUDGED, add, comma_separated, command, show
 from caltest.cli.outputs import check_outputs
-from caltest.cli.prediction_files import cluster_columns, kept_rows, read_columns, sample_of
-from caltest.cli.samples import is_of_answers, read_samples
 from caltest.predictions import Sample
 from caltest.predictions.censored import Censored
 

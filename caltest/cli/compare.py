@@ -6,9 +6,9 @@ from typing import Any
 
 from caltest._basics.files import is_stdin, name_of
 from caltest._basics.threads import in_terminal
+from caltest.cli.inputs.prediction_files import read_models, read_outcomes, read_sample
 from caltest.cli.options import JUDGED, add, command, show
 from caltest.cli.outputs import check_different
-from caltest.cli.prediction_files import read_models, read_outcomes, read_sample
 from caltest.comparisons.models import compared
 from caltest.comparisons.pairs import pairs_of_samples
 from caltest.predictions import Sample

@@ -8,7 +8,7 @@ import caltest as ct
 from caltest.estimators import Estimator
 from caltest.estimators.kernel_errors.kernel_estimator import default_kernel
 from caltest.predictions import Sample
-from caltest.predictions.reductions import reduce_to_binary
+from caltest.predictions.reductions.classes import reduce_to_binary
 
 TestMaker = Callable[..., ct.CalibrationTest]
 """Of a kernel and, unless it is the usual one, ``n_resamples``."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast, get_args
 from caltest._results.measures import matters
 from caltest._results.tables import Table, latex, markdown, printable
 from caltest.cli.named import TESTS
-from caltest.predictions.convert import Missing
+from caltest.predictions.inputs.convert import Missing
 
 N = TypeVar("N", int, float)
 

@@ -10,12 +10,12 @@ from caltest import generators
 from caltest._basics.threads import in_terminal
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.tables import Table
+from caltest.cli.inputs.prediction_files import read_predictions
 from caltest.cli.named import TESTS, kernel_of, names_help, prepared
 from caltest.cli.options import add, command, show, whole
-from caltest.cli.prediction_files import read_predictions
 from caltest.generators import Distortion
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.studies.power import PowerResult, power as simulated_power
 
 DEVIATIONS: dict[str, tuple[str, Callable[[float], Distortion]]] = {

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from caltest._basics.files import is_stdin
 from caltest._basics.threads import in_terminal
+from caltest.cli.inputs.answers import is_of_answers
+from caltest.cli.inputs.prediction_files import read_predictions, sample_of
 from caltest.cli.options import JUDGED, add, command, show
 from caltest.cli.outputs import check_outputs, write_predictions
-from caltest.cli.prediction_files import read_predictions, sample_of
-from caltest.cli.samples import is_of_answers
 from caltest.predictions import Predictions
 
 if TYPE_CHECKING:

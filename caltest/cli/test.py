@@ -17,12 +17,12 @@ from caltest._results.report import pvalues_of
 from caltest._results.tables import ASKED, Table, asked_in
 from caltest._validation import at_least
 from caltest._validation.groups import groups_of_any_size
+from caltest.cli.inputs.answers import ece_notes, is_of_answers, read_samples
+from caltest.cli.inputs.prediction_files import cluster_columns, kept_rows, read_columns, read_weights, sample_of
 from caltest.cli.large_files import Files, tested_in_parts
 from caltest.cli.named import TESTS, WEIGHTED, kernel_of, names_help, prepared
 from caltest.cli.options import JUDGED, add, comma_separated, command, outcomes_of, show
 from caltest.cli.outputs import check_different
-from caltest.cli.prediction_files import cluster_columns, kept_rows, read_columns, read_weights, sample_of
-from caltest.cli.samples import ece_notes, is_of_answers, read_samples
 from caltest.default_test import cluster_test_for, weighted
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.group_test import groups_in_clusters

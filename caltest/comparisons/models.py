@@ -26,7 +26,7 @@ from caltest.kernels import PairKernel
 from caltest.named_tests import MonteCarloTest, OmnibusTest
 from caltest.predictions import Sample
 from caltest.predictions.questions.misread import misread
-from caltest.predictions.reductions import categorical_sample, one_against_rest
+from caltest.predictions.reductions.classes import categorical_sample, one_against_rest
 
 
 def compared(

@@ -11,9 +11,9 @@ from caltest._validation import same_length
 from caltest.estimators.dependence import TOO_SMALL, cautions_on
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_order_of_times, note_on_draws
-from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.members import of_equal_size
-from caltest.predictions.labelled import named_one
+from caltest.predictions.inputs.convert import as_sample
+from caltest.predictions.inputs.labelled import named_one
 
 
 def sample_of(predictions: ArrayLike, targets: ArrayLike, classes: Sequence[Any] | None, seed: int) -> Sample:

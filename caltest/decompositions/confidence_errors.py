@@ -12,10 +12,10 @@ from caltest._results.measures import percent
 from caltest._results.values import ConfidenceInterval, share_interval
 from caltest._validation import fraction, whole_number
 from caltest.decompositions.parts import AT_ONCE, WithIntervals
-from caltest.estimators.binned_errors import binned_predictions
+from caltest.estimators.binned_errors.ece import binned_predictions
 from caltest.predictions import Bernoulli, Categorical
-from caltest.predictions.convert import as_sample
-from caltest.predictions.reductions import reduce_to_top_label
+from caltest.predictions.inputs.convert import as_sample
+from caltest.predictions.reductions.classes import reduce_to_top_label
 
 ERRORS = ("overconfidence", "underconfidence", "accuracy")
 

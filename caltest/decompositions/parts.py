@@ -15,7 +15,7 @@ from caltest._loops.statistics.isotonic import class_counts, pooled_means
 from caltest._results.tables import Bar, Grid, Page, Table, decimals, in_decimals
 from caltest._results.values import ConfidenceInterval, Stored
 from caltest.binning import Binning
-from caltest.estimators.binned_errors import bins_of
+from caltest.estimators.binned_errors.ece import bins_of
 from caltest.estimators.classical.corp import IsotonicGroups
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions, Score, outcome_scores

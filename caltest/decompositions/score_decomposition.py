@@ -13,9 +13,9 @@ from caltest._results.values import ConfidenceInterval
 from caltest._validation import fraction, one_of, whole_number
 from caltest.binning import Binning, a_binning
 from caltest.decompositions.parts import PARTS, Parts, WithIntervals, calibrated_means, intervals_of
-from caltest.estimators.binned_errors import binned_predictions
+from caltest.estimators.binned_errors.ece import binned_predictions
 from caltest.predictions.classes.finite import Score
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,15 @@ from caltest.estimators.base import (
     HasTextbookLaw as HasTextbookLaw,
     TextbookTail as TextbookTail,
 )
-from caltest.estimators.binned_errors import (
+from caltest.estimators.binned_errors.ece import (
     ECE as ECE,
     MCE as MCE,
     ClasswiseECE as ClasswiseECE,
     DebiasedSquaredECE as DebiasedSquaredECE,
 )
+from caltest.estimators.binned_errors.smooth_ece import SmoothECE as SmoothECE
+from caltest.estimators.binned_errors.soft_ece import SoftBinnedECE as SoftBinnedECE
+from caltest.estimators.binned_errors.t_cal import TCal as TCal
 from caltest.estimators.classical.base import BinaryStatistic as BinaryStatistic
 from caltest.estimators.classical.belt import CalibrationBelt as CalibrationBelt
 from caltest.estimators.classical.corp import CORPMiscalibration as CORPMiscalibration
@@ -34,9 +37,6 @@ from caltest.estimators.classical.ecce import ECCE as ECCE
 from caltest.estimators.classical.hosmer_lemeshow import HosmerLemeshow as HosmerLemeshow
 from caltest.estimators.classical.pit import PIT as PIT
 from caltest.estimators.classical.quantile_calibration import QuantileCalibration as QuantileCalibration
-from caltest.estimators.classical.smooth_ece import SmoothECE as SmoothECE
-from caltest.estimators.classical.soft_ece import SoftBinnedECE as SoftBinnedECE
-from caltest.estimators.classical.t_cal import TCal as TCal
 from caltest.estimators.classical.threshold_decisions import ThresholdDecisionError as ThresholdDecisionError
 from caltest.estimators.combined.omnibus import Omnibus as Omnibus
 from caltest.estimators.kernel_errors.cluster_skce import ClusterSKCE as ClusterSKCE, one_per_cluster as one_per_cluster

@@ -18,7 +18,7 @@ from caltest._results.values import EffectSize
 from caltest._validation import CalledWithData, instance_of, switch
 from caltest.estimators.dependence import cautions_on
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 class Estimator(CalledWithData, ABC):

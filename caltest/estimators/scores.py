@@ -19,7 +19,7 @@ from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.alternatives import Alternatives
 from caltest.predictions.classes.finite import Score, outcome_scores
-from caltest.predictions.standard_scores import mean_square, scores_of
+from caltest.predictions.reductions.standard_scores import mean_square, scores_of
 
 ROUNDING = 1e-13
 """Standard deviations of this size, relative to the scores, are rounding errors."""

@@ -12,7 +12,7 @@ from caltest._validation import instance_of, number_of_observations
 from caltest.generators.base import Distortion, Generator, a_distortion, probabilities_of_classes
 from caltest.predictions import Categorical, Predictions
 from caltest.predictions.classes.finite import as_classes
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 
 WANTED = "Categorical, Bernoulli or Ordinal ones; for others use Tempering, Outliers, Bias or Scaling"
 

@@ -15,10 +15,10 @@ from caltest._results.values import ConfidenceInterval, Side, checked_side, with
 from caltest._validation import at_least, fraction, whole_number
 from caltest.binning import Binning, QuantileBinning, a_binning
 from caltest.estimators import ECE, ClasswiseECE
-from caltest.estimators.binned_errors import binned_predictions, bins_of, farthest
+from caltest.estimators.binned_errors.ece import binned_predictions, bins_of, farthest
 from caltest.predictions import Bernoulli, Categorical
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 AT_ONCE = 2**22
 """Labels that are redrawn together."""

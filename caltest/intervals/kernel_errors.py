@@ -18,7 +18,7 @@ from caltest.hstatistics.variances.jackknife import jackknife_of
 from caltest.kernels import PairKernel
 from caltest.kernels.product import a_pair_kernel
 from caltest.predictions import Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 @own_errstate

@@ -15,7 +15,7 @@ from caltest._results.values import Stored
 from caltest._validation import switch
 from caltest.estimators import Estimator
 from caltest.nulls import ConditionalMonteCarlo
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 
 
 @dataclass(frozen=True, eq=False)

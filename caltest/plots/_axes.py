@@ -19,7 +19,7 @@ from caltest._results.report import pvalue_phrase
 from caltest._results.tables import printable
 from caltest._validation import fraction, instance_of, whole_number
 from caltest.predictions import Bernoulli, Sample
-from caltest.predictions.reductions import classwise, reduce_to_binary
+from caltest.predictions.reductions.classes import classwise, reduce_to_binary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes

@@ -14,7 +14,7 @@ from caltest.estimators.classical.belt import belt
 from caltest.named_tests import MonteCarloTest
 from caltest.plots._axes import Axes, beside_most, binary_of, finish, started
 from caltest.predictions import Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 @own_errstate

@@ -11,7 +11,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, evenly_spaced
 from caltest._validation import whole_number
 from caltest.plots._axes import DARK, OUTSIDE, Axes, binary_of, ended, observed_and_band, started
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 @own_errstate

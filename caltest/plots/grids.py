@@ -16,8 +16,8 @@ from caltest.plots._axes import Axes, even_points, new_figure, panels_of, plain,
 from caltest.plots.reliability import reliability_diagram
 from caltest.plots.transforms import coverage_curve, pit_histogram
 from caltest.predictions import Sample
-from caltest.predictions.convert import as_sample
-from caltest.predictions.reductions import classwise
+from caltest.predictions.inputs.convert import as_sample
+from caltest.predictions.reductions.classes import classwise
 from caltest.recalibration import RecalibrationReport
 
 

@@ -30,7 +30,7 @@ from caltest.plots._axes import (
     title_of,
 )
 from caltest.predictions import Bernoulli, Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 @own_errstate

@@ -10,7 +10,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest.decompositions.score_decomposition import ScoreDecomposition
 from caltest.plots._axes import DARK, MODEL, PALE, Axes, binary_of, ended, observed_and_band, plain, started, style_of
 from caltest.predictions import Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 @own_errstate

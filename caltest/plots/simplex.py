@@ -35,7 +35,7 @@ from caltest.plots._axes import (
     title_of,
 )
 from caltest.predictions import Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 """Where the predictions that are certain of class 0, 1 and 2 are drawn."""

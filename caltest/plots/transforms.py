@@ -10,7 +10,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import fraction, whole_number
 from caltest.plots._axes import DARK, MODEL, OUTSIDE, PALE, Axes, Style, ended, observed_and_band, started
 from caltest.predictions import Predictions, Sample, pit_values
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 COVERAGE, DRAWS = ("coverage_curve", (4.5, 4.5)), 999
 """Name and size of the picture of levels, and redraws for its bars."""

@@ -16,12 +16,11 @@ from caltest.predictions.classes.categorical import Bernoulli as Bernoulli, Cate
 from caltest.predictions.classes.multi_label import MultiLabel as MultiLabel
 from caltest.predictions.classes.ordinal import Ordinal as Ordinal
 from caltest.predictions.classes.survival_curve import SurvivalCurve as SurvivalCurve
-from caltest.predictions.convert import Sample as Sample, median_bandwidth as median_bandwidth
 from caltest.predictions.counts.law import CountPredictions as CountPredictions
 from caltest.predictions.counts.negative_binomial import NegativeBinomial as NegativeBinomial
 from caltest.predictions.counts.poisson import Poisson as Poisson
-from caltest.predictions.coverage import interval_coverage as interval_coverage, set_coverage as set_coverage
 from caltest.predictions.ensembles.ensemble import Ensemble as Ensemble, Scenarios as Scenarios
+from caltest.predictions.inputs.convert import Sample as Sample, median_bandwidth as median_bandwidth
 from caltest.predictions.mixture import Mixture as Mixture
 from caltest.predictions.numbers.beta import Beta as Beta
 from caltest.predictions.numbers.continuous import Continuous as Continuous
@@ -32,13 +31,14 @@ from caltest.predictions.numbers.normal import Normal as Normal
 from caltest.predictions.numbers.student_t import StudentT as StudentT
 from caltest.predictions.numbers.univariate import Univariate as Univariate
 from caltest.predictions.quantile_forecast import QuantileForecast as QuantileForecast
-from caltest.predictions.reductions import (
+from caltest.predictions.reductions.classes import (
     class_groups as class_groups,
     classwise as classwise,
     top_label as top_label,
     top_m as top_m,
 )
-from caltest.predictions.residuals import (
+from caltest.predictions.reductions.coverage import interval_coverage as interval_coverage, set_coverage as set_coverage
+from caltest.predictions.reductions.residuals import (
     Residuals as Residuals,
     pit_values as pit_values,
     standardised_residuals as standardised_residuals,

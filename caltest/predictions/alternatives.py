@@ -17,7 +17,7 @@ from caltest._loops.pair_sums.redraws import gathered_tables, tables_by_label
 from caltest.predictions.base import Predictions
 from caltest.predictions.classes.categorical import Categorical
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.standard_scores import scores_of
+from caltest.predictions.reductions.standard_scores import scores_of
 
 if TYPE_CHECKING:
     from caltest.predictions.counts.law import CountPredictions

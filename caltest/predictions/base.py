@@ -11,7 +11,6 @@ import scipy
 from caltest._basics.calls import OwnErrstate
 from caltest._basics.chunks import ChunkedPredictions, have_chunks
 from caltest._basics.jobs import Stream
-from caltest._basics.notes import once
 from caltest._basics.numerics import (
     Array,
     ArrayLike,
@@ -23,13 +22,14 @@ from caltest._basics.numerics import (
 )
 from caltest._basics.threads import threaded
 from caltest._validation import levels, whole_number
+from caltest._validation.notes import once
 from caltest.kernels import ExponentialKernel, GaussianKernel, Metric, ProductKernel, TargetKernel, Wasserstein
 from caltest.predictions.bandwidth import MEDIAN_OF, ZeroBandwidth, median_distance, median_positive_distance
 from caltest.predictions.claims import Checks, Claim, of_half, of_numbers, shifted
-from caltest.predictions.labelled import Labelled, indices_of
+from caltest.predictions.inputs.labelled import Labelled, indices_of
 from caltest.predictions.outcomes import Outcomes, Traces
+from caltest.predictions.reductions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
 from caltest.predictions.repairable import Repairable
-from caltest.predictions.standard_scores import FARTHEST, SMALLEST, UPPER, in_units, mean_square
 
 if TYPE_CHECKING:
     from caltest.predictions.alternatives import Alternatives, Odds
@@ -611,8 +611,8 @@ class Predictions(Labelled, Repairable, OwnErrstate, ABC):
 
         Weights (n,) are those of the observations; ranks of features can be those among other predictions.
         """
-        from caltest.predictions.faults.numbers import NumberFaults
-        from caltest.predictions.faults.vectors import VectorFaults
+        from caltest.predictions.faults.numbers.faults import NumberFaults
+        from caltest.predictions.faults.vectors.faults import VectorFaults
 
         try:
             mean, _ = self.moments()

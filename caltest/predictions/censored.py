@@ -16,12 +16,12 @@ from caltest._validation.labels import said_to_occur
 from caltest._validation.probabilities import not_a_pair
 from caltest.predictions import Predictions
 from caltest.predictions.classes.survival_curve import SurvivalCurve
-from caltest.predictions.convert import as_predictions, brought_into_order
+from caltest.predictions.inputs.convert import as_predictions, brought_into_order
 from caltest.predictions.levels import Levels, between
 from caltest.predictions.questions.misread import ROUNDING, SOME
 from caltest.predictions.questions.units import IN_UNITS, OF_TIMES, converted
-from caltest.predictions.residuals import Residuals, StandardUniform, pit_values
-from caltest.predictions.standard_scores import FARTHEST
+from caltest.predictions.reductions.residuals import Residuals, StandardUniform, pit_values
+from caltest.predictions.reductions.standard_scores import FARTHEST
 
 MISPLACED, FITTING = 1.5, 0.5
 """Normal quantile of the median level of events, 7 or 93 %, from which on their unit is asked for, and how far the

@@ -10,7 +10,7 @@ import scipy
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced, generator_of, ranges
 from caltest._results.measures import amount
 from caltest.predictions.faults.fault import ranks, varies
-from caltest.predictions.standard_scores import own_units
+from caltest.predictions.reductions.standard_scores import own_units
 
 RARE, TINY = 0.2, 1e-9
 """The margin for the rarer of two classes, or a class that is named among more, as a share of its mean predicted

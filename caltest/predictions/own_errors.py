@@ -8,7 +8,7 @@ import numpy as np
 from caltest._basics.numerics import Array, BoolArray, FloatArray, evenly_spaced
 from caltest._validation.columns import BY_CHANCE, log_orders, missing_in, numbers_in, said_by
 from caltest.predictions.base import Predictions
-from caltest.predictions.convert import Sample
+from caltest.predictions.inputs.convert import Sample
 
 MOST, MOST_OF_CLASSES, FEWEST = 1000, 10_000, 20
 """Rows that are looked at, at equal distances, more of classes, some of which are rare; how many show something."""

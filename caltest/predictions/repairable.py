@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
-from caltest.predictions.standard_scores import own_units
+from caltest.predictions.reductions.standard_scores import own_units
 
 if TYPE_CHECKING:
     from caltest.predictions.base import Predictions

@@ -14,7 +14,7 @@ from caltest._basics.numerics import ArrayLike, FloatArray, IntArray
 from caltest._validation import Settings, choice, class_order, real_array
 from caltest._validation.labels import classes_of
 from caltest.predictions import Predictions
-from caltest.predictions.convert import as_predictions, columns_given, in_order_of_targets
+from caltest.predictions.inputs.convert import as_predictions, columns_given, in_order_of_targets
 from caltest.recalibration.shared.inputs import (
     SCALES,
     Scores,

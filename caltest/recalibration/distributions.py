@@ -9,7 +9,7 @@ import numpy as np
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest._validation import at_least, increasing_levels
 from caltest.predictions import Predictions, QuantileForecast
-from caltest.predictions.convert import Sample, as_sample
+from caltest.predictions.inputs.convert import Sample, as_sample
 from caltest.predictions.questions.coordinates import coordinates_of
 from caltest.predictions.repairable import FACTORS, mean_loss
 from caltest.recalibration.base import Calibrator, FamilyMap

@@ -17,7 +17,7 @@ from caltest._results.tables import Bar, Page, Table, in_decimals, sharper
 from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval, Stored
 from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest._validation.columns import columns_for, notes_on
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 from caltest.recalibration.multicalibration import Multicalibration, MulticalibrationMap, cells
 from caltest.recalibration.shared.observed import Observed
 from caltest.slices.errors import BinaryErrors

@@ -26,7 +26,7 @@ from caltest.kernels import PairKernel
 from caltest.named_tests import OmnibusTest
 from caltest.predictions import Sample
 from caltest.predictions.classes.finite import at_labels, outcome_scores
-from caltest.predictions.reductions import reduce_to_binary
+from caltest.predictions.reductions.classes import reduce_to_binary
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.shared.observed import Observed, scale_of
 

@@ -14,7 +14,7 @@ from caltest._validation import Settings, at_least, positive_number
 from caltest._validation.settings import Check
 from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import as_predictions, as_sample
+from caltest.predictions.inputs.convert import as_predictions, as_sample
 
 TOLERANCE = 1e-12
 """Error of the kernel below which no more landmarks are taken."""

@@ -11,8 +11,8 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, check_finite, normalised
 from caltest._results.values import ConfidenceInterval, within
 from caltest._validation import at_least, fraction, whole_number
-from caltest.estimators.binned_errors import farthest
-from caltest.predictions.convert import as_sample
+from caltest.estimators.binned_errors.ece import farthest
+from caltest.predictions.inputs.convert import as_sample
 from caltest.risk.base import CalibrationData, KernelSpectrum
 from caltest.risk.functions import MAX_RANK
 

@@ -14,7 +14,7 @@ from caltest._results.report import counted
 from caltest._validation import at_least, fraction, one_of, switch, whole_number
 from caltest.hstatistics.variances.jackknife import jackknife_error
 from caltest.predictions import Sample, classwise, top_label
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.risk.base import SMALLEST, BilinearForm, CalibrationData, ErrorFunction, Fits, points_of, risk_terms
 from caltest.risk.error_estimate import CalibrationErrorEstimate, CandidateRisk, ErrorSelection
 from caltest.risk.functions import (

@@ -12,7 +12,7 @@ from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, generator_
 from caltest._results.values import ConfidenceInterval, within
 from caltest._validation import at_least, fraction, positive_number, whole_number
 from caltest.predictions import Sample
-from caltest.predictions.convert import as_predictions, as_sample
+from caltest.predictions.inputs.convert import as_predictions, as_sample
 from caltest.risk.base import CalibrationData, points_of
 from caltest.risk.functions import MAX_RANK
 from caltest.risk.interval import FEWEST, Smoother, smoothers

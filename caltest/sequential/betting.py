@@ -10,17 +10,17 @@ import numpy as np
 import scipy
 
 from caltest._basics.arrays import last_time, order_of, to_array
-from caltest._basics.notes import once
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, ranges, seed_of
 from caltest._results.values import Stored
 from caltest._validation import CalledWithData, one_of, switch
+from caltest._validation.notes import once
 from caltest.estimators.kernel_errors.kernel_estimator import a_product_or_none
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.base import assumed
-from caltest.predictions.convert import NAMED, Excluded, as_sample
-from caltest.predictions.labelled import named_one
+from caltest.predictions.inputs.convert import NAMED, Excluded, as_sample
+from caltest.predictions.inputs.labelled import named_one
 from caltest.sequential.bets import Bets, KernelBets, LikelihoodBets
 from caltest.sequential.change import AT_ONCE
 

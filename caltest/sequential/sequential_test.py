@@ -15,7 +15,7 @@ from caltest._results.tables import Grid, Page, Part, Table
 from caltest._results.values import Finding, Stored, impossible
 from caltest._validation import fraction, whole_number
 from caltest.kernels import ProductKernel
-from caltest.predictions.convert import excluded_in_words, impossible_note
+from caltest.predictions.inputs.convert import excluded_in_words, impossible_note
 from caltest.sequential.betting import Betting, State, Strategy
 from caltest.sequential.change import Change, change_of, likeliest
 from caltest.sequential.independence import independence_notes

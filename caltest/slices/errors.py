@@ -14,7 +14,7 @@ from caltest._basics.numerics import Array, BoolArray, FloatArray, generator_apa
 from caltest._laws import clopper_pearson
 from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.residuals import pit_values
+from caltest.predictions.reductions.residuals import pit_values
 
 FEW_MEMBERS = 6
 """Members and outcome, of which errors have no variance that can be relied on."""

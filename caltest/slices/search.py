@@ -19,8 +19,8 @@ from caltest._validation import fraction, one_of, positive_number, switch, whole
 from caltest._validation.columns import Column, columns_for, columns_of, notes_on_outcomes
 from caltest.estimators.dependence import cautions_on
 from caltest.predictions import Sample
-from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread
+from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.own_errors import refuse_errors
 from caltest.slices.errors import BinaryErrors, Errors, are_between_quantiles, errors_of
 from caltest.slices.group_sums import AT_ONCE, adjusted_by_redraws

@@ -19,7 +19,7 @@ from caltest.auditing.pictures import compared_classes, pictures_of
 from caltest.auditing.repair import _changed, _suffices
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows_in_words, rows_needed
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.recalibration.shared.observed import Observed
 
 DIGITS = ct.datasets.load_digits_predictions()

@@ -12,7 +12,7 @@ import pytest
 import caltest as ct
 from caltest._basics.asked import without_power
 from caltest.auditing.pictures import pictures_of
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 NAME = "<script>alert(1)</script> & $x_1$ \x1b[31m"
 

@@ -11,7 +11,7 @@ from grids import thinned
 import caltest as ct
 from caltest.cli import large_files, named
 from caltest.cli.main import main
-from caltest.estimators.combined import cells
+from caltest.estimators.combined.sums import cells
 
 N = 1_030
 RNG = np.random.default_rng(6)

@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 
 import caltest as ct
 from caltest.comparisons.paired_test import Difference, ModelSums, error_if_equal, number_of_rare
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 S = samples(60, 3)
 CONSTANT = ct.Normal(np.zeros(20), 1.0), ct.Normal(np.ones(20), 1.0)

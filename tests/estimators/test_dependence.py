@@ -7,7 +7,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators.dependence import caution_on_times, cautions_on
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 N = 600
 

@@ -10,7 +10,7 @@ from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.scores import ResidualMean
 from caltest.hstatistics.sums.grid import Grid
 from caltest.hstatistics.sums.residuals import prediction_features, residual_means
-from caltest.predictions.standard_scores import mean_square
+from caltest.predictions.reductions.standard_scores import mean_square
 
 MAKERS = [pytest.param(maker, id=family.__name__) for family, maker in FAMILIES.items()] + [
     pytest.param(vector_ensemble, id="vectors")

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 import caltest as ct
 from caltest._basics.numerics import generator_apart
 from caltest.intervals import binned_errors as ece_module
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 
 RNG = np.random.default_rng(6)
 P, Y = RNG.dirichlet(np.full(3, 0.7), 90), RNG.integers(0, 3, 90)

@@ -8,7 +8,7 @@ from scipy import stats
 import caltest as ct
 from caltest.hstatistics.variances.jackknife import Jackknife, jackknife, jackknife_of, row_sums
 from caltest.hstatistics.variances.null_variance import variance_if_calibrated
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 S = samples(60, 3)
 

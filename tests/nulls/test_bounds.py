@@ -12,7 +12,7 @@ import caltest as ct
 from caltest.estimators.scores import log_ratios_of
 from caltest.hstatistics.tiles import h_tile
 from caltest.nulls.bounds import OutcomeSum
-from caltest.predictions.convert import Sample
+from caltest.predictions.inputs.convert import Sample
 
 
 def shifted(n, seed, share=0.1, k=10):

@@ -8,7 +8,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.hstatistics.variances.jackknife import SURPRISE, jackknife_of
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 S = samples(60, 3)
 

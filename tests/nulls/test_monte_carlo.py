@@ -11,7 +11,7 @@ from caltest.hstatistics.variances.covariance import deviation_covariance, white
 from caltest.nulls import monte_carlo
 from caltest.predictions import Sample
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 P = np.random.default_rng(1).dirichlet(np.ones(3), 40)
 Y = ct.Categorical(P).sample(2)

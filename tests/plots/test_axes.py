@@ -22,7 +22,7 @@ from matplotlib.figure import Figure  # noqa: E402
 
 from caltest._results.tables import Bar  # noqa: E402
 from caltest.plots import _axes  # noqa: E402
-from caltest.predictions.convert import as_sample  # noqa: E402
+from caltest.predictions.inputs.convert import as_sample  # noqa: E402
 
 NAMES = ["$\\alpha$ and $", "<script>alert(1)</script>", "_hidden", "long " * 60, "a\nb"]
 P = np.linspace(0.05, 0.95, 60)

@@ -10,7 +10,7 @@ import caltest as ct
 from caltest import plots
 from caltest.estimators.classical.belt import belt
 from caltest.plots import _axes, calibration_belt, reliability, reliability_diagram, simplex
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -323,10 +323,10 @@ def exponential(n, mean_end, grid=None, seed=5):
 def test_wrong_levels_are_uniform_at_the_predicted_rate_and_censored_as_those_seen(monkeypatch, grid):
     laws, times = exponential(400, 1.5, grid)
     residuals, _ = censored_pit_values(laws, times, rng=1)
-    monkeypatch.setattr("caltest.predictions.residuals.RATE", 1.0)
+    monkeypatch.setattr("caltest.predictions.reductions.residuals.RATE", 1.0)
     _, u = residuals.slightly_wrong(2, 50)
     assert stats.kstest(u.ravel(), "uniform").pvalue > 0.01
-    monkeypatch.setattr("caltest.predictions.residuals.RATE", 0.5)
+    monkeypatch.setattr("caltest.predictions.reductions.residuals.RATE", 0.5)
     _, u = residuals.slightly_wrong(2, 50)
     # All of them would be 1/3 on average, if none were censored.
     assert 0.5 < u.mean() < 0.62

@@ -3,7 +3,7 @@ import pytest
 import scipy.stats as stats
 
 import caltest as ct
-from caltest.predictions.residuals import StandardUniform
+from caltest.predictions.reductions.residuals import StandardUniform
 
 N = 40
 RNG = np.random.default_rng(5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.own_errors import refuse_errors
 
 N = 400

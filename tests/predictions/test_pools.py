@@ -8,8 +8,8 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.convert import as_sample
 from caltest.predictions.ensembles.ensemble import DrawnEnsemble
+from caltest.predictions.inputs.convert import as_sample
 
 N, M = 40, 4
 RNG = np.random.default_rng(11)

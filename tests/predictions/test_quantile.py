@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 
 LEVELS = np.array([0.001, 0.05, 0.5, 0.77, 0.999])
 

@@ -12,7 +12,7 @@ from caltest.estimators.combined.findings import findings_of
 from caltest.hstatistics import tiles as htiles
 from caltest.hstatistics.sums import binary_line as hlines, pairs as hpairs
 from caltest.predictions import Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 LEVELS = np.array([0.1, 0.25, 0.5, 0.9])
 N = 15

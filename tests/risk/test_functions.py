@@ -6,7 +6,7 @@ from scipy import special
 from scipy.stats import dirichlet
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.risk.base import CalibrationData, KernelSpectrum, gaussian_kernel, pivoted_cholesky
 from caltest.risk.functions import BANDWIDTHS
 

@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.risk import interval
 from caltest.risk.base import CalibrationData
 

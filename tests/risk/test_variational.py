@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.risk.base import CalibrationData, gaussian_kernel
 from caltest.risk.interval import GAMMAS, REGULARISATIONS, smoothers
 from caltest.risk.variational import _by_ridge

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.sequential.independence import serial_correlation
 
 

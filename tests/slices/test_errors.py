@@ -3,7 +3,7 @@ import pytest
 from scipy import special, stats
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.slices.errors import BinaryErrors, CountErrors, NumberErrors, _of_members, errors_of, normal_scores
 
 RNG = np.random.default_rng(1)

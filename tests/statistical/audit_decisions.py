@@ -15,7 +15,7 @@ from caltest.auditing.audit import _decision
 from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE
 from caltest.auditing.repair import of_recalibration
 from caltest.auditing.section import Data
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 SETS, DRAWS, MOST = 200, 99, 40
 """Data sets of a case, redraws, and data sets that are drawn for each that is rejected."""

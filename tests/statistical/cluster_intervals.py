@@ -13,7 +13,7 @@ from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.combined.measures import TENTHS, measures_of
 from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 SETS = 400
 CLUSTERS = [(10, 30, 0.3), (20, 10, 0.3), (60, 5, 0.3), (60, 20, 0.5), (200, 3, 0.8)]

@@ -11,7 +11,7 @@ import numpy as np
 import caltest as ct
 from caltest._basics.asked import pvalues_only
 from caltest._basics.jobs import streams
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 from .slices_found import by_all, by_holm
 

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 import caltest as ct
 from caltest import group_test
 from caltest._basics.asked import pvalues_only
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 from .labels_and_choices import show
 

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 import caltest as ct
 from caltest._basics.asked import pvalues_only
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.sequential.change import DROP, NEARLY, _log_likelihoods, change_of
 
 SETS, SETS_OF_DATES = 500, 200

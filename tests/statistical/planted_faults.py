@@ -14,7 +14,7 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 from .settings import spawn
 

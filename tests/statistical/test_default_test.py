@@ -12,6 +12,7 @@ import caltest as ct
 from caltest.generators import Bias, Distorted, GaussianModel, Scaling, class_model
 
 from .default_sizes import SETTINGS, pvalue
+from .faults_in_parts import FAULTS, rejected
 from .settings import COARSE, FINE, calibrated, spawn
 
 pytestmark = [pytest.mark.statistical, pytest.mark.usefixtures("without_findings")]
@@ -114,3 +115,11 @@ def test_power_of_the_default_test(name, replications):
     test = ct.OmnibusTest(n_resamples=replications(39, 99))
     result = ct.power(test, generator, n, n_simulations=replications(10, 1000), rng=20193)
     assert result.rejections(0.05) >= stats.binom(result.n_simulations, bar).ppf(0.01), result
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize("name", thinned(FAULTS, list(FAULTS)[:5]))
+def test_power_against_faults_that_cancel_over_all_predictions(name, replications):
+    (make, bar), sets = FAULTS[name], replications(10, 1000)
+    test = ct.OmnibusTest(n_resamples=replications(39, 199))
+    assert rejected(make, test, sets, 8) >= stats.binom(sets, bar).ppf(0.01)

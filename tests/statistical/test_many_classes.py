@@ -4,7 +4,7 @@ import pytest
 from grids import thinned
 
 import caltest as ct
-from caltest.estimators.combined import many_classes
+from caltest.estimators.combined.sums import many_classes
 
 from .settings import COARSE, FINE, band, calibrated, rejections, spawn
 

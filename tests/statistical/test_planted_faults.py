@@ -7,7 +7,7 @@ import caltest as ct
 from caltest._results.measures import matters
 from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.combined.measures import measures_of
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from statistical.planted_faults import PAIRS, PLANTED, both_found, found
 
 pytestmark = pytest.mark.statistical

@@ -18,8 +18,8 @@ from caltest._validation.labels import said_to_occur
 from caltest.estimators.base import RedrawnEstimator, TextbookTail
 from caltest.predictions import Predictions
 from caltest.predictions.classes.finite import as_classes
-from caltest.predictions.residuals import integral_transforms
-from caltest.predictions.standard_scores import FARTHEST
+from caltest.predictions.reductions.residuals import integral_transforms
+from caltest.predictions.reductions.standard_scores import FARTHEST
 
 AT_ONCE = 2**20
 """Outcomes taken together; the estimates do not depend on it."""

@@ -19,7 +19,7 @@ from caltest.estimators.base import TextbookTail
 from caltest.estimators.classical.base import BinaryStatistic, chi_squared_tail, probability_of_event
 from caltest.estimators.classical.nodes import Nodes
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 RANK = 1e-9
 """Columns of which less than this part is new count as combinations of those before."""

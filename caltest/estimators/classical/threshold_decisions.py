@@ -9,7 +9,7 @@ from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray
 from caltest._loops.statistics.thresholds import raise_to_two_sides
 from caltest._validation import at_least
 from caltest.estimators.base import RedrawnEstimator
-from caltest.estimators.binned_errors import binned_predictions
+from caltest.estimators.binned_errors.ece import binned_predictions
 from caltest.estimators.classical.base import some_at_a_time
 from caltest.predictions import Predictions
 

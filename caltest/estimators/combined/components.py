@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, ranges
-from caltest.estimators.combined.cells import MOST_CLASSES, few_classes
 from caltest.estimators.combined.joint import ROWS, standardised
-from caltest.estimators.combined.many_classes import many_classes
-from caltest.estimators.combined.number_sums import (
+from caltest.estimators.combined.sums.cells import MOST_CLASSES, few_classes
+from caltest.estimators.combined.sums.many_classes import many_classes
+from caltest.estimators.combined.sums.numbers import (
     FaultSums,
     KernelSums,
     KernelSumsOfClasses,
@@ -22,7 +22,7 @@ from caltest.estimators.combined.number_sums import (
     ResidualMeanSums,
     Summand,
 )
-from caltest.estimators.combined.parts import OfRows
+from caltest.estimators.combined.sums.parts import OfRows
 from caltest.estimators.kernel_errors.low_rank import LowRankSKCE
 from caltest.estimators.kernel_errors.max_skce import FACTORS
 from caltest.estimators.scores import ExcessBrierScore, ExcessLogScore
@@ -32,7 +32,7 @@ from caltest.kernels import ProductKernel
 from caltest.predictions import Predictions
 from caltest.predictions.bandwidth import MEDIAN_OF
 from caltest.predictions.faults.classes.labels import LabelFaults
-from caltest.predictions.standard_scores import mean_square, scores_of
+from caltest.predictions.reductions.standard_scores import mean_square, scores_of
 
 MANY_CLASSES, MANY_ALIKE, MANY_NUMBERS, MANY_COMPOSED = 10_000, 3_000, 500, 128
 """Predictions of classes, of classes some of which are alike for the kernel, of numbers or vectors, and of mixtures and

@@ -31,7 +31,7 @@ from caltest.predictions import Predictions, Sample
 from caltest.predictions.ensembles.own_spread import notes_on_columns, refuse_spread
 from caltest.predictions.faults.fault import cosines_of_ranks, ranks
 from caltest.predictions.own_errors import refuse_errors
-from caltest.predictions.standard_scores import scores_of
+from caltest.predictions.reductions.standard_scores import scores_of
 
 COSINES = 6
 """Of the ranks of a number; the j-th counts as 1 / j, like errors that vary slowly."""

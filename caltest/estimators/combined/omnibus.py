@@ -18,7 +18,6 @@ from caltest._basics.numerics import (
 from caltest._basics.threads import threaded
 from caltest._results.values import EffectSize
 from caltest._validation import at_least, observation_weights, same_length
-from caltest.estimators.combined.cells import MOST_CLASSES, FewClasses
 from caltest.estimators.combined.components import (
     Column,
     Component,
@@ -38,11 +37,12 @@ from caltest.estimators.combined.features import (
     features_component,
     taken,
 )
-from caltest.estimators.combined.in_clusters import numbers_in_clusters, numbers_together
 from caltest.estimators.combined.joint import JointEstimator, tail_exponents
-from caltest.estimators.combined.many_classes import ManyClasses
-from caltest.estimators.combined.number_sums import KernelSums
-from caltest.estimators.combined.parts import KEPT, OfRows, PartSums, law_of
+from caltest.estimators.combined.sums.cells import MOST_CLASSES, FewClasses
+from caltest.estimators.combined.sums.in_clusters import numbers_in_clusters, numbers_together
+from caltest.estimators.combined.sums.many_classes import ManyClasses
+from caltest.estimators.combined.sums.numbers import KernelSums
+from caltest.estimators.combined.sums.parts import KEPT, OfRows, PartSums, law_of
 from caltest.estimators.combined.told import told
 from caltest.estimators.kernel_errors.cluster_skce import ASSUMPTIONS, ClusterSKCE, as_clusters, check_clusters
 from caltest.estimators.kernel_errors.groups import ASSUMED, WeightedSKCE, check_weights, given

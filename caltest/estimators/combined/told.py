@@ -15,7 +15,7 @@ from caltest._basics.asked import are_findings_read
 from caltest._basics.numerics import FloatArray, evenly_spaced
 from caltest.estimators.combined.findings import LEVEL, findings_of, named
 from caltest.estimators.combined.measures import measures_of, widened_by
-from caltest.estimators.combined.parts import most_kept
+from caltest.estimators.combined.sums.parts import most_kept
 from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
 from caltest.predictions.faults.maxima import GRID

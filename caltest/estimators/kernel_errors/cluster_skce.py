@@ -18,7 +18,7 @@ from caltest.hstatistics.redraws.of_all_families import redrawn_means
 from caltest.hstatistics.redraws.within_clusters import Clusters, Partition, within_pair_sums
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import as_sample, observed_targets
+from caltest.predictions.inputs.convert import as_sample, observed_targets
 
 ASSUMPTIONS = (
     "outcomes independent between clusters given the predictions, of any dependence within; not used to fit or "

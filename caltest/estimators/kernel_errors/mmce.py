@@ -14,7 +14,7 @@ from caltest.estimators.kernel_errors.skce import SKCE
 from caltest.kernels import DeltaKernel, Euclidean, ExponentialKernel, PredictionKernel, ProductKernel
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.classes.finite import as_classes
-from caltest.predictions.reductions import reduce_to_binary
+from caltest.predictions.reductions.classes import reduce_to_binary
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from caltest.hstatistics.sums.pairs import block_means, deviations, mean_of_pair
 from caltest.hstatistics.tiles import Place, tiles_of
 from caltest.kernels import PairKernel
 from caltest.predictions import Predictions, Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike
 from caltest._validation import at_least
 from caltest._validation.arrays import finite_array, real_array, refuse_rows
-from caltest.predictions.convert import as_predictions
-from caltest.predictions.residuals import Residuals, StandardUniform
+from caltest.predictions.inputs.convert import as_predictions
+from caltest.predictions.reductions.residuals import Residuals, StandardUniform
 
 
 @own_errstate

@@ -19,7 +19,7 @@ from caltest._validation.groups import groups_of_any_size
 from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.estimators.classical.cox import cox_calibration
 from caltest.fields.clinical.validation import shift
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 TIED = 1e-9
 """P-values that differ by less, relatively, are the same but for rounding."""

@@ -18,7 +18,7 @@ from caltest.estimators.classical.base import name_of_event, probability_of_even
 from caltest.fields.clinical.curves import SplineCurve
 from caltest.fields.clinical.validation import score_limits, too_few
 from caltest.predictions import Bernoulli
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 FEW = 5
 """Thresholds up to which sentences name them."""

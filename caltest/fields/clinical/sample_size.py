@@ -16,7 +16,7 @@ from caltest._results.values import Stored
 from caltest._validation import fraction, positive_number
 from caltest.estimators.classical.base import probability_of_event
 from caltest.fields.clinical.validation import FEW
-from caltest.predictions.convert import as_predictions
+from caltest.predictions.inputs.convert import as_predictions
 
 NARROWEST = 1e-6
 """The smallest width of an interval that is planned for."""

@@ -29,8 +29,8 @@ from caltest.fields.clinical.curves import LoessCurve, SplineCurve, logistic_fit
 from caltest.fields.clinical.validation_result import CalibrationCurve, ClinicalMeasure, ClinicalValidation
 from caltest.named_tests import OmnibusTest
 from caltest.predictions import Bernoulli
-from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.words import count
+from caltest.predictions.inputs.convert import as_sample
 
 FEW = 10
 """Events, and cases without, below which DeLong's variance is too small: his intervals hold in 70 % with 2 events."""

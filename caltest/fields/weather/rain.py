@@ -9,8 +9,8 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import Array, ArrayLike, generator_apart
 from caltest._validation import finite_array, real_array, refuse_rows, same_length
 from caltest._validation.groups import rows_of
-from caltest.predictions.convert import as_predictions, brought_into_order
-from caltest.predictions.residuals import Residuals, pit_values as continuous_pit_values
+from caltest.predictions.inputs.convert import as_predictions, brought_into_order
+from caltest.predictions.reductions.residuals import Residuals, pit_values as continuous_pit_values
 
 
 @own_errstate

@@ -24,7 +24,7 @@ from caltest._validation.labels import classes_of, in_order_of_columns, require_
 from caltest.kernels import DeltaKernel, TargetKernel, TotalVariation, VectorMetric
 from caltest.predictions.base import Parameter, Predictions, require_family
 from caltest.predictions.classes.finite import FinitePredictions
-from caltest.predictions.labelled import require_same_classes
+from caltest.predictions.inputs.labelled import require_same_classes
 
 DENSE = 2**24
 """Numbers up to which rows that are taken become an array of all numbers."""

@@ -18,7 +18,7 @@ from caltest.kernels import TargetKernel
 from caltest.kernels.matrix import squared_diameter
 from caltest.predictions.base import Drawer, Predictions, Uniforms, median_standard_deviation, weighted_sum
 from caltest.predictions.claims import Checks, Claim, of_classes as claims_of_classes, of_named_classes, overconfident
-from caltest.predictions.labelled import require_same_classes
+from caltest.predictions.inputs.labelled import require_same_classes
 from caltest.predictions.outcomes import Outcomes, Traces, looked_up, outcome_traces
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, generator_of
 from caltest._validation import LARGEST_COUNT, positive_number, refuse_negative, refuse_rows
 from caltest.predictions.base import Parameter
 from caltest.predictions.counts.law import HALF_LOG_2_PI, CountPredictions, stirling_error
-from caltest.predictions.labelled import indices_of
+from caltest.predictions.inputs.labelled import indices_of
 from caltest.predictions.numbers.univariate import parameter_rows
 
 

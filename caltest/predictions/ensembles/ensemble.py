@@ -11,7 +11,7 @@ from caltest.predictions.base import Drawer, Parameter, Predictions
 from caltest.predictions.claims import Checks, of_members, of_pools
 from caltest.predictions.ensembles.members import Members, checked_members
 from caltest.predictions.levels import Levels, between
-from caltest.predictions.standard_scores import FARTHEST, LARGEST_SCORE, in_units
+from caltest.predictions.reductions.standard_scores import FARTHEST, LARGEST_SCORE, in_units
 
 
 class Scenarios(Members):

@@ -6,8 +6,8 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray
 from caltest._validation.columns import coded, missing_in, numbers_in
-from caltest.predictions.convert import Sample
-from caltest.predictions.standard_scores import in_units
+from caltest.predictions.inputs.convert import Sample
+from caltest.predictions.reductions.standard_scores import in_units
 
 ALIKE, FEWEST = 0.99, 20
 """Correlation of ranks from which on a column says how far apart members are, and rows that show it."""

@@ -10,9 +10,9 @@ import numpy as np
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults.fault import Fault
-from caltest.predictions.faults.heaped import STEPS, heaps
+from caltest.predictions.faults.numbers.heaped import STEPS, heaps
 from caltest.predictions.faults.words import Fit, instead, percent
-from caltest.predictions.standard_scores import spreads
+from caltest.predictions.reductions.standard_scores import spreads
 
 MOST_VALUES, LEAST_EQUAL = 3, 2
 """Values that are looked at, those with the largest excess, and outcomes that have to be equal."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, ArrayLike, FloatArray
 from caltest.predictions.base import Predictions, median_standard_deviation
-from caltest.predictions.foreign import parameters_of_frozen, single_ones_at
+from caltest.predictions.inputs.foreign import parameters_of_frozen, single_ones_at
 from caltest.predictions.measures.law_sums import LEVEL_WEIGHTS, LawSums
 from caltest.predictions.numbers.univariate import Univariate
 

@@ -17,7 +17,7 @@ from caltest._validation import positive_number
 from caltest.kernels import TargetKernel
 from caltest.predictions.numbers.univariate import ClosedForm, LocationScale
 from caltest.predictions.outcomes import Index, Traces
-from caltest.predictions.standard_scores import in_units
+from caltest.predictions.reductions.standard_scores import in_units
 
 
 class Normal(LocationScale):

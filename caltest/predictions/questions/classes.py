@@ -9,7 +9,7 @@ import scipy
 from caltest._basics.numerics import Array, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.classes.finite import FinitePredictions
 from caltest.predictions.faults.fault import ranks
-from caltest.predictions.standard_scores import in_units
+from caltest.predictions.reductions.standard_scores import in_units
 
 WRONG, RIGHT, RIGHT_OF_MANY, FEWEST = 6.0, 2.5, 3.5, 5
 """Standard deviations by which outcomes disagree with wrong predictions at least, with right ones and those of several

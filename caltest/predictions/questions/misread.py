@@ -9,18 +9,17 @@ from caltest.predictions.base import Predictions
 from caltest.predictions.ensembles.ensemble import Pool
 from caltest.predictions.ensembles.members import Members
 from caltest.predictions.quantile_forecast import QuantileForecast
-from caltest.predictions.questions.apart import members_apart
 from caltest.predictions.questions.classes import MOST_CLASSES, of_classes
 from caltest.predictions.questions.coordinates import coordinates_of, in_another_order
-from caltest.predictions.questions.copies import of_members
 from caltest.predictions.questions.filled import filled
 from caltest.predictions.questions.inverses import of_inverses
+from caltest.predictions.questions.members import copied_members, members_apart
 from caltest.predictions.questions.order import misplaced
 from caltest.predictions.questions.parameters import exchanged, of_failures, of_means, of_scales
 from caltest.predictions.questions.repeated import repeated
 from caltest.predictions.questions.stretches import in_a_stretch
 from caltest.predictions.questions.units import FEWEST, in_another_unit, some_in_another_unit, units_of_coordinates
-from caltest.predictions.standard_scores import spreads
+from caltest.predictions.reductions.standard_scores import spreads
 
 ENOUGH = 20
 """Outcomes from which on a step is asked about."""
@@ -69,7 +68,9 @@ def _of_all_rows(predictions: Predictions, targets: Array, numbers: IntArray) ->
         asked = _multiples(targets) or misplaced(predictions, targets)
         of_parameters = of_failures, of_means, of_inverses
         return asked or next(filter(None, (one(predictions, targets) for one in of_parameters)), ())
-    if isinstance(predictions, Members) and (copies := members_apart(predictions) or of_members(predictions, targets)):
+    if isinstance(predictions, Members) and (
+        copies := members_apart(predictions) or copied_members(predictions, targets)
+    ):
         return copies
     if targets.ndim == 1:
         own = predictions.members if isinstance(predictions, Members) else None

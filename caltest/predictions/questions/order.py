@@ -10,7 +10,7 @@ import scipy
 
 from caltest._basics.numerics import Array, FloatArray, evenly_spaced
 from caltest.predictions.base import Predictions
-from caltest.predictions.standard_scores import in_units
+from caltest.predictions.reductions.standard_scores import in_units
 
 MOST, LEAST = 1000, 50
 """Rows that are looked at, the first ones, and rows from which on one asks."""

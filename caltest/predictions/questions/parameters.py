@@ -12,7 +12,7 @@ from caltest.predictions.numbers.univariate import Univariate
 from caltest.predictions.questions.classes import CLEAR, ENOUGH, RIGHT, WRONG
 from caltest.predictions.questions.order import LARGEST
 from caltest.predictions.questions.units import CLOSE, distance_of
-from caltest.predictions.standard_scores import in_units
+from caltest.predictions.reductions.standard_scores import in_units
 
 Functions = dict[str, tuple[Callable[[FloatArray], FloatArray], str]]
 """What may have to be done to parameters, and what they are then."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray, IntArray, evenly_spaced
 from caltest.predictions.base import Predictions
-from caltest.predictions.standard_scores import SMALLEST, in_units
+from caltest.predictions.reductions.standard_scores import SMALLEST, in_units
 
 CODES = (-9999.0, -999.0, -99999.0, 9999.0, 99999.0, 1e20, 9.969209968386869e36)
 """Numbers by which files say that a value is missing; the last one is that of NetCDF."""

@@ -18,7 +18,7 @@ from caltest.predictions.alternatives import Alternatives, NormalAlternatives
 from caltest.predictions.base import Drawer, Parameter, Predictions, require_family
 from caltest.predictions.claims import Checks, Claim, of_named_coordinates, of_vectors
 from caltest.predictions.numbers.normal import Normal
-from caltest.predictions.standard_scores import LARGEST_SCORE, in_units
+from caltest.predictions.reductions.standard_scores import LARGEST_SCORE, in_units
 
 NUMBER, DIAGONAL, FULL = 0, 1, 2
 """Dimensions of a covariance: v I, diag(v), or a matrix."""

@@ -18,7 +18,7 @@ from caltest._validation import (
     same_length,
 )
 from caltest.predictions import Predictions
-from caltest.predictions.convert import as_predictions, observed_targets
+from caltest.predictions.inputs.convert import as_predictions, observed_targets
 
 SCALES = ("probabilities", "logits")
 

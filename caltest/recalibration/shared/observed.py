@@ -11,7 +11,7 @@ from caltest._basics.arrays import Table, to_array
 from caltest._basics.numerics import Array, ArrayLike, IntArray
 from caltest._validation import at_least
 from caltest.predictions import Bernoulli, Categorical, Predictions, Sample
-from caltest.predictions.convert import as_predictions, as_sample, columns_given, in_order_of_targets
+from caltest.predictions.inputs.convert import as_predictions, as_sample, columns_given, in_order_of_targets
 from caltest.recalibration.base import CalibrationMap, Calibrator
 from caltest.recalibration.shared.inputs import class_numbers, probabilities_of, read_scores
 from caltest.recalibration.shared.seen import seen_note

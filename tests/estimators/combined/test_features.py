@@ -9,7 +9,7 @@ from printed import unfolded
 
 import caltest as ct
 from caltest.estimators.combined.features import Feature, FeatureErrors, _event, _mean, _spread, words_of
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 N = 300
 RNG = np.random.default_rng(1)

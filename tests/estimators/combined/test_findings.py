@@ -4,7 +4,7 @@ import pytest
 import caltest as ct
 from caltest._results.values import Finding
 from caltest.estimators.combined.findings import _beside, findings_of
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 @pytest.mark.parametrize(

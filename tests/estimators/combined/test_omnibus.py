@@ -11,7 +11,7 @@ from caltest._basics.asked import without_power
 from caltest.estimators.combined import omnibus
 from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.combined.joint import leave_one_out, standardised, tail_exponents
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 def test_values_are_standardised_by_the_others():

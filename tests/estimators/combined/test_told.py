@@ -8,10 +8,10 @@ from caltest.estimators.combined.findings import findings_of
 from caltest.estimators.combined.measures import measures_of
 from caltest.estimators.combined.told import GROUPS, _effect_on, design_effect, told
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
-from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.classes.ordered import LatentSlope
 from caltest.predictions.faults.classes.several import Slope
 from caltest.predictions.faults.search import candidates_of
+from caltest.predictions.inputs.convert import as_sample
 
 N, RNG = 600, np.random.default_rng(8)
 P = RNG.dirichlet(np.full(4, 0.7), N)

@@ -6,7 +6,7 @@ import caltest as ct
 from caltest.hstatistics.tiles import h_tile
 from caltest.hstatistics.variances.jackknife import Jackknife, jackknife, row_sums
 from caltest.predictions import Sample
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 S = samples(25, 3)
 LINE = ct.ProductKernel(ct.ExponentialKernel(ct.TotalVariation(), 0.3), ct.DeltaKernel())

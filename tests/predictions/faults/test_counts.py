@@ -5,12 +5,12 @@ import pytest
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.counts.faults import CountFaults
 from caltest.predictions.faults.counts.outliers import Outliers, _likeliest
 from caltest.predictions.faults.counts.seen import CountView
 from caltest.predictions.faults.counts.spreads import SpreadWave
 from caltest.predictions.faults.waves import Wave
+from caltest.predictions.inputs.convert import as_sample
 
 RNG = np.random.default_rng(3)
 

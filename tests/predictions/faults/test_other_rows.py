@@ -6,8 +6,8 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.other_rows import OtherRows
+from caltest.predictions.inputs.convert import as_sample
 
 
 def normal(rng, n):

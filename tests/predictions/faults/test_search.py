@@ -11,8 +11,8 @@ from statistical.planted_faults import PLANTED
 import caltest as ct
 from caltest._results.values import Finding
 from caltest.estimators.combined.findings import findings_of, named
-from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.search import candidates_of, fit_of, in_order, refined
+from caltest.predictions.inputs.convert import as_sample
 
 
 def test_each_class_turns_out_as_one_other():

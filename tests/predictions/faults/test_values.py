@@ -6,8 +6,8 @@ import pytest
 import caltest as ct
 from caltest.auditing.audit_result import REFUSE
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.values import repeated_values
+from caltest.predictions.inputs.convert import as_sample
 
 N = 1000
 

@@ -6,9 +6,9 @@ from scipy import stats
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.fault import cosines_of_ranks, ranks
 from caltest.predictions.faults.waves import clearest, following
+from caltest.predictions.inputs.convert import as_sample
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 CUTS = np.array([-1.2, -0.4, 0.4, 1.2])

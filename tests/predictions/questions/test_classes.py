@@ -8,7 +8,7 @@ from scipy import special, stats
 
 import caltest as ct
 from caltest._results.tables import asked_in
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.questions.classes import _following, _of_two_classes, of_labels
 
 

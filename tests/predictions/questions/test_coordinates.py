@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 N, D = 300, 3
 FACTOR = np.linalg.cholesky(0.5 * np.eye(D) + 0.5)

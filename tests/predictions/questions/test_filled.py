@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 N = 1000
 END = "hardly any others are equal, and outcomes there are like those of all rows: was it put in for missing"

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import special
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 N, LEVELS = 200, [0.1, 0.25, 0.5, 0.9]
 

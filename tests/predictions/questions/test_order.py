@@ -7,7 +7,7 @@ from printed import unfolded
 
 import caltest as ct
 from caltest.cli.test import table
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.questions.order import Rows, _slope
 
 BELOW, ABOVE = "outcomes 1 row below would fit", "outcomes 7 rows above would fit"

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import expon
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 N = 200
 

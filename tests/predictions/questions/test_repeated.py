@@ -8,7 +8,7 @@ from scipy import special
 
 import caltest as ct
 from caltest._basics.asked import without_findings
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 @pytest.fixture

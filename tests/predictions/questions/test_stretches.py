@@ -5,7 +5,7 @@ import pytest
 from placed_rows import FAMILIES, data
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.questions.stretches import NOWHERE
 
 FAR_WORSE = "fit their predictions far worse than the others"

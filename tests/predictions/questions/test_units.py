@@ -6,7 +6,7 @@ from predictions.questions.test_misread import N, flows, remarks
 from scipy import special
 
 import caltest as ct
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.questions.units import OF_NUMBERS
 
 

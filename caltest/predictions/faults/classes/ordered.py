@@ -14,8 +14,8 @@ from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, totals
-from caltest.predictions.faults.errors import scale_in_words
 from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern, Rows, cosines, halves, ranks, varies
+from caltest.predictions.faults.numbers.errors import scale_in_words
 from caltest.predictions.faults.waves import (
     FASTEST,
     WEIGHT_OF_WAVES,

@@ -13,7 +13,7 @@ from caltest.predictions.faults.counts.seen import Counts, CountView
 from caltest.predictions.faults.counts.spreads import Narrow, Spread, SpreadWave
 from caltest.predictions.faults.counts.zeros import FewZeros, LocalZeros, MeanKept, Zeros
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, halves, varies
-from caltest.predictions.faults.heaped import Heaped
+from caltest.predictions.faults.numbers.heaped import Heaped
 from caltest.predictions.faults.other_rows import OtherRows
 from caltest.predictions.faults.values import CutOff, Others, SameValue
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES, choices, following

@@ -10,11 +10,11 @@ from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, ran
 from caltest._loops.statistics.moments import chebyshev_moments
 from caltest.predictions.counts.law import PART, CountPredictions
 from caltest.predictions.faults.fault import cosines
-from caltest.predictions.faults.scores import CLIPPED
+from caltest.predictions.faults.numbers.scores import CLIPPED
 from caltest.predictions.faults.values import SeesValues
 from caltest.predictions.faults.waves import FASTEST, SLOW
 from caltest.predictions.faults.words import instead
-from caltest.predictions.standard_scores import in_units
+from caltest.predictions.reductions.standard_scores import in_units
 
 NEVER = 1e-40
 """Probabilities that no sum over counts notices, tilted or not."""

@@ -7,10 +7,10 @@ import scipy
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of, named
-from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.classes.claims import BinaryView
 from caltest.predictions.faults.classes.windows import WINDOWS, Window, claim_in_words
 from caltest.predictions.faults.words import percents
+from caltest.predictions.inputs.convert import as_sample
 
 
 @pytest.mark.parametrize(

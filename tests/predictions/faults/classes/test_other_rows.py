@@ -6,7 +6,7 @@ from scipy import special
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.convert import as_sample
+from caltest.predictions.inputs.convert import as_sample
 
 
 def rare(rng, n, mean=-4.0):

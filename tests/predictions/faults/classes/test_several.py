@@ -5,9 +5,9 @@ import pytest
 
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
-from caltest.predictions.convert import as_sample
 from caltest.predictions.faults.classes import labels
 from caltest.predictions.faults.classes.windows import WINDOWS
+from caltest.predictions.inputs.convert import as_sample
 
 RNG = np.random.default_rng(4)
 N, K, B = 30, 4, 5

@@ -1,0 +1,1 @@
+"""Files of the command line: predictions, outcomes and answers of language models."""

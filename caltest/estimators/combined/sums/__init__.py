@@ -1,0 +1,1 @@
+"""The numbers of the omnibus statistic from sums over rows, for data of any size."""

@@ -1,0 +1,1 @@
+"""Faults of predicted numbers, ensembles and times of events."""

@@ -1,0 +1,1 @@
+"""What users give: arrays, tables, and distributions of other libraries, as families of predictions."""

@@ -1,0 +1,1 @@
+"""Smaller problems inside of predictions: the top label, residuals, coverage of intervals."""

@@ -1,0 +1,155 @@
+"""Faults of scores in intervals: sizes by the likelihood of censored normal scores, whatever was drawn for them."""
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import caltest as ct
+from caltest.estimators.combined.findings import findings_of
+from caltest.fields import censored_pit_values
+from caltest.predictions.faults.numbers.intervals import faults_in_intervals
+from caltest.predictions.inputs.convert import as_sample
+from caltest.predictions.reductions.residuals import StandardUniform
+
+
+def made(n, sd=0.3, shift=0.0, scale=1.0, seed=1):
+    """Log-normal times with errors that are shifted, and scaled, in units of their standard deviation."""
+    rng = np.random.default_rng(seed)
+    x = 0.5 * rng.normal(size=n)
+    time, end = np.exp(x + sd * (shift + scale * rng.normal(size=n))), rng.exponential(1.5, n)
+    return ct.LogNormal(x, sd), ct.Censored(np.minimum(time, end), time <= end)
+
+
+def found(predictions, targets, seed=1):
+    return findings_of(as_sample(*censored_pit_values(predictions, targets, rng=seed)))
+
+
+def by_hand(predictions, targets, kind):
+    """The size of largest likelihood, by densities of events and tails of others."""
+    z = stats.norm.ppf(predictions.cdf(np.asarray(targets.time)))
+
+    def loss(t):
+        law = stats.norm(t, 1.0) if kind == "shift" else stats.norm(0.0, t)
+        return -np.where(targets.event, law.logpdf(z), law.logsf(z)).sum()
+
+    return optimize.minimize_scalar(loss, bounds=(-6.0, 3.0) if kind == "shift" else (0.3, 5.0), method="bounded").x
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"), [("shift", {"shift": -1.3}), ("shift", {"shift": 0.8}), ("scale", {"scale": 1.6})]
+)
+def test_sizes_are_those_of_the_censored_likelihood(kind, wrong):
+    predictions, targets = made(400, seed=3, **wrong)
+    assert targets.n_censored > 120
+    first = found(predictions, targets)[0]
+    assert first.kind == kind
+    assert first.estimate == pytest.approx(by_hand(predictions, targets, kind), abs=2e-3)
+    assert not first.interval.excludes(*wrong.values())
+    assert first.second is None
+
+
+@pytest.mark.parametrize("sd", [0.15, 0.3])
+def test_times_that_are_too_long_are_a_shift_whatever_is_drawn(sd, replications):
+    """Draws for nine in ten rows as if predicted would be right, and the others outliers."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=200)
+    time, end = np.exp(0.5 * x + sd * rng.normal(size=200)), rng.exponential(0.3, 200)
+    targets = ct.Censored(np.minimum(time, end), time <= end)
+    assert targets.n_censored > 160
+    for seed in range(replications(1, 3)):
+        first = found(ct.LogNormal(0.5 * x + np.log(1.5), sd), targets, seed)[0]
+        assert first.kind == "shift"
+        assert not first.interval.excludes(-np.log(1.5) / sd)
+
+
+def test_a_second_fault_is_looked_for_after_the_first():
+    predictions, targets = made(3000, shift=-1.0, scale=1.5)
+    first = found(predictions, targets)[0]
+    kinds = {first.kind: first, first.second.kind: first.second}
+    assert set(kinds) == {"shift", "scale"}
+    assert kinds["scale"].estimate == pytest.approx(1.5, abs=0.1)
+
+
+def test_only_censored_rows_and_known_ones_have_findings_or_none():
+    predictions = ct.LogNormal(np.zeros(60), 0.1)
+    late = ct.Censored(np.full(60, 3.0), np.zeros(60))
+    assert found(predictions, late)[0].kind == "shift"
+    calm, targets = made(200)
+    assert found(calm, targets)[0].gain <= 0.0
+    events = ct.Censored(targets.time, np.ones(200))
+    known = findings_of(as_sample(*ct.pit_values(calm, np.asarray(events.time))))[0]
+    same = next(one for one in found(calm, events) if one.kind == known.kind)
+    assert same.estimate == pytest.approx(known.estimate, rel=0.05)  # Its second fault is another.
+
+
+@pytest.mark.every(4)
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 1.6])
+@pytest.mark.parametrize("censored", [False, True])
+def test_hazards(ratio, censored):
+    """The ratio of events to the sum of predicted cumulative hazards is the most likely one."""
+    rng = np.random.default_rng(6)
+    mean = np.exp(0.7 * rng.normal(size=1500))
+    time, end = rng.exponential(mean / ratio), rng.exponential(1.5 * mean) if censored else np.inf
+    targets = ct.Censored(np.minimum(time, end), time <= end)
+    all_found = found(ct.Gamma(np.ones(mean.size), mean), targets)
+    first = all_found[0]
+    if ratio == 1.0:
+        assert first.gain < 0.0
+        return
+    assert (first.kind, first.second) == ("hazard", None)
+    assert first.estimate == pytest.approx((time <= end).sum() / (targets.time / mean).sum(), rel=5e-3)
+    assert not first.interval.excludes(ratio)
+    assert first.words.startswith("events come at")
+
+
+@pytest.mark.parametrize("ratio", [0.02, 0.1, 100.0])
+def test_hazards_that_are_far_from_those_predicted(ratio):
+    """Where events are rare most of them come long after a row was censored."""
+    rng = np.random.default_rng(6)
+    mean = np.exp(0.7 * rng.normal(size=1500))
+    time, end = rng.exponential(mean / ratio), rng.exponential(1.5 * mean)
+    targets = ct.Censored(np.minimum(time, end), time <= end)
+    first = found(ct.Gamma(np.ones(mean.size), mean), targets)[0]
+    assert (first.kind, first.second) == ("hazard", None)
+    assert first.estimate == pytest.approx((time <= end).sum() / (targets.time / mean).sum(), rel=5e-3)
+    assert not first.interval.excludes(ratio)
+
+
+def test_hazards_of_survival_curves():
+    rng = np.random.default_rng(7)
+    times, rate = np.linspace(0.1, 6.0, 40), np.exp(0.5 * rng.normal(size=800))
+    curves = ct.predictions.SurvivalCurve(times, np.exp(-rate[:, None] * times))
+    time, end = rng.exponential(1.0 / (1.5 * rate)), rng.uniform(0.2, 6.0, 800)
+    first = found(curves, ct.Censored(np.minimum(time, end), time <= end))[0]
+    assert first.kind == "hazard"
+    assert not first.interval.excludes(1.5)
+
+
+@pytest.mark.statistical
+def test_intervals_hold_where_half_is_censored(replications):
+    number = replications(8, 400)
+    holds = sum(not found(*made(200, shift=-0.8, seed=seed), seed)[0].interval.excludes(-0.8) for seed in range(number))
+    assert holds >= stats.binom.ppf(1e-3, number, 0.93)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_that_never_have_the_event(seed):
+    """Those that are watched until F is 1 up to rounding are no events then."""
+    rng = np.random.default_rng(seed)
+    scale, end = np.exp(1.0 + 0.6 * rng.normal(size=1500)), rng.uniform(2.0, 15.0, 1500)
+    predictions, cured = ct.Continuous(stats.weibull_min(1.5, scale=scale)), rng.random(1500) < 0.15
+    time = np.where(cured, np.inf, predictions.sample(rng))
+    first = found(predictions, ct.Censored(np.minimum(time, end), time <= end))[0]
+    assert (first.kind, first.second) == ("never", None)
+    assert first.interval.low < 0.15 < first.interval.high
+    assert first.words.endswith("of the rows never have the event, however late")
+
+
+def test_ratios_of_rows_without_an_event_are_those_of_what_is_left():
+    levels, ends = np.array([0.3, 0.6, 0.8, 0.5]), np.array([0.3, 1.0, 1.0, 0.7])
+    w = np.array([1.0, 2.0, 3.0, 4.0])
+    faults, seen = faults_in_intervals(StandardUniform((4,)), levels, (levels, ends), w)
+    (never,) = [one for one in faults.kinds if one.kind == "never"]
+    left = np.array([0.7, 0.7 + 0.3 / 0.4, 0.7 + 0.3 / 0.2, 0.7])
+    assert never.log_ratio(seen, 0, 0.3) == pytest.approx(w @ np.log(left), rel=1e-5)
+    assert never.log_ratio(seen, 0, 0.0) == pytest.approx(0.0, abs=1e-9)
