@@ -709,7 +709,7 @@ def test_generators_say_whether_they_are_calibrated(name, replications):
 COMMANDS = {
     "test": ["test", "P", "Y"],
     "compare": ["compare", "P", "Q", "Y", "--n-resamples", "9"],
-    "power": ["power", "P", "--strength", "0.5", "--n", "12", "--simulations", "2", "--n-resamples", "9"],
+    "power": ["power", "P", "--strength", "0.5", "--n", "12", "--n-simulations", "2", "--n-resamples", "9"],
     "audit": ["audit", "P", "Y", "--n-resamples", "9"],
     "recalibrate": ["recalibrate", "P", "Y", "--method", "temperature"],
     "demo": ["demo"],

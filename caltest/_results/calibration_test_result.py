@@ -17,14 +17,14 @@ from caltest._results.report import (
     undecided,
 )
 from caltest._results.tables import STANDS_OUT, Bar, Table, entries_of
-from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Finding, Stored, normal_interval
+from caltest._results.values import JACKKNIFE, ConfidenceInterval, EffectSize, Entry, Finding, Stored, normal_interval
 from caltest._validation import fraction
 
 PValueKind = Literal["exact", "bound", "asymptotic", "resampling"]
 
 
 @dataclass(frozen=True)
-class ComponentResult:
+class ComponentResult(Entry):
     """What one component of an omnibus test found.
 
     Attributes
@@ -56,7 +56,7 @@ class ComponentResult:
 
 
 @dataclass(frozen=True)
-class FeatureResult:
+class FeatureResult(Entry):
     """How much of what a test given features found is due to one of them.
 
     Attributes

@@ -17,14 +17,14 @@ from caltest._results.report import (
     undecided,
 )
 from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, entries_of
-from caltest._results.values import ConfidenceInterval, Finding, Stored
+from caltest._results.values import ConfidenceInterval, Entry, Finding, Stored
 
 SHOWN = 20
 """Groups that a report shows; of more those with the smallest adjusted p-values."""
 
 
 @dataclass(frozen=True)
-class GroupResult:
+class GroupResult(Entry):
     """What was found in one group.
 
     Attributes

@@ -9,11 +9,11 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.tables import Table
-from caltest._results.values import GARWOOD, ConfidenceInterval
+from caltest._results.values import GARWOOD, ConfidenceInterval, Entry
 
 
 @dataclass(frozen=True, repr=False)
-class Measure:
+class Measure(Entry):
     """A number that the predictions claim, and the one that was observed.
 
     Attributes
@@ -79,7 +79,7 @@ class Measure:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Detectable:
+class Detectable(Entry):
     """What a test of these predictions would say of outcomes that are slightly wrong.
 
     Attributes

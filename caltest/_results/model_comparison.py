@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 from caltest._results.measures import MISSED, amount, ends_of, short
 from caltest._results.report import LISTED, at_level, first_of, format_pvalue, listed, pvalue_phrase, remarks, undecided
 from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, sharper
-from caltest._results.values import ConfidenceInterval, Finding, Stored
+from caltest._results.values import ConfidenceInterval, Entry, Finding, Stored
 from caltest._validation import fraction
 
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class ComparedModel:
+class ComparedModel(Entry):
     """A row of a comparison.
 
     Attributes

@@ -7,7 +7,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent, shares_of
 from caltest._results.report import KINDS, LISTED, at_level, first_of, format_pvalue, others_of, pvalues_of, undecided
 from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, entries_of, sharper
-from caltest._results.values import ConfidenceInterval, Finding
+from caltest._results.values import ConfidenceInterval, Entry, Finding
 from caltest._validation import fraction
 
 NAMED, MOST = 3, 20
@@ -15,7 +15,7 @@ NAMED, MOST = 3, 20
 
 
 @dataclass(frozen=True)
-class LabelResult:
+class LabelResult(Entry):
     """What was found for one label. Printing it says how often it occurred, and how often that was claimed.
 
     Attributes

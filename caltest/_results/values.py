@@ -25,8 +25,16 @@ CLOPPER_PEARSON, KORN_GRAUBARD, GARWOOD = "Clopper and Pearson", "Korn and Graub
 """Those of intervals of frequencies, of independent outcomes and of dependent ones, and of numbers of events."""
 
 
+class Entry:
+    """A part of a result."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists, ready for JSON; infinite numbers are strings."""
+        return {name: plain(getattr(self, name)) for name in stored_fields(type(self))}
+
+
 @dataclass(frozen=True)
-class ConfidenceInterval:
+class ConfidenceInterval(Entry):
     """An interval for an error, a difference or a rate. ``low, high = interval`` takes it apart.
 
     Attributes
@@ -111,7 +119,7 @@ def share_interval(count: float, n: int, level: float, effect: float | None = No
 
 
 @dataclass(frozen=True)
-class EffectSize:
+class EffectSize(Entry):
     """How large an error is, beside the p-value that says how surprising it is.
 
     The value is about 0 for calibrated predictions; the unit says what it is.
@@ -146,7 +154,7 @@ class EffectSize:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Entry):
     """The fault that explains the outcomes best, or a runner-up. Printing it gives the words.
 
     It depends on predictions and outcomes only, not on redraws, and is no part of the p-value.
@@ -348,10 +356,8 @@ def stored_fields(kind: Any) -> list[str]:
 
 def plain(value: Any) -> Any:
     """What JSON knows: numbers, strings, lists and dictionaries."""
-    if isinstance(value, Stored):
+    if isinstance(value, (Stored, Entry)):
         return value.to_dict()
-    if is_dataclass(value):
-        return {name: plain(getattr(value, name)) for name in stored_fields(type(value))}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list, np.ndarray)):

@@ -11,7 +11,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
 from caltest._results.report import counted, format_pvalue
 from caltest._results.tables import Grid, NamedRows, Page, Part, printable, sentences_apart
-from caltest._results.values import Stored
+from caltest._results.values import Entry, Stored
 from caltest._validation import one_of, switch
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.section import LEVEL, Section
@@ -23,7 +23,7 @@ REFUSE, UNKNOWN = "do not use as it is", "not enough data to tell"
 
 
 @dataclass(frozen=True)
-class ModelAudit:
+class ModelAudit(Entry):
     """The audit of one model.
 
     Attributes

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from caltest._basics.numerics import Array, IntArray
+from caltest._results.values import Entry
 from caltest._validation.groups import Groups, as_texts
 from caltest.auditing.pictures import Picture
 from caltest.hstatistics.redraws.within_clusters import Clusters
@@ -19,7 +20,7 @@ WHOLE, FIRST, MOST = 20, 12, 1000
 
 
 @dataclass(frozen=True)
-class Section:
+class Section(Entry):
     """The answer to a question.
 
     Attributes

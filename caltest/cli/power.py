@@ -47,7 +47,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--strength", type=float, required=True, metavar="S", help="of the deviation; 0 gives the size")
     parser.add_argument("--n", type=whole, metavar="N", help="observations (default: as many as predictions)")
     add(parser, "--test")
-    parser.add_argument("--simulations", type=whole, default=200, metavar="M", help="data sets (default: 200)")
+    parser.add_argument("--n-simulations", type=whole, default=200, metavar="M", help="data sets (default: 200)")
     add(parser, "--n-resamples", default=199, help="redraws of each test (default: 199)")
     add(parser, "--normal", "--alpha", "--seed", "--format", "--json")
 
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         simulated(options.test, options.n_resamples, predictions),
         generator,
         options.n or len(predictions),
-        n_simulations=options.simulations,
+        n_simulations=options.n_simulations,
         alpha=options.alpha,
         rng=options.seed,
         progress=in_terminal(),

@@ -21,7 +21,7 @@ from caltest._results.report import (
     pvalue_phrase,
 )
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, entries_of
-from caltest._results.values import ConfidenceInterval, Stored
+from caltest._results.values import ConfidenceInterval, Entry, Stored
 from caltest._validation import fraction
 from caltest.comparisons.paired_test import (
     SQUARES,
@@ -39,7 +39,7 @@ from caltest.predictions import Sample
 
 
 @dataclass(frozen=True)
-class ComparedPair:
+class ComparedPair(Entry):
     """A row of a comparison of pairs.
 
     Attributes

@@ -14,7 +14,7 @@ from caltest._basics.threads import progress_bars
 from caltest._laws import clopper_pearson
 from caltest._results.report import counted, format_pvalue
 from caltest._results.tables import Bar, Page, Table, in_decimals, sharper
-from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval, Stored
+from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval, Entry, Stored
 from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest._validation.columns import columns_for, notes_on
 from caltest.predictions.inputs.convert import as_predictions
@@ -25,7 +25,7 @@ from caltest.slices.search import Judged, Search
 
 
 @dataclass(frozen=True)
-class SliceRepair:
+class SliceRepair(Entry):
     """A slice of held-out data, before and after a repair.
 
     Attributes

@@ -14,7 +14,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import Gap, fields_of_size, in_words
 from caltest._results.report import decision, format_pvalue, pvalue_phrase, remarks
 from caltest._results.tables import STANDS_OUT, Bar, Grid, Page, Table, in_decimals, sharper
-from caltest._results.values import ConfidenceInterval, Finding, Stored
+from caltest._results.values import ConfidenceInterval, Entry, Finding, Stored
 from caltest._validation import fraction, instance_of, switch, whole_number
 from caltest.default_test import calibration_test
 from caltest.estimators import ECE, SKCE
@@ -35,7 +35,7 @@ CLEAR = 2.0
 
 
 @dataclass(frozen=True)
-class RecalibrationRow:
+class RecalibrationRow(Entry):
     """Predictions before or after recalibration.
 
     Attributes

@@ -10,6 +10,7 @@ import scipy
 
 from caltest._basics.calls import OwnErrstate, kept
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, ranges
+from caltest._results.values import Entry
 from caltest._validation import Settings, at_least, positive_number
 from caltest._validation.settings import Check
 from caltest.hstatistics.variances.jackknife import jackknife_error
@@ -169,7 +170,7 @@ class BilinearForm:
 
 
 @dataclass(frozen=True)
-class RiskEstimate:
+class RiskEstimate(Entry):
     """Estimated risk of an error function, and the standard error of the estimate.
 
     Attributes

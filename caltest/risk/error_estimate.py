@@ -5,14 +5,14 @@ from typing import Any
 
 from caltest._results.report import listed
 from caltest._results.tables import Grid, Page, Table, aligned
-from caltest._results.values import Stored
+from caltest._results.values import Entry, Stored
 
 UNSEEN = "without the bias of the estimator and of its choice"
 """What the standard error does not know."""
 
 
 @dataclass(frozen=True)
-class CandidateRisk:
+class CandidateRisk(Entry):
     """One error function with one setting.
 
     Attributes
@@ -56,7 +56,7 @@ class CandidateRisk:
 
 
 @dataclass(frozen=True)
-class ErrorSelection:
+class ErrorSelection(Entry):
     """The choice for one problem: all classes at once, the top label, or one class against the rest.
 
     Attributes

@@ -8,7 +8,7 @@ from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.numerics import FloatArray, ranges
 from caltest._results.measures import Measure
 from caltest._results.tables import Table
-from caltest._results.values import ConfidenceInterval, Finding
+from caltest._results.values import ConfidenceInterval, Entry, Finding
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.measures import measures_of
 from caltest.predictions import Sample
@@ -27,7 +27,7 @@ AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(Entry):
     """Since when predictions are wrong, in which direction, and what they claim and deliver before and after.
 
     With the alternatives Q_k on which is bet, the log likelihood of a change at observation s of T is

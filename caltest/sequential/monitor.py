@@ -10,7 +10,7 @@ import numpy as np
 from caltest._basics.numerics import FloatArray
 from caltest._results.report import counted
 from caltest._results.tables import Grid, Page, Part, Table
-from caltest._results.values import Finding, Stored, impossible
+from caltest._results.values import Entry, Finding, Stored, impossible
 from caltest._validation import whole_number
 from caltest.estimators.scores import log_mixture
 from caltest.kernels import ProductKernel
@@ -22,7 +22,7 @@ from caltest.sequential.sequential_test import ASSUMPTIONS, format_evalue
 
 
 @dataclass(frozen=True)
-class Alarm:
+class Alarm(Entry):
     """An alarm of a monitor.
 
     Attributes

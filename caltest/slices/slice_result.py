@@ -8,13 +8,13 @@ from caltest._basics.numerics import BoolArray
 from caltest._results.measures import percent
 from caltest._results.report import at_level, counted, format_pvalue, is_smallest, listed, pvalue_phrase, undecided
 from caltest._results.tables import Bar, Page, Table, sharper
-from caltest._results.values import ConfidenceInterval, Stored
+from caltest._results.values import ConfidenceInterval, Entry, Stored
 from caltest._validation import fraction, whole_number
 from caltest.slices.errors import ABOVE, CENTRAL, SIDE
 
 
 @dataclass(frozen=True)
-class Slice:
+class Slice(Entry):
     """A slice, and what is wrong in it.
 
     Attributes

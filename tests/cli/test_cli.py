@@ -515,7 +515,7 @@ def test_power_of_a_file(models, capsys):
         paths["good"],
         "--strength",
         "-0.9",
-        "--simulations",
+        "--n-simulations",
         "5",
         "--n-resamples",
         "19",
@@ -539,7 +539,7 @@ def test_power_of_a_file(models, capsys):
 @pytest.mark.parametrize("name", OF_CLASSES)
 def test_power_of_every_test(name, models, capsys):
     paths, _, _ = models
-    arguments = "power", paths["good"], "--strength", "0", "--simulations", "2", "--n-resamples", "9", "--test", name
+    arguments = "power", paths["good"], "--strength", "0", "--n-simulations", "2", "--n-resamples", "9", "--test", name
     status, out, err = command(capsys, *arguments, "--seed", "1", "--format", "json")
     assert (status, err) == (0, "")
     assert json.loads(out)["quantity"] == "size"
@@ -554,7 +554,9 @@ def test_power_of_every_test(name, models, capsys):
     ],
 )
 def test_bad_deviations(arguments, message, models, capsys):
-    status, _, err = command(capsys, "power", models[0]["good"], *arguments, "--simulations", "2", "--n-resamples", "9")
+    status, _, err = command(
+        capsys, "power", models[0]["good"], *arguments, "--n-simulations", "2", "--n-resamples", "9"
+    )
     assert status == 2
     assert err.startswith("caltest: error: ")
     assert re.search(message, err), err

@@ -88,7 +88,7 @@ COMMANDS = {
     "binary models": "compare risks.csv --outcome-column event --columns risk",
     "pairs": "compare forest.csv warm.csv y.csv --pairs",
     "recalibrate": "recalibrate forest.csv y.csv",
-    "power": "power forest.csv --strength 0.1 --simulations 3 --n 100",
+    "power": "power forest.csv --strength 0.1 --n-simulations 3 --n 100",
 }
 
 

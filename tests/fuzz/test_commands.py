@@ -102,7 +102,18 @@ def commands(name):
     yield ["test", good, name, "--test", "skce", "--format", "json"]
     yield ["test", name, labels, "--normal", "--test", "pit", "--format", "json"]
     yield ["compare", good, name, labels, "--n-resamples", "9", "--format", "json"]
-    yield ["power", name, "--deviation", "label-noise", "--strength", "0.1", "--simulations", "2", "--n-resamples", "9"]
+    yield [
+        "power",
+        name,
+        "--deviation",
+        "label-noise",
+        "--strength",
+        "0.1",
+        "--n-simulations",
+        "2",
+        "--n-resamples",
+        "9",
+    ]
     yield ["recalibrate", name, labels, "--method", "temperature"]
     yield ["recalibrate", good, labels, "--method", "temperature", "--apply", name, "--output", "out.npy"]
 

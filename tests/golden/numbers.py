@@ -125,7 +125,7 @@ COMMANDS = [
     "audit numbers numbers_y --normal --n-resamples 19 --format json",
     "compare binary square binary_y --n-resamples 19",
     "compare binary square binary_y --n-resamples 19 --pairs --format json",
-    "power binary --deviation label-noise --strength 0.5 --simulations 20 --n-resamples 19 --format json",
+    "power binary --deviation label-noise --strength 0.5 --n-simulations 20 --n-resamples 19 --format json",
     "recalibrate classes classes_y",
     "recalibrate binary binary_y --method beta --apply square --output new.csv --format json",
 ]

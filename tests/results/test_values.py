@@ -14,7 +14,7 @@ from samples import TV, W2, samples
 from scipy.special import ndtr, ndtri
 
 import caltest as ct
-from caltest._results.values import SCHEMA, Stored, plain
+from caltest._results.values import SCHEMA, Entry, Stored, plain, stored_fields
 
 S = samples(60, 3)
 
@@ -445,8 +445,31 @@ def test_every_result_is_a_table_a_sentence_and_a_picture(name, results):
 
 def test_every_result_with_a_dictionary_is_tested(results):
     public = {kind for kind in CLASSES.values() if hasattr(kind, "to_dict")}
-    public = {kind for kind in public | set(kinds()) if not issubclass(kind, ct.recalibration.CalibrationMap)}
+    public = {kind for kind in public | set(kinds()) if not issubclass(kind, (ct.recalibration.CalibrationMap, Entry))}
     assert public == {type(results(name)) for name in RESULTS}
+
+
+def parts_of(value):
+    """All parts of a result that are objects of their own, with what the dictionary of the result has of them."""
+    names = stored_fields(type(value)) if dataclasses.is_dataclass(value) else []
+    for one in [getattr(value, name) for name in names]:
+        for part in one if isinstance(one, tuple) else [one]:
+            if isinstance(part, Entry):
+                yield part
+            yield from parts_of(part)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_part_of_a_result_has_the_dictionary_that_the_result_has_of_it(name, results):
+    """Rows are objects of their own: an interval, a group or a finding can be stored without the others."""
+    result = results(name)
+    whole = json.dumps(result.to_dict())
+    for part in parts_of(result):
+        assert json.dumps(part.to_dict()) in whole
+
+
+def test_every_public_row_has_a_dictionary():
+    assert all(hasattr(kind, "to_dict") for name, kind in vars(ct.results).items() if dataclasses.is_dataclass(kind))
 
 
 def test_arrays_cannot_be_written_to(results):

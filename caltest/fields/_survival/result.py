@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from caltest._results.report import at_level, decision, format_pvalue, in_cell, pvalue_phrase, with_interval
 from caltest._results.tables import STANDS_OUT, Bar, Page, Table
-from caltest._results.values import ConfidenceInterval, Stored
+from caltest._results.values import ConfidenceInterval, Entry, Stored
 
 SOURCES = {"A": "akritas1988", "D": "haider2020", "One": "demler2015"}
 """Where calibrations of these kinds are from."""
 
 
 @dataclass(frozen=True)
-class SurvivalGroup:
+class SurvivalGroup(Entry):
     """A bin of integral transforms, or a group of similar predictions.
 
     Attributes

@@ -12,7 +12,7 @@ from caltest._basics.calls import own_errstate
 from caltest._basics.numerics import ArrayLike, FloatArray, IntArray, resampling_pvalue, seed_of, step_down
 from caltest._results.report import at_level, counted, format_pvalue, is_smallest, listed, pvalue_phrase
 from caltest._results.tables import Page, Table
-from caltest._results.values import ConfidenceInterval, Stored
+from caltest._results.values import ConfidenceInterval, Entry, Stored
 from caltest._validation import fraction, whole_number
 from caltest.estimators import SKCE
 from caltest.fields.bayesian.draws import Posteriors, posteriors_of
@@ -95,7 +95,7 @@ def shape_of(ranks: IntArray, m: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class ParameterRanks:
+class ParameterRanks(Entry):
     """The ranks of one parameter, or of one test quantity.
 
     Attributes

@@ -12,7 +12,7 @@ from caltest._basics.numerics import Array, ArrayLike, FloatArray, IntArray, nev
 from caltest._laws import clopper_pearson, law_of_count
 from caltest._results.report import at_level, counted, format_pvalue, in_cell, listed, pvalue_phrase
 from caltest._results.tables import AdjustedRows, Bar, Page, Table, sharper
-from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval, Stored
+from caltest._results.values import CLOPPER_PEARSON, ConfidenceInterval, Entry, Stored
 from caltest._validation import fraction, same_length
 from caltest._validation.columns import refuse_outcomes
 from caltest._validation.groups import groups_of_any_size
@@ -26,7 +26,7 @@ TIED = 1e-9
 
 
 @dataclass(frozen=True)
-class GroupValidation:
+class GroupValidation(Entry):
     """What was found in one centre or group.
 
     Attributes

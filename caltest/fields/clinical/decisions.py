@@ -12,7 +12,7 @@ from caltest._basics.jobs import redrawn
 from caltest._basics.numerics import Array, ArrayLike, FloatArray, resampling_pvalue, seed_of
 from caltest._results.report import at_level, counted, decision, format_pvalue, listed, pvalue_phrase
 from caltest._results.tables import Bar, Page, Table, sharper
-from caltest._results.values import ConfidenceInterval, Stored
+from caltest._results.values import ConfidenceInterval, Entry, Stored
 from caltest._validation import fraction, increasing_numbers, whole_number
 from caltest.estimators.classical.base import name_of_event, probability_of_event
 from caltest.fields.clinical.curves import SplineCurve
@@ -27,7 +27,7 @@ THRESHOLDS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 
 
 @dataclass(frozen=True)
-class NetBenefit:
+class NetBenefit(Entry):
     """The net benefit at one threshold.
 
     Attributes

@@ -6,7 +6,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import MISSED, matters, percent
 from caltest._results.report import counted, decision, format_pvalue, in_cell, is_smallest, pvalue_phrase, with_interval
 from caltest._results.tables import ASKED, Bar, NamedRows, Page, Table, asked_in, sharper
-from caltest._results.values import ConfidenceInterval, Stored
+from caltest._results.values import ConfidenceInterval, Entry, Stored
 from caltest._validation import fraction
 
 UPDATED = "calibration in the large", "calibration slope"
@@ -14,7 +14,7 @@ UPDATED = "calibration in the large", "calibration slope"
 
 
 @dataclass(frozen=True)
-class ClinicalMeasure:
+class ClinicalMeasure(Entry):
     """One measure of calibration or discrimination.
 
     Attributes
@@ -45,7 +45,7 @@ class ClinicalMeasure:
 
 
 @dataclass(frozen=True)
-class CalibrationCurve:
+class CalibrationCurve(Entry):
     """A flexible calibration curve.
 
     Attributes

@@ -7,12 +7,12 @@ from typing import Any
 
 from caltest._results.report import at_level, format_pvalue, listed, pvalue_phrase
 from caltest._results.tables import AdjustedRows, Bar, Grid, Page, Part, Table
-from caltest._results.values import ConfidenceInterval, Stored
+from caltest._results.values import ConfidenceInterval, Entry, Stored
 from caltest._validation import fraction
 
 
 @dataclass(frozen=True)
-class PartResult:
+class PartResult(Entry):
     """One way in which forecasts can be wrong at a lead time, such as ``"bias"`` or ``"spread"``.
 
     Attributes
@@ -49,7 +49,7 @@ class PartResult:
 
 
 @dataclass(frozen=True)
-class LeadResult:
+class LeadResult(Entry):
     """What was found at a lead time.
 
     Attributes
