@@ -1,6 +1,6 @@
 """Power of the default test against faults that cancel over all predictions, beside that of the SKCE alone.
 
-``python -m tests.statistical.faults_in_parts`` prints the table of ``docs/validity.md``; about five minutes.
+``python -m tests.statistical.faults_in_parts`` prints the table of ``docs/validity.md``; about six minutes.
 """
 
 import numpy as np
@@ -69,7 +69,7 @@ FAULTS = {
     "vectors of 2: a correlation of 0.5": (correlation, 0.94),
     "normal: errors x 1.3 for high means, x 0.77 for low ones": (scales, 0.95),
     "normal: 0.35 sd too low where the spread is large, too high elsewhere": (biases, 0.865),
-    "Poisson: the mean to the power of 1.25": (elasticity, 0.455),
+    "Poisson: the mean to the power of 1.25": (elasticity, 0.70),
 }
 """Data sets, and the power that the default test is to have at 5 %."""
 
