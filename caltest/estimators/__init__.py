@@ -2,11 +2,11 @@
 
 Kernel errors: ``SKCE``, ``BlockSKCE``, ``CrossSKCE``, ``LowRankSKCE``, ``MaxSKCE``, ``WeightedSKCE``, ``GroupSKCE``,
 ``FeatureSKCE``, ``ClusterSKCE``, ``UCME``, ``MMCE``. Binned errors: ``ECE``, ``MCE``, ``ClasswiseECE``,
-``DebiasedSquaredECE``, ``SoftBinnedECE``, ``TCal``; of decisions ``ThresholdDecisionError``. Scores and likelihoods:
-``ExcessBrierScore``, ``ExcessLogScore``, ``LogLikelihoodRatio``, ``ClusterLikelihoodRatio``. Classical statistics of
-binary outcomes: ``HosmerLemeshow``, ``CoxCalibration`` (with ``cox_calibration``, its fit), ``CalibrationBelt``,
-``ECCE``, ``CORPMiscalibration``, ``SmoothECE``; of numbers: ``PIT``, ``QuantileCalibration``, ``ResidualMean``,
-``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
+``DebiasedSquaredECE``, ``SoftBinnedECE``, ``TCal``; of decisions ``ThresholdDecisionError``,
+``CalibrationDecisionLoss``. Scores and likelihoods: ``ExcessBrierScore``, ``ExcessLogScore``, ``LogLikelihoodRatio``,
+``ClusterLikelihoodRatio``. Classical statistics of binary outcomes: ``HosmerLemeshow``, ``CoxCalibration`` (with
+``cox_calibration``, its fit), ``CalibrationBelt``, ``ECCE``, ``CORPMiscalibration``, ``SmoothECE``; of numbers:
+``PIT``, ``QuantileCalibration``, ``ResidualMean``, ``ResidualSpread``. ``Omnibus`` and ``GroupMaximum`` combine others.
 
 ``Estimator`` is the base of all, and says which errors they raise, ``BinaryStatistic`` of the classical ones, for
 predictions with two classes: reduce others by ``ct.top_label`` or ``ct.classwise``. Those that are an instance of
@@ -20,6 +20,7 @@ from caltest.estimators.base import (
     HasTextbookLaw as HasTextbookLaw,
     TextbookTail as TextbookTail,
 )
+from caltest.estimators.binned_errors.decision_loss import CalibrationDecisionLoss as CalibrationDecisionLoss
 from caltest.estimators.binned_errors.ece import (
     ECE as ECE,
     MCE as MCE,

@@ -27,6 +27,7 @@ BINARY = {
     "smooth ECE": ct.estimators.SmoothECE(),
     "soft ECE": ct.estimators.SoftBinnedECE(),
     "threshold decisions": ct.estimators.ThresholdDecisionError(),
+    "loss of decisions": ct.estimators.CalibrationDecisionLoss(),
     "T-Cal": ct.estimators.TCal(),
 }
 LARGEST = {
