@@ -44,6 +44,9 @@ RANK, RANK_OF_CLASSES = 64, 128
 MANY_IN_SUMS = 20_000
 """Predictions of numbers beyond which redraws are made by rows, where that is quick, and features follow from some."""
 
+FAULTS, FAULTS_OF_NUMBERS = 0.5, 0.4
+"""Weight of all rows of faults beside 1 of the other components together: what small biases lose by them is little."""
+
 RESIDUAL_WIDTHS = (0.5, 1.0, 2.0)
 """Bandwidths of kernels of residuals, in units of their typical length."""
 
@@ -71,7 +74,7 @@ class Component:
     """How many numbers J."""
     two_sided: bool = False
     weight: float = 1.0
-    """Beside the other components that are no faults."""
+    """Beside the other components that are no faults, and of faults beside all others together."""
     shares_kernel: bool = False
     """Whether redraws should be taken together, because they share a kernel of all pairs."""
     approximation: str = ""
@@ -112,7 +115,7 @@ class FaultsComponent(Component):
                 np.maximum(largest, squares.max(axis=0), out=largest)
                 total_square += squares.sum(axis=0)
             numbers = [largest, total_square][: rows.n_rows]
-            weight = rows.weight / total / len(numbers)
+            weight = self.weight * rows.weight / total / len(numbers)
             columns += [Column(rows.name, weight, one) for one in numbers]
             first += rows.n_rows
         return columns
@@ -137,7 +140,8 @@ def components_for(
     faults = predictions.faults(weights)
     if faults is not None:
         n_rows = sum(one.n_rows for one in faults.compared)
-        others.append(FaultsComponent("faults", FaultSums(predictions, weights, faults), n_rows))
+        weight = FAULTS if predictions.law.finite is not None else FAULTS_OF_NUMBERS
+        others.append(FaultsComponent("faults", FaultSums(predictions, weights, faults), n_rows, weight=weight))
     if predictions.law.finite is not None:
         many = None if in_memory else many_classes(kernel, predictions, faults, weights)
         kernels = _kernels(kernel, predictions, rng, many is None, are_many)
@@ -148,7 +152,7 @@ def components_for(
     if predictions.law.has_normal_scores:
         sums = ResidualKernelSums(kernel.prediction_kernel, RESIDUAL_WIDTHS, predictions)
         components.append(Component("kernel error of residuals", sums, len(RESIDUAL_WIDTHS)))
-    components.append(Component("mean residual", ResidualMeanSums(), weight=2.0))
+    components.append(Component("mean residual", ResidualMeanSums(), weight=3.0))
     if predictions.law.has_spread:
         components.append(Component("spread of residuals", MeanSums(_spread), two_sided=True, weight=2.0))
     return (*components, *others), None

@@ -61,9 +61,6 @@ from caltest.predictions.bandwidth import MEDIAN_OF
 ALL_PAIRS = 20_000
 """Predictions up to which the estimate that is reported is that of all pairs, where expectations have formulas."""
 
-SINGLE = 2.0 / 3.0
-"""Weight of the components of one statistic each; the rows of faults have the rest."""
-
 TARGETS, LEAST = 2**18, 8
 """Numbers in the redrawn targets that are turned into scores together, of so many redraws at least."""
 
@@ -95,10 +92,11 @@ class Omnibus(JointEstimator):
 
     Every component is standardised by mean and variance of its observed and redrawn values together, and turned into a
     tail probability p_c of the Pearson type III distribution of their skewness. The statistic is ``log sum_c w_c /
-    p_c``, with two thirds of the weight on the components that are no faults, among which mean and spread of residuals
-    count twice. Observed and redrawn values are treated alike, so ``MonteCarloTest(Omnibus())`` is exact for every n.
-    The estimate that is reported is the SKCE with the first kernel. What is found is the fault with the largest
-    likelihood after a penalty for the choice (``Finding``): it does not depend on the redraws.
+    p_c``, with two thirds of the weight on the components that are no faults, and of numbers and vectors five sevenths,
+    where the mean of residuals counts three times and their spread twice. Observed and redrawn values are treated
+    alike, so ``MonteCarloTest(Omnibus())`` is exact for every n. The estimate that is reported is the SKCE with the
+    first kernel. What is found is the fault with the largest likelihood after a penalty for the choice (``Finding``):
+    it does not depend on the redraws.
 
     Parameters
     ----------
@@ -409,11 +407,14 @@ class Omnibus(JointEstimator):
 
     @staticmethod
     def _weighed(parts: list[tuple[Component, FloatArray, FloatArray | None]]) -> list[Column]:
-        columns = [(isinstance(one, FaultsComponent), one.columns(part, null)) for one, part, null in parts]
-        total = sum(one.weight for of_faults, some in columns if not of_faults for one in some)
-        single = SINGLE if any(of_faults for of_faults, _ in columns) else 1.0
-        shares = {True: 1.0 - SINGLE, False: single / total}
-        return [replace(one, weight=shares[of_faults] * one.weight) for of_faults, some in columns for one in some]
+        """Faults have their weight beside 1 for all other components together."""
+        faults = sum(one.weight for one, _, _ in parts if isinstance(one, FaultsComponent))
+        others = sum(one.weight for one, _, _ in parts) - faults
+        weighed = []
+        for one, part, null in parts:
+            whole = (1.0 + faults) * (1.0 if isinstance(one, FaultsComponent) else others)
+            weighed += [replace(column, weight=column.weight / whole) for column in one.columns(part, null)]
+        return weighed
 
     def parts(self, values: FloatArray) -> list[FloatArray]:
         """The numbers of each component."""

@@ -52,7 +52,7 @@ class Normal(LocationScale):
     >>> predicted
     <Normal, n = 4>
     >>> ct.calibration_test(predicted, [0.3, 0.8, 3.6, 1.9], n_resamples=99, rng=1).pvalue
-    0.93
+    0.9
     """
 
     family = "Normal"
