@@ -21,8 +21,10 @@ from caltest._validation.columns import columns_for, missing_in, plain_column
 from caltest._validation.groups import Groups, groups_of_any_size, rows_of
 from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE, Audit, ModelAudit, end_of
 from caltest.auditing.fields import FIELDS
+from caltest.auditing.groups import first_few, grave_in
 from caltest.auditing.section import LEVEL, Data, Section
-from caltest.auditing.sections import NEEDED_POWER, QUARTERS, SECTIONS, first_few, grave_in, more_rows_in_words
+from caltest.auditing.sections import NEEDED_POWER, SECTIONS, more_rows_in_words
+from caltest.auditing.times import QUARTERS
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
 from caltest.estimators.dependence import TOO_SMALL, caution_on_times
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters

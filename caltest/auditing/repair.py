@@ -149,7 +149,7 @@ def _for_each_group(
     data: Data, result: CalibrationTestResult, methods: Sequence[tuple["Calibrator", str]], one: _Tried
 ) -> _Tried:
     """Maps for the groups, if one for all leaves errors in some and they are enough and clearly better; or this."""
-    from caltest.auditing.sections import grave_in
+    from caltest.auditing.groups import grave_in
     from caltest.group_test import calibration_by_group
 
     groups, (_, clusters, known) = _parts_of(data.groups), data.of_all

@@ -2,34 +2,26 @@
 
 import hashlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from itertools import pairwise
 from math import ceil
 from typing import Any
 
 import numpy as np
 import scipy
 
-from caltest._basics.numerics import IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import ends_of, judged, matters, percent, points, shares_of
-from caltest._results.report import counted, format_pvalue, listed, power_phrase, pvalue_phrase
-from caltest._results.tables import sharper
+from caltest._results.measures import ends_of, matters, percent, points
+from caltest._results.report import format_pvalue, power_phrase, pvalue_phrase
 from caltest._validation.groups import Groups
-from caltest.auditing.pictures import compared_classes, drawn, pictures_of
+from caltest.auditing.groups import beyond, in_parts, of_groups
+from caltest.auditing.pictures import compared_classes, pictures_of
 from caltest.auditing.repair import of_recalibration
 from caltest.auditing.section import LEVEL, MOST, Data, Section
-from caltest.estimators.combined.told import told
+from caltest.auditing.slices import of_slices
+from caltest.auditing.times import of_time
 from caltest.estimators.dependence import TOO_SMALL
-from caltest.hstatistics.redraws.within_clusters import Clusters
 from caltest.predictions import Sample
-
-SLICES = 12
-"""Slices that are shown."""
-
-FEW = 3
-"""Names of groups and slices in the reason of a decision."""
 
 NEEDED_POWER = 0.8
 """Probability with which a deviation that matters should be found."""
@@ -158,226 +150,18 @@ def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
             p = format_pvalue(float(alone[c])), format_pvalue(float(adjusted[c]))
             rows.append((law.outcome_in_words(c), *means, *p, wrong[c] if adjusted[c] <= LEVEL else ""))
         rejected = [law.outcome_in_words(c) for c in worst if adjusted[c] <= LEVEL]
-        where = _in_parts(rejected, len(worst), "classes") if result.pvalue > LEVEL else ""
+        where = in_parts(rejected, len(worst), "classes") if result.pvalue > LEVEL else ""
         answer += (
             f" Calibration is rejected in {len(rejected) or 'none'} of {len(worst)} classes, by "
             "how often they occur and how that rises with what is claimed; p-values are adjusted for all of them."
         )
-        answer += _beyond(len(worst), "classes")
+        answer += beyond(len(worst), "classes")
     pictures = pictures_of(data.sample, data.seed, worst)
     if not pictures and not rows:
         missing = find_spec("matplotlib") is None
         raise ValueError("matplotlib is missing (caltest[plots])" if missing else "predictions of this kind have none")
     sources = ("dawid1984",) if law is None else ("broecker2007", "westfall1993") if rows else ("broecker2007",)
     return Section(answer, {}, tuple(rows), rejected=where, pictures=pictures, citations=sources)
-
-
-def of_groups(data: Data, result: CalibrationTestResult) -> Section:
-    """Classes, and groups that are given, with p-values adjusted for their number."""
-    from caltest.group_test import calibration_by_group
-
-    (sample, clusters, groups), unit = data.of_all, data.counted[1]
-    law = sample.predictions.finite
-    if isinstance(groups, str):
-        raise ValueError(groups)
-    # Intervals between quantiles are as probable in all rows.
-    if groups is None and law is not None and law.n_classes > 2 and law.probabilities_differ:
-        top = law.stored.argmax(axis=1)
-        names = tuple(f"predicted: {law.outcome_in_words(c)}" for c in range(law.n_classes))
-        groups = Groups.of_masks(names, (top == c for c in range(law.n_classes)), top.size)
-    if groups is None:
-        raise ValueError("there are no groups; give groups=")
-    sizes = [rows.size if clusters is None else clusters.take(rows).n_clusters for rows in groups.rows]
-    large = np.array(sizes) >= FEWEST
-    if not large.any():
-        raise ValueError(f"there is no group of {FEWEST} {unit} or more")
-    kept, small = np.flatnonzero(large), [groups.names[g] for g in np.flatnonzero(~large)]
-    groups = groups.at(kept)
-    found = calibration_by_group(sample.predictions, sample.as_given, groups, clusters=clusters, **data.settings)
-    rejected = found.rejected(LEVEL)
-    answer = (
-        f"Calibration is rejected in {len(rejected) or 'none'} of {len(found.groups)} groups; p-values are adjusted "
-        "for all of them, so that any calibrated group is rejected with a probability of at most 5 %."
-    )
-    answer += _beyond(len(found.groups), "groups")
-    answer += f" Groups of fewer than {FEWEST} {unit} are left out: {first_few(small)}." if small else ""
-    rows = dict(zip(groups.names, groups.rows, strict=True))
-    known = () if data.groups is None else rejected
-    grave, unclear = _told_in(sample, {name: rows[name] for name in known}, clusters)
-    # Where the default test rejects too, it is news that some of the groups that were asked about are all right, or
-    # that the error is known to matter in some of them only.
-    is_news = len(rejected) < len(found.groups) or (bool(grave) and not matters(result.measures))
-    told = result.pvalue > LEVEL or (data.groups is not None and is_news)
-    where = _in_parts(rejected, len(found.groups), "groups") if told else ""
-    where += _said_to_matter(grave, rejected) if where else ""
-    answer += _compared(found, "groups")
-    grave_rows = {name: rows[name] for name in grave}
-    table, sources = _rows_of(found.groups[:MOST]), found.citations
-    unclear = [one.name for one in found.groups if one.name in unclear and _is_far(one, found.margin)]
-    return Section(
-        answer, {}, table, rejected=where, parts=rows, grave=grave_rows, unclear=tuple(unclear), citations=sources
-    )
-
-
-def _compared(found: Any, what: str) -> str:
-    """What the shares in a table of groups are of."""
-    said = f" Claimed and observed are shares of {found.compared}; intervals hold for all {what} together."
-    return said if found.compared else ""
-
-
-def _beyond(number: int, what: str) -> str:
-    """How many of them are in no table."""
-    return f" The {number - MOST} {what} with the largest p-values are left out of the table." if number > MOST else ""
-
-
-def _rows_of(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
-    """A line for each group, below a heading."""
-    compared = ("claimed", "observed", "95 % interval") if groups[0].interval is not None else ()
-    rows = [("group", "n", *compared, "p-value", "adjusted", "what is wrong")]
-    for one in groups:
-        why = "" if one.finding is None or one.adjusted > LEVEL else one.finding.words
-        shares = shares_of(one.claimed, one.observed, one.interval) if compared else ()
-        rows.append((one.name, str(one.n), *shares, format_pvalue(one.pvalue), format_pvalue(one.adjusted), why))
-    return tuple(rows)
-
-
-def _in_parts(rejected: Sequence[str], number: int, what: str) -> str:
-    """In how many of the parts calibration is rejected, and in which; empty where there are none."""
-    return f"in {len(rejected)} of {number} {what} ({first_few(rejected)})" if rejected else ""
-
-
-def first_few(names: Sequence[str]) -> str:
-    """The first few of some names."""
-    return ", ".join(names[:FEW]) + (", ..." if len(names) > FEW else "")
-
-
-def grave_in(sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None) -> list[str]:
-    """Names of the parts of the rows in which the error is known to be large enough to matter."""
-    return _told_in(sample, parts, clusters)[0]
-
-
-def _told_in(
-    sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None
-) -> tuple[list[str], list[str]]:
-    """Names of the parts of the rows in which the error is known to matter, and in which that cannot be told."""
-    of_parts = {name: (sample.take(rows), clusters and clusters.take(rows)) for name, rows in parts.items()}
-    found = {name: matters(told(some, 0.0, clusters=own)["measures"]) for name, (some, own) in of_parts.items()}
-    return [name for name, one in found.items() if one], [name for name, one in found.items() if one is None]
-
-
-def _is_far(part: Any, margin: float | None) -> bool:
-    """Whether the observed share of a part differs from the claimed one by more than the margin, as it was seen."""
-    return margin is not None and part.observed is not None and abs(part.observed - part.claimed) > margin
-
-
-def _said_to_matter(grave: Sequence[str], rejected: Sequence[str]) -> str:
-    """In which of the rejected parts the error matters, to be added to these."""
-    these = "each of them" if list(grave) == list(rejected) and len(grave) > 1 else first_few(grave)
-    return f", and the error matters in {these}" if grave else ""
-
-
-def of_slices(data: Data, result: CalibrationTestResult) -> Section:
-    """Parts of the features, and of pairs of them, in which predictions are wrong."""
-    from caltest.slices.search import find_slices
-
-    if data.features is None:
-        raise ValueError("there are no features; give features=a table")
-    found = find_slices(*data.pair, data.features, alpha=LEVEL, **data.settings)
-    said = found.verdict()
-    number = counted(found.n_slices, "slice") + (" was" if found.n_slices == 1 else " were")
-    answer = f"{said[0].upper()}{said[1:]}; {number} searched; the level holds for all together."
-    facts = {"Difference": "observed less claimed, in percentage points; all intervals hold together with 95 %"}
-    if found.power:
-        facts["Power"] = f"errors of {found.power}, the median size, are found in 80 % of data sets"
-    apart = sharper(found.bars())
-    if apart:
-        facts["P-values"] = apart[0]
-    if more := [one for one in found.remarks()[1:] if one not in apart]:
-        facts["Columns"] = "; ".join(more)
-    some = {one: np.flatnonzero(found.mask(i)) for i, one in enumerate(found.rejected(LEVEL)) if one.n < found.n}
-    names, margin = [one.name for one in some], max((one.margin for one in judged(result.measures)), default=0.0)
-    # Of many slices the worst look worse than they are, but for intervals that hold together.
-    far = {one.name: rows for one, rows in some.items() if max(one.interval.low, -one.interval.high) > margin}
-    grave = grave_in(data.sample, far)
-    where = _in_parts(names, found.n_slices, "slices")
-    where += _said_to_matter(grave, names)
-    table = tuple(map(tuple, found.table()[: 1 + SLICES]))
-    of_all = {name: data.in_all(far[name]) for name in grave}
-    unclear = tuple(one.name for one in some if _is_far(one, margin) and one.name not in grave)
-    return Section(answer, facts, table, rejected=where, grave=of_all, unclear=unclear, citations=found.citations)
-
-
-QUARTERS = "first quarter", "second quarter", "third quarter", "last quarter"
-"""Parts of the rows in the order of time."""
-
-
-def of_time(data: Data, result: CalibrationTestResult) -> Section:
-    """Evidence as it grows with time, with a valid alarm at any time, and when an error is there that is found."""
-    from caltest.group_test import calibration_by_group
-    from caltest.sequential.independence import serial_correlation
-    from caltest.sequential.sequential_test import SequentialCalibrationTest
-
-    if data.order is None:
-        raise ValueError("the order in time is not known; give time=")
-    ordered = data.sample.take(data.order)
-    found = SequentialCalibrationTest().update(ordered.predictions, ordered.as_given).result()
-    first = found.first_rejection(LEVEL)
-    answer = (
-        "Evidence against calibration never reached the threshold of 20, which calibrated predictions reach at some "
-        "time with a probability of at most 5 %."
-        if first is None
-        else f"The alarm at the 5 % level was after {first} of {counted(found.n, 'observation')} in the order of time "
-        f"({data.time_at(first - 1)})."
-    )
-    facts: dict[str, str] = {}
-    serial = serial_correlation(ordered, 1)
-    if serial is not None:
-        answer += f" Apart from that, {serial.words}."
-    rows: tuple[tuple[str, ...], ...] = ()
-    quarters: dict[str, IntArray] = {}
-    grave: dict[str, IntArray] = {}
-    unclear = list[str]()
-    alarm = f"in the order of time, after {first} of {counted(found.n, 'observation')}"
-    alarm += "" if first is None else f" ({data.time_at(first - 1)})"
-    is_new = result.pvalue > LEVEL
-    where = "" if first is None or not is_new else alarm
-    if (where or not is_new) and len(ordered) >= len(QUARTERS) * FEWEST:
-        parts = tuple(np.sort(part) for part in np.array_split(data.order, len(QUARTERS)))
-        by_time = calibration_by_group(*data.pair, Groups(QUARTERS, parts, len(ordered)), **data.settings)
-        rows = _rows_of(sorted(by_time.groups, key=lambda one: QUARTERS.index(one.name)))
-        ends = np.cumsum([0, *(part.size for part in parts)])
-        spans = (f"{data.time_at(i)} to {data.time_at(j - 1)}" for i, j in pairwise(ends))
-        facts["Quarters"] = "of the rows; " + "; ".join(
-            f"{one} {span}" for one, span in zip(QUARTERS, spans, strict=True)
-        )
-        some = [name for name in QUARTERS if name in by_time.rejected(LEVEL)]
-        these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
-        answer += f" Of the quarters in that order calibration is rejected in {these}.{_compared(by_time, 'quarters')}"
-        of_names = {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some}
-        known, unclear = _told_in(data.sample, of_names)
-        unclear = [f"the {one.name}" for one in by_time.groups if one.name in unclear and _is_far(one, by_time.margin)]
-        grave = {f"the {name}": data.in_all(of_names[name]) for name in known}
-        quarters = {f"the {name}": data.in_all(part) for name, part in zip(QUARTERS, parts, strict=True)}
-        # Quarters are small: that several are rejected and others are not is often chance.
-        if not is_new and (len(some) == 1 or (grave and not matters(result.measures))):
-            where = f"in {these} {'quarters ' * (these == 'all')}of the rows in the order of time"
-        if where and (is_new or len(some) > 1):
-            where += _said_to_matter(list(grave), [f"the {name}" for name in some if not is_new])
-    pictures, sources = (
-        drawn(found.plot, "evidence against calibration after each observation", (6.5, 3.2)),
-        found.citations,
-    )
-    return Section(
-        answer,
-        facts,
-        rows,
-        rejected=where,
-        parts=quarters,
-        grave=grave,
-        unclear=tuple(unclear),
-        pictures=pictures,
-        citations=sources,
-    )
 
 
 def of_power(data: Data, result: CalibrationTestResult) -> Section:
@@ -441,9 +225,6 @@ def digest(data: Data) -> str:
         state.update(np.ascontiguousarray(array).tobytes())
     return state.hexdigest()[:16]
 
-
-FEWEST = 10
-"""Rows of the smallest group."""
 
 Make = Callable[[Data, CalibrationTestResult], Section]
 

@@ -1,0 +1,126 @@
+"""In which groups predictions are wrong, and what is said of any parts of the rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from caltest._basics.numerics import IntArray
+from caltest._results.calibration_test_result import CalibrationTestResult
+from caltest._results.measures import matters, shares_of
+from caltest._results.report import format_pvalue
+from caltest._validation.groups import Groups
+from caltest.auditing.section import LEVEL, MOST, Data, Section
+from caltest.estimators.combined.told import told
+from caltest.hstatistics.redraws.within_clusters import Clusters
+from caltest.predictions import Sample
+
+FEW = 3
+"""Names of groups and slices in the reason of a decision."""
+
+FEWEST = 10
+"""Rows of the smallest group."""
+
+
+def of_groups(data: Data, result: CalibrationTestResult) -> Section:
+    """Classes, and groups that are given, with p-values adjusted for their number."""
+    from caltest.group_test import calibration_by_group
+
+    (sample, clusters, groups), unit = data.of_all, data.counted[1]
+    law = sample.predictions.finite
+    if isinstance(groups, str):
+        raise ValueError(groups)
+    # Intervals between quantiles are as probable in all rows.
+    if groups is None and law is not None and law.n_classes > 2 and law.probabilities_differ:
+        top = law.stored.argmax(axis=1)
+        names = tuple(f"predicted: {law.outcome_in_words(c)}" for c in range(law.n_classes))
+        groups = Groups.of_masks(names, (top == c for c in range(law.n_classes)), top.size)
+    if groups is None:
+        raise ValueError("there are no groups; give groups=")
+    sizes = [rows.size if clusters is None else clusters.take(rows).n_clusters for rows in groups.rows]
+    large = np.array(sizes) >= FEWEST
+    if not large.any():
+        raise ValueError(f"there is no group of {FEWEST} {unit} or more")
+    kept, small = np.flatnonzero(large), [groups.names[g] for g in np.flatnonzero(~large)]
+    groups = groups.at(kept)
+    found = calibration_by_group(sample.predictions, sample.as_given, groups, clusters=clusters, **data.settings)
+    rejected = found.rejected(LEVEL)
+    answer = (
+        f"Calibration is rejected in {len(rejected) or 'none'} of {len(found.groups)} groups; p-values are adjusted "
+        "for all of them, so that any calibrated group is rejected with a probability of at most 5 %."
+    )
+    answer += beyond(len(found.groups), "groups")
+    answer += f" Groups of fewer than {FEWEST} {unit} are left out: {first_few(small)}." if small else ""
+    rows = dict(zip(groups.names, groups.rows, strict=True))
+    known = () if data.groups is None else rejected
+    grave, unclear = told_in(sample, {name: rows[name] for name in known}, clusters)
+    # Where the default test rejects too, it is news that some of the groups that were asked about are all right, or
+    # that the error is known to matter in some of them only.
+    is_news = len(rejected) < len(found.groups) or (bool(grave) and not matters(result.measures))
+    told = result.pvalue > LEVEL or (data.groups is not None and is_news)
+    where = in_parts(rejected, len(found.groups), "groups") if told else ""
+    where += said_to_matter(grave, rejected) if where else ""
+    answer += compared(found, "groups")
+    grave_rows = {name: rows[name] for name in grave}
+    table, sources = rows_of_groups(found.groups[:MOST]), found.citations
+    unclear = [one.name for one in found.groups if one.name in unclear and is_far(one, found.margin)]
+    return Section(
+        answer, {}, table, rejected=where, parts=rows, grave=grave_rows, unclear=tuple(unclear), citations=sources
+    )
+
+
+def compared(found: Any, what: str) -> str:
+    """What the shares in a table of groups are of."""
+    said = f" Claimed and observed are shares of {found.compared}; intervals hold for all {what} together."
+    return said if found.compared else ""
+
+
+def beyond(number: int, what: str) -> str:
+    """How many of them are in no table."""
+    return f" The {number - MOST} {what} with the largest p-values are left out of the table." if number > MOST else ""
+
+
+def rows_of_groups(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
+    """A line for each group, below a heading."""
+    compared = ("claimed", "observed", "95 % interval") if groups[0].interval is not None else ()
+    rows = [("group", "n", *compared, "p-value", "adjusted", "what is wrong")]
+    for one in groups:
+        why = "" if one.finding is None or one.adjusted > LEVEL else one.finding.words
+        shares = shares_of(one.claimed, one.observed, one.interval) if compared else ()
+        rows.append((one.name, str(one.n), *shares, format_pvalue(one.pvalue), format_pvalue(one.adjusted), why))
+    return tuple(rows)
+
+
+def in_parts(rejected: Sequence[str], number: int, what: str) -> str:
+    """In how many of the parts calibration is rejected, and in which; empty where there are none."""
+    return f"in {len(rejected)} of {number} {what} ({first_few(rejected)})" if rejected else ""
+
+
+def first_few(names: Sequence[str]) -> str:
+    """The first few of some names."""
+    return ", ".join(names[:FEW]) + (", ..." if len(names) > FEW else "")
+
+
+def grave_in(sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None) -> list[str]:
+    """Names of the parts of the rows in which the error is known to be large enough to matter."""
+    return told_in(sample, parts, clusters)[0]
+
+
+def told_in(
+    sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None
+) -> tuple[list[str], list[str]]:
+    """Names of the parts of the rows in which the error is known to matter, and in which that cannot be told."""
+    of_parts = {name: (sample.take(rows), clusters and clusters.take(rows)) for name, rows in parts.items()}
+    found = {name: matters(told(some, 0.0, clusters=own)["measures"]) for name, (some, own) in of_parts.items()}
+    return [name for name, one in found.items() if one], [name for name, one in found.items() if one is None]
+
+
+def is_far(part: Any, margin: float | None) -> bool:
+    """Whether the observed share of a part differs from the claimed one by more than the margin, as it was seen."""
+    return margin is not None and part.observed is not None and abs(part.observed - part.claimed) > margin
+
+
+def said_to_matter(grave: Sequence[str], rejected: Sequence[str]) -> str:
+    """In which of the rejected parts the error matters, to be added to these."""
+    these = "each of them" if list(grave) == list(rejected) and len(grave) > 1 else first_few(grave)
+    return f", and the error matters in {these}" if grave else ""
