@@ -23,7 +23,7 @@ from caltest.default_test import calibration_test, cluster_test_for, weighted
 from caltest.estimators import SKCE, Estimator, GroupMaximum, Omnibus, WeightedSKCE
 from caltest.estimators.combined.findings import findings_of, named
 from caltest.estimators.combined.joint import standardised
-from caltest.estimators.combined.measures import LEVEL, effect_of_clusters, weighted_shares
+from caltest.estimators.combined.measures import LEVEL, effect_on, number_interval, weighted_shares
 from caltest.estimators.dependence import cautions_on
 from caltest.estimators.kernel_errors import cluster_skce
 from caltest.estimators.kernel_errors.groups import given
@@ -35,7 +35,7 @@ from caltest.nulls.base import kind_given
 from caltest.nulls.bootstraps import LEAST
 from caltest.predictions import Sample
 from caltest.predictions.base import assumed
-from caltest.predictions.claims import Claim
+from caltest.predictions.claims import Claim, HazardClaim
 from caltest.predictions.ensembles.own_spread import notes_on_spread
 from caltest.predictions.inputs.convert import as_sample
 from caltest.predictions.own_errors import refuse_errors
@@ -231,7 +231,10 @@ class GroupsTested(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """How often an event is claimed and observed in each group, and from which difference on that matters."""
+    """How often an event is claimed and observed in each group, and from which difference on that matters.
+
+    Of counts their sums.
+    """
 
     event: str
     margin: float
@@ -247,22 +250,27 @@ class Shares(NamedTuple):
         where nothing is claimed.
         """
         claims = sample.predictions.claims(sample.targets)[0]
-        if not claims or claims[-1].is_hazard:
+        if not claims or isinstance(claims[-1], HazardClaim):
             return None
         claim, middle = claims[-1], claims[(len(claims) - 1) // 2]
+        if claim.is_number:
+            middle = claim
         level, shares, effect = 1.0 - (1.0 - LEVEL) / len(groups) / (1 + (middle is not claim)), [], None
-        if _furthest_off(middle, groups) > _furthest_off(claim, groups):
+        if middle is not claim and _furthest_off(middle, groups) > _furthest_off(claim, groups):
             claim = middle
         for rows in groups.rows:
-            occurred, claimed = claim.occurred[rows], claim.probability[rows]
-            mean, share = float(claimed.mean()), int(occurred.sum()) / rows.size
+            part = replace(claim, probability=claim.probability[rows], occurred=claim.occurred[rows])
+            mean, share = float(part.probability.mean()), int(part.occurred.sum()) / rows.size
             if weights is not None:
-                mean, share, effect = weighted_shares(claimed, occurred, weights[rows])
+                mean, share, effect = weighted_shares(part.probability, part.occurred, weights[rows])
             elif clusters is not None:
-                errors = occurred - claimed
-                effect = effect_of_clusters(errors - errors.mean(), occurred, clusters.take(rows), 1.0 - level)
-            shares.append((mean, share, share_interval(share * rows.size, rows.size, level, effect)))
-        event = claim.event or f"outcomes {claim.name}"
+                effect = effect_on(part, clusters.take(rows), 1.0 - level)
+            if claim.is_number:
+                interval = number_interval(share * rows.size, level, part.scatter * (effect or 1.0))
+                shares.append((mean * rows.size, share * rows.size, interval))
+            else:
+                shares.append((mean, share, share_interval(share * rows.size, rows.size, level, effect)))
+        event = "counts" if claim.is_number else claim.event or f"outcomes {claim.name}"
         return cls(event if weights is None else f"{event} by weight", claim.margin, shares)
 
 

@@ -82,7 +82,7 @@ SHARES = {
         "the most probable class",
     ),
     "numbers": (lambda rng: (ct.Normal(np.zeros(60), 1.0), rng.normal(size=60)), "outcomes above the median"),
-    "counts": (lambda rng: (ct.Poisson(np.full(60, 0.3)), rng.poisson(0.3, 60)), "outcomes above the median"),
+    "counts": (lambda rng: (ct.Poisson(np.full(60, 0.3)), rng.poisson(0.3, 60)), "counts"),
     "members": (lambda rng: (ct.Ensemble(rng.normal(size=(60, 9))), rng.normal(size=60)), "outcomes above the median"),
     "vectors": (
         lambda rng: (ct.MvNormal(np.zeros((60, 2)), np.ones((60, 2))), rng.normal(size=(60, 2))),
@@ -99,6 +99,31 @@ def test_shares_of_groups_are_of_an_event_of_the_family(kind):
     assert result.compared == event
     assert ("estimate" in result.table()[0]) == (event == "")
     assert (result.groups[0].interval is None) == (event == "")
+
+
+def test_counts_of_groups_are_observed_and_expected():
+    """With intervals of Garwood, wider where counts scatter more than those of Poisson."""
+    rng = np.random.default_rng(2)
+    mean, region = rng.gamma(4.0, 0.1, 2_000), np.repeat(["east", "west"], 1_000)
+    risk = np.where(region == "east", 1.5, rng.gamma(0.5, 2.0, 2_000))
+    claims = rng.poisson(mean * risk)
+    found = ct.calibration_by_group(ct.Poisson(mean), claims, region, n_resamples=39, rng=1)
+    assert found.table()[0] == ["group", "n", "observed", "expected", "ratio (95 %)", "adjusted p", "what is wrong"]
+    assert "expected, observed: sums of counts; intervals hold for all groups together" in unfolded(found)
+    widths = {}
+    for one in found.groups:
+        inside = region == one.name
+        total, expected = claims[inside].sum(), mean[inside].sum()
+        assert (one.observed, one.claimed) == pytest.approx((total, expected))
+        assert one.ratio.estimate == pytest.approx(total / expected)
+        assert one.apart.ends == pytest.approx([end - 1.0 for end in one.ratio])
+        low, high = stats.gamma.ppf(0.0125, total), stats.gamma.ppf(0.9875, total + 1)
+        widths[one.name] = (one.interval.high - one.interval.low) / (high - low)
+    assert widths["east"] == pytest.approx(1.0, abs=0.1)
+    assert widths["west"] > 1.25
+    bars = {one.name: one for one in found.bars()}
+    assert bars["east"].estimate == pytest.approx(100.0 * (found["east"].ratio.estimate - 1.0))
+    assert bars["east"].unit == "counts: per cent above the number expected"
 
 
 def test_groups_with_weights_have_shares_of_their_weight(biased):

@@ -1,10 +1,10 @@
 """The result of a test of several groups."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from caltest._results.calibration_test_result import PValueKind
-from caltest._results.measures import MISSED, shares_of
+from caltest._results.measures import MISSED, numbers_of, shares_of
 from caltest._results.report import (
     ASSUMPTIONS,
     KINDS,
@@ -17,7 +17,7 @@ from caltest._results.report import (
     undecided,
 )
 from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, entries_of
-from caltest._results.values import ConfidenceInterval, Entry, Finding, Stored
+from caltest._results.values import ConfidenceInterval, Entry, Finding, Stored, is_of_number
 
 SHOWN = 20
 """Groups that a report shows; of more those with the smallest adjusted p-values."""
@@ -40,7 +40,11 @@ class GroupResult(Entry):
         How outcomes of the group differ from what was predicted, in words.
     claimed, observed
         How often what the result compares is claimed and observed, by weight if there are weights, with an ``interval``
-        for the mean true probability; None for predictions of which nothing is compared.
+        for the mean true probability; of counts their sums, expected and observed, with an ``interval`` for the true
+        expectation; None for predictions of which nothing is compared.
+    ratio, apart
+        Observed divided by claimed (O:E), with an interval; and how much more is observed than claimed: of counts as a
+        share of what is claimed. None where nothing is compared, or claimed.
 
     Examples
     --------
@@ -62,6 +66,24 @@ class GroupResult(Entry):
     observed: float | None = None
     interval: ConfidenceInterval | None = None
 
+    @property
+    def ratio(self) -> ConfidenceInterval | None:
+        """Observed divided by claimed."""
+        return None if not self.claimed else self._scaled(1.0 / self.claimed)
+
+    @property
+    def apart(self) -> ConfidenceInterval | None:
+        """Observed less claimed, of counts as a share of what is claimed."""
+        if not is_of_number(self.interval):
+            return self._scaled(1.0, self.claimed or 0.0)
+        return None if not self.claimed else self._scaled(1.0 / self.claimed, 1.0)
+
+    def _scaled(self, factor: float, less: float = 0.0) -> ConfidenceInterval | None:
+        if self.interval is None or self.observed is None:
+            return None
+        low, high, estimate = (factor * one - less for one in (*self.interval.ends, self.observed))
+        return replace(self.interval, low=low, high=high, estimate=estimate)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
@@ -78,9 +100,10 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
     compared
         The event of which groups have a claimed and an observed share: of numbers, that they are above the median, or
         inside of an interval where that is clearly more off in a group. The intervals, of Clopper and Pearson, or in
-        clusters and with weights of Korn and Graubard, hold for all groups together with 95 %.
+        clusters and with weights of Korn and Graubard, hold for all groups together with 95 %. Counts themselves are
+        compared, with intervals of Garwood, wider by how much more counts scatter than those of Poisson.
     margin
-        Differences up to this are too small to matter.
+        Differences up to this are too small to matter; of counts as a share of those expected.
 
     Examples
     --------
@@ -115,6 +138,11 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
     picture = "forest"
     _rows = "groups"
 
+    @property
+    def are_numbers(self) -> bool:
+        """Whether sums of counts are compared, and not shares."""
+        return any(is_of_number(one.interval) for one in self.groups)
+
     def bars(self) -> list[Bar]:
         """How far observed shares are from those claimed; or errors, where nothing is compared."""
         if not self.compared:
@@ -124,11 +152,14 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
                 for one in self.groups
             ]
         what, unit = "as claimed", f"{self.compared}: percentage points above the share claimed"
+        if self.are_numbers:
+            what, unit = "as expected", f"{self.compared}: per cent above the number expected"
         bars = []
         for one in self.groups:
-            claimed, observed, ends = one.claimed or 0.0, one.observed or 0.0, one.interval or ()
-            apart = [100.0 * (share - claimed) for share in (observed, *ends)]
-            bars.append(Bar(one.name, apart[0], apart[1:], 0.0, what, unit, one.adjusted <= STANDS_OUT))
+            off, *ends = (0.0,) if one.apart is None else (one.apart.estimate or 0.0, *one.apart)
+            bars.append(
+                Bar(one.name, 100.0 * off, [100.0 * end for end in ends], 0.0, what, unit, one.adjusted <= STANDS_OUT)
+            )
         return bars
 
     def verdict(self, alpha: float = 0.05) -> str:
@@ -136,8 +167,8 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         rejected, level = self.rejected(alpha), at_level(alpha)
         if not rejected:
             kept = f"calibration is not rejected in any group {level}"
-            ends = [abs(end - (one.claimed or 0.0)) for one in self.groups for end in one.interval or ()]
-            if self.margin is not None and max(ends) > self.margin:
+            ends = [abs(end) for one in self.groups for end in one.apart or ()]
+            if self.margin is not None and max(ends, default=0.0) > self.margin:
                 kept += f", but {MISSED}"
             return undecided(self.pvalue, self.n_resamples, alpha) or kept
         names = ", ".join(rejected[:SHOWN]) + ", ..." * (len(rejected) > SHOWN)
@@ -174,7 +205,9 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         more = [f"  and {rest} others, whose p-values are not smaller; to_pandas() has all"] if rest > 1 else []
         shown = self._table(alpha)[: 1 + SHOWN if more else None]
         if self.compared:
-            more.append(f"claimed, observed: shares of {self.compared}; intervals hold for all groups together")
+            what_of = "sums" if self.are_numbers else "shares"
+            claimed = "expected" if self.are_numbers else "claimed"
+            more.append(f"{claimed}, observed: {what_of} of {self.compared}; intervals hold for all groups together")
         return Page(self.test, found, [""], Grid(shown), [*more, ""], what, notes=self.notes)
 
     def __repr__(self) -> str:
@@ -189,11 +222,12 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
 
     def _table(self, alpha: float) -> Table:
         size = ["claimed", "observed", "95 % interval"] if self.compared else ["estimate", "z"]
+        size = ["observed", "expected", "ratio (95 %)"] if self.are_numbers else size
         rows = [["group", "n", *size, "adjusted p", "what is wrong"]]
         for one in self.groups:
             why = str(one.finding or "") if one.adjusted <= alpha else ""
             cells = [f"{one.estimate:.4g}", f"{one.z:z.2f}"]
             if one.claimed is not None and one.observed is not None and one.interval is not None:
-                cells = shares_of(one.claimed, one.observed, one.interval)
+                cells = (numbers_of if self.are_numbers else shares_of)(one.claimed, one.observed, one.interval)
             rows.append([one.name, str(one.n), *cells, format_pvalue(one.adjusted), why])
         return rows

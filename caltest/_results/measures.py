@@ -9,7 +9,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray
 from caltest._results.tables import Table
-from caltest._results.values import GARWOOD, ConfidenceInterval, Entry
+from caltest._results.values import ConfidenceInterval, Entry, is_of_number
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,7 +27,7 @@ class Measure(Entry):
     interval
         Of frequencies: the 95 % interval of Clopper and Pearson for the mean true probability, which has its level for
         probabilities that differ, too (Hoeffding 1956); in clusters and with weights that of Korn and Graubard.
-        Of numbers of events that of Garwood.
+        Of numbers of events, and of sums of counts, that of Garwood, wider by how much more counts scatter.
     gap
         Of frequencies: an interval for the mean absolute difference of claimed and true probabilities over tenths of
         similar predictions, or over fiftieths where it is clear that errors differ within tenths. Those of all claims
@@ -62,11 +62,11 @@ class Measure(Entry):
 
     @property
     def is_number(self) -> bool:
-        """Whether it is of numbers of events, for times of which some are censored.
+        """Whether it is of a number, of events while censored times are observed or the sum of counts.
 
-        What is claimed are predicted cumulative hazards, and the gap is a share of that.
+        What is claimed are predicted cumulative hazards, or means, and the gap is a share of their sum.
         """
-        return self.interval is not None and self.interval.method.startswith(GARWOOD)
+        return is_of_number(self.interval)
 
     def __repr__(self) -> str:
         claimed, observed, _ = cells_of(self)
@@ -224,6 +224,20 @@ def shares_of(claimed: float, observed: float, interval: ConfidenceInterval) -> 
     return [percent(claimed, observed), percent(observed, claimed), f"{low.removesuffix(' %')} to {high}"]
 
 
+def events(number: float, digits: int = 4) -> str:
+    """An expected number of events, or of claims, of some digits or more: ``310.2``, ``12345``."""
+    return f"{number:.{digits}g}" if number < 10**digits else f"{number:.0f}"
+
+
+def numbers_of(claimed: float, observed: float, interval: ConfidenceInterval) -> list[str]:
+    """Cells of an observed and an expected number of events, and of their ratio with its interval."""
+    number = f"{observed:.0f}" if observed >= 1e4 or observed == round(observed) else events(observed)
+    if not claimed:
+        return [number, "0", ""]
+    low, high = (f"{end / claimed:.2f}" for end in interval)
+    return [number, events(claimed), f"{observed / claimed:.2f} ({low} to {high})"]
+
+
 def table_of(measures: Sequence[Measure]) -> Table:
     """A line for each measure, below a heading."""
     return [["", "claimed", "observed", "95 % interval"], *([one.name, *cells_of(one)] for one in measures)]
@@ -234,8 +248,8 @@ def cells_of(one: Measure) -> list[str]:
     if one.interval is None:
         return [f"{one.claimed:.3g}", "" if one.observed is None else f"{one.observed:.3g}", ""]
     if one.is_number:
-        low, high = one.interval
-        return [f"{one.claimed:.4g}", f"{one.observed or 0.0:.0f}", f"{low:.3g} to {high:.3g}"]
+        low, high = (events(end, 3) for end in one.interval)
+        return [events(one.claimed), f"{one.observed or 0.0:.0f}", f"{low} to {high}"]
     return shares_of(one.claimed, one.observed or 0.0, one.interval)
 
 

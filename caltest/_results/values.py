@@ -88,6 +88,11 @@ class ConfidenceInterval(Entry):
         return f"[{self.low:.4g}, {self.high:.4g}] ({100 * self.confidence_level:g} %, {self.method})"
 
 
+def is_of_number(interval: ConfidenceInterval | None) -> bool:
+    """Whether it is for an expected number of events, or of counts."""
+    return interval is not None and interval.method.startswith(GARWOOD)
+
+
 Side = Literal["two-sided", "upper", "lower"]
 
 

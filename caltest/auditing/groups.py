@@ -1,13 +1,14 @@
 """In which groups predictions are wrong, and what is said of any parts of the rows."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from caltest._basics.numerics import IntArray
 from caltest._results.calibration_test_result import CalibrationTestResult
-from caltest._results.measures import matters, shares_of
+from caltest._results.group_result import GroupCalibrationTestResult, GroupResult
+from caltest._results.measures import matters, numbers_of, shares_of
 from caltest._results.report import format_pvalue
 from caltest._validation.groups import Groups
 from caltest.auditing.section import LEVEL, MOST, Data, Section
@@ -60,19 +61,29 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     told = result.pvalue > LEVEL or (data.groups is not None and is_news)
     where = in_parts(rejected, len(found.groups), "groups") if told else ""
     where += said_to_matter(grave, rejected) if where else ""
-    answer += compared(found, "groups")
+    answer += compared(found, "groups", sample)
     grave_rows = {name: rows[name] for name in grave}
-    table, sources = rows_of_groups(found.groups[:MOST]), found.citations
+    table, sources = rows_of_groups(found, found.groups[:MOST], sample), found.citations
     unclear = [one.name for one in found.groups if one.name in unclear and is_far(one, found.margin)]
     return Section(
         answer, {}, table, rejected=where, parts=rows, grave=grave_rows, unclear=tuple(unclear), citations=sources
     )
 
 
-def compared(found: Any, what: str) -> str:
-    """What the shares in a table of groups are of."""
-    said = f" Claimed and observed are shares of {found.compared}; intervals hold for all {what} together."
-    return said if found.compared else ""
+def compared(found: GroupCalibrationTestResult, what: str, sample: Sample) -> str:
+    """What is claimed and observed in a table of groups."""
+    if not found.compared:
+        return ""
+    if found.are_numbers or _has_one_event(sample):
+        said = f" The ratio is that of observed to expected {found.compared if found.are_numbers else 'events'}"
+        return f"{said}{'' if found.are_numbers else f' ({found.compared})'}; intervals hold for all {what} together."
+    return f" Claimed and observed are shares of {found.compared}; intervals hold for all {what} together."
+
+
+def _has_one_event(sample: Sample) -> bool:
+    """Whether predictions are risks of one event, of which the number that is expected is known."""
+    law = sample.predictions.finite
+    return law is not None and law.n_classes == 2 and law.notion != "top label"
 
 
 def beyond(number: int, what: str) -> str:
@@ -80,14 +91,25 @@ def beyond(number: int, what: str) -> str:
     return f" The {number - MOST} {what} with the largest p-values are left out of the table." if number > MOST else ""
 
 
-def rows_of_groups(groups: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
-    """A line for each group, below a heading."""
-    compared = ("claimed", "observed", "95 % interval") if groups[0].interval is not None else ()
-    rows = [("group", "n", *compared, "p-value", "adjusted", "what is wrong")]
+def rows_of_groups(
+    found: GroupCalibrationTestResult, groups: Sequence[GroupResult], sample: Sample
+) -> tuple[tuple[str, ...], ...]:
+    """A line for each of some groups, below a heading."""
+    head: tuple[str, ...] = ("claimed", "observed", "95 % interval") if found.compared else ()
+    are_events = bool(found.compared) and not found.are_numbers and _has_one_event(sample)
+    if found.are_numbers or are_events:
+        head = ("observed", "expected", "ratio (95 %)", *(("risk", "frequency") if are_events else ()))
+    rows = [("group", "n", *head, "p-value", "adjusted", "what is wrong")]
     for one in groups:
-        why = "" if one.finding is None or one.adjusted > LEVEL else one.finding.words
-        shares = shares_of(one.claimed, one.observed, one.interval) if compared else ()
-        rows.append((one.name, str(one.n), *shares, format_pvalue(one.pvalue), format_pvalue(one.adjusted), why))
+        why, cells = "" if one.finding is None or one.adjusted > LEVEL else one.finding.words, list[str]()
+        if one.claimed is not None and one.observed is not None and one.interval is not None:
+            claimed, observed, shares = one.claimed, one.observed, shares_of(one.claimed, one.observed, one.interval)
+            if are_events:
+                number = replace(one.interval, low=one.n * one.interval.low, high=one.n * one.interval.high)
+                cells = [*numbers_of(one.n * claimed, round(one.n * observed), number), *shares[:2]]
+            else:
+                cells = numbers_of(claimed, observed, one.interval) if found.are_numbers else shares
+        rows.append((one.name, str(one.n), *cells, format_pvalue(one.pvalue), format_pvalue(one.adjusted), why))
     return tuple(rows)
 
 
@@ -115,9 +137,9 @@ def told_in(
     return [name for name, one in found.items() if one], [name for name, one in found.items() if one is None]
 
 
-def is_far(part: Any, margin: float | None) -> bool:
-    """Whether the observed share of a part differs from the claimed one by more than the margin, as it was seen."""
-    return margin is not None and part.observed is not None and abs(part.observed - part.claimed) > margin
+def is_far(group: GroupResult, margin: float | None) -> bool:
+    """Whether what was observed in a group differs from what was claimed by more than the margin."""
+    return margin is not None and group.apart is not None and abs(group.apart.estimate or 0.0) > margin
 
 
 def said_to_matter(grave: Sequence[str], rejected: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import judged
 from caltest._results.report import counted
 from caltest._results.tables import sharper
-from caltest.auditing.groups import grave_in, in_parts, is_far, said_to_matter
+from caltest.auditing.groups import grave_in, in_parts, said_to_matter
 from caltest.auditing.section import LEVEL, Data, Section
 
 SLICES = 12
@@ -32,7 +32,9 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     if more := [one for one in found.remarks()[1:] if one not in apart]:
         facts["Columns"] = "; ".join(more)
     some = {one: np.flatnonzero(found.mask(i)) for i, one in enumerate(found.rejected(LEVEL)) if one.n < found.n}
-    names, margin = [one.name for one in some], max((one.margin for one in judged(result.measures)), default=0.0)
+    names = [one.name for one in some]
+    # Slices compare shares.
+    margin = max((one.margin for one in judged(result.measures) if one.unit != "%"), default=0.0)
     # Of many slices the worst look worse than they are, but for intervals that hold together.
     far = {one.name: rows for one, rows in some.items() if max(one.interval.low, -one.interval.high) > margin}
     grave = grave_in(data.sample, far)
@@ -40,5 +42,5 @@ def of_slices(data: Data, result: CalibrationTestResult) -> Section:
     where += said_to_matter(grave, names)
     table = tuple(map(tuple, found.table()[: 1 + SLICES]))
     of_all = {name: data.in_all(far[name]) for name in grave}
-    unclear = tuple(one.name for one in some if is_far(one, margin) and one.name not in grave)
+    unclear = tuple(one.name for one in some if abs(one.observed - one.claimed) > margin and one.name not in grave)
     return Section(answer, facts, table, rejected=where, grave=of_all, unclear=unclear, citations=found.citations)

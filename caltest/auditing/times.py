@@ -50,7 +50,8 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     if (where or not is_new) and len(ordered) >= len(QUARTERS) * FEWEST:
         parts = tuple(np.sort(part) for part in np.array_split(data.order, len(QUARTERS)))
         by_time = calibration_by_group(*data.pair, Groups(QUARTERS, parts, len(ordered)), **data.settings)
-        rows = rows_of_groups(sorted(by_time.groups, key=lambda one: QUARTERS.index(one.name)))
+        in_order = sorted(by_time.groups, key=lambda one: QUARTERS.index(one.name))
+        rows = rows_of_groups(by_time, in_order, data.sample)
         ends = np.cumsum([0, *(part.size for part in parts)])
         spans = (f"{data.time_at(i)} to {data.time_at(j - 1)}" for i, j in pairwise(ends))
         facts["Quarters"] = "of the rows; " + "; ".join(
@@ -58,7 +59,8 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         )
         some = [name for name in QUARTERS if name in by_time.rejected(LEVEL)]
         these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
-        answer += f" Of the quarters in that order calibration is rejected in {these}.{compared(by_time, 'quarters')}"
+        answer += f" Of the quarters in that order calibration is rejected in {these}."
+        answer += compared(by_time, "quarters", data.sample)
         of_names = {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some}
         known, unclear = told_in(data.sample, of_names)
         unclear = [f"the {one.name}" for one in by_time.groups if one.name in unclear and is_far(one, by_time.margin)]

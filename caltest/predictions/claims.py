@@ -65,15 +65,35 @@ class Claim:
     """What the ECE of the probabilities is called, if they have one."""
     rows: IntArray | None = field(default=None, repr=False)
     """Which rows of the predictions these n are, if not all."""
-    is_hazard: ClassVar[bool] = False
-    """Whether the probabilities are cumulative hazards, of which the number of events has the variance of Poisson."""
+    is_number: ClassVar[bool] = False
+    """Whether the probabilities are expected numbers, whose sum has the variance of Poisson times ``scatter``."""
+
+    @property
+    def scatter(self) -> float:
+        """The variance of the number of events in units of that of independent ones, or of Poisson; at least 1."""
+        return 1.0
 
 
 @dataclass(frozen=True)
 class HazardClaim(Claim):
     """Cumulative hazards (n,) of an event while rows are observed, and where it occurred."""
 
-    is_hazard = True
+    is_number = True
+
+
+@dataclass(frozen=True)
+class CountClaim(Claim):
+    """Predicted means (n,) of counts, and the counts."""
+
+    is_number = True
+
+    @property
+    def scatter(self) -> float:
+        """``sum (y - r m)**2 / sum y`` with the ratio r of both sums, at least 1."""
+        observed, claimed = float(self.occurred.sum()), float(self.probability.sum())
+        if observed <= 0.0 or claimed <= 0.0:
+            return 1.0
+        return max(1.0, float(np.square(self.occurred - observed / claimed * self.probability).sum()) / observed)
 
 
 @dataclass(frozen=True)
@@ -129,7 +149,7 @@ def _margin_of_event(probability: FloatArray, usual: float = POINTS) -> float:
 
 
 def of_numbers(law: "Predictions", targets: Array) -> Checks:
-    """Coverage of central intervals, outcomes above the median, squared errors and the CRPS of univariate laws."""
+    """Coverage of central intervals, outcomes above the median, sums of counts, squared errors and the CRPS."""
     middle = law.quantile(0.5)
     u, below = law.cdf(targets), law.cdf_below(targets) if law.has_jumps else None
     order = _by_spread(law.quantile(0.75) - law.quantile(0.25), middle)
@@ -137,6 +157,9 @@ def of_numbers(law: "Predictions", targets: Array) -> Checks:
     above = 1.0 - law.cdf(middle) if law.has_jumps else np.full(len(law), 0.5)
     margin = _margin_of_event(above, SHIFT)
     claims.append(Claim("above the median", above, np.asarray(targets > middle), middle, margin))
+    if law.discrete:
+        mean = law.moments()[0]
+        claims.append(CountClaim("total count", mean, np.asarray(targets), mean, FEWER, "expected counts"))
     return claims, [*_of_quantiles(law, targets), *of_moments(law, targets)]
 
 
@@ -379,11 +402,20 @@ DEVIATION = 0.1
 SHIFTED = f"outcomes {DEVIATION:g} predicted standard deviations too high"
 
 
+TOO_MANY = f"counts {100 * FEWER:g} % larger than predicted"
+
+
 def shifted(law: "Predictions", rng: Any, size: int) -> tuple[str, Array]:
-    """Outcomes of numbers or vectors that are too high, on the scale of normal scores where outcomes have an end."""
+    """Outcomes of numbers or vectors that are too high, on the scale of normal scores where outcomes have an end.
+
+    Of rare counts a tenth of the standard deviation would be a large share of the mean: these are too many.
+    """
     if (units := own_units(law)) is not None:
         return SHIFTED, law.redraw(rng, size) + DEVIATION * units[1]
     mean = law.moments()[0] if not law.is_continuous else np.empty(len(law))
+    if law.discrete and FEWER * mean.sum() < DEVIATION * np.sqrt(law.moments()[1]).sum():
+        generator = generator_of(rng)
+        return TOO_MANY, law.redraw(generator, size) + generator.poisson(FEWER * mean, (size, len(law)))
     scores = generator_of(rng).normal(DEVIATION, 1.0, (size, *mean.shape))
     return SHIFTED, law.of_standard_scores(scores)
 

@@ -386,8 +386,8 @@ def test_an_error_that_came_late_is_found_in_the_last_quarter():
     days = np.arange(y.size)[::-1]
     late = ct.audit(p, np.where(days >= 900, 1 - y, y), time=days, n_resamples=39, rng=1)["model"].sections["time"]
     assert late.answer.endswith(
-        " Of the quarters in that order calibration is rejected in the last quarter. Claimed and observed are shares "
-        "of class 1; intervals hold for all quarters together."
+        " Of the quarters in that order calibration is rejected in the last quarter. The ratio is that of observed to "
+        "expected events (class 1); intervals hold for all quarters together."
     )
     assert [row[:2] for row in late.rows[1:]] == [
         (f"{one} quarter", "300") for one in ("first", "second", "third", "last")
@@ -1270,17 +1270,39 @@ def test_maps_of_groups_are_those_of_their_rows_alone():
 
 
 def test_an_error_of_one_group_that_may_matter_is_not_used_as_it_is():
-    """Of all rows it is too small to matter; of rare counts a fifth of their number is what matters."""
+    """Of all rows it is too small to be found; of counts a tenth of their number is what matters."""
     rng = np.random.default_rng(3)
     region, mean = np.repeat(["east", "south", "north", "west"], 2_400), rng.gamma(4.0, 0.03, 9_600)
     y = rng.poisson(mean * np.where(region == "east", 1.33, 1.0))
     model = ct.audit(ct.Poisson(mean), y, region, n_resamples=99, rng=1)["model"]
-    assert model.decision == "not enough data to tell"
-    assert "for all rows together the error is too small to matter" in model.reason
-    assert "whether it matters in east cannot be told" in model.reason
-    assert model.sections["groups"].unclear == ("east",)
+    assert model.decision == "do not use as it is"
+    assert "the error matters in east" in model.reason
+    head, first = model.sections["groups"].rows[:2]
+    assert head == ("group", "n", "observed", "expected", "ratio (95 %)", "p-value", "adjusted", "what is wrong")
+    observed, expected = y[region == "east"].sum(), mean[region == "east"].sum()
+    assert first[:4] == ("east", "2400", str(observed), f"{expected:.4g}")
+    assert first[4].startswith(f"{observed / expected:.2f} (1.")
+    slightly = rng.poisson(mean * np.where(region == "east", 1.17, 1.0))
+    unclear = ct.audit(ct.Poisson(mean), slightly, region, n_resamples=99, rng=1)["model"]
+    assert unclear.decision == "not enough data to tell"
+    assert "whether it matters in east cannot be told" in unclear.reason
+    assert unclear.sections["groups"].unclear == ("east",)
     right = ct.audit(ct.Poisson(mean), rng.poisson(mean), region, n_resamples=99, rng=1)["model"]
     assert (right.decision, right.sections["groups"].unclear) == ("use as it is", ())
+
+
+def test_events_of_groups_are_observed_and_expected(only):
+    only("groups")
+    p, y = calibrated(600, 3)
+    ward = np.arange(600) % 3
+    section = ct.audit(p, y, ward, n_resamples=39, rng=1)["model"].sections["groups"]
+    events = "observed", "expected", "ratio (95 %)"
+    assert section.rows[0] == ("group", "n", *events, "risk", "frequency", "p-value", "adjusted", "what is wrong")
+    for row in section.rows[1:]:
+        inside = ward == int(row[0])
+        assert row[2:4] == (str(y[inside].sum()), f"{p[inside].sum():.4g}")
+        assert row[4].startswith(f"{y[inside].sum() / p[inside].sum():.2f} (")
+    assert "The ratio is that of observed to expected events (class 1)" in section.answer
 
 
 @pytest.mark.parametrize("kind", ["dates", "years", "text"])
@@ -1340,8 +1362,8 @@ def test_audits_of_few_clusters_are_refused():
 def test_margins_of_rare_counts_and_amounts_are_shares_of_them():
     mean = np.full(200, 0.1)
     claims, _ = ct.Poisson(mean).claims(np.zeros(200, dtype=int))
-    assert claims[-1].name == "above the median"
-    assert claims[-1].margin == pytest.approx(0.2 * (1.0 - np.exp(-0.1)))
+    assert [one.name for one in claims[-2:]] == ["above the median", "total count"]
+    assert [one.margin for one in claims[-2:]] == pytest.approx([0.2 * (1.0 - np.exp(-0.1)), 0.1])
     dry = np.zeros((50, 10))
     dry[:, :2] = 1.0
     sample = as_sample(ct.Ensemble(dry), np.zeros(50))

@@ -46,6 +46,13 @@ def test_what_laws_of_numbers_claim_is_what_they_give_outcomes():
     y, values = np.array([1, 2, 30]), np.arange(100)[:, None]
     for law in (counts, normal):
         found, scores = law.claims(y)
+        if law is counts:
+            total = found.pop()
+            assert (total.name, total.probability.tolist(), total.occurred.tolist()) == (
+                "total count",
+                counts.mean.tolist(),
+                y.tolist(),
+            )
         assert [one.name for one in found] == [
             *("inside the 50 % interval", "inside the 80 % interval", "inside the 95 % interval", "above the median")
         ]

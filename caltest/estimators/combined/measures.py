@@ -63,32 +63,45 @@ def measures_of(
 def _of_claim(
     claim: Claim, level: float, clusters: Clusters | None = None, lag: int = 1, weights: FloatArray | None = None
 ) -> Measure:
-    n, occurred, effect, effects = claim.occurred.size, claim.occurred, float(lag), (float(lag), float(lag))
+    n, occurred, effect = claim.occurred.size, claim.occurred, lag * claim.scatter
+    effects = effect, effect
     mean, share = float(claim.probability.mean()), int(occurred.sum()) / n
     if weights is not None:
         weights = weights if claim.rows is None else weights[claim.rows]
         weights = weights / weights.mean()
         mean, share, of_weights = weighted_shares(claim.probability, occurred, weights)
-        effect, effects = lag * of_weights, (lag * of_weights, lag * of_weights)
+        effect = effect * of_weights
+        effects = effect, effect
     if clusters is not None:
         clusters = clusters if claim.rows is None else clusters.take(claim.rows)
-        errors = occurred - claim.probability
-        effect = effect_of_clusters(errors - errors.mean(), occurred, clusters, 1.0 - LEVEL)
+        effect = claim.scatter * effect_on(claim, clusters, 1.0 - LEVEL)
         effects = _effects_on_gap(claim, clusters, 1.0 - level)
     method = CLOPPER_PEARSON if clusters is None and effect == 1.0 else KORN_GRAUBARD
-    if claim.is_hazard:
-        method = GARWOOD if method == CLOPPER_PEARSON else f"{GARWOOD}, with the design effect of {method}"
-    ends = (garwood if claim.is_hazard else clopper_pearson)(share * n / effect, n / effect, LEVEL)
-    interval = ConfidenceInterval(*ends, LEVEL, method, share)
+    if claim.is_number:
+        interval = number_interval(share * n, LEVEL, effect)
+    else:
+        interval = share_interval(share * n, n, LEVEL, None if method == CLOPPER_PEARSON else effect)
     gap = gap_interval(
-        claim.probability, occurred, claim.order, level, *effects, is_hazard=claim.is_hazard, weights=weights
+        claim.probability, occurred, claim.order, level, *effects, is_number=claim.is_number, weights=weights
     )
     event = claim.event or f"an outcome {claim.name}"
     tenths = _tenths(claim) if claim.binned_error and method == CLOPPER_PEARSON else ()
-    if claim.is_hazard:
-        interval, gap = _times(interval, n), _times(gap, 1.0 / max(mean, TINY))
+    if claim.is_number:
+        gap = _times(gap, 1.0 / max(mean, TINY))
         return Measure(claim.name, n * mean, n * share, interval, gap, claim.margin, event)
     return Measure(claim.name, mean, share, interval, gap, claim.margin, event, tenths)
+
+
+def number_interval(count: float, level: float, effect: float = 1.0) -> ConfidenceInterval:
+    """That of Garwood for an expected number of events, of which so many are worth an independent one."""
+    method = GARWOOD if effect == 1.0 else f"{GARWOOD}, with the design effect of {KORN_GRAUBARD}"
+    return ConfidenceInterval(*garwood(count / effect, 1.0 / effect, level), level, method, count)
+
+
+def effect_on(claim: Claim, clusters: Clusters, tail: float) -> float:
+    """The design effect of clusters on the number of events of a claim."""
+    errors = claim.occurred - claim.probability
+    return effect_of_clusters(errors - errors.mean(), claim.occurred > 0, clusters, tail)
 
 
 def weighted_shares(probability: FloatArray, occurred: BoolArray, weights: FloatArray) -> tuple[float, float, float]:
@@ -157,8 +170,9 @@ def _effects_on_gap(claim: Claim, clusters: Clusters, failing: float) -> tuple[f
     cells = (np.unique(bins * one.n_parts + one.codes, return_inverse=True) for one in clusters.partitions)
     parts = Clusters(tuple(Partition(codes, found.size) for found, codes in cells))
     lost = sizes.size / parts.n_clusters
-    whole = max(effect_of_clusters(one[bins] * own, claim.occurred, clusters, tail, lost) for one in signs)
-    return whole, effect_of_clusters(own, claim.occurred, parts, tail, lost)
+    some = claim.occurred > 0
+    whole = max(effect_of_clusters(one[bins] * own, some, clusters, tail, lost) for one in signs)
+    return claim.scatter * whole, claim.scatter * effect_of_clusters(own, some, parts, tail, lost)
 
 
 def widened_by(df: float, tail: float) -> float:
@@ -207,7 +221,7 @@ def gap_interval(
     effect: float = 1.0,
     effect_on_tenths: float = 1.0,
     *,
-    is_hazard: bool = False,
+    is_number: bool = False,
     weights: FloatArray | None = None,
 ) -> ConfidenceInterval:
     """For ``sum_b n_b/n |c_b - pi_b|`` with mean claimed and mean true probabilities c_b, pi_b of the tenths b.
@@ -230,7 +244,7 @@ def gap_interval(
     less cumulative hazards have the variance of Poisson: ``n pi`` in place of ``n pi (1 - pi)``. Weights have mean 1.
     """
     tenths, parts = TENTHS.assign(order[:, None]), FIFTIETHS.assign(order[:, None])
-    given = probability, occurred, level, effect, effect_on_tenths, is_hazard, weights
+    given = probability, occurred, level, effect, effect_on_tenths, is_number, weights
     found = _gap_in(tenths, "tenths of similar predictions", *given)
     if effect != 1.0 or effect_on_tenths != 1.0 or not _differ_within(tenths, parts, occurred - probability):
         return found
@@ -246,7 +260,7 @@ def _gap_in(
     level: float,
     effect: float,
     effect_on_tenths: float,
-    is_hazard: bool,
+    is_number: bool,
     weights: FloatArray | None,
 ) -> ConfidenceInterval:
     """The interval for similar predictions in given bins."""
@@ -256,17 +270,17 @@ def _gap_in(
     counts, claimed = (np.bincount(bins, weighed * one) / effect for one in (occurred, probability))
     differences = counts - claimed
     g = float(np.abs(differences).sum()) / n
-    variance = float((counts if is_hazard else counts * (1.0 - counts / sizes)).sum())
+    variance = float((counts if is_number else counts * (1.0 - counts / sizes)).sum())
     reach, far = _reach(variance, failing / 4.0) / n, _reach(variance, failing / 8.0) / n
     more = effect_on_tenths / effect
     f = (counts / more + 1.0) / (sizes / more + 2.0)
-    spread = (counts + more) if is_hazard else more * sizes * f * (1.0 - f)
+    spread = (counts + more) if is_number else more * sizes * f * (1.0 - f)
     noise = float(np.sqrt(2.0 / np.pi * spread).sum()) / n
-    least, most = (garwood if is_hazard else clopper_pearson)(float(counts.sum()), n, 1.0 - failing / 4.0)
+    least, most = (garwood if is_number else clopper_pearson)(float(counts.sum()), n, 1.0 - failing / 4.0)
     halves = np.where(np.cumsum(sizes) <= n / 2.0, 1.0, -1.0)
     low = max(g - reach - noise, abs(float(halves @ differences)) / n - far, least - mean, mean - most, 0.0)
     # No outcomes are farther from the claims than those that are all on the other side of them.
-    most_possible = np.inf if is_hazard else float(np.maximum(claimed, sizes - claimed).sum()) / n
+    most_possible = np.inf if is_number else float(np.maximum(claimed, sizes - claimed).sum()) / n
     return ConfidenceInterval(min(low, most_possible), min(most_possible, g + reach), level, method, g)
 
 

@@ -125,6 +125,28 @@ def test_coverage_of_counts_counts_the_ends():
     assert found.observed == pytest.approx(2 / 3)
 
 
+def test_sums_of_counts_have_intervals_that_hold_whatever_their_scatter():
+    """Also where counts scatter twice as much as predicted, in 95 % of data sets or more."""
+    rng, mean = np.random.default_rng(4), np.linspace(0.1, 0.9, 400)
+    inside = [0, 0]
+    for _ in range(300):
+        for k, y in enumerate([rng.poisson(mean), rng.poisson(mean * rng.gamma(0.5, 2.0, mean.size))]):
+            total = measures(ct.Poisson(mean), y)["total count"]
+            assert (total.claimed, total.observed) == pytest.approx((mean.sum(), y.sum()))
+            inside[k] += total.interval.low <= mean.sum() <= total.interval.high
+    assert min(inside) >= 300 * 0.95 - 3.0 * np.sqrt(300 * 0.95 * 0.05)
+
+
+def test_power_of_rare_counts_is_that_of_a_tenth_more_of_them():
+    mean = np.full(500, 0.05)
+    words, drawn = ct.Poisson(mean).slightly_wrong(np.random.default_rng(1), 400)
+    assert words == "counts 10 % larger than predicted"
+    assert drawn.mean() == pytest.approx(0.055, abs=4.0 * np.sqrt(0.055 / drawn.size))
+    assert (
+        ct.Poisson(20.0 * mean + 1.0).slightly_wrong(1, 2)[0].startswith("outcomes 0.1 predicted standard deviations")
+    )
+
+
 def test_quantiles_of_counts_are_those_of_scipy():
     levels, means = np.array([[1e-6], [0.1], [0.5], [0.9], [1 - 1e-9]]), np.array([0.0, 0.01, 3.0, 1e4])
     expected = np.where(means == 0.0, 0.0, stats.poisson(means).ppf(levels))
