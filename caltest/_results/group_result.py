@@ -7,11 +7,11 @@ from caltest._results.calibration_test_result import PValueKind
 from caltest._results.measures import MISSED, numbers_of, shares_of
 from caltest._results.report import (
     ASSUMPTIONS,
-    KINDS,
     at_level,
     format_pvalue,
     in_brackets,
     is_smallest,
+    kind_of,
     listed,
     pvalue_phrase,
     undecided,
@@ -191,7 +191,7 @@ class GroupCalibrationTestResult(AdjustedRows[GroupResult], Stored):
         )
 
     def summary(self, alpha: float = 0.05) -> str:
-        pvalue = format_pvalue(self.pvalue) + in_brackets(self.pvalue, self.n_resamples, KINDS[self.pvalue_kind])
+        pvalue = format_pvalue(self.pvalue) + in_brackets(self.pvalue, self.n_resamples, kind_of(self))
         found = {"Verdict": self.verdict(alpha), "p-value": pvalue}
         what = {
             "Hypothesis": f"the predictions are calibrated in every group: {self.hypothesis}",

@@ -5,7 +5,7 @@ from typing import Any
 
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import percent, shares_of
-from caltest._results.report import KINDS, LISTED, at_level, first_of, format_pvalue, others_of, pvalues_of, undecided
+from caltest._results.report import LISTED, at_level, first_of, format_pvalue, kind_of, others_of, pvalues_of, undecided
 from caltest._results.tables import STANDS_OUT, AdjustedRows, Bar, Grid, Page, Table, entries_of, sharper
 from caltest._results.values import ConfidenceInterval, Entry, Finding
 from caltest._validation import fraction
@@ -130,7 +130,7 @@ class MultiLabelTestResult(AdjustedRows[LabelResult], CalibrationTestResult):
         }
         return Page(
             self.test,
-            {"Verdict": self.verdict(level), "Why": self.why(level)} | pvalues_of(self, KINDS[self.pvalue_kind]),
+            {"Verdict": self.verdict(level), "Why": self.why(level)} | pvalues_of(self, kind_of(self)),
             [""],
             Grid(self._table(shown)),
             [*(more if rejected > shown else others_of(self.labels, shown)), *(f"  {one}" for one in self.remarks())],

@@ -228,12 +228,22 @@ KINDS: dict[str, str] = {
     "resampling": "approximate, by resampling: for many rows, or clusters",
 }
 
+TOO_SMALL = "p-values of dependent rows are too small"
+"""What every question about rows that look dependent says."""
+
 SHOWN = 6
 """Components in a report."""
 
 
 MOST = 3
 """Components given features whose words are shown."""
+
+
+def kind_of(result: Any) -> str:
+    """How the p-value was made, in words; of rows that look dependent it is exact only if they are not."""
+    if result.pvalue_kind == "exact" and any(TOO_SMALL in note for note in result.notes):
+        return "exact if rows are independent: size at most alpha for every n"
+    return KINDS[result.pvalue_kind]
 
 
 def report_of(result: Any, alpha: float) -> str:
@@ -263,7 +273,7 @@ def report_of(result: Any, alpha: float) -> str:
     table: list[Part] = _table_of(result.components, result.pvalue_otherwise is not None) if result.components else []
     given: list[Part] = _table_of_features(result.features) if result.features else []
     seed = {"Reproduce": None if result.seed is None else f"rng={result.seed}"}
-    found |= pvalues_of(result, KINDS[result.pvalue_kind]) | {"Power": missed}
+    found |= pvalues_of(result, kind_of(result)) | {"Power": missed}
     return Page(result.test, found, *measures, [""], what, numbers | seed, *table, *given, notes=result.notes)
 
 

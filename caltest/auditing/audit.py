@@ -14,7 +14,7 @@ from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.citations import reference
 from caltest._results.measures import MISSED, matters
-from caltest._results.report import listed, power_phrase
+from caltest._results.report import TOO_SMALL, listed, power_phrase
 from caltest._results.tables import asked_in
 from caltest._validation import one_of, same_length, switch, whole_number
 from caltest._validation.columns import columns_for, missing_in, plain_column
@@ -26,7 +26,7 @@ from caltest.auditing.section import LEVEL, Data, Section
 from caltest.auditing.sections import NEEDED_POWER, SECTIONS, more_rows_in_words
 from caltest.auditing.times import QUARTERS
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
-from caltest.estimators.dependence import TOO_SMALL, caution_on_times
+from caltest.estimators.dependence import caution_on_times
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.group_test import calibration_by_group
 from caltest.hstatistics.redraws.within_clusters import Clusters
@@ -261,8 +261,25 @@ def _times_in(texts: Array) -> Array:
         ) from None
 
 
+IF_INDEPENDENT = " This holds if rows are independent, which is doubtful here: see the decision."
+"""What all sections say of rows that look dependent."""
+
+
+def _asked(result: CalibrationTestResult, questions: Sequence[str], data: Data) -> str | None:
+    """What has to be known of how rows depend on each other, if they look as if they did."""
+    notes = [note for note in result.notes if note not in questions]
+    if data.times is not None and data.clusters is None and not any(TOO_SMALL in one for one in notes):
+        codes = np.unique(plain_column(data.times), return_inverse=True)[1]
+        notes += [one for one in [caution_on_times(data.sample, codes)] if one is not None]
+    return asked_in(notes)[0]
+
+
 def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     result, judged = _tested(data)
+    questions = (*data.tested.questions, *(one for one in data.sample.predictions.notes if one.endswith("?")))
+    if data.tested.impossible.size and are_certain(data.tested.predictions):
+        questions = (*questions, LABELS)
+    asked = _asked(result, questions, data)
     makers, sections = dict(SECTIONS), dict[str, Section]()
     if field is not None:
         last = makers.popitem()
@@ -270,11 +287,10 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     for key, (_, make) in makers.items():
         try:
             sections[key] = make(data, judged if key == "power" else result)
+            if asked is not None and key != "data":
+                sections[key] = replace(sections[key], answer=sections[key].answer + IF_INDEPENDENT)
         except (ValueError, TypeError, ImportError, MemoryError) as error:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
-    questions = (*data.tested.questions, *(one for one in data.sample.predictions.notes if one.endswith("?")))
-    if data.tested.impossible.size and are_certain(data.tested.predictions):
-        questions = (*questions, LABELS)
     decision, reason = _decision(judged, sections["recalibration"], questions, data.counted)
     parts = {name: rows for one in sections.values() for name, rows in one.grave.items()}
     unclear = [name for one in sections.values() for name in one.unclear]
@@ -317,11 +333,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         reason += f"; the groups that are given were not looked at: {data.groups}"
     if data.clusters is not None:
         reason += f"; {data.clusters}"
-    notes = [note for note in result.notes if note not in questions]
-    if data.times is not None and data.clusters is None and not any(TOO_SMALL in one for one in notes):
-        codes = np.unique(plain_column(data.times), return_inverse=True)[1]
-        notes += [one for one in [caution_on_times(data.sample, codes)] if one is not None]
-    if asked := asked_in(notes)[0]:
+    if asked is not None:
         reason += f"{end_of(reason)} First check whether rows are independent: {asked}"
     model = ModelAudit(name, decision, reason, result, sections)
     if (methods := sections.get("methods")) is not None:

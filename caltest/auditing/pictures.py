@@ -45,10 +45,12 @@ def pictures_of(sample: Sample, seed: int, worst: Sequence[int] = ()) -> tuple[P
     from caltest import plots
 
     law, y = sample.predictions, sample.targets
-    quantiles = "histogram of the predicted quantiles of the outcomes{}, with an exact band for all bars"
+    quantiles = (
+        "histogram of the predicted quantiles of outcomes{}, with the band of calibrated models for all bars"
+    )
     if law.finite is None and y.ndim == 1:
         found = drawn(partial(plots.pit_histogram, law, y, rng=seed), quantiles.format(""))
-        words = "coverage of central intervals of all levels, with an exact band"
+        words = "coverage of central intervals of all levels, with the band of calibrated models"
         return found + drawn(partial(plots.coverage_curve, law, y, rng=seed), words)
     if law.finite is None:
         found = ()
@@ -59,11 +61,11 @@ def pictures_of(sample: Sample, seed: int, worst: Sequence[int] = ()) -> tuple[P
         return found
     given = sample.as_given
     if law.levels is not None:
-        words = "share of the outcomes up to each quantile beside its level, with exact bars for all together"
+        words = "share of the outcomes up to each quantile beside its level, with ranges of calibrated models for all together"
         return drawn(partial(plots.coverage_curve, law, given, rng=seed), words)
-    words = "reliability diagram: observed frequency against predicted probability, with exact bars, each by itself"
+    words = "reliability diagram: observed frequency against predicted probability, with the range of calibrated models"
     found = drawn(partial(plots.reliability_diagram, law, given, rng=seed), words)
-    words = "reliability curve without bins, with an exact band at each prediction by itself"
+    words = "reliability curve without bins, with the band of calibrated models at each prediction by itself"
     found += drawn(partial(plots.reliability_curve, law, given, rng=seed), words)
     if law.finite.n_classes == 3:
         words = "map of the simplex: where observed frequencies differ from the predictions"

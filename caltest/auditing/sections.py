@@ -20,7 +20,6 @@ from caltest.auditing.repair import of_recalibration
 from caltest.auditing.section import LEVEL, MOST, Data, Section
 from caltest.auditing.slices import of_slices
 from caltest.auditing.times import of_time
-from caltest.estimators.dependence import TOO_SMALL
 from caltest.predictions import Sample
 
 NEEDED_POWER = 0.8
@@ -89,8 +88,6 @@ def of_test(data: Data, result: CalibrationTestResult) -> Section:
     said = "rejected" if result.pvalue <= LEVEL else "not rejected"
     how = "exact for every n" if result.pvalue_kind == "exact" else "approximate"
     how = how if data.dependent is None else "that of random signs of clusters, for many of them"
-    if any(TOO_SMALL in note for note in result.notes):
-        how += " if rows are independent, which the first check asks"
     answer = (
         f"Calibration is {said} at the 5 % level ({p}). For all rows together this test alone decides; its "
         f"p-value is {how}."
@@ -140,7 +137,7 @@ def of_pictures(data: Data, result: CalibrationTestResult) -> Section:
     """Pictures of the data."""
     law, rows = data.sample.predictions.finite, list[tuple[str, ...]]()
     worst: Sequence[int] = ()
-    where, answer = "", "Bars and bands of the pictures are exact ranges for calibrated predictions."
+    where, answer = "", "Bars and bands show how far chance alone moves calibrated predictions."
     if law is not None and law.n_classes > 2 and law.probabilities_differ:
         y = np.asarray(data.sample.targets)
         worst, alone, adjusted, wrong = compared_classes(law, y, data.n_resamples, data.seed)

@@ -7,8 +7,9 @@ from typing import Any
 from caltest._basics.arrays import labelled_as
 from caltest._basics.asked import are_pvalues_enough
 from caltest._basics.numerics import ArrayLike, generator_apart
+from caltest._results.report import TOO_SMALL
 from caltest._validation import same_length
-from caltest.estimators.dependence import TOO_SMALL, cautions_on
+from caltest.estimators.dependence import cautions_on
 from caltest.predictions import Predictions, Sample
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_order_of_times, note_on_draws
 from caltest.predictions.ensembles.members import of_equal_size

@@ -4,6 +4,7 @@ import numpy as np
 import scipy
 
 from caltest._basics.numerics import Array, BoolArray, FloatArray, IntArray, ranges
+from caltest._results.report import TOO_SMALL
 from caltest.binning import QuantileBinning
 from caltest.predictions import Predictions, Sample
 
@@ -27,9 +28,6 @@ SIMILAR = QuantileBinning(20)
 
 LEAST_TIMES, LEAST_ROWS, ALIKE = 5, 5, 1e-5
 """Times whose errors are compared, rows that they are from on average, and the p-value up to which they are alike."""
-
-TOO_SMALL = "p-values of dependent rows are too small"
-"""What every question says."""
 
 IN_CLUSTERS = "(call calibration_test(p, y, clusters=labels))"
 """What to do with rows of which some belong together."""

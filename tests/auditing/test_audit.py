@@ -1322,15 +1322,23 @@ def test_alarms_and_quarters_have_the_times_that_are_given(kind):
     assert f"second quarter {time[300]} to {time[599]}; third" in section.facts["Quarters"]
 
 
-def test_p_values_of_what_looks_dependent_are_not_called_exact_without_a_condition():
+@pytest.mark.usefixtures("not_written")
+def test_nothing_of_what_looks_dependent_is_called_exact_without_a_condition():
+    """In any section, nor in the report of the test."""
     z = np.random.default_rng(1).normal(size=700)
     for i in range(1, 700):
         z[i] = 0.6 * z[i - 1] + 0.8 * z[i]
-    dependent = ct.audit(ct.Normal(np.zeros(700), 1.0), z, n_resamples=39, rng=1)["model"].sections["test"]
-    assert dependent.answer.endswith("exact for every n if rows are independent, which the first check asks.")
+    model = ct.audit(ct.Normal(np.zeros(700), 1.0), z, time=np.arange(700), n_resamples=39, rng=1)["model"]
+    assert "First check whether rows are independent" in model.reason
+    for name, section in model.sections.items():
+        told = " This holds if rows are independent, which is doubtful here: see the decision." in section.answer
+        assert told == (name != "data" and not section.failed), name
+        assert not any("exact" in one.alternative for one in section.pictures)
+    assert "exact if rows are independent" in unfolded(model.result)
     z = np.random.default_rng(1).normal(size=700)
-    right = ct.audit(ct.Normal(np.zeros(700), 1.0), z, n_resamples=39, rng=1)["model"].sections["test"]
-    assert right.answer.endswith("its p-value is exact for every n.")
+    right = ct.audit(ct.Normal(np.zeros(700), 1.0), z, n_resamples=39, rng=1)["model"]
+    assert right.sections["test"].answer.endswith("its p-value is exact for every n.")
+    assert "exact: size at most alpha for every n" in unfolded(right.result)
 
 
 def test_years_that_are_bad_as_a_whole_are_asked_about():
