@@ -26,7 +26,7 @@ from caltest.auditing.section import LEVEL, Data, Section
 from caltest.auditing.sections import NEEDED_POWER, SECTIONS, more_rows_in_words
 from caltest.auditing.times import QUARTERS
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
-from caltest.estimators.dependence import caution_on_times
+from caltest.estimators.dependence import caution_on_groups, caution_on_times
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.group_test import calibration_by_group
 from caltest.hstatistics.redraws.within_clusters import Clusters
@@ -267,11 +267,18 @@ IF_INDEPENDENT = " This holds if rows are independent, which is doubtful here: s
 
 def _asked(result: CalibrationTestResult, questions: Sequence[str], data: Data) -> str | None:
     """What has to be known of how rows depend on each other, if they look as if they did."""
-    notes = [note for note in result.notes if note not in questions]
-    if data.times is not None and data.clusters is None and not any(TOO_SMALL in one for one in notes):
-        codes = np.unique(plain_column(data.times), return_inverse=True)[1]
-        notes += [one for one in [caution_on_times(data.sample, codes)] if one is not None]
-    return asked_in(notes)[0]
+    asked, _ = asked_in([note for note in result.notes if note not in questions])
+    if data.clusters is not None or TOO_SMALL in (asked or ""):
+        return asked
+    further: str | None = None
+    if data.times is not None:
+        further = caution_on_times(data.sample, np.unique(plain_column(data.times), return_inverse=True)[1])
+    if further is None and isinstance(data.groups, Groups):
+        (rows,), sizes = np.nonzero(data.groups.codes >= 0), data.groups.sizes
+        if sizes.sum() == rows.size:  # They do not overlap.
+            of_rows = np.unique(data.groups.codes[rows], return_inverse=True)[1]
+            further = caution_on_groups(data.sample.take(rows), of_rows)
+    return " ".join(one for one in (asked, further) if one is not None) or None
 
 
 def _audited(name: str, data: Data, field: str | None) -> ModelAudit:

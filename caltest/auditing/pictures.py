@@ -45,9 +45,7 @@ def pictures_of(sample: Sample, seed: int, worst: Sequence[int] = ()) -> tuple[P
     from caltest import plots
 
     law, y = sample.predictions, sample.targets
-    quantiles = (
-        "histogram of the predicted quantiles of outcomes{}, with the band of calibrated models for all bars"
-    )
+    quantiles = "histogram of the predicted quantiles of outcomes{}, with the band of calibrated models for all bars"
     if law.finite is None and y.ndim == 1:
         found = drawn(partial(plots.pit_histogram, law, y, rng=seed), quantiles.format(""))
         words = "coverage of central intervals of all levels, with the band of calibrated models"
@@ -61,7 +59,7 @@ def pictures_of(sample: Sample, seed: int, worst: Sequence[int] = ()) -> tuple[P
         return found
     given = sample.as_given
     if law.levels is not None:
-        words = "share of the outcomes up to each quantile beside its level, with ranges of calibrated models for all together"
+        words = "share of outcomes up to each quantile beside its level, with ranges of calibrated models"
         return drawn(partial(plots.coverage_curve, law, given, rng=seed), words)
     words = "reliability diagram: observed frequency against predicted probability, with the range of calibrated models"
     found = drawn(partial(plots.reliability_diagram, law, given, rng=seed), words)

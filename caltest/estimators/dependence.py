@@ -29,6 +29,9 @@ SIMILAR = QuantileBinning(20)
 LEAST_TIMES, LEAST_ROWS, ALIKE = 5, 5, 1e-5
 """Times whose errors are compared, rows that they are from on average, and the p-value up to which they are alike."""
 
+LEAST_GROUPS, BY_CHANCE, MORE = 10, 0.05, 4.0
+"""Groups that are asked about, the share of right ones that are far off, and how many more are many, in deviations."""
+
 IN_CLUSTERS = "(call calibration_test(p, y, clusters=labels))"
 """What to do with rows of which some belong together."""
 
@@ -72,26 +75,57 @@ def cautions_on(sample: Sample, *, compares: bool = False) -> tuple[str, ...]:
 
 
 def caution_on_times(sample: Sample, times: IntArray) -> str | None:
-    """A question where errors of rows with the same time, of labels (n,), are alike, and not only those of neighbours.
-
-    The sum over times of squared sums of errors, in their variance, is about chi-squared for independent rows.
-    """
-    found, n_times = _residuals(sample), int(times.max()) + 1
-    if found is None or n_times < LEAST_TIMES:
-        return None
-    errors, similar = _beside_similar(*found)
-    squares = np.square(errors)
-    # Rare events are as many rows as there are events.
-    if squares.sum() ** 2 < LEAST_ROWS * n_times * (squares @ squares):
-        return None
-    variances = np.bincount(times, (np.bincount(similar, squares) / np.maximum(np.bincount(similar), 1))[similar])
-    found_squares = np.bincount(times, errors) ** 2 / np.where(variances > 0.0, variances, np.inf)
-    if scipy.special.chdtrc(n_times - 1, float(found_squares.sum())) > ALIKE:
+    """A question where errors of rows with the same time, of labels (n,), are alike, and not only of neighbours."""
+    found = _errors_of(sample, times)
+    if found is None or not _are_alike(*found):
         return None
     return (
         f"errors of rows of the same time are alike, and {TOO_SMALL}: do these depend on each other (call "
         "calibration_test(p, y, clusters=time)), or is the model wrong at some times?"
     )
+
+
+def caution_on_groups(sample: Sample, groups: IntArray) -> str | None:
+    """The same of groups, of labels (n,), where many of them are wrong as a whole.
+
+    A few that are wrong are no sign of dependence: the model is wrong there. So groups count whose mean error is far
+    from the median one.
+    """
+    found = _errors_of(sample, groups)
+    if found is None or found[0].size < LEAST_GROUPS or not _are_alike(*found):
+        return None
+    sums, variances = found
+    sizes = np.bincount(groups)
+    far = np.square(sums - sizes * np.median(sums / sizes)) > scipy.special.chdtri(1.0, BY_CHANCE) * variances
+    if far.mean() < BY_CHANCE + MORE * np.sqrt(BY_CHANCE * (1.0 - BY_CHANCE) / far.size):
+        return None
+    return (
+        f"errors of rows of the same group are alike, in many groups, and {TOO_SMALL}: do these depend on each other "
+        "(call calibration_test(p, y, clusters=groups)), or is the model wrong in many groups?"
+    )
+
+
+def _are_alike(sums: FloatArray, variances: FloatArray) -> bool:
+    """Whether sums of errors are larger than those of independent rows: the sum of their squares is about chi-squared.
+
+    In their variances.
+    """
+    squares = float((np.square(sums) / np.where(variances > 0.0, variances, np.inf)).sum())
+    return bool(scipy.special.chdtrc(sums.size - 1, squares) <= ALIKE)
+
+
+def _errors_of(sample: Sample, labels: IntArray) -> tuple[FloatArray, FloatArray] | None:
+    """Sums (m,) of errors of rows with the same of m labels, and their variances; None for few labels or rows."""
+    found, number = _residuals(sample), int(labels.max()) + 1
+    if found is None or number < LEAST_TIMES:
+        return None
+    errors, similar = _beside_similar(*found)
+    squares = np.square(errors)
+    # Rare events are as many rows as there are events.
+    if squares.sum() ** 2 < LEAST_ROWS * number * (squares @ squares):
+        return None
+    variances = (np.bincount(similar, squares) / np.maximum(np.bincount(similar), 1))[similar]
+    return np.bincount(labels, errors).astype(np.float64), np.bincount(labels, variances).astype(np.float64)
 
 
 def _copies(sample: Sample) -> int:

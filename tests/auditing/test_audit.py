@@ -1352,6 +1352,19 @@ def test_years_that_are_bad_as_a_whole_are_asked_about():
     assert "First check" not in independent.reason
 
 
+def test_wards_of_which_many_are_wrong_as_a_whole_are_asked_about(only):
+    only("data")
+    rng = np.random.default_rng(4)
+    ward, risk = np.repeat(np.arange(20), 200), rng.choice([0.05, 0.2], 4_000)
+    bad = stats.norm.ppf(risk) + 0.4 * rng.normal(size=20)[ward]
+    event = rng.random(4_000) < stats.norm.cdf(bad)
+    model = ct.audit(risk, event, ward, n_resamples=39, rng=1)["model"]
+    assert "First check whether rows are independent: errors of rows of the same group are alike" in model.reason
+    masks = {str(one): ward == one for one in range(20)} | {"all": ward >= 0}
+    for known, outcomes in ((ward, rng.random(4_000) < risk), (masks, event)):
+        assert "First check" not in ct.audit(risk, outcomes, known, n_resamples=39, rng=1)["model"].reason
+
+
 def test_parts_of_the_past_need_no_maps():
     assert _in_need(["law", "math"]) == "law, math, which need maps of their own"
     assert _in_need(["the third quarter"]) == "the third quarter"

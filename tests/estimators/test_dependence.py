@@ -6,7 +6,7 @@ from printed import unfolded
 from scipy import stats
 
 import caltest as ct
-from caltest.estimators.dependence import caution_on_times, cautions_on
+from caltest.estimators.dependence import caution_on_groups, caution_on_times, cautions_on
 from caltest.predictions.inputs.convert import as_sample
 
 N = 600
@@ -251,3 +251,24 @@ def test_rows_of_the_same_time_are_said_to_be_alike_however_wrong_predictions_ar
     rare = (draw.random(N) < 0.02).astype(int)
     assert caution_on_times(as_sample(np.full(N, 0.02), rare), times) is None
     assert caution_on_times(as_sample(ct.Normal(m, 1.1), m + of_times), np.zeros(N, dtype=int)) is None
+
+
+def test_many_groups_that_are_wrong_as_a_whole_are_asked_about_and_one_is_not():
+    group, of_groups = np.arange(N) % 15, np.random.default_rng(3).normal(size=15)[np.arange(N) % 15]
+    asked = np.zeros(4, dtype=int)
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        p, m = draw.uniform(0.1, 0.6, N), draw.normal(size=N)
+        one_wrong = (draw.random(N) < p + 0.4 * (group == 0)).astype(int)
+        pairs = [
+            (p, (draw.random(N) < p).astype(int)),
+            (p, one_wrong),
+            (ct.Normal(m, 1.0), 1.5 * m + draw.standard_t(3, N)),
+            (ct.Normal(m, 1.1), m + 0.5 * of_groups + draw.normal(size=N)),
+        ]
+        asked += [caution_on_groups(as_sample(*pair), group) is not None for pair in pairs]
+    assert asked[[0, 2]].tolist() == [0, 0]
+    assert asked[1] <= 2
+    assert asked[3] >= 17
+    few = as_sample(ct.Normal(m, 1.1), m + 0.5 * of_groups + draw.normal(size=N))
+    assert caution_on_groups(few, group % 5) is None
