@@ -26,7 +26,7 @@ from caltest.auditing.section import LEVEL, Data, Section
 from caltest.auditing.sections import NEEDED_POWER, SECTIONS, more_rows_in_words
 from caltest.auditing.times import QUARTERS
 from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
-from caltest.estimators.dependence import caution_on_groups, caution_on_times
+from caltest.estimators.dependence import caution_on_groups, caution_on_times, cautions_on
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
 from caltest.group_test import calibration_by_group
 from caltest.hstatistics.redraws.within_clusters import Clusters
@@ -46,6 +46,7 @@ def audit(
     *,
     features: Any = None,
     time: ArrayLike = None,
+    lag: int = 1,
     field: str | None = None,
     classes: Sequence[Any] | None = None,
     n_resamples: int = 999,
@@ -97,7 +98,10 @@ def audit(
     Raises
     ------
     ValueError
-        For bad data, fewer than 20 clusters, or features, groups, times or clusters of another length.
+        For bad data, fewer than 20 clusters or rows a lag apart, a lag without times of their own, or features, groups,
+        times or clusters of another length.
+    TypeError
+        For a lag beside clusters.
 
     Notes
     -----
@@ -147,6 +151,12 @@ def audit(
     seed = seed_of(rng)
     given = {"groups": groups, "clusters": clusters, "features": features, "time": time, "classes": classes}
     names = [f"{name}={name}" for name, value in given.items() if value is not None]
+    if whole_number("lag", lag, 1) > 1:
+        names.append(f"lag={lag}")
+        if clusters is not None:
+            raise TypeError("lag: got one with clusters, wanted one of the two")
+        if time is None:
+            raise ValueError("lag: got one without time, wanted time= too, which says the order of the rows")
     if field is not None:
         one_of("field", field, list(FIELDS))
         names.append(f'field="{field}"')
@@ -172,6 +182,8 @@ def audit(
             data = Data(sample, known, columns, when, None, n, number, seed, names, survival, times=times)
             if clusters is not None:
                 data = _one_per_cluster(data, as_clusters(clusters, order))
+            if lag > 1:
+                data = _one_per_lag(data, lag)
             audits.append(_audited(str(name), data, field))
     return Audit(tuple(audits), seed, str(title))
 
@@ -182,7 +194,7 @@ FEWEST_CLUSTERS = 20
 
 def _one_per_cluster(data: Data, clusters: Clusters) -> Data:
     """The data with one row of each cluster, and all rows beside them if these can be tested."""
-    sample, known, when, survival, n = data.sample, data.groups, data.order, data.survival, data.n
+    sample, known, n = data.sample, data.groups, data.n
     same_length(n, len(clusters), "clusters")
     check_clusters(clusters, sample.targets)
     kept = clusters.independent_rows(np.random.default_rng([data.seed, 1]).permutation(n))
@@ -201,16 +213,46 @@ def _one_per_cluster(data: Data, clusters: Clusters) -> Data:
             f"clusters: got {kept.size} of {n} rows, wanted {FEWEST_CLUSTERS} at least, as one row of each is looked "
             "at; calibration_test(p, y, clusters=labels) and calibration_by_group take all rows"
         )
+    return replace(_some_of(data, kept), clusters=told, dependent=dependent)
+
+
+def _one_per_lag(data: Data, lag: int) -> Data:
+    """The data with every lag-th row in the order of time, and all rows in that order beside them."""
+    assert data.order is not None
+    assert data.times is not None
+    if np.unique(plain_column(data.times)).size < data.n:
+        raise ValueError(
+            "lag: got one where rows have the same time, wanted a time for each row; or pass clusters=time"
+        )
+    kept = np.sort(data.order[::lag])
+    if kept.size < FEWEST_CLUSTERS:
+        raise ValueError(
+            f"lag: got {lag} for {data.n} rows, wanted {FEWEST_CLUSTERS} rows at least that are so far apart"
+        )
+    told = (
+        f"all {data.n} rows are tested, of which those fewer than {lag} apart in the order of time may depend on each "
+        f"other; all else is of every {lag}{_ordinal(lag)} row ({kept.size} rows)"
+    )
+    overlapping = data.sample.take(data.order)
+    return replace(_some_of(data, kept), clusters=told, overlapping=overlapping, lag=lag)
+
+
+def _ordinal(number: int) -> str:
+    """What follows a number that says a place."""
+    return "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+
+
+def _some_of(data: Data, kept: IntArray) -> Data:
+    """The data of some rows."""
+    known, when, survival = data.groups, data.order, data.survival
     return replace(
         data,
-        sample=sample.take(kept),
+        sample=data.sample.take(kept),
         groups=known.taken(kept) if isinstance(known, Groups) else known,
         features=None if data.features is None else {name: one[kept] for name, one in data.features.items()},
         order=None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable"),
         times=None if data.times is None else data.times[kept],
-        clusters=told,
         survival=None if survival is None else (survival[0].take(kept), survival[1].take(kept)),
-        dependent=dependent,
         kept=kept,
     )
 
@@ -271,7 +313,10 @@ def _asked(result: CalibrationTestResult, questions: Sequence[str], data: Data) 
     if data.clusters is not None or TOO_SMALL in (asked or ""):
         return asked
     further: str | None = None
-    if data.times is not None:
+    if data.order is not None and (np.diff(data.order) != 1).any():
+        # The test asked about rows that follow each other as they are given.
+        further = " ".join(cautions_on(data.sample.take(data.order))) or None
+    if further is None and data.times is not None:
         further = caution_on_times(data.sample, np.unique(plain_column(data.times), return_inverse=True)[1])
     if further is None and isinstance(data.groups, Groups):
         (rows,), sizes = np.nonzero(data.groups.codes >= 0), data.groups.sizes
@@ -373,12 +418,16 @@ def _in_need(left: Sequence[str]) -> str:
 
 
 def _tested(data: Data) -> tuple[CalibrationTestResult, CalibrationTestResult]:
-    """The result of the default test, and with the power of independent rows, which that of clusters has not."""
+    """The result of the default test, and with the power of independent rows, which those of dependent ones lack."""
     sample, clusters, _ = data.of_all
-    if clusters is None:
+    if data.overlapping is not None:
+        every = data.overlapping
+        result = calibration_test(every.predictions, every.as_given, lag=data.lag, **data.settings)
+    elif clusters is None:
         result = calibration_test(*data.pair, **data.settings)
         return result, result
-    result = cluster_test_for(clusters, sample, None, data.n_resamples).on(sample, rng=data.seed)
+    else:
+        result = cluster_test_for(clusters, sample, None, data.n_resamples).on(sample, rng=data.seed)
     if result.pvalue <= LEVEL:
         return result, result
     alone = calibration_test(*data.pair, **data.settings)
@@ -429,5 +478,5 @@ def _decision(
         return REFUSE, f"{said}. That matters however small the error is on average, and recalibration {tried}"
     if answer:
         return REFUSE, f"{said}. The error matters, and recalibration {tried}"
-    whole = f"these {counted[1]} as a whole"
+    whole = f"these {'clusters' if counted[1] == 'clusters' else 'rows'} as a whole"
     return UNKNOWN, f"{said}. Whether that matters for {whole} cannot be told, and recalibration {tried}"

@@ -185,7 +185,7 @@ def _tried(
 ) -> _Tried:
     """What a method makes of held-out rows, with a map for all of them or for each group (n,)."""
     samples = _mapped(data.sample, None, method, data.seed, groups)
-    found = _report(data, method, samples, result if data.dependent is None else None)
+    found = _report(data, method, samples, None if data.are_some else result)
     all_rows = samples if data.dependent is None else _mapped(*data.of_all[:2], method, data.seed, of_all)
     gained = _gains(*all_rows)
     gain, n_maps = float(gained[0].mean()), 1 if groups is None else len(np.unique(groups))

@@ -108,6 +108,10 @@ class Data:
     """Which of all rows these are, if there are some."""
     times: Array | None = None
     """Of the rows, as they are given."""
+    lag: int = 1
+    """How far apart in the order of time rows are independent."""
+    overlapping: Sample | None = None
+    """All rows in the order of time, if the default test takes these with a lag; the others are every lag-th row."""
 
     def time_at(self, place: int) -> str:
         """The time at a place in the order of time, in words."""
@@ -118,11 +122,16 @@ class Data:
     @property
     def tested(self) -> Sample:
         """What the default test looks at."""
-        return self.of_all[0]
+        return self.of_all[0] if self.overlapping is None else self.overlapping
+
+    @property
+    def are_some(self) -> bool:
+        """Whether the rows are some of those that the default test looks at."""
+        return self.dependent is not None or self.overlapping is not None
 
     @property
     def of_all(self) -> tuple[Sample, Clusters | None, Groups | str | None]:
-        """What the default test looks at, the clusters and the groups."""
+        """What the default test looks at, the clusters and the groups; with a lag independent rows."""
         return (self.sample, None, self.groups) if self.dependent is None else self.dependent
 
     def in_all(self, rows: IntArray) -> IntArray:
@@ -131,8 +140,9 @@ class Data:
 
     @property
     def counted(self) -> tuple[str, str]:
-        """What is counted as independent, and how: of clusters of which all rows are tested, fewer are enough."""
-        return "about" if self.dependent is None else "at most", "rows" if self.clusters is None else "clusters"
+        """What is counted as independent, and how: where all rows are tested, fewer are enough."""
+        unit = "rows" if self.clusters is None else "clusters"
+        return "at most" if self.are_some else "about", unit if self.lag == 1 else f"rows {self.lag} apart"
 
     @property
     def pair(self) -> tuple[Predictions, Any]:

@@ -40,7 +40,7 @@ def of_data(data: Data, result: CalibrationTestResult) -> Section:
         seen = f"{len(times)} times, of which {times.n_censored} are censored; F(time) is tested"
         facts = {"Predictions": laws.describe(), "Outcomes": seen}
     if data.clusters is not None:
-        facts["Clusters"] = data.clusters
+        facts["Clusters" if data.lag == 1 else "Lag"] = data.clusters
     law = sample.predictions.finite
     if law is not None and law.probabilities_differ:
         rows = np.asarray(law.to_array())
@@ -56,7 +56,7 @@ def of_data(data: Data, result: CalibrationTestResult) -> Section:
         facts["Notes"] = "; ".join(notes)
     all_rows = f"{len(sample)} of {data.n}" if len(sample) < data.n else f"All {data.n}"
     answer = f"{all_rows} rows with outcomes are used."
-    if data.dependent is not None:
+    if data.are_some:
         answer = f"{answer[:-1]} by the default test, {len(data.sample)} where rows have to be independent."
     return Section(answer, facts)
 
@@ -86,7 +86,9 @@ def of_test(data: Data, result: CalibrationTestResult) -> Section:
     rows = [("component", "statistic", "p-value")]
     rows += [(one.name, f"{one.statistic:.3g}", format_pvalue(one.pvalue)) for one in result.components]
     said = "rejected" if result.pvalue <= LEVEL else "not rejected"
-    how = "exact for every n" if result.pvalue_kind == "exact" else "approximate"
+    how = {"exact": "exact for every n", "bound": "an upper bound, valid for every n"}.get(
+        result.pvalue_kind, "approximate"
+    )
     how = how if data.dependent is None else "that of random signs of clusters, for many of them"
     answer = (
         f"Calibration is {said} at the 5 % level ({p}). For all rows together this test alone decides; its "
@@ -215,6 +217,7 @@ def digest(data: Data) -> str:
         arrays += zip(data.groups.names, data.groups.rows, strict=True)
     arrays += [(str(name), column) for name, column in (data.features or {}).items()]
     arrays += [] if data.order is None else [("time", data.order)]
+    arrays += [] if data.lag == 1 else [("lag", data.lag)]
     for name, values in arrays:
         array = np.asarray(values)
         array = array.astype(str) if array.dtype == object else array

@@ -1365,6 +1365,54 @@ def test_wards_of_which_many_are_wrong_as_a_whole_are_asked_about(only):
         assert "First check" not in ct.audit(risk, outcomes, known, n_resamples=39, rng=1)["model"].reason
 
 
+def overlapping(n, lag, rng):
+    """Right forecasts of the next few days, made every day, and their outcomes."""
+    sums = np.convolve(rng.normal(size=n + lag - 1), np.ones(lag), "valid")
+    return ct.Normal(np.linspace(-1.0, 1.0, n), np.full(n, np.sqrt(lag))), np.linspace(-1.0, 1.0, n) + sums
+
+
+def test_forecasts_that_overlap_are_tested_with_a_lag(only):
+    only("data", "test", "time", "power")
+    rng, n, lag = np.random.default_rng(3), 400, 4
+    forecast, y = overlapping(n, lag, rng)
+    place = rng.permutation(n)
+    shuffled = forecast.take(np.argsort(place)), y[np.argsort(place)]
+    found = [
+        ct.audit(*pair, time=time, lag=lag, n_resamples=39, rng=1)["model"]
+        for pair, time in (((forecast, y), np.arange(n)), (shuffled, np.argsort(place)))
+    ]
+    wanted = ct.calibration_test(forecast, y, lag=lag, n_resamples=39, rng=1)
+    assert {one.result.pvalue for one in found} == {wanted.pvalue}
+    sections = found[0].sections
+    assert "all 400 rows are tested, of which those fewer than 4 apart" in sections["data"].facts["Lag"]
+    assert "all else is of every 4th row (100 rows)" in found[0].reason
+    assert sections["test"].answer.endswith("its p-value is an upper bound, valid for every n.")
+    assert "of 100 observations" in sections["time"].answer or "never reached" in sections["time"].answer
+    alone = ct.audit(forecast, y, time=np.arange(n), n_resamples=39, rng=1)["model"]
+    assert "First check whether rows are independent" in alone.reason
+    assert "First check" not in found[0].reason
+
+
+def test_a_lag_needs_times_of_its_own_and_enough_rows():
+    p, y = calibrated(60)
+    with pytest.raises(ValueError, match="lag: got one without time"):
+        ct.audit(p, y, lag=2)
+    with pytest.raises(TypeError, match="lag: got one with clusters"):
+        ct.audit(p, y, lag=2, time=np.arange(60), clusters=np.arange(60) // 2)
+    with pytest.raises(ValueError, match="lag: got one where rows have the same time"):
+        ct.audit(p, y, lag=2, time=np.arange(60) // 2)
+    with pytest.raises(ValueError, match="lag: got 4 for 60 rows, wanted 20 rows at least"):
+        ct.audit(p, y, lag=4, time=np.arange(60))
+
+
+def test_rows_in_the_order_of_time_are_asked_about_however_they_are_given(only):
+    only("data")
+    forecast, y = overlapping(400, 4, np.random.default_rng(3))
+    place = np.random.default_rng(1).permutation(400)
+    model = ct.audit(forecast.take(place), y[place], time=place, n_resamples=39, rng=1)["model"]
+    assert "First check whether rows are independent: errors of rows that follow each other are alike" in model.reason
+
+
 def test_parts_of_the_past_need_no_maps():
     assert _in_need(["law", "math"]) == "law, math, which need maps of their own"
     assert _in_need(["the third quarter"]) == "the third quarter"
