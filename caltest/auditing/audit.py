@@ -201,11 +201,11 @@ def _one_per_cluster(data: Data, clusters: Clusters) -> Data:
     used = f"only one row of each of {kept.size} clusters is"
     if clusters.are_crossed:
         used = f"only {kept.size} rows that share neither of two clusters are"
-    told, dependent = f"{used} looked at ({kept.size} of {n} rows), so that rows are independent", None
+    told, dependent = f"{used} used ({kept.size} of {n} rows), so that rows are independent", None
     if are_tested_together(clusters, sample):
         told = (
-            f"all {n} rows in {kept.size} clusters are tested, and groups of them; power, slices, times, tests "
-            "of maps and pictures are of one row of each"
+            f"the test, the groups and the size of the error are of all {n} rows in {kept.size} clusters; the other "
+            "sections use one row of each cluster, so that rows are independent"
         )
         dependent = sample, clusters, known
     elif kept.size < FEWEST_CLUSTERS:
@@ -230,8 +230,9 @@ def _one_per_lag(data: Data, lag: int) -> Data:
             f"lag: got {lag} for {data.n} rows, wanted {FEWEST_CLUSTERS} rows at least that are so far apart"
         )
     told = (
-        f"all {data.n} rows are tested, of which those fewer than {lag} apart in the order of time may depend on each "
-        f"other; all else is of every {lag}{_ordinal(lag)} row ({kept.size} rows)"
+        f"the test and the size of the error are of all {data.n} rows, of which those fewer than {lag} apart in the "
+        f"order of time may depend on each other; the other sections use every {lag}{_ordinal(lag)} row ({kept.size} "
+        "rows)"
     )
     overlapping = data.sample.take(data.order)
     return replace(_some_of(data, kept), clusters=told, overlapping=overlapping, lag=lag)
@@ -355,11 +356,11 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     if elsewhere and result.pvalue > LEVEL:
         places = elsewhere
         reason = (
-            f"calibration is rejected {', and '.join(elsewhere)}; each section has a level of 5 % of its own. For all "
-            f"rows together {reason}"
+            f"calibration is rejected {', and '.join(elsewhere)}; each section is tested at the 5 % level by itself. "
+            f"For all rows together {reason}"
         )
         if (number := sections["recalibration"].n_maps) > 1 and parts:
-            reason += f". A map for each of the {number} groups helps"
+            reason += f". Recalibrating each of the {number} groups by itself helps"
     elif result.pvalue <= LEVEL:
         some = {key: sections[key].rejected for key in ("groups", "slices", "time", "recalibration") if key in sections}
         if decision != REPAIR:
@@ -371,11 +372,12 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         left = [] if decision != REPAIR or mapped is None else grave_in(mapped, parts, data.of_all[1])
         if left:
             decision = REFUSE
-            maps = "a map of all rows" if n_maps == 1 else "a map for each group"
+            maps = "one recalibration of all rows" if n_maps == 1 else "recalibrating each group by itself"
             reason += f"; {maps} {after} {_in_need(left) if n_maps == 1 else first_few(left)}"
         elif decision == REPAIR and n_maps > 1:
-            why = f"a map of all rows {after} {first_few(repair.left)}" if repair.left else "one map is not enough"
-            reason += f"; {why}: fit one to each of the {n_maps} groups"
+            why = f"one recalibration of all rows {after} {first_few(repair.left)}"
+            why = why if repair.left else "one recalibration of all rows is not enough"
+            reason += f"; {why}: recalibrate each of the {n_maps} groups by itself"
         elif decision == REPAIR and mapped is not None:
             tested = {
                 name: rows for key in ("groups", "time") if some.get(key) for name, rows in sections[key].parts.items()
@@ -389,7 +391,11 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         reason += f"{end_of(reason)} First check whether rows are independent: {asked}"
     model = ModelAudit(name, decision, reason, result, sections)
     if (methods := sections.get("methods")) is not None:
-        told = f" Calibration was rejected {', and '.join(places)}; these have a level of 5 % each." if places else ""
+        told = (
+            f" Calibration was rejected {', and '.join(places)}; each section is tested at the 5 % level by itself."
+            if places
+            else ""
+        )
         facts = {**methods.facts, "Sources": "; ".join(map(reference, model.citations))}
         sections["methods"] = replace(methods, answer=methods.answer + told, facts=facts)
     return model
@@ -403,15 +409,15 @@ def _after_one_map(mapped: Sample, parts: Mapping[str, IntArray], data: Data) ->
     found = calibration_by_group(mapped.predictions, mapped.as_given, groups, clusters=data.of_all[1], **data.settings)
     left = found.rejected(LEVEL)
     if left:
-        return f"; one map for all rows leaves errors in {_in_need(left)}"
-    return "; after one map for all rows calibration is rejected in none of these parts"
+        return f"; one recalibration of all rows leaves errors in {_in_need(left)}"
+    return "; after one recalibration of all rows calibration is rejected in none of these parts"
 
 
 def _in_need(left: Sequence[str]) -> str:
     """Parts in which one map leaves errors, which need maps of their own if new rows can be in them."""
     past = {f"the {name}" for name in QUARTERS}
     others, quarters = [one for one in left if one not in past], [one for one in left if one in past]
-    own = "which needs a map of its own" if len(others) == 1 else "which need maps of their own"
+    own = "which needs one of its own" if len(others) == 1 else "which need some of their own"
     return ", and in ".join(
         [*([f"{first_few(others)}, {own}"] if others else []), *([listed(quarters)] if quarters else [])]
     )
@@ -464,7 +470,7 @@ def _decision(
     if questions:
         return REFUSE, f"{said}. First look at how the data were read: {' '.join(questions)}"
     if result.finding is not None and result.finding.kind in OF_RECORDS:
-        return REFUSE, f"{said}. First look at how these outcomes were recorded, which no map of the predictions mends"
+        return REFUSE, f"{said}. First look at how these outcomes were recorded, which no recalibration mends"
     if repair.helps and not repair.rejected:
         return REPAIR, said
     if repair.helps:

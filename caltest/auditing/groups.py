@@ -47,8 +47,8 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     found = calibration_by_group(sample.predictions, sample.as_given, groups, clusters=clusters, **data.settings)
     rejected = found.rejected(LEVEL)
     answer = (
-        f"Calibration is rejected in {len(rejected) or 'none'} of {len(found.groups)} groups; p-values are adjusted "
-        "for all of them, so that any calibrated group is rejected with a probability of at most 5 %."
+        f"Calibration is rejected in {len(rejected) or 'none'} of {len(found.groups)} groups. P-values are adjusted "
+        "for their number: the probability that any calibrated group is among the rejected ones is at most 5 %."
     )
     answer += beyond(len(found.groups), "groups")
     answer += f" Groups of fewer than {FEWEST} {unit} are left out: {first_few(small)}." if small else ""

@@ -72,16 +72,16 @@ def of_recalibration(data: Data, result: CalibrationTestResult) -> Section:
     before, after = (format_pvalue(row.pvalue, row.pvalue_otherwise) for row in found.rows)
     changed = _changed(best.gain, best.gains[0], data.sample.predictions.loss_name, clusters)
     answer = (
-        f"{words[0].upper()}{words[1:]} {changed}. There it "
-        f"changes the p-value of the test of {found.n} rows from {before} to {after}."
+        f"{words[0].upper()}{words[1:]} {changed}. The "
+        f"p-value of the test of {found.n} rows is {before} before it and {after} after it."
     )
     helps = best.helps(clusters)
     is_left = helps and not best.suffices
     if is_left:
-        another = f"another map ({other}) or " if other else ""
+        another = f"another recalibration ({other}) or " if other else ""
         answer += f" What is left needs {another}another model."
     elif not helps and not best.suffices and other and result.pvalue <= LEVEL:
-        answer += f" Perhaps another map does better ({other})."
+        answer += f" Perhaps another recalibration does better ({other})."
     rows = "rows kept for it" if best.n_maps == 1 else "the rows of each group that are kept for it"
     how = f"caltest.recalibration.{found.method.partition('(')[0]}().fit(predictions, targets), on {rows}"
     facts = {"How": how} if helps else {"Tried": words}

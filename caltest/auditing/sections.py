@@ -51,7 +51,7 @@ def of_data(data: Data, result: CalibrationTestResult) -> Section:
             facts["Rounded"] = f"perhaps: there are only {values} different probabilities"
     facts["Impossible outcomes"] = f"{sample.impossible.size}"
     facts["Order in time"] = "known" if data.order is not None else "not given"
-    facts["Not checkable"] = result.assumes
+    facts["Assumed"] = result.assumes
     if notes := dict.fromkeys((*sample.remarks, *result.notes)):
         facts["Notes"] = "; ".join(notes)
     all_rows = f"{len(sample)} of {data.n}" if len(sample) < data.n else f"All {data.n}"
@@ -115,20 +115,22 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
     if result.pvalue_otherwise is not None:
         answer += " But outcomes that were said to be impossible matter, however small the error is on average."
     facts = {
-        "Claimed": "the mean for outcomes drawn from the predictions: what a calibrated model of this size would show",
-        "Points apart": "interval for the mean absolute difference of claimed and true probabilities over tenths of "
-        "similar predictions (fiftieths where errors clearly differ within tenths), in percentage points; those of all "
-        "claims hold together with 95 %, and so do those of all classes",
+        "Claimed": "what calibrated predictions like these would show on average",
+        "Points apart": "how far claimed and true probabilities are apart on average, in percentage points, as an "
+        "interval: predictions are put into ten bins of similar ones (fifty where errors clearly differ within these) "
+        "and the differences of the bins are averaged, without their signs. The intervals of all claims hold together "
+        "with 95 %, and so do those of all classes",
+        "Margin": "differences up to this are too small to matter",
     }
     if result.effect_size is not None:
         facts["Effect size"] = str(result.effect_size)
     if not known:
         facts = {}
     elif data.survival is not None:
-        facts["Claimed"] = "predicted cumulative hazards: the number of events that calibrated models have on average"
+        facts["Claimed"] = "the number of events that calibrated predictions like these would have on average"
         facts["Points apart"] = (
-            "the same for differences of claimed and true numbers of events, as a share of all that are claimed, over "
-            "tenths of similar predictions; those of all claims hold together with 95 %"
+            "how far claimed and true numbers of events are apart in ten bins of similar predictions, without their "
+            "signs, in per cent of all that are claimed. The intervals of all claims hold together with 95 %"
         )
     if result.finding is not None and (not known or data.survival is not None):
         facts["Fault"] = f"{result.finding}{'' if result.pvalue <= LEVEL else ', if there is one'}"

@@ -29,11 +29,11 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     found = SequentialCalibrationTest().update(ordered.predictions, ordered.as_given).result()
     first = found.first_rejection(LEVEL)
     answer = (
-        "Evidence against calibration never reached the threshold of 20, which calibrated predictions reach at some "
-        "time with a probability of at most 5 %."
+        "There was no alarm: the evidence against calibration stayed below 20, which calibrated predictions ever reach "
+        "with a probability of at most 5 %."
         if first is None
-        else f"The alarm at the 5 % level was after {first} of {counted(found.n, 'observation')} in the order of time "
-        f"({data.time_at(first - 1)})."
+        else f"There was an alarm at the 5 % level after {first} of {counted(found.n, 'observation')} in the order of "
+        f"time ({data.time_at(first - 1)})."
     )
     facts: dict[str, str] = {}
     serial = serial_correlation(ordered, 1)

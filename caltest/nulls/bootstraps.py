@@ -316,13 +316,15 @@ class ClusterBootstrap(ResamplingNull[Any]):
 
     def notes(self, estimator: ClusterSKCE | Omnibus, n: int) -> tuple[str, ...]:
         if estimator.clusters.are_crossed:
-            return ("two crossed clusters: the test is conservative, most so if outcomes are independent",)
+            return (
+                "clusters are crossed: p-values are larger than they need be, most of all if outcomes are independent",
+            )
         if estimator.clusters.n_clusters >= FEW:
             return ()
         n_clusters = estimator.clusters.n_clusters
         return (
-            f"only {n_clusters} clusters: the test is conservative, with less than 1 % of false rejections at the 5 % "
-            "level for 5 clusters",
+            f"only {n_clusters} clusters: p-values are larger than they need be; of 5 clusters fewer than 1 % of "
+            "calibrated models are rejected at the 5 % level",
         )
 
     def describe(self) -> str:
@@ -332,8 +334,9 @@ class ClusterBootstrap(ResamplingNull[Any]):
 def _note_on(expected: float, number: int) -> str:
     """That outcomes are rare in so many clusters, and what follows."""
     return (
-        f"rare outcomes: were those of a cluster to come together, {expected:.2g} of {number} clusters would have "
-        "one on average; the p-value is the larger one of random signs and of redraws in which they do"
+        f"outcomes are rare: if those of a cluster occur together, only about {expected:.2g} of {number} clusters have "
+        "any, too few to tell how they depend on each other; the p-value is the larger one of two, of random signs of "
+        "clusters and of redraws in which all outcomes of a cluster occur together"
     )
 
 

@@ -30,8 +30,8 @@ class SerialCorrelation(NamedTuple):
         """What was found, which can be so if each forecast is right by itself, and not if all are too narrow."""
         rows = "that follow each other" if self.lag == 1 else f"{self.lag} apart"
         return (
-            f"transforms F(y) of rows {rows} have the rank correlation {self.correlation:.2f} "
-            f"({pvalue_phrase(self.pvalue)} if independent and alike, calibrated or not)"
+            f"predicted quantiles of the outcomes of rows {rows} have the rank correlation {self.correlation:.2f} "
+            f"({pvalue_phrase(self.pvalue)} for independent rows, calibrated or not)"
         )
 
 

@@ -166,8 +166,8 @@ def test_a_class_that_is_rejected_is_named_where_the_default_test_rejects_nothin
     audit = ct.audit(p, y, n_resamples=99, rng=1)["model"]
     assert "Calibration is rejected in 1 of 4 classes" in audit.sections["pictures"].answer
     assert audit.reason.startswith(
-        "calibration is rejected in 1 of 4 classes (class 3); each section has a level of 5 % of its own. For all rows "
-        "together calibration is not rejected at the 5 % level"
+        "calibration is rejected in 1 of 4 classes (class 3); each section is tested at the 5 % level by itself. "
+        "For all rows together calibration is not rejected at the 5 % level"
     )
     wrong = ct.audit(np.roll(p.probabilities, 1, axis=1), y, n_resamples=99, rng=1)["model"]
     assert (wrong.result.pvalue, wrong.sections["pictures"].rejected) == (0.01, "")
@@ -225,7 +225,7 @@ def test_groups_features_time_and_clusters(only):
     assert groups == {"late"}
     assert sections["slices"].answer.startswith("Predictions are wrong in ")
     assert sections["slices"].rows[2][0].startswith("x >= ")
-    assert sections["time"].answer.startswith("The alarm at the 5 % level was after ")
+    assert sections["time"].answer.startswith("There was an alarm at the 5 % level after ")
     assert "groups=groups, clusters=clusters, features=features, time=time" in sections["methods"].facts["Reproduce"]
 
 
@@ -317,8 +317,11 @@ def test_an_error_of_one_group_is_said_to_be_one_which_a_map_of_all_rows_leaves(
     groups = np.repeat(["north", "south", "west"], 500)
     wrong = np.where((groups == "west") & (np.arange(y.size) % 3 == 0), 1, y)
     model = ct.audit(p, wrong, groups=groups, n_resamples=39, rng=1).models[0]
-    said = "rejected in 1 of 3 groups (west), and the error matters in west; a map of all rows helps, but after it"
-    assert model.reason.endswith(f"{said} the error still matters in west: fit one to each of the 3 groups")
+    said = (
+        "rejected in 1 of 3 groups (west), and the error matters in west; one recalibration of all rows helps, but "
+        "after it"
+    )
+    assert model.reason.endswith(f"{said} the error still matters in west: recalibrate each of the 3 groups by itself")
     assert model.decision == "recalibrate"
     everywhere = ct.audit(p, np.where(np.arange(y.size) % 3 == 0, 1, y), groups=groups, n_resamples=39, rng=1).models[0]
     assert everywhere.decision == "recalibrate"
@@ -326,7 +329,7 @@ def test_an_error_of_one_group_is_said_to_be_one_which_a_map_of_all_rows_leaves(
     assert "groups" not in ct.audit(p, 1 - y, groups=groups, n_resamples=39, rng=1).models[0].reason
 
 
-ENOUGH = "; after one map for all rows calibration is rejected in none of these parts"
+ENOUGH = "; after one recalibration of all rows calibration is rejected in none of these parts"
 
 
 def reason_where_odds_are_higher(seed, east, west, **known):
@@ -344,18 +347,21 @@ def reason_where_odds_are_higher(seed, east, west, **known):
 def test_whether_one_map_is_enough_for_all_groups_is_tested(only):
     only("groups", "time", "recalibration")
     assert ENOUGH in reason_where_odds_are_higher(0, 1.2, 2.0)
-    left = "; one map for all rows leaves errors in west, east, which need maps of their own"
+    left = "; one recalibration of all rows leaves errors in west, east, which need some of their own"
     assert left in reason_where_odds_are_higher(1, 1.2, 2.0)
-    assert "one map is not enough: fit one to each of the 2 groups" in reason_where_odds_are_higher(3, 1.1, 1.9)
+    assert (
+        "one recalibration of all rows is not enough: recalibrate each of the 2 groups by itself"
+        in reason_where_odds_are_higher(3, 1.1, 1.9)
+    )
     of_clusters = reason_where_odds_are_higher(1, 1.2, 2.0, clusters=np.arange(1500) // 2)
-    assert "one map for all rows" in of_clusters
+    assert "one recalibration of all rows" in of_clusters
 
 
 @pytest.mark.usefixtures("no_power")
 def test_errors_found_in_some_quarters_by_chance_are_not_said_to_differ(only):
     only("groups", "time", "recalibration")
     said = [reason_where_odds_are_higher(seed, 1.4, 1.4, time=np.arange(1500)) for seed in (2, 3, 4, 6)]
-    assert all("one map for all rows" not in one or ENOUGH in one for one in said)
+    assert all("one recalibration of all rows" not in one or ENOUGH in one for one in said)
     assert any("quarter" in one and ENOUGH in one for one in said)
 
 
@@ -372,8 +378,12 @@ def test_an_error_that_a_map_leaves_in_clusters_is_said_too(known, only):
     model = ct.audit(p, wrong, clusters=clusters, n_resamples=39, rng=1, **given).models[0]
     name = {"groups": "west", "features": "part = west"}[known]
     # Groups, which each row is in, can have maps of their own.
-    advice = {"groups": ": fit one to each of the 3 groups", "features": ", which needs a map of its own"}[known]
-    assert f"a map of all rows helps, but after it the error still matters in {name}{advice}" in model.reason
+    advice = {"groups": ": recalibrate each of the 3 groups by itself", "features": ", which needs one of its own"}[
+        known
+    ]
+    assert (
+        f"one recalibration of all rows helps, but after it the error still matters in {name}{advice}" in model.reason
+    )
     assert model.decision == {"groups": "recalibrate", "features": "do not use as it is"}[known]
     everywhere = np.where(np.arange(y.size) % 5 < 2, 1, y)
     model = ct.audit(p, everywhere, clusters=clusters, n_resamples=39, rng=1, **given).models[0]
@@ -595,7 +605,7 @@ def test_clusters_are_counted_as_what_is_looked_at():
     p, y = calibrated(900, 1)
     clusters = np.maximum(np.arange(900), 500) // 4
     model = ct.audit(p, y, clusters=clusters, n_resamples=39, rng=1).models[0]
-    said = "only one row of each of 100 clusters is looked at (100 of 900 rows), so that rows are independent"
+    said = "only one row of each of 100 clusters is used (100 of 900 rows), so that rows are independent"
     assert model.reason.endswith(f"; {said}")
     assert model.sections["data"].facts["Clusters"] == said
     assert "; many times as many clusters would find them" in model.reason
@@ -611,7 +621,7 @@ def test_all_rows_of_many_clusters_are_tested(only, monkeypatch):
     model = ct.audit(p, y, clusters=clusters, groups=np.arange(900) % 2, n_resamples=39, rng=1).models[0]
     wanted = ct.calibration_test(p, y, clusters=clusters, n_resamples=39, rng=1)
     assert (model.result.pvalue, model.result.n) == (wanted.pvalue, 900)
-    assert "all 900 rows in 100 clusters are tested" in model.reason
+    assert "error are of all 900 rows in 100 clusters" in model.reason
     wanted = ct.calibration_by_group(p, y, np.arange(900) % 2, clusters=clusters, n_resamples=39, rng=1)
     assert [row[-2] for row in model.sections["groups"].rows[1:]] == [f"{one.adjusted:.3g}" for one in wanted.groups]
     assert "random signs of clusters" in model.sections["test"].answer
@@ -1249,7 +1259,7 @@ def test_groups_get_maps_of_their_own_where_one_map_leaves_errors():
         found = ct.audit(forecast, outcomes, groups=season, n_resamples=99, rng=1)["model"]
         repair = found.sections["recalibration"]
         assert found.decision == "recalibrate"
-        said = "after it the error still matters in winter: fit one to each of the 4 groups"
+        said = "after it the error still matters in winter: recalibrate each of the 4 groups by itself"
         assert (said in found.reason) == (shift > 0.0)
         assert ("in each of the 4 groups" in repair.answer) == (shift > 0.0)
         assert ("the rows of each group" in repair.facts["How"]) == (shift > 0.0)
@@ -1384,10 +1394,10 @@ def test_forecasts_that_overlap_are_tested_with_a_lag(only):
     wanted = ct.calibration_test(forecast, y, lag=lag, n_resamples=39, rng=1)
     assert {one.result.pvalue for one in found} == {wanted.pvalue}
     sections = found[0].sections
-    assert "all 400 rows are tested, of which those fewer than 4 apart" in sections["data"].facts["Lag"]
-    assert "all else is of every 4th row (100 rows)" in found[0].reason
+    assert "of all 400 rows, of which those fewer than 4 apart" in sections["data"].facts["Lag"]
+    assert "the other sections use every 4th row (100 rows)" in found[0].reason
     assert sections["test"].answer.endswith("its p-value is an upper bound, valid for every n.")
-    assert "of 100 observations" in sections["time"].answer or "never reached" in sections["time"].answer
+    assert "of 100 observations" in sections["time"].answer or "There was no alarm" in sections["time"].answer
     alone = ct.audit(forecast, y, time=np.arange(n), n_resamples=39, rng=1)["model"]
     assert "First check whether rows are independent" in alone.reason
     assert "First check" not in found[0].reason
@@ -1414,12 +1424,12 @@ def test_rows_in_the_order_of_time_are_asked_about_however_they_are_given(only):
 
 
 def test_parts_of_the_past_need_no_maps():
-    assert _in_need(["law", "math"]) == "law, math, which need maps of their own"
+    assert _in_need(["law", "math"]) == "law, math, which need some of their own"
     assert _in_need(["the third quarter"]) == "the third quarter"
     assert _in_need(["law", "the first quarter", "the last quarter"]) == (
-        "law, which needs a map of its own, and in the first quarter and the last quarter"
+        "law, which needs one of its own, and in the first quarter and the last quarter"
     )
-    assert _in_need(["first quarter"]) == "first quarter, which needs a map of its own"
+    assert _in_need(["first quarter"]) == "first quarter, which needs one of its own"
 
 
 def test_audits_of_few_clusters_are_refused():

@@ -36,8 +36,8 @@ def test_dependence_is_said_apart_from_calibration():
     """Forecasts that forget the last outcome are right one by one; too narrow ones are wrong but independent."""
     dependent = ct.SequentialCalibrationTest("likelihood")(*series(200, 0.5))
     assert dependent.notes == (
-        "transforms F(y) of rows that follow each other have the rank correlation 0.32 (p = 3.58e-06 if independent "
-        "and alike, calibrated or not)",
+        "predicted quantiles of the outcomes of rows that follow each other have the rank correlation 0.32 "
+        "(p = 3.58e-06 for independent rows, calibrated or not)",
     )
     narrow = ct.SequentialCalibrationTest("likelihood")(*series(200, 0.0, scale=2.0))
     assert narrow.pvalue < 1e-6
