@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
+from scipy.special import expit, logit
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.jobs import redrawn
@@ -333,6 +334,51 @@ def limits_of(values: Sequence[Array]) -> tuple[float, float]:
     return (0.0, 1.0) if high - low > 0.5 else (max(low - edge, 0.0), min(high + edge, 1.0))
 
 
+GRADES, ROOM, MOST_AT_AN_END = 20, 0.1, 0.5
+"""Different predictions that are few, as of rating grades, and the share of the axes in which half are one spot."""
+
+
+def are_grades(predictions: Bernoulli) -> bool:
+    """Whether there are few different predictions, half of them in one spot near 0 or near 1.
+
+    As of grades of rare events, each of which has some times the probability of the one before.
+    """
+    p = predictions.probability
+    places = np.unique(p[(p > 0.0) & (p < 1.0)])
+    if not 2 < places.size <= GRADES:
+        return False
+    low, high = limits_of([places])
+    room = ROOM * (high - low)
+    at_ends = float(np.mean(places < low + room)), float(np.mean(places > high - room))
+    return max(at_ends) >= MOST_AT_AN_END
+
+
+def has_log_odds(ax: "Axes", predictions: Bernoulli, style: Style) -> bool:
+    """Whether axes are of log-odds: as those of the first model, which are if its predictions are grades."""
+    return are_grades(predictions) if style.first else ax.get_xscale() == "logit"
+
+
+def limits_of_odds(predictions: Bernoulli, values: Sequence[Array]) -> tuple[float, float]:
+    """Limits of axes of log-odds, beyond which frequencies of 0 and 1 are."""
+    p = predictions.probability
+    every = np.concatenate([p, *(np.ravel(one) for one in values)])
+    odds, reach = (logit(some[(some > 0.0) & (some < 1.0)]) for some in (p, every))
+    # Of grades near 1 it is the low end that frequencies reach beyond the predictions.
+    low = odds.min() - 1.0 if odds.mean() < 0.0 else reach.min() - 0.5
+    high = odds.max() + 1.0 if odds.mean() > 0.0 else reach.max() + 0.5
+    return float(expit(low)), float(expit(high))
+
+
+def ticks_of_odds(low: float, high: float) -> list[float]:
+    """Round probabilities between two, those that begin with 1 or also with 2 and 5, on both sides of one half."""
+    for digits in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0)):
+        small = [digit * 10.0**power for power in range(-12, 0) for digit in digits]
+        ticks = [one for one in [*small, 0.5, *(1.0 - one for one in reversed(small))] if low <= one <= high]
+        if len(ticks) > 2:
+            break
+    return sorted(set(ticks))
+
+
 OF_TOP_LABELS = "temperature", "temperature of a class", "random labels", "other rows"
 """Kinds of faults of several classes that are seen in top labels."""
 
@@ -373,9 +419,14 @@ def finish(
 ) -> "Axes":
     """The diagonal, where the predictions are below the axes, limits by what is shown, labels, legend and title."""
     under: Any
-    low, high = limits_of([predictions.probability, *shown, *([] if style.first else [np.array(ax.get_xlim())])])
+    before, of_odds = [] if style.first else [np.array(ax.get_xlim())], has_log_odds(ax, predictions, style)
+    if of_odds:
+        low, high = limits_of_odds(predictions, [*shown, *before])
+        low, high = min([low, *(float(one[0]) for one in before)]), max([high, *(float(one[1]) for one in before)])
+    else:
+        low, high = limits_of([predictions.probability, *shown, *before])
     if style.first:
-        ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.8, zorder=2)
+        ax.plot(*[[low, high] if of_odds else [0, 1]] * 2, color=DARK, linewidth=0.8, zorder=2)
         under = ax.inset_axes((0.0, -HISTOGRAM, 1.0, HISTOGRAM - 0.04))
         under.tick_params(labelsize="small")
         under.yaxis.tick_right()
@@ -385,10 +436,17 @@ def finish(
         under = ax.child_axes[0]
         filled = {"histtype": "step", "color": style.color, "linestyle": style.kind}
     # Bins of all models are equally wide, 30 for the first.
-    width = (high - low) / 30.0 if style.first else under.patches[0].get_width()
-    edges = low + width * np.arange(int(np.ceil((high - low) / width - 1e-9)) + 1)
+    if of_odds:
+        edges = expit(np.linspace(logit(low), logit(high), 31))
+    else:
+        width = (high - low) / 30.0 if style.first else under.patches[0].get_width()
+        edges = low + width * np.arange(int(np.ceil((high - low) / width - 1e-9)) + 1)
     counts = under.hist(predictions.probability, bins=edges, **filled)[0]
     most = max(float(np.max(counts)), 0.0 if style.first else float(under.get_yticks()[0]))
+    if of_odds:
+        for some in (ax, under):
+            some.set_xscale("logit", nonpositive="clip")
+        ax.set_yscale("logit", nonpositive="clip")
     under.set(xlim=(low, high), yticks=[most], ylim=(0.0, 1.05 * most))
     x_label, y_label = f"predicted probability, {predictions.notion}", "observed frequency"
     if predictions.notion == "top label":
@@ -398,7 +456,12 @@ def finish(
         x_label, y_label = f"predicted probability of {outcome}", f"observed frequency of {outcome}"
     ax.set(xlim=(low, high), ylim=(low, high), box_aspect=1.0)
     ended(ax, plain(x_label, 60), plain(y_label, 60), title, named=False)
-    if (low, high) != (0.0, 1.0):
+    if of_odds:
+        ticks = ticks_of_odds(low, high)
+        for axis in (ax.xaxis, ax.yaxis, under.xaxis):
+            axis.set_ticks(ticks, [f"{one:g}" for one in ticks])
+            axis.set_ticks([], minor=True)
+    elif (low, high) != (0.0, 1.0):
         for one in (ax, under):
             one.locator_params(axis="x", nbins=2 if inches_of(ax)[0] < NARROW else 4)
     # The ticks are those of the histogram, and the label is below them.

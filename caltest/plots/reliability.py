@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from caltest._basics.calls import own_errstate
 from caltest._basics.jobs import redrawn
@@ -21,10 +22,13 @@ from caltest.plots._axes import (
     OUTSIDE,
     Axes,
     Style,
+    are_grades,
     beside_most,
     binary_of,
     finish,
+    has_log_odds,
     limits_of,
+    limits_of_odds,
     rank_of_ends,
     started,
     title_of,
@@ -55,7 +59,8 @@ def reliability_diagram(
     consistency bar is the central part of the frequencies ``sum z_i / n_b`` for outcomes z_i drawn from the
     predictions p_i. Bins whose point lies outside their bar are vermillion diamonds, the others blue circles. The
     histogram below shows where the predictions are. Where all is in less than half of the unit interval, as for rare
-    events, only that part is drawn.
+    events, only that part is drawn. Where there are at most 20 different predictions, half of them in one spot near an
+    end, as of rating grades, axes are of log-odds; frequencies of 0 and 1 are at their ends.
 
     Parameters
     ----------
@@ -67,7 +72,7 @@ def reliability_diagram(
         (n,) array-like of outcomes, not yet reduced if the predictions are not.
     binning
         Default: ``UniformBinning(15)``, as in ``ECE``; ``QuantileBinning(10)`` for rare events, whose predictions are
-        in fewer than four of these bins.
+        in fewer than four of these bins; a bin for each different prediction where axes are of log-odds.
     n_resamples
         Number B of redraws of the outcomes.
     confidence_level
@@ -120,14 +125,19 @@ def reliability_diagram(
     sample = as_sample(predictions, targets, classes)
     title = title_of(result, len(sample))
     probabilities, outcomes = binary_of(sample, result)
-    binning = _usual_bins(probabilities) if binning is None else binning
-    a_binning("binning", binning)
+    if binning is None:
+        bins_of_rows = _usual_bins(probabilities)
+    else:
+        bins_of_rows = a_binning("binning", binning).assign(probabilities.probability[:, None])
     rank = rank_of_ends(n_resamples, confidence_level)
     with progress_bars(switch("progress", progress)):
-        bins = _reliability(probabilities, outcomes, binning, n_resamples, rank, rng)
+        bins = _reliability(probabilities, outcomes, bins_of_rows, n_resamples, rank, rng)
     ax, style = started(ax, "reliability_diagram", (4.5, 5.0), color, label)
     shown, words = (bins.frequencies, bins.low, bins.high), f"{100 * confidence_level:g} % range if calibrated"
-    _draw_bins(ax, bins, words, style, limits_of([bins.predictions, *shown]))
+    if has_log_odds(ax, probabilities, style):
+        _draw_bins(ax, bins, words, style, limits_of_odds(probabilities, shown), of_odds=True)
+    else:
+        _draw_bins(ax, bins, words, style, limits_of([bins.predictions, *shown]))
     return finish(ax, probabilities, title, style, shown)
 
 
@@ -135,11 +145,15 @@ FEWEST_BINS = 4
 """Uniform bins that a picture needs."""
 
 
-def _usual_bins(predictions: Bernoulli) -> Binning:
-    """Those of the ECE, or tenths of predictions that are all near 0 or all near 1, in a few of these."""
-    p, uniform = predictions.probability, UniformBinning()
-    few = np.unique(uniform.assign(p[:, None])).size < FEWEST_BINS
-    return QuantileBinning(10) if few and limits_of([p]) != (0.0, 1.0) else uniform
+def _usual_bins(predictions: Bernoulli) -> IntArray:
+    """Bins (n,) of the ECE, grades, or tenths of predictions that are all near 0 or 1, in a few bins of the ECE."""
+    p = predictions.probability
+    if are_grades(predictions):
+        return np.unique(p, return_inverse=True)[1]
+    bins = UniformBinning().assign(p[:, None])
+    if np.unique(bins).size < FEWEST_BINS and limits_of([p]) != (0.0, 1.0):
+        return QuantileBinning(10).assign(p[:, None])
+    return bins
 
 
 class _Reliability(NamedTuple):
@@ -157,10 +171,9 @@ class _Reliability(NamedTuple):
 
 
 def _reliability(
-    predictions: Bernoulli, outcomes: Array, binning: Binning, n_resamples: int, rank: int, rng: Any
+    predictions: Bernoulli, outcomes: Array, bins: IntArray, n_resamples: int, rank: int, rng: Any
 ) -> _Reliability:
     p = predictions.probability
-    bins = binning.assign(p[:, None])
     sizes = np.bincount(bins)
 
     def frequencies(outcomes: Array) -> FloatArray:
@@ -178,9 +191,17 @@ def _redrawn_ends(
     return values[rank - 1], values[-rank]
 
 
-def _draw_bins(ax: "Axes", bins: _Reliability, bar_label: str, style: Style, limits: tuple[float, float]) -> None:
-    width = 0.02 * (limits[1] - limits[0])
-    ax.bar(bins.predictions, bins.high - bins.low, width, bins.low, **style.band(bar_label, 0.25))
+def _draw_bins(
+    ax: "Axes", bins: _Reliability, bar_label: str, style: Style, limits: tuple[float, float], of_odds: bool = False
+) -> None:
+    width: Any = 0.02 * (limits[1] - limits[0])
+    if of_odds:
+        bins = _Reliability(*bins[:1], *(one.clip(*limits) for one in bins[1:]))
+        half = 0.01 * float(np.diff(logit(limits))[0])
+        left, right = (expit(logit(bins.predictions) + side * half) for side in (-1.0, 1.0))
+        ax.bar(left, bins.high - bins.low, right - left, bins.low, align="edge", **style.band(bar_label, 0.25))
+    else:
+        ax.bar(bins.predictions, bins.high - bins.low, width, bins.low, **style.band(bar_label, 0.25))
     areas = np.maximum(130.0 * bins.sizes / bins.sizes.max(), 14.0)
     colour, marker, name = style.color, style.marker, style.name("bin")
     outside = f"{name}, outside", colour, marker, DARK

@@ -144,9 +144,8 @@ def test_bars_hold_the_points_of_calibrated_predictions(level, replications):
         rng = np.random.default_rng(seed)
         predictions = ct.Bernoulli(rng.uniform(0.1, 0.9, 1500))
         rank = _axes.rank_of_ends(199, level)
-        bins = reliability._reliability(
-            predictions, predictions.sample(rng), ct.binning.UniformBinning(10), 199, rank, rng
-        )
+        tenths = ct.binning.UniformBinning(10).assign(predictions.probability[:, None])
+        bins = reliability._reliability(predictions, predictions.sample(rng), tenths, 199, rank, rng)
         below.extend(bins.frequencies < bins.low)
         above.extend(bins.frequencies > bins.high)
     n, tail = sets * 8, (1 - level) / 2

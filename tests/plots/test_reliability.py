@@ -46,3 +46,43 @@ def test_the_curve_of_very_many_predictions_has_a_value_for_many_neighbours(monk
     np.testing.assert_allclose(line.get_xdata(), p.reshape(8, 50).mean(axis=1), rtol=1e-12)
     assert (np.diff(line.get_ydata()) >= 0.0).all()
     assert np.mean(line.get_ydata()) == pytest.approx(y.mean(), rel=1e-12)
+
+
+GRADES = np.array([0.0005, 0.002, 0.005, 0.012, 0.03, 0.08, 0.2])
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("draw", [ct.plots.reliability_diagram, ct.plots.reliability_curve])
+def test_grades_of_rare_events_are_told_apart(draw, mirrored):
+    """Each has a place of its own, also where none of its rows has an event; risks that are even have usual axes."""
+    rng = np.random.default_rng(1)
+    p = rng.choice(GRADES, 4_000, p=[0.1, 0.2, 0.25, 0.2, 0.15, 0.07, 0.03])
+    y = (rng.random(p.size) < p).astype(int)
+    assert y[p == GRADES[0]].sum() == 0
+    ax = draw(*((1.0 - p, 1 - y) if mirrored else (p, y)), rng=1)
+    assert {ax.get_xscale(), ax.get_yscale(), ax.child_axes[0].get_xscale()} == {"logit"}
+    places = np.sort(1.0 - GRADES if mirrored else GRADES)
+    shown = ax.transAxes.inverted().transform(ax.transData.transform(np.stack([places, places], axis=1)))[:, 0]
+    assert (np.diff(shown) > 0.08).all()
+    assert (shown[0], shown[-1]) > (0.0, 0.7)
+    if draw is ct.plots.reliability_diagram:
+        points = np.concatenate([one.get_offsets() for one in ax.collections if one.get_label().startswith("bin")])
+        assert sorted(points[:, 0]) == pytest.approx(places)
+        assert all(ax.get_ylim()[0] <= one <= ax.get_ylim()[1] for one in points[:, 1])
+    assert len(ax.get_xticks()) > 2
+    even = draw(rng.choice([0.1, 0.3, 0.5, 0.7], 200), rng.integers(2, size=200), n_resamples=39, rng=1)
+    assert even.get_xscale() == "linear"
+    few = draw(np.repeat([0.01, 0.02], 100), np.arange(200) % 50 == 0, n_resamples=39, rng=1)
+    assert few.get_xscale() == "linear"
+
+
+def test_a_second_model_has_the_axes_of_the_first():
+    rng = np.random.default_rng(1)
+    p = rng.choice(GRADES, 900)
+    y = (rng.random(900) < p).astype(int)
+    ax = ct.plots.reliability_diagram(p, y, label="grades", n_resamples=39, rng=1)
+    ct.plots.reliability_diagram(
+        np.clip(p * rng.uniform(0.1, 2.0, 900), 0.0, 1.0), y, label="raw", n_resamples=39, ax=ax
+    )
+    assert ax.get_xscale() == "logit"
+    assert 0.0 < ax.get_xlim()[0] < 0.0005 * 0.2
