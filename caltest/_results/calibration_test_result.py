@@ -305,7 +305,7 @@ class CalibrationTestResult(Stored):
     def plot(self, **settings: Any) -> Any:
         """Frequencies beside claims, or the statistic among its redrawn values; see ``plots.forest``.
 
-        Of classes also those of tenths of similar claims, whose intervals hold together.
+        Of classes also those of tenths of similar claims, whose intervals hold together. Returns the axes.
         Pictures of the data take it as their ``result=``: ``plots.reliability_diagram(p, y, result=result)``.
         """
         if not self.bars() and self.null_distribution is None:

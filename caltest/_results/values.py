@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from html import escape
 from importlib import import_module
+from inspect import signature
 from math import inf, isfinite, sqrt
 from types import UnionType
 from typing import Any, ClassVar, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
@@ -253,13 +254,19 @@ class Stored(OwnErrstate, ABC):
         return self.summary()
 
     def plot(self, **settings: Any) -> Any:
-        """The picture that explains the result, drawn by a function of ``caltest.plots`` with its settings (``ax``).
+        """The picture that explains the result, drawn by a function of ``caltest.plots`` with its settings.
 
-        Needs matplotlib. ``TypeError`` for results without a picture.
+        Returns the axes, those that are given as ``ax`` if there are some; of a picture with several panels, such as
+        that of several lead times, the list of them, or of those given as ``axes``. Needs matplotlib. ``TypeError`` for
+        results without a picture.
         """
         if not self.picture:
             raise TypeError(f"plot: there is no picture of {type(self).__name__}: {self.no_picture}")
-        return getattr(import_module("caltest.plots"), self.picture)(self, **settings)
+        draw = getattr(import_module("caltest.plots"), self.picture)
+        if "ax" in settings and "ax" not in signature(draw).parameters:
+            settings["axes"] = [settings.pop("ax")]
+        drawn = draw(self, **settings)
+        return drawn[0] if isinstance(drawn, list) and len(drawn) == 1 else drawn
 
     def _repr_html_(self) -> str:
         """The summary for notebooks."""

@@ -85,7 +85,7 @@ def of_forecasts(data: Data, result: CalibrationTestResult) -> Section:
     def ranks() -> Section:
         found = weather.rank_histogram(*pair, **data.settings)
         words = "rank histogram of the outcomes, with the band of calibrated ensembles"
-        section = _of_result(found, words, "the rank histogram", lambda ax: found.plot(axes=[ax]))
+        section = _of_result(found, words, "the rank histogram")
         return replace(section, facts={"Estimates": units_of(found.rows), **section.facts})
 
     def scores() -> Section:
@@ -93,7 +93,7 @@ def of_forecasts(data: Data, result: CalibrationTestResult) -> Section:
         numbers = ", ".join(f"{name} {score:.4g}" for name, score in found.rows[0].scores.items())
         answer = f"{numbers}; p {format_pvalue(found.pvalue)}, of more reliability than by chance"
         words = "reliability of the members by the gaps between them, with the band of calibrated ensembles"
-        section = _of_result(found, words, draw=lambda ax: found.plot(axes=[ax]), answer=answer)
+        section = _of_result(found, words, answer=answer)
         return replace(section, facts=_notes(found), rows=())
 
     return _joined({"Rank histogram": ranks, "CRPS": scores})

@@ -138,8 +138,8 @@ def groupwise_reliability(
 
 @own_errstate
 def recalibration_report(
-    report: RecalibrationReport, *, n_resamples: int = 999, rng: Any = None, axes: "tuple[Axes, Axes] | None" = None
-) -> "tuple[Axes, Axes]":
+    report: RecalibrationReport, *, n_resamples: int = 999, rng: Any = None, axes: "Sequence[Axes] | None" = None
+) -> "list[Axes]":
     """The held-out data before and after recalibration, side by side.
 
     Reliability diagrams of classes, coverage curves of quantile forecasts and, of other predictions, PIT histograms: of
@@ -178,7 +178,7 @@ def recalibration_report(
         _draw(sample, stream, ax, n_resamples, 0.95)
         p = pvalue_phrase(row.pvalue, otherwise=row.pvalue_otherwise)
         set_title(ax, f"{row.name}: {report.score_name} {row.score:.3g}, {p}")
-    return panels[0], panels[1]
+    return panels
 
 
 def _grid(

@@ -348,9 +348,9 @@ def test_picture():
 
     rng = np.random.default_rng(14)
     result = weather.rank_histogram(0.5 * rng.normal(size=(100, 5)), rng.normal(size=100), rng=1)
-    axes = result.plot(axes=[Figure().add_subplot()])
-    assert [bar.get_height() for bar in axes[0].patches] == list(result.rows[0].observed)
-    assert axes[0].get_ylabel() == "outcomes"
+    (ax,) = ct.plots.verification(result, axes=[Figure().add_subplot()])
+    assert [bar.get_height() for bar in ax.patches] == list(result.rows[0].observed)
+    assert ax.get_ylabel() == "outcomes"
     with pytest.raises(ValueError, match="axes: got 2, wanted 1"):
         ct.plots.verification(result, axes=Figure().subplots(1, 2))
     with pytest.raises(TypeError, match="result: got int"):

@@ -436,7 +436,16 @@ def test_every_result_is_a_table_a_sentence_and_a_picture(name, results):
     pyplot.switch_backend("agg")
     has_picture = not type(result).no_picture or getattr(result, "null_distribution", None) is not None
     if has_picture or result.bars():
-        assert result.plot() is not None
+        drawn = result.plot()
+        assert isinstance(drawn, (pyplot.Axes, list)), "axes, or a list of them"
+        if isinstance(drawn, pyplot.Axes):
+            own = pyplot.figure().add_subplot()
+            assert result.plot(ax=own) is own
+        else:
+            assert len(drawn) > 1
+            assert all(isinstance(one, pyplot.Axes) for one in drawn)
+            own = pyplot.figure().subplots(1, len(drawn)).tolist()
+            assert result.plot(axes=own) == own
         pyplot.close("all")
     else:
         with pytest.raises(TypeError, match=re.escape(type(result).no_picture)):
