@@ -1,5 +1,6 @@
 """How evidence against calibration grew with time, and in which quarters of the time predictions are wrong."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +18,10 @@ QUARTERS = "first quarter", "second quarter", "third quarter", "last quarter"
 """Parts of the rows in the order of time."""
 
 
+HALF = LEVEL / 2.0
+"""Level of the alarm, and of all quarters together."""
+
+
 def of_time(data: Data, result: CalibrationTestResult) -> Section:
     """Evidence as it grows with time, with a valid alarm at any time, and when an error is there that is found."""
     from caltest.group_test import calibration_by_group
@@ -27,13 +32,13 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         raise ValueError("the order in time is not known; give time=")
     ordered = data.sample.take(data.order)
     found = SequentialCalibrationTest().update(ordered.predictions, ordered.as_given).result()
-    first = found.first_rejection(LEVEL)
+    first, level = found.first_rejection(HALF), f"{100.0 * HALF:g} %"
+    after = "" if first is None else f"{first} of {counted(found.n, 'observation')}"
     answer = (
-        "There was no alarm: the evidence against calibration stayed below 20, which calibrated predictions ever reach "
-        "with a probability of at most 5 %."
+        f"There was no alarm: the evidence against calibration stayed below {1.0 / HALF:g}, which calibrated "
+        f"predictions ever reach with a probability of at most {level}."
         if first is None
-        else f"There was an alarm at the 5 % level after {first} of {counted(found.n, 'observation')} in the order of "
-        f"time ({data.time_at(first - 1)})."
+        else f"There was an alarm at the {level} level after {after} in the order of time ({data.time_at(first - 1)})."
     )
     facts: dict[str, str] = {}
     serial = serial_correlation(ordered, 1)
@@ -43,11 +48,9 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
     quarters: dict[str, IntArray] = {}
     grave: dict[str, IntArray] = {}
     unclear = list[str]()
-    alarm = f"in the order of time, after {first} of {counted(found.n, 'observation')}"
-    alarm += "" if first is None else f" ({data.time_at(first - 1)})"
     is_new = result.pvalue > LEVEL
-    where = "" if first is None or not is_new else alarm
-    if (where or not is_new) and len(ordered) >= len(QUARTERS) * FEWEST:
+    where = "" if first is None or not is_new else f"in the order of time, after {after} ({data.time_at(first - 1)})"
+    if len(ordered) >= len(QUARTERS) * FEWEST:
         parts = tuple(np.sort(part) for part in np.array_split(data.order, len(QUARTERS)))
         by_time = calibration_by_group(*data.pair, Groups(QUARTERS, parts, len(ordered)), **data.settings)
         in_order = sorted(by_time.groups, key=lambda one: QUARTERS.index(one.name))
@@ -57,9 +60,9 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         facts["Quarters"] = "of the rows; " + "; ".join(
             f"{one} {span}" for one, span in zip(QUARTERS, spans, strict=True)
         )
-        some = [name for name in QUARTERS if name in by_time.rejected(LEVEL)]
+        some = [name for name in QUARTERS if name in by_time.rejected(HALF)]
         these = "none" if not some else "all" if len(some) == len(QUARTERS) else f"the {listed(some)}"
-        answer += f" Of the quarters in that order calibration is rejected in {these}."
+        answer += f" Of the quarters of the rows in that order calibration is rejected in {these} at the {level} level."
         answer += compared(by_time, "quarters", data.sample)
         of_names = {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some}
         known, unclear = told_in(data.sample, of_names)
@@ -67,12 +70,14 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         grave = {f"the {name}": data.in_all(of_names[name]) for name in known}
         quarters = {f"the {name}": data.in_all(part) for name, part in zip(QUARTERS, parts, strict=True)}
         # Quarters are small: that several are rejected and others are not is often chance.
-        if not is_new and (len(some) == 1 or (grave and not matters(result.measures))):
-            where = f"in {these} {'quarters ' * (these == 'all')}of the rows in the order of time"
+        if some and (is_new or len(some) == 1 or (grave and not matters(result.measures))):
+            place = f"in {these} {'quarters ' * (these == 'all')}of the rows in the order of time"
+            place += f" (with an alarm after {after}, {data.time_at(first - 1)})" if where and first else ""
+            where = place
         if where and (is_new or len(some) > 1):
             where += said_to_matter(list(grave), [f"the {name}" for name in some if not is_new])
     pictures, sources = (
-        drawn(found.plot, "evidence against calibration after each observation", (6.5, 3.2)),
+        drawn(partial(found.plot, alpha=HALF), "evidence against calibration after each observation", (6.5, 3.2)),
         found.citations,
     )
     return Section(

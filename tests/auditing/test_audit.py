@@ -225,7 +225,7 @@ def test_groups_features_time_and_clusters(only):
     assert groups == {"late"}
     assert sections["slices"].answer.startswith("Predictions are wrong in ")
     assert sections["slices"].rows[2][0].startswith("x >= ")
-    assert sections["time"].answer.startswith("There was an alarm at the 5 % level after ")
+    assert sections["time"].answer.startswith("There was an alarm at the 2.5 % level after ")
     assert "groups=groups, clusters=clusters, features=features, time=time" in sections["methods"].facts["Reproduce"]
 
 
@@ -396,14 +396,30 @@ def test_an_error_that_came_late_is_found_in_the_last_quarter():
     days = np.arange(y.size)[::-1]
     late = ct.audit(p, np.where(days >= 900, 1 - y, y), time=days, n_resamples=39, rng=1)["model"].sections["time"]
     assert late.answer.endswith(
-        " Of the quarters in that order calibration is rejected in the last quarter. The ratio is that of observed to "
-        "expected events (class 1); intervals hold for all quarters together."
+        " Of the quarters of the rows in that order calibration is rejected in the last quarter at the 2.5 % level. The "
+        "ratio is that of observed to expected events (class 1); intervals hold for all quarters together."
     )
     assert [row[:2] for row in late.rows[1:]] == [
         (f"{one} quarter", "300") for one in ("first", "second", "third", "last")
     ]
     assert "claims are the wrong way round" in late.rows[4][-1]
-    assert ct.audit(p, y, time=days, n_resamples=39, rng=1).models[0].sections["time"].rows == ()
+    right = ct.audit(p, y, time=days, n_resamples=39, rng=1).models[0].sections["time"]
+    assert [row[0] for row in right.rows[1:]] == [row[0] for row in late.rows[1:]]
+    assert (right.rejected, right.grave, right.unclear) == ("", {}, ())
+
+
+def test_a_late_error_is_found_although_neither_all_rows_nor_an_alarm_show_it(only):
+    """Probabilities of default of three years, the last quarter of which had 1.6 times as many."""
+    only("size", "time", "power")
+    rng = np.random.default_rng(1)
+    pd = rng.choice([0.002, 0.005, 0.012, 0.03, 0.08, 0.2], 16_000, p=[0.2, 0.3, 0.25, 0.15, 0.07, 0.03])
+    default = rng.random(16_000) < pd * np.where(np.arange(16_000) >= 12_000, 1.6, 1.0)
+    model = ct.audit(pd, default, time=np.arange(16_000), n_resamples=99, rng=1)["model"]
+    section = model.sections["time"]
+    assert model.result.pvalue > 0.05
+    assert section.answer.startswith("There was no alarm")
+    assert "calibration is rejected in the last quarter of the rows in the order of time" in model.reason
+    assert model.decision == "do not use as it is"
 
 
 def test_a_model_that_is_wrong_for_a_small_group_is_not_to_be_used(only):
