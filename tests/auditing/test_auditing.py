@@ -120,6 +120,27 @@ def test_a_browser_shows_it_without_scrolling_sideways(audit, numbers, tmp_path)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_no_table_scrolls_in_a_wide_window(tmp_path, only):
+    """Names of columns are one long word each."""
+    only("size", "groups", "slices")
+    rng = np.random.default_rng(1)
+    n = 4_000
+    age, site = rng.integers(18, 90, n), rng.choice(["north wing", "south wing", "west wing"], n)
+    risk = rng.uniform(0.1, 0.8, n)
+    event = rng.random(n) < risk + np.where((age >= 75) & (site == "west wing"), 0.2, 0.0)
+    features = {"age_at_admission_in_years": age, "site_of_the_department": site}
+    audit = ct.audit(risk, event, groups=site, features=features, n_resamples=39, rng=1)
+    assert len(audit["model"].sections["slices"].rows) > 1
+    frame = f'<iframe width="1280" height="900" srcdoc="{escape(audit.to_html())}"></iframe>'
+    script = (
+        "onload = () => document.title = [...document.querySelector('iframe').contentDocument.querySelectorAll("
+        "'.wide')].map(one => one.scrollWidth - one.clientWidth).join(' ')"
+    )
+    (tmp_path / "frame.html").write_text(f"<title>x</title>{frame}<script>{script}</script>")
+    assert set(title_of(tmp_path / "frame.html", "--window-size=1500,1000").split()) == {"0"}
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_what_is_wrong_in_a_group_is_in_view_on_a_telephone(tmp_path, only):
     only("groups")
     p, y = ct.datasets.load_digits_predictions()["random forest"]
