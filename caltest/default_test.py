@@ -279,6 +279,12 @@ COUNTS = (
 )
 """What to ask about weights that look like frequencies, with which a test finds next to nothing."""
 
+EXPOSURES = (
+    "weights were given beside predicted counts: are they exposures, which belong in the means, "
+    "ct.Poisson(frequency * exposure), with the counts themselves as outcomes and no weights?"
+)
+"""What to ask about weights of counts, which say how much a row matters, and not for how long it was observed."""
+
 
 def weighted(sample: Sample, weights: ArrayLike, n: int) -> tuple[Sample, FloatArray | None, tuple[str, ...]]:
     """The rows of positive weight, their weights unless all are equal, and a note on the others.
@@ -297,4 +303,6 @@ def weighted(sample: Sample, weights: ArrayLike, n: int) -> tuple[Sample, FloatA
     if some.min() == some.max():
         return kept, None, note
     given = np.asarray(weights, dtype=np.float64)
-    return kept, some, (*note, COUNTS) if (given == np.rint(given)).all() else note
+    note = (*note, COUNTS) if (given == np.rint(given)).all() else note
+    law = sample.predictions
+    return kept, some, (*note, EXPOSURES) if law.discrete and law.finite is None else note

@@ -315,3 +315,20 @@ def test_notes_are_said_once():
     notes = ct.calibration_test(p, rng.random(p.size) < p, clusters=np.arange(p.size) % 6, n_resamples=9, rng=1).notes
     assert any("median bandwidth" in note for note in notes)
     assert len(notes) == len(set(notes))
+
+
+def test_weights_of_counts_are_asked_whether_they_are_exposures():
+    rng = np.random.default_rng(1)
+    exposure, frequency = rng.uniform(0.1, 1.0, 200), rng.gamma(4.0, 0.1, 200)
+    claims, group = rng.poisson(frequency * exposure), np.arange(200) % 2
+    for predictions in (ct.Poisson(frequency), ct.NegativeBinomial.from_mean(frequency, 0.5)):
+        for result in (
+            ct.calibration_test(predictions, claims, weights=exposure, n_resamples=19, rng=1),
+            ct.calibration_by_group(predictions, claims, group, weights=exposure, n_resamples=19, rng=1),
+        ):
+            (asked,) = [note for note in result.notes if "exposures" in note]
+            assert "ct.Poisson(frequency * exposure)" in asked
+            assert asked.endswith("?")
+    for predictions, weights in ((ct.Poisson(frequency * exposure), None), (ct.Normal(frequency, 1.0), exposure)):
+        result = ct.calibration_test(predictions, claims, weights=weights, n_resamples=19, rng=1)
+        assert not any("exposures" in note for note in result.notes)
