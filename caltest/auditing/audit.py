@@ -349,8 +349,9 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
     unclear = [name for one in sections.values() for name in one.unclear]
     if decision != REPAIR and parts:
         decision = REFUSE
-    elif decision == USE and unclear:
-        decision, together = UNKNOWN, "for all rows together " * (result.pvalue <= LEVEL)
+    elif decision in (USE, UNKNOWN) and unclear:
+        together = "for all rows together " * (result.pvalue <= LEVEL and decision == USE)
+        decision = UNKNOWN
         reason = f"{together}{reason}; whether it matters in {first_few(unclear)} cannot be told"
     elsewhere, places = [one.rejected for one in sections.values() if one.rejected], list[str]()
     if elsewhere and result.pvalue > LEVEL:
@@ -389,7 +390,14 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         reason += f"; {data.clusters}"
     if asked is not None:
         reason += f"{end_of(reason)} First check whether rows are independent: {asked}"
-    model = ModelAudit(name, decision, reason, result, sections)
+    is_misread = bool(questions) or (result.finding is not None and result.finding.kind in OF_RECORDS)
+    more = None if result.pvalue <= LEVEL else more_rows_in_words(judged, *data.counted)
+    advice = _advice(decision, sections, list(parts) if decision == REFUSE else unclear, more, is_misread)
+    if asked is not None:
+        advice = (
+            f"Find out whether rows depend on each other: if so, audit again with clusters= or lag=. If not: {advice}"
+        )
+    model = ModelAudit(name, decision, reason, result, sections, f"{advice[0].upper()}{advice[1:]}")
     if (methods := sections.get("methods")) is not None:
         told = (
             f" Calibration was rejected {', and '.join(places)}; each section is tested at the 5 % level by itself."
@@ -399,6 +407,40 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         facts = {**methods.facts, "Sources": "; ".join(map(reference, model.citations))}
         sections["methods"] = replace(methods, answer=methods.answer + told, facts=facts)
     return model
+
+
+def _advice(
+    decision: str, sections: Mapping[str, Section], places: Sequence[str], more: str | None, is_misread: bool
+) -> str:
+    """What to do next, from what is known of the parts of the rows in which the error matters, or may matter."""
+    repair, timed, again = (
+        sections["recalibration"],
+        sections.get("time"),
+        "then audit the new predictions on other rows",
+    )
+    recent = ", recent ones as the error changed with time" if timed is not None and timed.rejected else ""
+    if decision == USE:
+        return "use the predictions as they are, and audit again when the model or the population changes."
+    if is_misread:
+        return "look at how the data were read and recorded, and audit again."
+    if decision == REPAIR or (decision == REFUSE and repair.n_maps > 1 and "How" in repair.facts):
+        return f"recalibrate ({repair.facts['How']}{recent}), {again}."
+    if decision == REFUSE and places:
+        past = {f"the {name}" for name in QUARTERS}
+        others, periods = [one for one in places if one not in past], [one for one in places if one in past]
+        steps = [f"find out what is different in {first_few([*others, *periods])}"]
+        if others:
+            steps.append("tell the model of it, or recalibrate these rows by themselves")
+        if periods:
+            steps.append("recalibrate with recent rows, or refit the model to them")
+        return f"{'; '.join(steps)}; {again}."
+    if decision == REFUSE:
+        another = "" if repair.failed else "try another recalibration, as caltest.recalibration.fit_best does, or "
+        return f"{another}refit the model; {again}."
+    where = f", above all in {first_few(places)}" if places else ""
+    return (
+        f"audit again with more rows{where}{'' if more is None else f' ({more})'}; until then rely on them with care."
+    )
 
 
 def _after_one_map(mapped: Sample, parts: Mapping[str, IntArray], data: Data) -> str:

@@ -34,6 +34,8 @@ class ModelAudit(Entry):
         The default test, which alone decides about calibration.
     sections
         Questions and their answers, by their names.
+    advice
+        What to do next.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class ModelAudit(Entry):
     reason: str
     result: CalibrationTestResult
     sections: Mapping[str, Section]
+    advice: str = ""
 
     @property
     def citations(self) -> tuple[str, ...]:
@@ -123,8 +126,8 @@ class Audit(NamedRows[ModelAudit], Stored):
     no_picture = "those of its sections are in to_html()"
 
     def row_entries(self) -> list[dict[str, Any]]:
-        """The decision, its reason and the p-value of each model."""
-        names = "name", "decision", "reason"
+        """The decision, its reason, what to do and the p-value of each model."""
+        names = "name", "decision", "reason", "advice"
         return [
             {name: getattr(one, name) for name in names} | {"pvalue": one.result.pvalue, "n": one.result.n}
             for one in self.models
@@ -142,7 +145,7 @@ class Audit(NamedRows[ModelAudit], Stored):
         for one in self.models:
             if are_several:
                 parts += ["", f"=== {one.name} ==="], []
-            parts.append({"Decision": f"{one.decision}: {one.reason}"})
+            parts.append({"Decision": f"{one.decision}: {one.reason}", "What to do": one.advice or None})
             for key, section in one.sections.items():
                 where = " The pictures are in the .html file." if key == "pictures" and not section.failed else ""
                 parts += ["", (SECTIONS | FIELDS)[key][0], section.answer + where], dict(section.facts)

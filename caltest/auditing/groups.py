@@ -54,7 +54,7 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     answer += f" Groups of fewer than {FEWEST} {unit} are left out: {first_few(small)}." if small else ""
     rows = dict(zip(groups.names, groups.rows, strict=True))
     known = () if data.groups is None else rejected
-    grave, unclear = told_in(sample, {name: rows[name] for name in known}, clusters)
+    grave, unclear = told_of(found, sample, {name: rows[name] for name in known}, clusters)
     # Where the default test rejects too, it is news that some of the groups that were asked about are all right, or
     # that the error is known to matter in some of them only.
     is_news = len(rejected) < len(found.groups) or (bool(grave) and not matters(result.measures))
@@ -64,7 +64,6 @@ def of_groups(data: Data, result: CalibrationTestResult) -> Section:
     answer += compared(found, "groups", sample)
     grave_rows = {name: rows[name] for name in grave}
     table, sources = rows_of_groups(found, found.groups[:MOST], sample), found.citations
-    unclear = [one.name for one in found.groups if one.name in unclear and is_far(one, found.margin)]
     return Section(
         answer, {}, table, rejected=where, parts=rows, grave=grave_rows, unclear=tuple(unclear), citations=sources
     )
@@ -137,9 +136,22 @@ def told_in(
     return [name for name, one in found.items() if one], [name for name, one in found.items() if one is None]
 
 
-def is_far(group: GroupResult, margin: float | None) -> bool:
-    """Whether what was observed in a group differs from what was claimed by more than the margin."""
-    return margin is not None and group.apart is not None and abs(group.apart.estimate or 0.0) > margin
+def told_of(
+    found: GroupCalibrationTestResult, sample: Sample, parts: Mapping[str, IntArray], clusters: Clusters | None = None
+) -> tuple[list[str], list[str]]:
+    """Names of the parts in which the error is known to matter, and in which it is far off, but by chance perhaps.
+
+    It is known by the intervals of the parts as well, which hold for all of them together.
+    """
+    known, unclear = told_in(sample, parts, clusters)
+    of_names, margin = {one.name: one.apart for one in found.groups}, found.margin
+    if margin is None:
+        return known, []
+    far = {name: apart for name in parts if (apart := of_names[name]) is not None}
+    beyond = [name for name, apart in far.items() if max(apart.low, -apart.high) > margin]
+    grave = [name for name in parts if name in known or name in beyond]
+    open_ones = [name for name in unclear if name in far and name not in grave]
+    return grave, [name for name in open_ones if abs(far[name].estimate or 0.0) > margin]
 
 
 def said_to_matter(grave: Sequence[str], rejected: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.measures import matters
 from caltest._results.report import counted, listed
 from caltest._validation.groups import Groups
-from caltest.auditing.groups import FEWEST, compared, is_far, rows_of_groups, said_to_matter, told_in
+from caltest.auditing.groups import FEWEST, compared, rows_of_groups, said_to_matter, told_of
 from caltest.auditing.pictures import drawn
 from caltest.auditing.section import LEVEL, Data, Section
 
@@ -65,8 +65,8 @@ def of_time(data: Data, result: CalibrationTestResult) -> Section:
         answer += f" Of the quarters of the rows in that order calibration is rejected in {these} at the {level} level."
         answer += compared(by_time, "quarters", data.sample)
         of_names = {name: part for name, part in zip(QUARTERS, parts, strict=True) if name in some}
-        known, unclear = told_in(data.sample, of_names)
-        unclear = [f"the {one.name}" for one in by_time.groups if one.name in unclear and is_far(one, by_time.margin)]
+        known, far = told_of(by_time, data.sample, of_names)
+        unclear = [f"the {name}" for name in far]
         grave = {f"the {name}": data.in_all(of_names[name]) for name in known}
         quarters = {f"the {name}": data.in_all(part) for name, part in zip(QUARTERS, parts, strict=True)}
         # Quarters are small: that several are rejected and others are not is often chance.

@@ -396,8 +396,8 @@ def test_an_error_that_came_late_is_found_in_the_last_quarter():
     days = np.arange(y.size)[::-1]
     late = ct.audit(p, np.where(days >= 900, 1 - y, y), time=days, n_resamples=39, rng=1)["model"].sections["time"]
     assert late.answer.endswith(
-        " Of the quarters of the rows in that order calibration is rejected in the last quarter at the 2.5 % level. The "
-        "ratio is that of observed to expected events (class 1); intervals hold for all quarters together."
+        " Of the quarters of the rows in that order calibration is rejected in the last quarter at the 2.5 % level. "
+        "The ratio is that of observed to expected events (class 1); intervals hold for all quarters together."
     )
     assert [row[:2] for row in late.rows[1:]] == [
         (f"{one} quarter", "300") for one in ("first", "second", "third", "last")
@@ -1315,6 +1315,52 @@ def test_an_error_of_one_group_that_may_matter_is_not_used_as_it_is():
     assert unclear.sections["groups"].unclear == ("east",)
     right = ct.audit(ct.Poisson(mean), rng.poisson(mean), region, n_resamples=99, rng=1)["model"]
     assert (right.decision, right.sections["groups"].unclear) == ("use as it is", ())
+
+
+def test_what_to_do_next_is_said_of_each_decision(only):
+    only("size", "groups", "time", "recalibration", "power")
+    p, y = calibrated(2_000)
+    group, wrong = np.arange(2_000) % 4, p**2 / (p**2 + (1 - p) ** 2)
+    bad = np.where((group == 1) & (np.arange(2_000) % 3 == 0), 1, y)
+    late = np.where((np.arange(2_000) >= 1_500) & (np.arange(2_000) % 3 == 0), 1, y)
+
+    def advice(p, y, **more):
+        model = ct.audit(p, y, n_resamples=39, rng=1, **more)["model"]
+        return model.decision, model.advice
+
+    assert advice(p, y) == (
+        "use as it is",
+        "Use the predictions as they are, and audit again when the model or the population changes.",
+    )
+    decided, said = advice(p[:100], y[:100])
+    assert decided == "not enough data to tell"
+    assert said.startswith("Audit again with more rows (")
+    decided, said = advice(wrong[:500], y[:500])
+    assert decided == "recalibrate"
+    assert said.startswith(
+        "Recalibrate (caltest.recalibration.BetaCalibration().fit(predictions, targets), on rows kept"
+    )
+    decided, said = advice(p, bad, groups={"one": group == 1, "other": group == 2})
+    assert decided == "do not use as it is"
+    assert said.startswith("Find out what is different in one; tell the model of it, or recalibrate these rows by")
+    decided, said = advice(p, late, time=np.arange(2_000))
+    assert decided == "do not use as it is"
+    assert said.startswith("Find out what is different in the last quarter; recalibrate with recent rows, or refit")
+    audit = ct.audit(p, y, n_resamples=39, rng=1)
+    assert re.search("What to do +Use the predictions as they are", unfolded(audit))
+    assert "What to do:</b> Use the predictions as they are" in audit.to_html()
+
+
+def test_an_error_that_the_interval_of_its_group_shows_matters(only):
+    """Also where the gap of tenths, which is wider, does not tell."""
+    only("size", "groups")
+    rng = np.random.default_rng(5)
+    region, mean = rng.choice(["east", "north", "south", "west"], 8_000), 0.6 * rng.gamma(5.0, 0.05, 8_000)
+    claims = rng.poisson(mean * np.where(region == "east", 1.28, 1.0))
+    section = ct.audit(ct.Poisson(mean), claims, region, n_resamples=99, rng=1)["model"].sections["groups"]
+    (low,) = re.findall(r"\((.*?) to", section.rows[1][4])
+    assert float(low) > 1.1
+    assert list(section.grave) == ["east"]
 
 
 def test_events_of_groups_are_observed_and_expected(only):
