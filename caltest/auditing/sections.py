@@ -132,6 +132,8 @@ def of_size(data: Data, result: CalibrationTestResult) -> Section:
             "how far claimed and true numbers of events are apart in ten bins of similar predictions, without their "
             "signs, in per cent of all that are claimed. The intervals of all claims hold together with 95 %"
         )
+    elif any(one.is_number for one in result.measures):
+        facts["Points apart"] += ". What has a % sign, the sum of counts, is in per cent of what is expected"
     if result.finding is not None and (not known or data.survival is not None):
         facts["Fault"] = f"{result.finding}{'' if result.pvalue <= LEVEL else ', if there is one'}"
     return Section(answer, facts, tuple(rows) if result.measures else ())

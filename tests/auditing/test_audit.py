@@ -1357,7 +1357,9 @@ def test_an_error_that_the_interval_of_its_group_shows_matters(only):
     rng = np.random.default_rng(5)
     region, mean = rng.choice(["east", "north", "south", "west"], 8_000), 0.6 * rng.gamma(5.0, 0.05, 8_000)
     claims = rng.poisson(mean * np.where(region == "east", 1.28, 1.0))
-    section = ct.audit(ct.Poisson(mean), claims, region, n_resamples=99, rng=1)["model"].sections["groups"]
+    sections = ct.audit(ct.Poisson(mean), claims, region, n_resamples=99, rng=1)["model"].sections
+    assert "the sum of counts, is in per cent of what is expected" in sections["size"].facts["Points apart"]
+    section = sections["groups"]
     (low,) = re.findall(r"\((.*?) to", section.rows[1][4])
     assert float(low) > 1.1
     assert list(section.grave) == ["east"]

@@ -243,7 +243,7 @@ class NumberSums(OfRows[RowSums]):
         The predictions from which features come.
     """
 
-    note = "kernels and features of predictions are those of some of them"
+    note = "kernels and features are computed from some of the predictions, as there are many"
 
     def __init__(self, summands: Sequence[Summand], among: Predictions) -> None:
         self._summands, self._among = tuple(summands), among

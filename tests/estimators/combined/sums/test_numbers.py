@@ -189,7 +189,7 @@ def test_many_predictions_in_memory_have_the_redraws_of_chunks(name, monkeypatch
     rounding = 1e-4 if name in BY_QUADRATURE else 1e-9
     assert result.statistic == pytest.approx(whole.statistic, rel=rounding)
     assert result.null_distribution == pytest.approx(whole.null_distribution, rel=rounding, abs=rounding)
-    assert "features of predictions are those of some" in result.notes[-1]
+    assert "kernels and features are computed from some of the predictions" in result.notes[-1]
 
 
 @pytest.mark.parametrize("n", [99, 100])
