@@ -56,7 +56,7 @@ def test_audits_say_to_look_at_the_outcomes():
     audited = ct.audit(predictions, y, n_resamples=19, rng=1).models[0]
     assert audited.decision == REFUSE
     assert audited.reason.endswith(
-        "First look at how these outcomes were recorded, which no map of the predictions mends"
+        "First look at how these outcomes were recorded, which no recalibration mends"
     )
 
 
