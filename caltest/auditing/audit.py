@@ -2,35 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import numpy as np
 
-from caltest._basics.arrays import Table, labelled_as, order_of
+from caltest._basics.arrays import labelled_as, order_of
 from caltest._basics.calls import own_errstate
-from caltest._basics.numerics import Array, ArrayLike, IntArray, generator_apart, seed_of
+from caltest._basics.numerics import ArrayLike, generator_apart, seed_of
 from caltest._basics.threads import progress_bars
 from caltest._results.calibration_test_result import CalibrationTestResult
 from caltest._results.citations import reference
-from caltest._results.measures import MISSED, matters
-from caltest._results.report import TOO_SMALL, listed, power_phrase
+from caltest._results.report import TOO_SMALL
 from caltest._results.tables import asked_in
-from caltest._validation import one_of, same_length, switch, whole_number
-from caltest._validation.columns import columns_for, missing_in, plain_column
-from caltest._validation.groups import Groups, groups_of_any_size, rows_of
+from caltest._validation import one_of, switch, whole_number
+from caltest._validation.columns import columns_for, plain_column
+from caltest._validation.groups import Groups, rows_of
 from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE, Audit, ModelAudit, end_of
+from caltest.auditing.decision import advised, after_one_map, decision_of, in_need
 from caltest.auditing.fields import FIELDS
 from caltest.auditing.groups import first_few, grave_in
+from caltest.auditing.rows import groups_of, in_order, one_per_cluster, one_per_lag
 from caltest.auditing.section import LEVEL, Data, Section
-from caltest.auditing.sections import NEEDED_POWER, SECTIONS, more_rows_in_words
-from caltest.auditing.times import QUARTERS
-from caltest.default_test import are_tested_together, calibration_test, cluster_test_for
+from caltest.auditing.sections import SECTIONS, more_rows_in_words
+from caltest.default_test import calibration_test, cluster_test_for
 from caltest.estimators.dependence import caution_on_groups, caution_on_times, cautions_on
-from caltest.estimators.kernel_errors.cluster_skce import as_clusters, check_clusters
-from caltest.group_test import calibration_by_group
-from caltest.hstatistics.redraws.within_clusters import Clusters
-from caltest.predictions import Sample
+from caltest.estimators.kernel_errors.cluster_skce import as_clusters
 from caltest.predictions.censored import Censored, as_times, censored_pit_values, in_order_of_times
 from caltest.predictions.faults.values import OF_RECORDS
 from caltest.predictions.inputs.convert import LABELS, are_certain, as_sample
@@ -174,134 +170,18 @@ def audit(
             else:
                 sample = as_sample(one, targets, classes)
             order, n = order_of(targets, one), len(sample)
-            known = None if groups is None else _groups(groups, order, n)
+            known = None if groups is None else groups_of(groups, order, n)
             columns = None if features is None else dict(columns_for(features, order, n, sample.targets))
             refuse_errors((columns or {}).items(), sample)
             times = None if time is None else rows_of(time, "time", order).values
-            when = None if times is None else _in_order(times, n)
+            when = None if times is None else in_order(times, n)
             data = Data(sample, known, columns, when, None, n, number, seed, names, survival, times=times)
             if clusters is not None:
-                data = _one_per_cluster(data, as_clusters(clusters, order))
+                data = one_per_cluster(data, as_clusters(clusters, order))
             if lag > 1:
-                data = _one_per_lag(data, lag)
+                data = one_per_lag(data, lag)
             audits.append(_audited(str(name), data, field))
     return Audit(tuple(audits), seed, str(title))
-
-
-FEWEST_CLUSTERS = 20
-"""Of which one row each is looked at."""
-
-
-def _one_per_cluster(data: Data, clusters: Clusters) -> Data:
-    """The data with one row of each cluster, and all rows beside them if these can be tested."""
-    sample, known, n = data.sample, data.groups, data.n
-    same_length(n, len(clusters), "clusters")
-    check_clusters(clusters, sample.targets)
-    kept = clusters.independent_rows(np.random.default_rng([data.seed, 1]).permutation(n))
-    used = f"only one row of each of {kept.size} clusters is"
-    if clusters.are_crossed:
-        used = f"only {kept.size} rows that share neither of two clusters are"
-    told, dependent = f"{used} used ({kept.size} of {n} rows), so that rows are independent", None
-    if are_tested_together(clusters, sample):
-        told = (
-            f"the test, the groups and the size of the error are of all {n} rows in {kept.size} clusters; the other "
-            "sections use one row of each cluster, so that rows are independent"
-        )
-        dependent = sample, clusters, known
-    elif kept.size < FEWEST_CLUSTERS:
-        raise ValueError(
-            f"clusters: got {kept.size} of {n} rows, wanted {FEWEST_CLUSTERS} at least, as one row of each is looked "
-            "at; calibration_test(p, y, clusters=labels) and calibration_by_group take all rows"
-        )
-    return replace(_some_of(data, kept), clusters=told, dependent=dependent)
-
-
-def _one_per_lag(data: Data, lag: int) -> Data:
-    """The data with every lag-th row in the order of time, and all rows in that order beside them."""
-    assert data.order is not None
-    assert data.times is not None
-    if np.unique(plain_column(data.times)).size < data.n:
-        raise ValueError(
-            "lag: got one where rows have the same time, wanted a time for each row; or pass clusters=time"
-        )
-    kept = np.sort(data.order[::lag])
-    if kept.size < FEWEST_CLUSTERS:
-        raise ValueError(
-            f"lag: got {lag} for {data.n} rows, wanted {FEWEST_CLUSTERS} rows at least that are so far apart"
-        )
-    told = (
-        f"the test and the size of the error are of all {data.n} rows, of which those fewer than {lag} apart in the "
-        f"order of time may depend on each other; the other sections use every {lag}{_ordinal(lag)} row ({kept.size} "
-        "rows)"
-    )
-    overlapping = data.sample.take(data.order)
-    return replace(_some_of(data, kept), clusters=told, overlapping=overlapping, lag=lag)
-
-
-def _ordinal(number: int) -> str:
-    """What follows a number that says a place."""
-    return "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-
-
-def _some_of(data: Data, kept: IntArray) -> Data:
-    """The data of some rows."""
-    known, when, survival = data.groups, data.order, data.survival
-    return replace(
-        data,
-        sample=data.sample.take(kept),
-        groups=known.taken(kept) if isinstance(known, Groups) else known,
-        features=None if data.features is None else {name: one[kept] for name, one in data.features.items()},
-        order=None if when is None else np.argsort(np.argsort(when, kind="stable")[kept], kind="stable"),
-        times=None if data.times is None else data.times[kept],
-        survival=None if survival is None else (survival[0].take(kept), survival[1].take(kept)),
-        kept=kept,
-    )
-
-
-def _groups(groups: Any, order: Table, n: int) -> Groups | str:
-    """Groups of n rows, or why they are none; ``ValueError`` for another number of rows."""
-    for column in groups.values() if isinstance(groups, Mapping) else [groups]:
-        same_length(n, column.n if isinstance(column, Groups) else len(column), "groups")
-    try:
-        return groups_of_any_size(groups, order)
-    except ValueError as error:
-        return str(error)
-
-
-def _in_order(time: Array, n: int) -> Array:
-    """Rows in the order of time; ``ValueError`` for missing times."""
-    when = plain_column(time)
-    if when.ndim != 1:
-        raise ValueError(f"time: got shape {when.shape}, wanted (n,) numbers or dates")
-    same_length(n, when.size, "time")
-    missing = missing_in("time", when)
-    if missing.any():
-        raise ValueError(f"time: got a missing time at row {int(np.argmax(missing))}, wanted one for each row")
-    if any(isinstance(one, str) for one in when.tolist()):
-        when = _times_in(when)
-    try:
-        order = np.argsort(when, kind="stable")
-    except TypeError:
-        raise TypeError(f"time: got {when[0]!r} among values without an order, wanted numbers or dates") from None
-    if n > 1 and when[order[0]] == when[order[-1]]:
-        raise ValueError(f"time: got {when[0]!s} for all rows, wanted times that say their order; or leave it out")
-    return order
-
-
-def _times_in(texts: Array) -> Array:
-    """Dates and times written as in ISO 8601; ``ValueError`` for others, whose order is not that of letters."""
-    try:
-        return plain_column(np.array([datetime.fromisoformat(one) for one in texts.tolist()], dtype=object))
-    except (TypeError, ValueError):
-        pass
-    try:
-        return np.array(texts, dtype="datetime64[us]")
-    except ValueError:
-        text = next(one for one in texts.tolist() if isinstance(one, str))
-        raise ValueError(
-            f"time: got text such as {text!r}, wanted numbers, dates, or text such as '2026-01-31' or "
-            "'2026-01-31 13:00', of the same kind in all rows"
-        ) from None
 
 
 IF_INDEPENDENT = " This holds if rows are independent, which is doubtful here: see the decision."
@@ -344,7 +224,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
                 sections[key] = replace(sections[key], answer=sections[key].answer + IF_INDEPENDENT)
         except (ValueError, TypeError, ImportError, MemoryError) as error:
             sections[key] = Section(f"Not computed: {error}.", failed=True)
-    decision, reason = _decision(judged, sections["recalibration"], questions, data.counted)
+    decision, reason = decision_of(judged, sections["recalibration"], questions, data.counted)
     parts = {name: rows for one in sections.values() for name, rows in one.grave.items()}
     unclear = [name for one in sections.values() for name in one.unclear]
     if decision != REPAIR and parts:
@@ -374,7 +254,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         if left:
             decision = REFUSE
             maps = "one recalibration of all rows" if n_maps == 1 else "recalibrating each group by itself"
-            reason += f"; {maps} {after} {_in_need(left) if n_maps == 1 else first_few(left)}"
+            reason += f"; {maps} {after} {in_need(left) if n_maps == 1 else first_few(left)}"
         elif decision == REPAIR and n_maps > 1:
             why = f"one recalibration of all rows {after} {first_few(repair.left)}"
             why = why if repair.left else "one recalibration of all rows is not enough"
@@ -383,7 +263,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
             tested = {
                 name: rows for key in ("groups", "time") if some.get(key) for name, rows in sections[key].parts.items()
             }
-            reason += _after_one_map(mapped, tested, data)
+            reason += after_one_map(mapped, tested, data)
     if isinstance(data.groups, str):
         reason += f"; the groups that are given were not looked at: {data.groups}"
     if data.clusters is not None:
@@ -392,7 +272,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         reason += f"{end_of(reason)} First check whether rows are independent: {asked}"
     is_misread = bool(questions) or (result.finding is not None and result.finding.kind in OF_RECORDS)
     more = None if result.pvalue <= LEVEL else more_rows_in_words(judged, *data.counted)
-    advice = _advice(decision, sections, list(parts) if decision == REFUSE else unclear, more, is_misread)
+    advice = advised(decision, sections, list(parts) if decision == REFUSE else unclear, more, is_misread)
     if asked is not None:
         advice = (
             f"Find out whether rows depend on each other: if so, audit again with clusters= or lag=. If not: {advice}"
@@ -407,62 +287,6 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         facts = {**methods.facts, "Sources": "; ".join(map(reference, model.citations))}
         sections["methods"] = replace(methods, answer=methods.answer + told, facts=facts)
     return model
-
-
-def _advice(
-    decision: str, sections: Mapping[str, Section], places: Sequence[str], more: str | None, is_misread: bool
-) -> str:
-    """What to do next, from what is known of the parts of the rows in which the error matters, or may matter."""
-    repair, timed, again = (
-        sections["recalibration"],
-        sections.get("time"),
-        "then audit the new predictions on other rows",
-    )
-    recent = ", recent ones as the error changed with time" if timed is not None and timed.rejected else ""
-    if decision == USE:
-        return "use the predictions as they are, and audit again when the model or the population changes."
-    if is_misread:
-        return "look at how the data were read and recorded, and audit again."
-    if decision == REPAIR or (decision == REFUSE and repair.n_maps > 1 and "How" in repair.facts):
-        return f"recalibrate ({repair.facts['How']}{recent}), {again}."
-    if decision == REFUSE and places:
-        past = {f"the {name}" for name in QUARTERS}
-        others, periods = [one for one in places if one not in past], [one for one in places if one in past]
-        steps = [f"find out what is different in {first_few([*others, *periods])}"]
-        if others:
-            steps.append("tell the model of it, or recalibrate these rows by themselves")
-        if periods:
-            steps.append("recalibrate with recent rows, or refit the model to them")
-        return f"{'; '.join(steps)}; {again}."
-    if decision == REFUSE:
-        another = "" if repair.failed else "try another recalibration, as caltest.recalibration.fit_best does, or "
-        return f"{another}refit the model; {again}."
-    where = f", above all in {first_few(places)}" if places else ""
-    return (
-        f"audit again with more rows{where}{'' if more is None else f' ({more})'}; until then rely on them with care."
-    )
-
-
-def _after_one_map(mapped: Sample, parts: Mapping[str, IntArray], data: Data) -> str:
-    """In which of the parts of the rows calibration is rejected after recalibration of all rows, if there are some."""
-    if not parts:
-        return ""
-    groups = Groups(tuple(parts), tuple(np.sort(rows) for rows in parts.values()), len(mapped))
-    found = calibration_by_group(mapped.predictions, mapped.as_given, groups, clusters=data.of_all[1], **data.settings)
-    left = found.rejected(LEVEL)
-    if left:
-        return f"; one recalibration of all rows leaves errors in {_in_need(left)}"
-    return "; after one recalibration of all rows calibration is rejected in none of these parts"
-
-
-def _in_need(left: Sequence[str]) -> str:
-    """Parts in which one map leaves errors, which need maps of their own if new rows can be in them."""
-    past = {f"the {name}" for name in QUARTERS}
-    others, quarters = [one for one in left if one not in past], [one for one in left if one in past]
-    own = "which needs one of its own" if len(others) == 1 else "which need some of their own"
-    return ", and in ".join(
-        [*([f"{first_few(others)}, {own}"] if others else []), *([listed(quarters)] if quarters else [])]
-    )
 
 
 def _tested(data: Data) -> tuple[CalibrationTestResult, CalibrationTestResult]:
@@ -480,51 +304,3 @@ def _tested(data: Data) -> tuple[CalibrationTestResult, CalibrationTestResult]:
         return result, result
     alone = calibration_test(*data.pair, **data.settings)
     return result, replace(result, n=alone.n, detectable=alone.detectable)
-
-
-def _decision(
-    result: CalibrationTestResult,
-    repair: Section,
-    questions: Sequence[str] = (),
-    counted: tuple[str, str] = ("about", "rows"),
-) -> tuple[str, str]:
-    """What to do, and why, from the test, the size of the error and what recalibration gains on held-out data.
-
-    Data that look as if they had been read wrongly are to be looked at first, which recalibration would hide.
-    """
-    answer, level = matters(result.measures), f"at the {100 * LEVEL:g} % level"
-    power = None if result.detectable is None else result.detectable.power(LEVEL)
-    if result.pvalue > LEVEL:
-        kept = f"calibration is not rejected {level}"
-        if questions:
-            return UNKNOWN, f"{kept}, but look at the data first: {questions[0]}"
-        if answer is False:
-            return USE, f"{kept}, and errors that matter are ruled out"
-        if power is not None and power >= NEEDED_POWER:
-            return USE, f"{kept}, and {power_phrase(result.detectable, LEVEL)}"
-        more = more_rows_in_words(result, *counted)
-        enough = "" if more is None else f"; {more} would find them in 80 % of such data sets"
-        return UNKNOWN, f"{kept}, but {MISSED}{enough}"
-    why = result.why(LEVEL)
-    said = f"calibration is rejected {level}" + ("" if why is None else f": {why.replace('perhaps: ', 'perhaps ', 1)}")
-    if answer is False and result.pvalue_otherwise is None:
-        return USE, f"the error is too small to matter, although {said}"
-    if questions:
-        return REFUSE, f"{said}. First look at how the data were read: {' '.join(questions)}"
-    if result.finding is not None and result.finding.kind in OF_RECORDS:
-        return REFUSE, f"{said}. First look at how these outcomes were recorded, which no recalibration mends"
-    if repair.helps and not repair.rejected:
-        return REPAIR, said
-    if repair.helps:
-        return REFUSE, f"{said}. Recalibration helps, but is not enough: calibration is rejected {repair.rejected}"
-    tried = f"by {repair.facts['Tried']} " if "Tried" in repair.facts else ""
-    tried += "could not be tried" if repair.gain is None else "did not make held-out rows clearly better"
-    if not any(one.gap is not None for one in result.measures):
-        judged = "For predictions of this kind there is no margin: judge by its size whether the fault matters"
-        return REFUSE, f"{said}. {judged}; recalibration {tried}"
-    if result.pvalue_otherwise is not None:
-        return REFUSE, f"{said}. That matters however small the error is on average, and recalibration {tried}"
-    if answer:
-        return REFUSE, f"{said}. The error matters, and recalibration {tried}"
-    whole = f"these {'clusters' if counted[1] == 'clusters' else 'rows'} as a whole"
-    return UNKNOWN, f"{said}. Whether that matters for {whole} cannot be told, and recalibration {tried}"

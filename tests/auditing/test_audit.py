@@ -13,10 +13,11 @@ from scipy import stats
 
 import caltest as ct
 from caltest._basics.asked import without_power
-from caltest.auditing.audit import _decision, _in_need, _in_order
+from caltest.auditing.decision import decision_of, in_need
 from caltest.auditing.fields import _members, of_survival
 from caltest.auditing.pictures import compared_classes, pictures_of
 from caltest.auditing.repair import _changed, _suffices
+from caltest.auditing.rows import in_order
 from caltest.auditing.section import Section
 from caltest.auditing.sections import SECTIONS, more_rows_in_words, rows_needed
 from caltest.predictions.inputs.convert import as_sample
@@ -120,16 +121,16 @@ def test_reasons_to_refuse_are_errors_that_matter_or_have_no_margin():
     rng = np.random.default_rng(4)
     p = rng.uniform(0.3, 0.7, 1000)
     wrong = ct.calibration_test(p, rng.random(1000) < p - 0.25, n_resamples=19, rng=1)
-    assert _decision(wrong, Section(""))[1].endswith("The error matters, and recalibration could not be tried")
+    assert decision_of(wrong, Section(""))[1].endswith("The error matters, and recalibration could not be tried")
     said = "The error matters, and recalibration did not make held-out rows clearly better"
-    assert _decision(wrong, Section("", gain=0.1))[1].endswith(said)
-    assert _decision(wrong, Section("", gain=0.1, helps=True))[0] == "recalibrate"
-    left = _decision(wrong, Section("", gain=0.1, helps=True, rejected="after it, too"))
+    assert decision_of(wrong, Section("", gain=0.1))[1].endswith(said)
+    assert decision_of(wrong, Section("", gain=0.1, helps=True))[0] == "recalibrate"
+    left = decision_of(wrong, Section("", gain=0.1, helps=True, rejected="after it, too"))
     assert left[0] == "do not use as it is"
     assert left[1].endswith("Recalibration helps, but is not enough: calibration is rejected after it, too")
     scenarios = ct.Scenarios(rng.normal(size=(100, 9, 2)))
     narrow = ct.calibration_test(scenarios, 5.0 * rng.normal(size=(100, 2)), n_resamples=19, rng=1)
-    assert "For predictions of this kind there is no margin" in _decision(narrow, Section(""))[1]
+    assert "For predictions of this kind there is no margin" in decision_of(narrow, Section(""))[1]
 
 
 @pytest.mark.usefixtures("few_sections")
@@ -948,7 +949,7 @@ def test_times_are_put_in_order_whatever_they_are():
         [f"2026-01-{one:02}T12:00{zone}" for one, zone in zip(days, ("Z", "+00:00") * 3, strict=False)],
         pd.period_range("2026-01-01", periods=10)[days - 1],
     ):
-        assert _in_order(np.asarray(time), 5).tolist() == wanted
+        assert in_order(np.asarray(time), 5).tolist() == wanted
 
 
 def test_names_cannot_break_or_inject():
@@ -1488,12 +1489,12 @@ def test_rows_in_the_order_of_time_are_asked_about_however_they_are_given(only):
 
 
 def test_parts_of_the_past_need_no_maps():
-    assert _in_need(["law", "math"]) == "law, math, which need some of their own"
-    assert _in_need(["the third quarter"]) == "the third quarter"
-    assert _in_need(["law", "the first quarter", "the last quarter"]) == (
+    assert in_need(["law", "math"]) == "law, math, which need some of their own"
+    assert in_need(["the third quarter"]) == "the third quarter"
+    assert in_need(["law", "the first quarter", "the last quarter"]) == (
         "law, which needs one of its own, and in the first quarter and the last quarter"
     )
-    assert _in_need(["first quarter"]) == "first quarter, which needs one of its own"
+    assert in_need(["first quarter"]) == "first quarter, which needs one of its own"
 
 
 def test_audits_of_few_clusters_are_refused():

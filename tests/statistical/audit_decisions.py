@@ -11,8 +11,8 @@ from scipy.special import expit, softmax
 
 import caltest as ct
 from caltest._basics.asked import pvalues_only
-from caltest.auditing.audit import _decision
 from caltest.auditing.audit_result import REFUSE, REPAIR, UNKNOWN, USE
+from caltest.auditing.decision import decision_of
 from caltest.auditing.repair import of_recalibration
 from caltest.auditing.section import Data
 from caltest.predictions.inputs.convert import as_sample
@@ -116,7 +116,7 @@ def decided(make, n, seed):
     result = ct.calibration_test(predictions, y, n_resamples=DRAWS, rng=seed)
     sample = as_sample(predictions, y)
     repair = of_recalibration(Data(sample, None, None, None, None, n, DRAWS, seed), result)
-    decision, _ = _decision(result, repair)
+    decision, _ = decision_of(result, repair)
     return f"{decision}, a map helps" if decision == REFUSE and repair.helps else decision
 
 

@@ -55,9 +55,7 @@ def test_audits_say_to_look_at_the_outcomes():
     y[::25] = -1.0
     audited = ct.audit(predictions, y, n_resamples=19, rng=1).models[0]
     assert audited.decision == REFUSE
-    assert audited.reason.endswith(
-        "First look at how these outcomes were recorded, which no recalibration mends"
-    )
+    assert audited.reason.endswith("First look at how these outcomes were recorded, which no recalibration mends")
 
 
 def test_codes_of_missing_counts_and_what_is_wrong_beside():
