@@ -24,6 +24,7 @@ from caltest.auditing.groups import first_few, grave_in
 from caltest.auditing.rows import groups_of, in_order, one_per_cluster, one_per_lag
 from caltest.auditing.section import LEVEL, Data, Section
 from caltest.auditing.sections import SECTIONS, more_rows_in_words
+from caltest.auditing.times import QUARTERS
 from caltest.default_test import calibration_test, cluster_test_for
 from caltest.estimators.dependence import caution_on_groups, caution_on_times, cautions_on
 from caltest.estimators.kernel_errors.cluster_skce import as_clusters
@@ -234,6 +235,7 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         decision = UNKNOWN
         reason = f"{together}{reason}; whether it matters in {first_few(unclear)} cannot be told"
     elsewhere, places = [one.rejected for one in sections.values() if one.rejected], list[str]()
+    uneven = ""
     if elsewhere and result.pvalue > LEVEL:
         places = elsewhere
         reason = (
@@ -263,7 +265,8 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
             tested = {
                 name: rows for key in ("groups", "time") if some.get(key) for name, rows in sections[key].parts.items()
             }
-            reason += after_one_map(mapped, tested, data)
+            uneven = after_one_map(mapped, tested, data)
+            reason += uneven
     if isinstance(data.groups, str):
         reason += f"; the groups that are given were not looked at: {data.groups}"
     if data.clusters is not None:
@@ -272,7 +275,8 @@ def _audited(name: str, data: Data, field: str | None) -> ModelAudit:
         reason += f"{end_of(reason)} First check whether rows are independent: {asked}"
     is_misread = bool(questions) or (result.finding is not None and result.finding.kind in OF_RECORDS)
     more = None if result.pvalue <= LEVEL else more_rows_in_words(judged, *data.counted)
-    advice = advised(decision, sections, list(parts) if decision == REFUSE else unclear, more, is_misread)
+    looked_at = {REFUSE: list(parts), REPAIR: [name for name in QUARTERS if name in uneven]}.get(decision, unclear)
+    advice = advised(decision, sections["recalibration"], looked_at, more, is_misread)
     if asked is not None:
         advice = (
             f"Find out whether rows depend on each other: if so, audit again with clusters= or lag=. If not: {advice}"

@@ -67,20 +67,14 @@ def decision_of(
     return UNKNOWN, f"{said}. Whether that matters for {whole} cannot be told, and recalibration {tried}"
 
 
-def advised(
-    decision: str, sections: Mapping[str, Section], places: Sequence[str], more: str | None, is_misread: bool
-) -> str:
-    """What to do next, from what is known of the parts of the rows in which the error matters, or may matter."""
-    repair, timed, again = (
-        sections["recalibration"],
-        sections.get("time"),
-        "then audit the new predictions on other rows",
-    )
-    recent = ", recent ones as the error changed with time" if timed is not None and timed.rejected else ""
+def advised(decision: str, repair: Section, places: Sequence[str], more: str | None, is_misread: bool) -> str:
+    """What to do next, and in which parts of the rows: where the error matters, may matter, or is left by one map."""
+    again = "then audit the new predictions on other rows"
     if decision == USE:
         return "use the predictions as they are, and audit again when the model or the population changes."
     if is_misread:
         return "look at how the data were read and recorded, and audit again."
+    recent = ", recent ones as the error changed with time" if decision == REPAIR and places else ""
     if decision == REPAIR or (decision == REFUSE and repair.n_maps > 1 and "How" in repair.facts):
         return f"recalibrate ({repair.facts['How']}{recent}), {again}."
     if decision == REFUSE and places:
