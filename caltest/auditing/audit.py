@@ -123,7 +123,13 @@ def audit(
 
     Errors of the same size are found in some groups and not in others, by chance: so groups and quarters are tested
     again after one map for all rows. Where the default test does not reject, the reason names groups, slices and times
-    in which calibration is rejected, each section with its own level.
+    in which calibration is rejected, each section with its own level: that on time has two tests, of the quarters and
+    of an alarm, at 2.5 % each. The error of a group or quarter matters, too, where the interval of its table, which
+    holds for all of them together, is beyond the margin.
+
+    Where rows look as if they depended on each other, the reason asks for it, and all sections say that they hold if
+    they do not: rows that follow each other, as they are given and in the order of time, rows of the same time, and of
+    the same group where ten groups or more are given and many are wrong as a whole.
 
     If one map is not enough, or leaves errors in a group, a map is fitted to each group, and advised if that is enough
     and clearly better. This takes two to twelve given groups of 50 or more rows each, which together have all rows.
