@@ -73,10 +73,14 @@ def compared(found: GroupCalibrationTestResult, what: str, sample: Sample) -> st
     """What is claimed and observed in a table of groups."""
     if not found.compared:
         return ""
+    intervals = f"intervals hold for all {what} together"
     if found.are_numbers or _has_one_event(sample):
-        said = f" The ratio is that of observed to expected {found.compared if found.are_numbers else 'events'}"
-        return f"{said}{'' if found.are_numbers else f' ({found.compared})'}; intervals hold for all {what} together."
-    return f" Claimed and observed are shares of {found.compared}; intervals hold for all {what} together."
+        counted = found.compared if found.are_numbers else f"events ({found.compared})"
+        return (
+            f" The ratio is that of observed to expected {counted}; its {intervals}, and p-values are of errors of any "
+            "kind."
+        )
+    return f" Claimed and observed are shares of {found.compared}; {intervals}."
 
 
 def _has_one_event(sample: Sample) -> bool:

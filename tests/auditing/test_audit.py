@@ -398,7 +398,8 @@ def test_an_error_that_came_late_is_found_in_the_last_quarter():
     late = ct.audit(p, np.where(days >= 900, 1 - y, y), time=days, n_resamples=39, rng=1)["model"].sections["time"]
     assert late.answer.endswith(
         " Of the quarters of the rows in that order calibration is rejected in the last quarter at the 2.5 % level. "
-        "The ratio is that of observed to expected events (class 1); intervals hold for all quarters together."
+        "The ratio is that of observed to expected events (class 1); its intervals hold for all quarters together, and "
+        "p-values are of errors of any kind."
     )
     assert [row[:2] for row in late.rows[1:]] == [
         (f"{one} quarter", "300") for one in ("first", "second", "third", "last")
