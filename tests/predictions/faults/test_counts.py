@@ -87,3 +87,24 @@ def test_outliers_are_a_law_and_one_far_count_is_named(t):
     found = findings_of(as_sample(ct.Poisson(mean), y))[0]
     assert found.kind == "outliers"
     assert "of the counts are outliers, about" in found.words
+
+
+@pytest.mark.parametrize(("factor", "kind"), [(1.0, "dispersion"), (1.4, "factor")])
+def test_rare_counts_that_vary_more_are_no_outliers(factor, kind, replications):
+    """A share of larger counts, none of which stands out, is another mean and another dispersion."""
+    for seed in range(1, 1 + replications(2, 10)):
+        rng = np.random.default_rng([seed, 5])
+        m = rng.uniform(0.1, 0.5, 2000)
+        first = findings_of(as_sample(ct.Poisson(m), rng.poisson(factor * m * rng.gamma(1.0, 1.0, m.size))))[0]
+        kinds = {first.kind} | ({first.second.kind} if first.second else set())
+        assert "dispersion" in kinds
+        assert kinds & ({kind, "added"} if factor > 1.0 else {kind})
+
+
+def test_rare_outliers_that_stand_out_are_named():
+    rng = np.random.default_rng(5)
+    m = rng.uniform(0.1, 0.5, 2000)
+    far = rng.random(m.size) < 0.02
+    first = findings_of(as_sample(ct.Poisson(m), rng.poisson(np.where(far, 30.0, 1.0) * m)))[0]
+    assert first.kind == "outliers"
+    assert not first.interval.excludes(0.02)

@@ -97,6 +97,8 @@ class Added(OfLaw):
 
     kind = "added"
     range = (-inf, inf)
+    # Named where they explain counts clearly better than a factor, which more people know.
+    n_choices = 16.0
 
     def bounds(self, seen: Counts, sibling: int) -> tuple[float, float]:
         """Ten standard errors around the mean difference, with positive means."""

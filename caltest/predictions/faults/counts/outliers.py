@@ -17,6 +17,10 @@ SHARE, TIMES, LEAST_TIMES = 0.02, 5.0, 3.0
 STEPS, SETTLED = 50, 1e-3
 """Of that search, and the change of the logarithm of the size that ends it."""
 
+TOLD_APART = 0.5
+"""Mean probability, at least, that an outlier is none of the others: rare counts of larger means and dispersions look
+like a share of larger ones, of which none stands out."""
+
 DISPERSION = 0.25
 """Of outliers: most are between a third and twice their mean."""
 
@@ -38,7 +42,8 @@ class Outliers(Fault[Counts]):
         self.n_choices = max(1, int(sqrt(total)))
 
     def promising(self, seen: Counts) -> FloatArray:
-        return np.array([0.0 if float(seen.residuals[0].max(initial=0.0)) > FAR else -np.inf])
+        is_far = float(seen.residuals[0].max(initial=0.0)) > FAR
+        return np.array([0.0 if is_far and _likeliest(seen)[2] > TOLD_APART else -np.inf])
 
     def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
         return float(seen.view.weights @ np.logaddexp(log(1.0 - t), _likeliest(seen)[0] + log(t))) if t > 0.0 else 0.0
@@ -61,8 +66,10 @@ def _ratios(seen: Counts, times: float) -> FloatArray:
 
 
 @kept
-def _likeliest(seen: Counts) -> tuple[FloatArray, float]:
-    """Log likelihood ratios (n,) of the most likely outliers, and how many times as large these are; by the EM method.
+def _likeliest(seen: Counts) -> tuple[FloatArray, float, float]:
+    """Log likelihood ratios (n,) of the most likely outliers, how many times as large these are, and how clearly.
+
+    By the EM method; what is clear is the mean probability of outliers that they are some.
 
     From outliers that are a few times as large, and from one that is as large as the farthest count.
     """
@@ -78,6 +85,7 @@ def _likeliest(seen: Counts) -> tuple[FloatArray, float]:
             known, size = size, max(LEAST_TIMES, float(outlying @ y / max(float(outlying @ mean), 1e-300)))
             if abs(log(size / known)) < SETTLED:
                 break
-        found.append((float(weights @ both), known, ratios))
-    _, size, ratios = max(found, key=lambda one: one[0])
-    return ratios, size
+        clear = float(outlying @ (outlying / np.maximum(weights, 1e-300))) / max(float(outlying.sum()), 1e-300)
+        found.append((float(weights @ both), known, ratios, clear))
+    _, size, ratios, clear = max(found, key=lambda one: one[0])
+    return ratios, size, clear
