@@ -178,7 +178,8 @@ def censored_pit_values(predictions: ArrayLike, targets: Censored, *, rng: Any =
     """
     laws, levels = levels_of(predictions, targets)
     notes, u = notes_on_times(laws, targets, levels), levels.drawn(rng)
-    law, hypothesis = StandardUniform((len(u),), levels.ends), "F(Y) is uniform given P_X"
+    times = () if laws is None else (np.asarray(targets.time, dtype=np.float64),)
+    law, hypothesis = StandardUniform((len(u),), (*levels.ends, *times)), "F(Y) is uniform given P_X"
     if laws is None:
         # F(time) is known with the time only, so it is nothing to condition on.
         laws, hypothesis = as_predictions(np.full(len(u), 0.5)), "F(Y) is uniform"

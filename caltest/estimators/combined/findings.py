@@ -54,8 +54,8 @@ def findings_of(sample: Sample, weights: FloatArray | None = None) -> tuple[Find
             best = best_explanation(ordered, likely, faults, seen)
         else:
             best = Explanation(ordered[0], [], ordered[0].gain)
-        others = [one for one in ordered if one is not best.first][: REPORTED - 1]
         found = findings_together(best, faults, seen)
+        others = [one for one in ordered if (one.kind, one.place) != (found.kind, found.place)][: REPORTED - 1]
         words = "; and ".join([found.words, *(_beside(finding_of(one, seen), found) for one in best.apart)])
         if found.second is not None:
             words = f"{words}{THEN}{found.second.words}"

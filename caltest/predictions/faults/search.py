@@ -34,6 +34,9 @@ LIKELY = 3.0
 """How much less than the likeliest fault of all predictions one explains, at most, that is named before it because it
 says how often a rare event happens: a likelihood ratio of 20."""
 
+IN_TIME = {"early", "hazard in time", ""}
+"""Kinds of faults with a sibling for each of some times, of which two say where a curve of them bends."""
+
 REACH = 20.0
 """Gains at the best of the grid this far below the largest are refined for the first of a kind only."""
 
@@ -67,8 +70,10 @@ class Candidate:
 
 
 def are_alike(one: Candidate | Finding, other: Candidate | Finding) -> bool:
-    """Whether claims are too extreme around even odds and around their mean, or both are waves of one curve."""
+    """Whether claims are too extreme around even odds and around their mean, or both are places of one curve."""
     kinds = {one.kind, other.kind}
+    if kinds < IN_TIME:
+        return True
     if any("wave" in kind for kind in kinds):
         return len({kind.removeprefix("fast ") for kind in kinds}) == 1 and one.place == other.place
     return kinds == {"temperature", "slope"} and not (one.place or other.place)
@@ -208,7 +213,9 @@ def best_explanation(ordered: list[Candidate], likely: list[Candidate], faults: 
         found = [_explanation(one, likely, faults, seen) for one in waiting]
         tried |= {one.kind for one in waiting}
         best = max([best, *(one for one in found if one.second or one.apart)], key=told)
-        waiting = [one for one in kinds.values() if best.second and one.kind == best.second.kind not in tried]
+        # What came second, and the first one in other units.
+        like = {best.second.kind, f"{best.first.kind} in units"} if best.second else set()
+        waiting = [one for one in kinds.values() if one.kind in like - tried]
     return best
 
 
@@ -272,6 +279,11 @@ def findings_together(found: Explanation, faults: Faults, seen: Any) -> Finding:
     together = None if first.fault.says_what_happened else _together(log_ratios, fits, (first.ends, second.ends))
     if together is not None:
         fits = together
+        if any(_is_same(one, second.fault) for one in faults.kinds):
+            alone = refined(_most_likely(same(second.fault, faults, seen), seen, second.sibling, second.penalty))
+            both = log_ratios(fits[0].t, np.array([fits[1].t]))[0]
+            if both - alone.log_ratio(alone.t) < DROP:  # Beside the second the first explains nothing.
+                return finding_of(alone, seen)
         after = _after(faults, seen, [replace(first, t=fits[0].t), *found.apart]) or after
         second = replace(second, fault=same(second.fault, *after))
     return replace(finding_of(first, seen, fits[0]), second=finding_of(second, after[1], fits[1]))

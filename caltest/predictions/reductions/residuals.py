@@ -48,8 +48,8 @@ class StandardUniform(Predictions):
     has_scale = False
     known_metrics = "none: all uniform distributions are equal"
 
-    def __init__(self, shape: tuple[int, ...], ends: tuple[FloatArray, FloatArray] | None = None) -> None:
-        """With ends (n,) between which targets are known to be that were drawn there."""
+    def __init__(self, shape: tuple[int, ...], ends: tuple[FloatArray, ...] | None = None) -> None:
+        """With ends (n,) between which targets are known to be that were drawn there, and perhaps times (n,)."""
         self._parameters = (np.empty(shape, dtype=np.bool_),) if ends is None else ends
 
     @property
@@ -57,8 +57,12 @@ class StandardUniform(Predictions):
         """Those between which targets are known to be that were drawn there."""
         if len(self._parameters) == 1:
             return None
-        low, high = self._parameters
-        return low, high
+        return self._parameters[0], self._parameters[1]
+
+    @property
+    def times(self) -> FloatArray | None:
+        """Those of which targets are the levels, if predictions of each row are known."""
+        return self._parameters[2] if len(self._parameters) > 2 else None
 
     def sample(self, rng: Any = None, size: int | None = None) -> Array:
         return generator_of(rng).random(self.shape if size is None else (size, *self.shape))
@@ -67,9 +71,20 @@ class StandardUniform(Predictions):
         """Those of times of events, if targets are levels of such with ends."""
         if self.ends is None:
             return super().faults_seen(targets, weights)
-        from caltest.predictions.faults.numbers.intervals import faults_in_intervals
+        return self.faults_of_events(targets, None, weights)
 
-        return faults_in_intervals(self, targets, self.ends, np.ones(len(self)) if weights is None else weights)
+    def faults_of_events(
+        self, targets: Array, predictions: Predictions | None, weights: FloatArray | None = None
+    ) -> "tuple[Faults, Any]":
+        """Those of levels with ends, and of the predictions of events that they are levels of, if these are known."""
+        from caltest.predictions.faults.intervals import faults_in_intervals
+        from caltest.predictions.faults.rates import Risks
+
+        assert self.ends is not None
+        w, risks = np.ones(len(self)) if weights is None else weights, None
+        if predictions is not None and self.times is not None:
+            risks = Risks.of(predictions, self.times, self.ends, w)
+        return faults_in_intervals(self, targets, self.ends, w, risks)
 
     def slightly_wrong(self, rng: Any, size: int) -> tuple[str, Array] | None:
         """Levels of events at a rate that just matters, censored as these are; None without ends.
@@ -276,6 +291,8 @@ class Residuals(Predictions):
         return [], 1
 
     def faults_seen(self, targets: Array, weights: FloatArray | None = None) -> "tuple[Faults, Any] | None":
+        if isinstance(self.law, StandardUniform) and self.law.times is not None:
+            return self.law.faults_of_events(targets, self.predictions, weights)
         return self.law.faults_seen(targets, weights)
 
     def describe(self, n: int | None = None) -> str:

@@ -1,13 +1,16 @@
 """Faults of times of events, and what they see of scores that are only known to be in intervals, if censored."""
 
+from typing import Any
+
 import numpy as np
 import scipy
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Fault
-from caltest.predictions.faults.numbers.faults import NumberFaults
+from caltest.predictions.faults.fault import Fault, Faults
+from caltest.predictions.faults.numbers.faults import INSTEAD_OF_FACTOR, NumberFaults
 from caltest.predictions.faults.numbers.scores import Scores
+from caltest.predictions.faults.rates import Risks, TimeFactor
 from caltest.predictions.faults.words import Fit, percent
 from caltest.predictions.reductions.standard_scores import FARTHEST as LEAST, SMALLEST
 
@@ -25,9 +28,16 @@ FARTHEST, SMALLEST_FALL = 8.0, 1e-15
 
 
 def faults_in_intervals(
-    law: Predictions, levels: FloatArray, ends: tuple[FloatArray, FloatArray], weights: FloatArray
+    law: Predictions,
+    levels: FloatArray,
+    ends: tuple[FloatArray, FloatArray],
+    weights: FloatArray,
+    risks: Risks | None = None,
 ) -> tuple[NumberFaults, "IntervalScores"]:
-    """Faults of levels (n,), some of which are only known to be between their ends (n,), and what they see."""
+    """Faults of levels (n,), some of which are only known to be between their ends (n,), and what they see.
+
+    And those of what is predicted for each row, if that is known.
+    """
     # Where F is 1 up to rounding, a row that is censored has no room for its event, and looks like one with it.
     is_known = (ends[0] >= ends[1]) & (ends[1] < 1.0)
     known = scipy.special.ndtri(np.clip(levels[is_known], SMALLEST, 1.0 - LEAST))
@@ -36,10 +46,27 @@ def faults_in_intervals(
     groups, of_rows = groups.ravel(), weights[~is_known]
     totals = np.bincount(groups, of_rows)
     low, high = (np.bincount(groups, of_rows * one) / totals for one in both)
-    seen = IntervalScores(law, known, low, high, np.concatenate([weights[is_known], totals]))
-    faults = NumberFaults(law.take(np.zeros(seen.residuals.size, dtype=np.intp)), seen.given_weights)
-    faults.kinds = (Hazard(), Never(), *faults.kinds)
+    seen = IntervalScores(law, known, low, high, np.concatenate([weights[is_known], totals]), risks)
+    faults = TimeFaults(law.take(np.zeros(seen.residuals.size, dtype=np.intp)), seen.given_weights)
+    others = () if risks is None else risks.faults
+    if any(isinstance(one, TimeFactor) for one in others):
+        # In words that suit times, where a shift of scores is nearly the same.
+        faults.kinds[0].n_choices = TimeFactor.n_choices * INSTEAD_OF_FACTOR
+    faults.kinds = (Hazard(), Never(), *faults.kinds, *others)
     return faults, seen
+
+
+class TimeFaults(NumberFaults):
+    """Those of numbers, of their rates, and of rows, as long as it is known what is predicted for each."""
+
+    def after(self, seen: Scores, correction: Any) -> tuple[Faults, Scores]:
+        if isinstance(correction, Risks):
+            ends = correction.levels
+            return faults_in_intervals(seen.law, ends[0], ends, correction.weights, correction)
+        assert isinstance(seen, IntervalScores)
+        if seen.risks is not None and isinstance(correction, np.ndarray):
+            return self.after(seen, seen.risks.moved(seen.errors, correction))
+        return super().after(seen, correction)
 
 
 class Hazard(Fault[Scores]):
@@ -58,7 +85,10 @@ class Hazard(Fault[Scores]):
         assert isinstance(seen, IntervalScores)
         return seen.total_of_hazards(t)
 
-    def corrected(self, seen: Scores, sibling: int, t: float) -> FloatArray | Scores | None:
+    def corrected(self, seen: Scores, sibling: int, t: float) -> Any:
+        assert isinstance(seen, IntervalScores)
+        if seen.risks is not None:
+            return seen.risks.after(lambda h: h * np.exp(t))
         left = np.exp(np.exp(t) * scipy.special.log_ndtr(-seen.errors))
         return seen.with_errors(np.clip(-scipy.special.ndtri(left), -FARTHEST, FARTHEST))
 
@@ -93,9 +123,16 @@ class IntervalScores(Scores):
     """
 
     def __init__(
-        self, law: Predictions, known: FloatArray, low: FloatArray, high: FloatArray, weights: FloatArray
+        self,
+        law: Predictions,
+        known: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        weights: FloatArray,
+        risks: Risks | None = None,
     ) -> None:
-        """From known scores (k,), ends (c,) of others, and weights (k + c,)."""
+        """From known scores (k,), ends (c,) of others, weights (k + c,), and perhaps what is predicted for each row."""
+        self.risks = risks
         low = np.clip(low, -FARTHEST, FARTHEST - 1.0)
         high = np.clip(high, low + 1e-6, FARTHEST)
         half = (high - low)[:, None] / 2.0

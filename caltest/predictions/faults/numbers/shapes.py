@@ -9,7 +9,7 @@ import scipy
 
 from caltest._basics.numerics import FloatArray
 from caltest.predictions.faults.fault import Fault, Scope
-from caltest.predictions.faults.numbers.scores import FARTHEST, LAST_SCORE, Scores, log_ratio_of_scales
+from caltest.predictions.faults.numbers.scores import FARTHEST, LAST_SCORE, LEAST_OUTLYING, Scores, log_ratio_of_scales
 from caltest.predictions.faults.words import Fit, about, percent
 
 LEAST_RECIPROCAL = 1e-4
@@ -190,6 +190,10 @@ class Outliers(OfShape):
 
     def __init__(self, total: float) -> None:
         self.n_choices = max(1, int(sqrt(total)))
+
+    def promising(self, seen: Scores) -> FloatArray:
+        """Not where the likeliest scale is the smallest that is looked for: there tails are heavy."""
+        return np.where(seen.outlier_scale > LEAST_OUTLYING, super().promising(seen), -np.inf)
 
     def log_ratio(self, seen: Scores, sibling: int, t: float) -> float:
         far = log_ratio_of_scales(seen.squared_radius, seen.outlier_scale, seen.squares[0].size)
