@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, pi, sqrt
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -111,6 +111,59 @@ def halves(feature: FloatArray, name: str) -> list[Pattern]:
     above, below = f"where {name} are above {said}", f"where {name} are at most {said}"
     both = Pattern(np.where(upper, 1.0, -1.0), above, below)
     return [both, Pattern(np.where(upper, 1.0, 0.0), above), Pattern(np.where(upper, 0.0, -1.0), "", below)]
+
+
+LEAST_TIED = 0.05
+"""Share of the predictions that are the largest one, or the smallest, as where they are cut off."""
+
+KNOTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Levels of predictions from which on, or up to which, lines over them can have another slope."""
+
+
+def ends(feature: FloatArray, name: str) -> list[Pattern]:
+    """Where many predictions have the largest value, and where they have the smallest: at most two patterns."""
+    if not varies(feature):
+        return []
+    found = [(feature == end, word) for end, word in ((feature.max(), "largest"), (feature.min(), "smallest"))]
+    return [
+        Pattern(np.where(at, 1.0, 0.0), f"where {name} are {about(float(feature[at][0]), 3)}, the {word}")
+        for at, word in found
+        if at.mean() >= LEAST_TIED
+    ]
+
+
+@dataclass(frozen=True)
+class Bend(Pattern):
+    """A line over a feature that begins at a knot, and which end of the feature it goes to, in words with the knot."""
+
+    end: str = field(kw_only=True)
+    knot: str = field(kw_only=True)
+
+
+def bends(feature: FloatArray, name: str, line: FloatArray | None = None) -> list[Bend]:
+    """Lines over a feature (n,) above each of some knots, and below each: of one that rises with it.
+
+    By default of its ranks, up to 1 at the end.
+    """
+    if not varies(feature):
+        return []
+    found, of_ranks = [], line is None
+    line = ranks(feature) if line is None else line
+    for knot in np.unique(np.quantile(feature, KNOTS, method="lower")).tolist():
+        _, said, _ = told_apart(float(feature.min()), knot, float(feature.max()))
+        middle = float(line[feature == knot][0])
+        above, below = np.maximum(line - middle, 0.0), np.minimum(line - middle, 0.0)
+        for signs, end, side in ((above, "largest", "above"), (below, "smallest", "at most")):
+            if (signs != 0.0).mean() >= LEAST_TIED:
+                signs = np.abs(signs) / np.abs(signs).max() if of_ranks else signs
+                found.append(Bend(signs, f"where {name} are {side} {said}", end=f"{name} are {end}", knot=said))
+    return found
+
+
+def promise_of_bends(places: Sequence[Pattern], errors: FloatArray, weights: FloatArray) -> FloatArray:
+    """Squares of the scores of errors (n,) of variance 1 along each line, over their variances."""
+    lines = np.stack([one.signs for one in places])
+    return np.asarray(np.square(lines @ (weights * errors)) / np.maximum(np.square(lines) @ np.square(weights), 1e-300))
 
 
 def half_periods(r: FloatArray, j: int) -> list[BoolArray]:

@@ -34,8 +34,15 @@ LIKELY = 3.0
 """How much less than the likeliest fault of all predictions one explains, at most, that is named before it because it
 says how often a rare event happens: a likelihood ratio of 20."""
 
-IN_TIME = {"early", "hazard in time", ""}
-"""Kinds of faults with a sibling for each of some times, of which two say where a curve of them bends."""
+BENDS = {"local slope", "local elasticity"}
+"""Kinds of faults that are right on one side of a knot: a spread explains them, too, but says less of them."""
+
+OF_CURVES: tuple[set[str], ...] = (
+    {"early", "hazard in time"},
+    {"local slope", "wave of shifts", "fast wave of shifts"},
+    {"local elasticity", "wave of factors"},
+)
+"""Kinds of faults of one curve, of times or of predictions, of which two do not say more than one."""
 
 REACH = 20.0
 """Gains at the best of the grid this far below the largest are refined for the first of a kind only."""
@@ -72,7 +79,10 @@ class Candidate:
 def are_alike(one: Candidate | Finding, other: Candidate | Finding) -> bool:
     """Whether claims are too extreme around even odds and around their mean, or both are places of one curve."""
     kinds = {one.kind, other.kind}
-    if kinds < IN_TIME:
+    if kinds <= BENDS:
+        # One line may bend at both ends.
+        return all(("above" in some.place) == ("above" in one.place) for some in (one, other))
+    if any(kinds <= some for some in OF_CURVES):
         return True
     if any("wave" in kind for kind in kinds):
         return len({kind.removeprefix("fast ") for kind in kinds}) == 1 and one.place == other.place
@@ -103,7 +113,13 @@ def in_order(kinds: Sequence[Fault[Any]], likely: list[Candidate]) -> list[Candi
     order = {fault.kind: i for i, fault in enumerate(kinds)}
     ordered = sorted(near, key=lambda one: (-round(one.gain, 4), order[one.fault.kind]))
     if ordered[0].fault.scope in PLAINER:
-        near = [one for one in ordered if one is ordered[0] or one.gain >= NEARLY * ordered[0].gain]
+        # A part of the predictions that explains clearly more than all of them with the same fault is its place.
+        kind = ordered[0].fault.kind
+        whole = kind.removeprefix("local ") if kind.startswith("local ") else ""
+        clear, nearly = ordered[0].gain - LIKELY, inf if kind in BENDS else NEARLY * ordered[0].gain
+        near = [
+            one for one in ordered if one is ordered[0] or one.gain >= (clear if one.fault.kind == whole else nearly)
+        ]
         plain = min(near, key=lambda one: PLAINER.get(one.fault.scope, len(PLAINER)))
         if not PLAINER[plain.fault.scope]:
             # What is clear goes before what is not.

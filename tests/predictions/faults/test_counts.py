@@ -6,6 +6,7 @@ import pytest
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.faults.counts.faults import CountFaults
+from caltest.predictions.faults.counts.means import Step
 from caltest.predictions.faults.counts.outliers import Outliers, _likeliest
 from caltest.predictions.faults.counts.seen import CountView
 from caltest.predictions.faults.counts.spreads import SpreadWave
@@ -108,3 +109,67 @@ def test_rare_outliers_that_stand_out_are_named():
     first = findings_of(as_sample(ct.Poisson(m), rng.poisson(np.where(far, 30.0, 1.0) * m)))[0]
     assert first.kind == "outliers"
     assert not first.interval.excludes(0.02)
+
+
+@pytest.mark.parametrize(
+    ("law", "draw", "kind", "place", "size"),
+    [
+        (ct.Poisson, lambda rng, m: np.maximum(rng.poisson(m) - 1, 0), "step", "lower", 1.0),
+        (ct.Poisson, lambda rng, m: rng.poisson(m) + (rng.random(m.size) < 0.5), "step", "higher", 0.5),
+        (
+            ct.Poisson,
+            lambda rng, m: rng.poisson(m * np.where(m > np.median(m), rng.gamma(2.0, 0.5, m.size), 1.0)),
+            "local dispersion",
+            "where predicted means are above",
+            0.5,
+        ),
+        (
+            lambda m: ct.NegativeBinomial.from_mean(m, np.full(m.size, 0.2)),
+            lambda rng, m: rng.poisson(
+                m * np.where(m > np.median(m), rng.gamma(5.0, 0.2, m.size), rng.gamma(1.25, 0.8, m.size))
+            ),
+            "local dispersion",
+            "where predicted means are at most",
+            4.0,
+        ),
+        (
+            ct.Poisson,
+            lambda rng, m: rng.poisson(np.where(m > 3.0, m * m / 3.0, m)),
+            "local elasticity",
+            "where predicted means are above",
+            2.0,
+        ),
+        (
+            ct.Poisson,
+            lambda rng, m: rng.poisson(m * np.where(m > np.median(m), 1.5, 1.0)),
+            "local factor",
+            "where predicted means are above",
+            1.5,
+        ),
+    ],
+)
+def test_faults_of_some_counts(law, draw, kind, place, size, replications):
+    for seed in range(replications(1, 10)):
+        rng = np.random.default_rng([seed, 7])
+        m = np.exp(1.0 + 0.7 * rng.normal(size=2000))
+        first = findings_of(as_sample(law(m), draw(rng, m)))[0]
+        assert (first.kind, first.place.startswith(place)) == (kind, True)
+        assert first.estimate == pytest.approx(size, rel=0.3)
+
+
+def test_means_that_are_cut_off():
+    rng = np.random.default_rng(8)
+    m = np.exp(1.0 + 0.7 * rng.normal(size=2000))
+    first = findings_of(as_sample(ct.Poisson(np.minimum(m, 5.0)), rng.poisson(m)))[0]
+    assert (first.kind, first.place) == ("local factor", "where predicted means are 5, the largest")
+    assert 1.3 < first.estimate < 1.9
+
+
+@pytest.mark.parametrize("sibling", [0, 1])
+@pytest.mark.parametrize("t", [0.0, 0.3, 1.0])
+def test_steps_are_laws(sibling, t):
+    law, counts = ct.Poisson(np.array([2.0])), np.arange(60)
+    logs = law.log_probabilities(counts.astype(float))[0]
+    q = [np.exp(logs[y] + Step().log_ratio(CountFaults(law).seen(np.array([[y]])), sibling, t)) for y in counts]
+    assert np.sum(q) == pytest.approx(1.0, rel=1e-9)
+    assert np.sum(q * counts) == pytest.approx(2.0 + (t if sibling == 0 else -t * (1.0 - np.exp(-2.0))), rel=1e-9)

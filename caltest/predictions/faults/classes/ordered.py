@@ -14,8 +14,21 @@ from caltest._basics.calls import kept
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.faults.classes.labels import ClassFault, ClassView, LabelFaults, Labels, remaining
 from caltest.predictions.faults.classes.several import ClassFaults, totals
-from caltest.predictions.faults.fault import Fault, OfPatterns, Pattern, Rows, cosines, halves, ranks, varies
-from caltest.predictions.faults.numbers.errors import scale_in_words
+from caltest.predictions.faults.fault import (
+    Bend,
+    Fault,
+    OfPatterns,
+    Pattern,
+    Rows,
+    bends,
+    cosines,
+    ends,
+    halves,
+    promise_of_bends,
+    ranks,
+    varies,
+)
+from caltest.predictions.faults.numbers.errors import bend_in_words, scale_in_words
 from caltest.predictions.faults.waves import (
     FASTEST,
     WEIGHT_OF_WAVES,
@@ -51,7 +64,9 @@ class Latent:
         self._fast = np.concatenate([some[2:] for some in lines]) * view.weights
         self._named = features
         self.everywhere = [Pattern(one[0])]
-        self._places = [pattern for name, feature in features.items() for pattern in halves(feature, name)]
+        self._places = [
+            one for find in (halves, ends) for name, feature in features.items() for one in find(feature, name)
+        ]
 
     @property
     def kinds(self) -> tuple[Fault[Labels], ...]:
@@ -60,7 +75,9 @@ class Latent:
         if not self._places:
             return kinds
         places, (name, feature) = self._places, next(iter(self._named.items()))
-        slopes = (LatentSlope(self, feature, name),) if varies(feature) else ()
+        slopes: tuple[LatentShift, ...] = (LatentSlope(self, feature, name),) if varies(feature) else ()
+        if bent := bends(feature, name):
+            slopes += (LatentBend(self, bent),)
         return *kinds, LatentShift(self, places, "local shift"), LatentScale(self, places, "local scale"), *slopes
 
     @property
@@ -227,6 +244,20 @@ class LatentSlope(LatentShift):
         much = f"about {sized_shift(fit, lambda t: sqrt(3.0) * t)} {self.unit}"
         ends = f"by {much}, and as much too {low} where they are smallest"
         return f"outcomes are too {high} where {self._name} are largest, {ends}"
+
+
+class LatentBend(LatentShift):
+    """Outcomes that are too high, or too low, the more the nearer a feature is to an end, from a knot on."""
+
+    kind = "local slope"
+    patterns: Sequence[Bend]
+
+    def promising(self, seen: Labels) -> FloatArray:
+        return promise_of_bends(self.patterns, self._latent.scores_of(seen)[0], seen.view.weights)
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        much = f"about {sized_shift(fit)} {self.unit}"
+        return bend_in_words(fit, much, self.patterns[sibling])
 
 
 class LatentShiftInUnits(LatentShift):

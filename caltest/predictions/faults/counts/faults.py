@@ -7,12 +7,12 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.counts.law import CountPredictions
-from caltest.predictions.faults.counts.means import Added, Elasticity, Factor, FactorWave
+from caltest.predictions.faults.counts.means import Added, BentElasticity, Elasticity, Factor, FactorWave, Step
 from caltest.predictions.faults.counts.outliers import Outliers
 from caltest.predictions.faults.counts.seen import Counts, CountView
-from caltest.predictions.faults.counts.spreads import Narrow, Spread, SpreadWave
+from caltest.predictions.faults.counts.spreads import LocalSpread, Narrow, Spread, SpreadWave
 from caltest.predictions.faults.counts.zeros import FewZeros, LocalZeros, MeanKept, Zeros
-from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, halves, varies
+from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, bends, ends, halves, varies
 from caltest.predictions.faults.numbers.heaped import Heaped
 from caltest.predictions.faults.other_rows import OtherRows
 from caltest.predictions.faults.values import CutOff, Others, SameValue
@@ -50,11 +50,15 @@ class CountFaults(Faults):
             self.kinds = (Narrow(), Zeros(), FewZeros(), *values)
             return
         kinds: list[Fault[Counts]] = [Factor([Pattern(np.ones(len(law)))]), Spread(view), Narrow()]
-        kinds += [Zeros(), MeanKept(), FewZeros(), Outliers(float(self.weights.sum())), *values]
-        if places := halves(self._named, "predicted means"):
-            kinds += [Factor(places, "local factor"), LocalZeros(places[1:])]
+        kinds += [Zeros(), MeanKept(), FewZeros(), Outliers(float(self.weights.sum())), Step(), *values]
+        name = "predicted means"
+        if places := halves(self._named, name):
+            kinds += [Factor([*places, *ends(self._named, name)], "local factor"), LocalZeros(places[1:])]
+            kinds.append(LocalSpread(view, places[1:]))
         if varies(view.log_mean):
             kinds += [Elasticity([Pattern(view.log_mean)]), Added()]
+            if bent := bends(self._named, name, view.log_mean):
+                kinds.append(BentElasticity(bent, "local elasticity"))
         self.kinds = tuple(kinds)
 
     def seen(self, targets: Array) -> Counts:

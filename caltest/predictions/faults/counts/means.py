@@ -2,16 +2,17 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from math import inf, sqrt
+from dataclasses import replace
+from math import inf, log, sqrt
 
 import numpy as np
 
 from caltest._basics.numerics import BoolArray, FloatArray
 from caltest.predictions.counts.law import CountPredictions
 from caltest.predictions.faults.counts.seen import Counts
-from caltest.predictions.faults.fault import Fault, OfPatterns
+from caltest.predictions.faults.fault import Fault, OfPatterns, promise_of_bends
 from caltest.predictions.faults.waves import Wave
-from caltest.predictions.faults.words import Fit, about, sized_shift
+from caltest.predictions.faults.words import Fit, about, percent, sized_shift
 
 REACH, LARGEST_PART = 10.0, 0.999
 """Standard errors around a mean difference in which one is looked for, and the share of a mean that it may take."""
@@ -90,6 +91,48 @@ class Elasticity(Factor):
     def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
         more = "more" if fit.t > 0.0 else "less"
         return f"counts rise {more} than predicted: as the power {self.sized(seen, sibling, fit)} of predicted means"
+
+
+class BentElasticity(Elasticity):
+    """Means ``m (m / knot)**t`` above a knot, or below it."""
+
+    kind = "local elasticity"
+
+    def promising(self, seen: Counts) -> FloatArray:
+        lines = [replace(one, signs=one.signs * seen.view.deviation) for one in self.patterns]
+        return promise_of_bends(lines, seen.residuals[0], seen.view.weights)
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        power = f"as the power {self.sized(seen, sibling, fit)} of predicted means"
+        place, more = self.patterns[sibling].where, "more" if fit.t > 0.0 else "less"
+        return f"counts rise {more} than predicted{place}: {power}, and as predicted elsewhere"
+
+
+class Step(Fault[Counts]):
+    """A share t of the counts is larger by 1, or smaller by 1 if it is not 0."""
+
+    kind = "step"
+    range = (0.0, 1.0)
+    n_siblings = 2
+
+    def log_ratio(self, seen: Counts, sibling: int, t: float) -> float:
+        if t <= 0.0:
+            return 0.0
+        law, y, own = seen.view.law, seen.first, seen.log_probabilities
+        if sibling == 0:
+            ratios = np.where(y > 0, law.log_density(np.maximum(y - 1, 0)) - own, -inf)
+        else:
+            ratios = law.log_density(y + 1) - own
+            ratios = np.where(y > 0, ratios, np.logaddexp(0.0, ratios))
+        return seen.total(np.logaddexp(log(max(1.0 - t, 1e-300)), log(t) + ratios))
+
+    def place(self, sibling: int) -> str:
+        return ("higher", "lower")[sibling]
+
+    def words(self, seen: Counts, sibling: int, fit: Fit) -> str:
+        return (
+            f"about {self.sized(seen, sibling, fit, percent)} of the counts are 1 {self.place(sibling)} than predicted"
+        )
 
 
 class Added(OfLaw):

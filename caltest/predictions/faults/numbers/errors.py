@@ -10,7 +10,7 @@ import numpy as np
 
 from caltest._basics.numerics import FloatArray, IntArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import OfPatterns, Pattern, ranks
+from caltest.predictions.faults.fault import Bend, OfPatterns, Pattern, promise_of_bends, ranks
 from caltest.predictions.faults.numbers.noncentral import centred, log_ratio_of_noncentral
 from caltest.predictions.faults.numbers.scores import CLIPPED, Scores, slopes_of_scale
 from caltest.predictions.faults.waves import SLOW, Wave, choices, following, scales_in_places, shifts_in_places
@@ -22,6 +22,9 @@ NEGLIGIBLE = 0.1
 
 CLEAR = 6.0
 """Squared standard errors from which on other scales of ensembles are clear whatever the law of these is."""
+
+LEVEL = 0.1
+"""Slope of outcomes, as a share of that of predicted means, down to which they are level."""
 
 SPREADLESS = 1000.0
 """Errors that are more times as large as predicted are those of predictions that say nothing about them."""
@@ -269,6 +272,49 @@ class SlopeInUnits(Shift):
         if 1.0 + fit.low < 0.0:
             return f"outcomes do not follow predicted means{where}: they rise {much}"
         return f"outcomes rise {more} than predicted{where}: {much}"
+
+
+class Bent(Shift):
+    """A shift along lines that begin at a knot."""
+
+    kind = "local slope"
+    patterns: Sequence[Bend]
+
+    def promising(self, seen: Scores) -> FloatArray:
+        return promise_of_bends(self.patterns, np.clip(self.own(seen, 0)[0], -CLIPPED, CLIPPED), seen.weights)
+
+
+class BentSlope(Bent):
+    """Outcomes that rise 1 + t times as much as predicted means above a knot, or below it, and are right elsewhere."""
+
+    def __init__(self, places: Sequence[Bend], deviations: FloatArray) -> None:
+        super().__init__([replace(one, signs=one.signs / deviations) for one in places])
+
+    def size(self, seen: Scores, sibling: int, t: float) -> float:
+        return 1.0 + t
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        where, much = self.patterns[sibling].where, f"{self.sized(seen, sibling, fit)} times as much as predicted means"
+        # Where lines are level a knot that is a little off makes them seem to fall.
+        is_level = 1.0 + fit.low < 0.0 and 1.0 + fit.high > -LEVEL
+        rise = "do not rise" if is_level else "fall" if 1.0 + fit.t < 0.0 else ""
+        rise = rise or f"rise {'more' if fit.t > 0.0 else 'less'} than predicted"
+        return f"outcomes {rise}{where}: {much}, and as predicted elsewhere"
+
+
+class BentRanks(Bent):
+    """Outcomes that are too high, or too low, the more the nearer predicted means are to an end, from a knot on."""
+
+    def words(self, seen: Scores, sibling: int, fit: Fit) -> str:
+        much = f"{sized_shift(fit, lambda t: self.size(seen, sibling, t))} {self.unit}"
+        return bend_in_words(fit, much, self.patterns[sibling])
+
+
+def bend_in_words(fit: Fit, much: str, place: Bend) -> str:
+    """That outcomes are too high or too low at an end, by so much, and less and less up to a knot."""
+    side = "high" if fit.t > 0.0 else "low"
+    to = "down" if place.end.endswith("largest") else "up"
+    return f"outcomes are too {side} where {place.end}, by {much}, and less and less so {to} to {place.knot}"
 
 
 class Scale(OfErrors):

@@ -10,8 +10,9 @@ import numpy as np
 
 from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
-from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, cosines, halves, varies
-from caltest.predictions.faults.numbers import errors, shapes
+from caltest.predictions.faults import errors, shapes
+from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, bends, cosines, ends, halves, varies
+from caltest.predictions.faults.numbers.faults import errors, shapes
 from caltest.predictions.faults.numbers.ranks import shapes_of_ranks, shifts_of_ranks
 from caltest.predictions.faults.numbers.scores import LAST_SCORE, Scores
 from caltest.predictions.faults.numbers.ties import SharedValue, Total, pools_of, rows_of_value, shared_value
@@ -81,7 +82,7 @@ class NumberFaults(Faults):
         ]
         deviations = errors.deviations_of(law) if law.pool_size is None else None
         if law.pool_size is None:
-            if places := [*halves(mean, "predicted means"), *halves(variance, "predicted variances")]:
+            if places := [place for find in (halves, ends) for one in self._named for place in find(*one)]:
                 kinds += [errors.Shift(places, "local shift"), errors.Scale(places, "local scale")]
             if bent := [*waves(mean, "predicted means", SLOW), *waves(variance, "predicted variances", 2)]:
                 kinds += [errors.ShiftWave(bent, "wave of shifts"), errors.ScaleWave(bent, "wave of scales")]
@@ -95,6 +96,10 @@ class NumberFaults(Faults):
                     kinds.append(errors.ShiftInUnits(places, len(places) * [deviations], "local shift in units"))
             if varies(mean):
                 kinds.append(errors.Slope(mean) if deviations is None else errors.SlopeInUnits([mean], [deviations]))
+                if deviations is None:
+                    kinds.append(errors.BentRanks(bends(mean, "predicted means")))
+                else:
+                    kinds.append(errors.BentSlope(bends(mean, "predicted means", mean), deviations))
         is_large = law.pool_size is not None and law.pool_size >= LEAST_POOL
         if is_large or (law.is_continuous and law.has_scale and len(law.shape) == 1):
             kinds += [SameValue(len(law)), CutOff(len(law))]
@@ -154,7 +159,7 @@ def _places_of_pools(seen: Scores) -> list[errors.OfErrors]:
     kinds += [errors.ShiftWave(bent, "wave of shifts")] if (bent := waves(mean, name, SLOW)) else []
     kinds += errors.following_waves(seen, [(mean, name)], SLOW + 1)[:1]
     kinds += [errors.Shift(places, "local shift")] if (places := halves(mean, name)) else []
-    kinds += [errors.Slope(mean)] if varies(mean) else []
+    kinds += [errors.Slope(mean), errors.BentRanks(bends(mean, name))] if varies(mean) else []
     for fault in kinds:
         fault.beside(seen, residuals, len(fault.patterns) * [by_mean])
     # Members that are all equal do not say what the spread is.

@@ -283,13 +283,14 @@ def test_heavy_tails_are_said_where_they_are_seen_best():
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("seed", [1, 2, 4])
-def test_a_shift_that_large_errors_hide_is_found_by_what_comes_second(seed):
-    """Squares of the means: alone, spreads explain more than shifts, but not with what is clear then."""
+def test_a_line_that_bends_at_both_ends_is_two(seed):
+    """Squares of the means: spreads explain them as well as a bend at one end, but say less of them."""
     rng = np.random.default_rng(seed)
     m, s = rng.normal(0.0, 2.0, 2000), np.exp(0.4 * rng.normal(size=2000))
     found = findings_of(as_sample(ct.Normal(m, s), m + s * rng.normal(size=2000) + 0.14 * m**2))
-    assert {found[0].kind, found[0].second.kind} == {"shift in units", "wave of shifts"}
-    assert max(one.gain for one in found[1:]) > found[0].gain
+    assert {found[0].kind, found[0].second.kind} == {"local slope"}
+    places = [one.place.removeprefix("where predicted means are ") for one in (found[0], found[0].second)]
+    assert sorted(place.rpartition(" ")[0] for place in places) == ["above", "at most"]
 
 
 def ensemble(rng, n_members, draw):
@@ -301,7 +302,7 @@ def ensemble(rng, n_members, draw):
 def test_places_of_ensembles_are_named():
     rng = np.random.default_rng(2)
     centre, p, e = ensemble(rng, 12, lambda size: rng.normal(size=size))
-    found = ct.calibration_test(p, centre + 0.5 * (centre > 0.7) + e, n_resamples=19, rng=1).finding
+    found = ct.calibration_test(p, centre + 0.5 * (centre > 0.0) + e, n_resamples=19, rng=1).finding
     assert found.kind == "local shift"
     assert found.words.startswith("outcomes are above what was predicted where predicted means are above ")
     found = ct.calibration_test(p, 0.75 * centre + e, n_resamples=19, rng=1).finding
@@ -412,3 +413,62 @@ def test_numbers_with_another_end_have_no_factor():
     ended = ct.Continuous(stats.uniform(0.0, np.ones(9))), ct.Continuous(stats.expon(1.0, np.ones(9)))
     for law in (*ended, ct.Beta(np.full(9, 2.0), 3.0), ct.Normal(np.full(9, 100.0), 1.0)):
         assert "factor" not in {one.kind for one in law.faults().kinds}
+
+
+def of_a_shape(family, shape):
+    """Predicted means that are a function of the right ones, for normal errors of standard deviation 0.5."""
+    rng = np.random.default_rng(21)
+    m, errors = rng.normal(size=2000), 0.5 * rng.normal(size=(2000, 21))
+    y, said = m + errors[:, 0], shape(m)
+    if family == "numbers":
+        return as_sample(ct.Normal(said, np.full(2000, 0.5)), y)
+    if family == "ensembles":
+        return as_sample(ct.Ensemble(said[:, None] + errors[:, 1:]), y)
+    levels = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+    return as_sample(ct.QuantileForecast(levels, said[:, None] + 0.5 * stats.norm.ppf(levels)), y)
+
+
+@pytest.mark.parametrize(("family", "name"), [("numbers", "predicted means"), ("quantiles", "middle quantiles")])
+@pytest.mark.parametrize(("end", "side"), [("largest", 1.0), ("smallest", -1.0)])
+def test_predictions_that_are_cut_off(family, name, end, side):
+    first = findings_of(of_a_shape(family, lambda m: side * np.minimum(side * m, 0.5)))[0]
+    assert (first.kind, first.place) == ("local shift", f"where {name} are {0.5 * side:g}, the {end}")
+    assert side * first.estimate > 1.0
+
+
+@pytest.mark.parametrize("family", ["numbers", "ensembles", "quantiles"])
+def test_predictions_that_level_off_are_right_below(family):
+    first = findings_of(of_a_shape(family, lambda m: np.where(m > 0.0, np.tanh(m), m)))[0]
+    assert first.kind == "local slope"
+    knot = float(
+        first.words.partition("are above " if family == "numbers" else "down to ")[2].split(":")[0].split(";")[0]
+    )
+    assert 0.3 < knot < 0.9
+    assert ("rise more" if family == "numbers" else "too high where") in first.words
+
+
+def test_outcomes_that_level_off():
+    rng = np.random.default_rng(22)
+    m = rng.normal(size=2000)
+    y = np.minimum(m, 0.6) + 0.5 * rng.normal(size=2000)
+    first = findings_of(as_sample(ct.Normal(m, np.full(2000, 0.5)), y))[0]
+    where, _, much = first.words.partition(": ")
+    assert where in {f"outcomes {rise} where {first.place[6:]}" for rise in ("do not rise", "rise less than predicted")}
+    assert 0.4 < float(first.place.rpartition(" ")[2]) < 0.8
+    assert abs(float(much.partition(" ")[0])) < 0.2
+
+
+def test_standard_deviations_with_a_floor():
+    rng = np.random.default_rng(23)
+    m, s = rng.normal(size=2000), np.exp(0.5 * rng.normal(size=2000))
+    first = findings_of(as_sample(ct.Normal(m, np.maximum(s, 0.8)), m + s * rng.normal(size=2000)))[0]
+    assert (first.kind, first.place) == ("local scale", "where predicted variances are 0.64, the smallest")
+    assert 0.7 < first.estimate < 0.85
+
+
+def test_outliers_are_clearly_larger_than_others():
+    """Errors of Student's law are a share of larger ones, too, but no outliers."""
+    rng = np.random.default_rng(24)
+    m = rng.normal(size=2000)
+    first = findings_of(as_sample(ct.StudentT(np.full(2000, 10.0), m, np.ones(2000)), m + rng.standard_t(2.5, 2000)))[0]
+    assert {first.kind, first.second.kind} == {"heavy tails", "scale"}
