@@ -742,7 +742,7 @@ PLANTED = [
         "order",
         "",
         None,
-        "what is predicted as class 1 turns out as class 2",
+        "what is predicted as class 0 turns out as class 1",
     ),
     Planted("claims", "10 % of the events are not seen", of_claims(lambda p: 0.9 * p), "share", "class 0", 0.1),
     Planted(

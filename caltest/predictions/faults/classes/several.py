@@ -27,6 +27,7 @@ from caltest.predictions.faults.classes.other_rows import INSTEAD_OF_RANDOM, Oth
 from caltest.predictions.faults.classes.pairs import Leak, LikelihoodOfPairs, Swap, leaks, swaps
 from caltest.predictions.faults.classes.windows import FollowedWave, Wave, Window
 from caltest.predictions.faults.fault import RANK_GROUPS, Fault, Rows, Scope, cosines_of_ranks, varies
+from caltest.predictions.faults.search import NAMED_TOO
 from caltest.predictions.faults.waves import FASTEST, SLOW, WEIGHT_OF_WAVES
 from caltest.predictions.faults.words import Fit, instead, percent, percents
 
@@ -53,6 +54,9 @@ OF_GROUPS = {
 }
 """What the groups of ranks of claims count, (J, 64), beside the slow cosines, and the weight of these rows."""
 
+SHARES = (0.2, 1.0)
+"""Of outcomes of classes in another order, at which the likeliest order is looked for."""
+
 MOST_MOVED = 5
 """Classes in another place that are named."""
 
@@ -66,7 +70,9 @@ class ClassFaults(LabelFaults):
 
     def _fill(self) -> None:
         view, size, claimed = self.view, self.view.chosen.size, self._claimed
-        of_all = [] if view.k > MOST_CLASSES else [Permutation] if self.have_order else [Permutation, Frequencies]
+        of_all: list[type[ClassFault]] = [] if view.k > MOST_CLASSES else [Permutation]
+        if of_all and not self.have_order:
+            of_all += [Neighbours, Frequencies]
         self.kinds = (
             Temperature(view),
             TemperatureOfTop(view, view.k),
@@ -219,34 +225,85 @@ class Permutation(ClassFault):
     kind = "order"
     range = (0.0, 1.0)
 
-    def __init__(self, view: ClassView) -> None:
-        super().__init__(view)
-        self.n_choices = factorial(view.k)
+    def __init__(self, view: ClassView, n_siblings: int = 1) -> None:
+        super().__init__(view, n_siblings)
+        self.n_choices: float = factorial(view.k)
         self._order: IntArray | None = None
 
-    def order(self, seen: Labels) -> IntArray:
-        """For each class (k,) the one whose probabilities are those of its outcomes."""
+    def promising(self, seen: Labels) -> FloatArray:
+        """Not where only some pairs of classes are exchanged, which is another fault."""
+        turned, own = self.turned(seen, 0), np.arange(self.view.k)
+        moved = np.count_nonzero(turned != own)
+        are_pairs = moved <= 2 * (1 + NAMED_TOO) and (turned[turned] == own).all()
+        return np.array([-np.inf if are_pairs else 0.0])
+
+    def turned(self, seen: Labels, sibling: int) -> IntArray:
+        """What each class (k,) turns out as if it is another one."""
         if self._order is None:
-            logs = np.zeros((self.view.k, self.view.k))
-            for part in self.view.parts:
-                rows = self.view.weights[part, None] * np.log(np.maximum(self.view.rows(part), FLOOR))
-                np.add.at(logs, seen.first[part], rows)
-            self._order = scipy.optimize.linear_sum_assignment(-logs)[1]
+            found = [self._assigned(seen, share) for share in SHARES]
+            self._order = max(found, key=lambda one: max(self._total(seen, one, share) for share in SHARES))
         return self._order
 
+    def _assigned(self, seen: Labels, share: float) -> IntArray:
+        """The most likely order of which a share is mixed with the predicted one, by gains of pairs."""
+        gains = np.zeros((self.view.k, self.view.k))
+        for part in self.view.parts:
+            ratios = np.maximum(self.view.rows(part), FLOOR) / seen.probabilities[part, None]
+            rows = self.view.weights[part, None] * np.log(np.maximum(1.0 + share * (ratios - 1.0), FLOOR))
+            np.add.at(gains, seen.first[part], rows)
+        return np.argsort(scipy.optimize.linear_sum_assignment(-gains)[1])
+
+    def _total(self, seen: Labels, turned: IntArray, t: float) -> float:
+        """Log likelihood ratio of a share t."""
+        source = np.full(self.view.k, -1)
+        source[turned] = np.arange(self.view.k)
+        moved = np.where(source[seen.first] >= 0, self.view.at(source[seen.first]), 0.0)
+        for a in np.flatnonzero(source[turned] != np.arange(self.view.k)):
+            moved += np.where(seen.first == turned[a], self.view.column(int(a)), 0.0)
+        with np.errstate(divide="ignore"):
+            return float(self.view.weights @ np.log1p(t * (moved / seen.probabilities - 1.0)))
+
     def log_ratio(self, seen: Labels, sibling: int, t: float) -> float:
-        ratios = self.view.at(self.order(seen)[seen.first]) / seen.probabilities
-        return float(self.view.weights @ np.log1p(t * (ratios - 1.0)))
+        return self._total(seen, self.turned(seen, sibling), t)
 
     def law(self, seen: Labels, sibling: int, t: float) -> FloatArray:
-        return np.asarray((1.0 - t) * self.view.p + t * self.view.p[:, self.order(seen)])
+        moved = self.view.p @ np.eye(self.view.k)[self.turned(seen, sibling)]
+        return np.asarray((1.0 - t) * self.view.p + t * moved)
 
     def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
-        moved = [(a, b) for b, a in enumerate(self.order(seen)) if a != b and seen.counts[b] > 0.0]
+        moved = [(a, b) for a, b in enumerate(self.turned(seen, sibling)) if a != b and seen.counts[b] > 0.0]
+        moved.sort(key=lambda pair: pair[1])
         said = [f"what is predicted as {self.view.named(a)} turns out as {self.view.named(b)}" for a, b in moved]
         more = f", and {len(said) - MOST_MOVED} more" if len(said) > MOST_MOVED else ""
         much = f"for about {self.sized(seen, sibling, fit, percent)} of the outcomes"
         return f"classes are in another order than predicted {much}: {', '.join(said[:MOST_MOVED])}{more}"
+
+
+class Neighbours(Permutation):
+    """The same with the next class in place of each, or the one before; the last stays, or the first follows it."""
+
+    def __init__(self, view: ClassView) -> None:
+        super().__init__(view, 4)
+        self.n_choices = self.n_siblings
+
+    def turned(self, seen: Labels, sibling: int) -> IntArray:
+        last, step = self.view.k - 1, 1 if sibling % 2 == 0 else -1
+        others = np.arange(self.view.k) + step
+        return np.clip(others, 0, last) if sibling < 2 else others % self.view.k
+
+    def promising(self, seen: Labels) -> FloatArray:
+        return np.zeros(self.n_siblings)
+
+    def place(self, sibling: int) -> str:
+        return ("after", "before")[sibling % 2]
+
+    def words(self, seen: Labels, sibling: int, fit: Fit) -> str:
+        a, last = (0, self.view.k - 1) if sibling % 2 == 0 else (self.view.k - 1, 0)
+        b = int(self.turned(seen, sibling)[a])
+        example = f"what is predicted as {self.view.named(a)} turns out as {self.view.named(b)}, and so on"
+        end = f", {self.view.named(last)} {'stays' if sibling < 2 else f'as {self.view.named(a)}'}"
+        much = f"about {self.sized(seen, sibling, fit, percent)} of the outcomes"
+        return f"{much} are of the class {self.place(sibling)} the one that is predicted: {example}{end}"
 
 
 class OfEachClass(ClassFault):

@@ -6,6 +6,8 @@ import pytest
 import caltest as ct
 from caltest.estimators.combined.findings import findings_of
 from caltest.predictions.faults.classes import labels
+from caltest.predictions.faults.classes.labels import ClassView, Labels
+from caltest.predictions.faults.classes.several import Neighbours, Permutation
 from caltest.predictions.faults.classes.windows import WINDOWS
 from caltest.predictions.inputs.convert import as_sample
 
@@ -210,3 +212,55 @@ def test_constant_predictions_have_other_shares_and_nothing_else(seed):
     assert found[0].gain > 0.0
     assert "class 2" in found[0].words
     assert findings_of(as_sample(p, rng.choice(3, 1000, p=p[0])))[0].gain <= 0.0
+
+
+def next_of(y, k, rng):
+    return (y + 1) % k
+
+
+def last_stays(y, k, rng):
+    return np.minimum(y + 1, k - 1)
+
+
+def one_before(y, k, rng):
+    return (y - 1) % k
+
+
+def of_another_order(y, k, rng):
+    return np.array([2, 0, 4, 1, 3])[y]
+
+
+@pytest.mark.parametrize(
+    ("move", "said"),
+    [
+        (
+            next_of,
+            "are of the class after the one that is predicted: what is predicted as class 0 turns out as class 1",
+        ),
+        (last_stays, "what is predicted as class 0 turns out as class 1, and so on, class 4 stays"),
+        (one_before, "are of the class before the one that is predicted: what is predicted as class 4 turns out as"),
+        (of_another_order, "what is predicted as class 1 turns out as class 0, what is predicted as class 3 turns out"),
+    ],
+)
+@pytest.mark.parametrize("share", [0.15, 1.0])
+def test_labels_that_are_moved_to_other_classes(move, said, share):
+    rng = np.random.default_rng(31)
+    p = rng.dirichlet(np.full(5, 0.5), 2000)
+    y = ct.Categorical(p).sample(rng)
+    moved = np.where(rng.random(2000) < share, move(y, 5, rng), y)
+    first = findings_of(as_sample(p, moved))[0]
+    assert (first.kind, said in first.words) == ("order", True)
+    assert first.estimate == pytest.approx(share, abs=0.03)
+
+
+def test_moved_labels_are_those_of_a_law():
+    p, t = np.random.default_rng(32).dirichlet(np.ones(4), 30), 0.3
+    for make in (Permutation, Neighbours):
+        for sibling in range(4 if make is Neighbours else 1):
+            view = ClassView(ct.Categorical(p), None)
+            fault, y = make(view), np.random.default_rng(33).integers(0, 4, 30)
+            seen = Labels(view, y[None])
+            q = fault.law(seen, sibling, t)
+            assert q.sum(axis=1) == pytest.approx(np.ones(30), rel=1e-12)
+            expected = np.log(q[np.arange(30), y] / p[np.arange(30), y]).sum()
+            assert fault.log_ratio(seen, sibling, t) == pytest.approx(expected, rel=1e-12)
