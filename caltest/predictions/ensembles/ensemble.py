@@ -95,13 +95,27 @@ class Pool(Scenarios):
         "data do not show (Ensemble(...).thinned(step) keeps draws far apart)"
     )
 
-    def __init__(self, values: FloatArray) -> None:
+    given: FloatArray | None = None
+    """The members (n, m) in the order in which they were given; None if that is not known."""
+
+    def __init__(self, values: FloatArray, given: FloatArray | None = None) -> None:
         values = _nearer(values)
         if values.ndim == 3:
             # In an order that does not depend on which of them is the outcome.
             order = np.lexsort(np.moveaxis(values, 2, 0)[::-1], axis=1)
             values = np.take_along_axis(values, order[..., None], axis=1)
         Members.__init__(self, values)
+        self.given = given
+
+    def _like(self, *parameters: Any) -> Self:
+        new = super()._like(*parameters)
+        new.given = None
+        return new
+
+    def take(self, index: Any) -> Self:
+        new = super().take(index)
+        new.given = None if self.given is None else self.given[index]
+        return new
 
     def check_targets(self, targets: ArrayLike, name: str = "targets") -> Array:
         farthest = float(np.abs(self.members).max())
@@ -247,7 +261,8 @@ class Ensemble(Members):
         Settings that are computed from data, such as bandwidths and landmarks, have to come from pools, so that they do
         not depend on which value is the target: ``LowRankSKCE(kernel).resolve(ensemble.pooled(targets))``.
         """
-        return Pool(np.concatenate([self.members, self.check_targets(targets)[:, None]], axis=1))
+        values = np.concatenate([self.members, self.check_targets(targets)[:, None]], axis=1)
+        return Pool(values) if self._is_vector else Pool(values, self._given)
 
     def transforms(self, times: FloatArray, seen: BoolArray) -> Levels:
         """Ranks of the event in its pool, over m + 1: that of the time, ties at random, or any that is later."""

@@ -12,9 +12,10 @@ from caltest._basics.numerics import Array, FloatArray
 from caltest.predictions.base import Predictions
 from caltest.predictions.faults import errors, shapes
 from caltest.predictions.faults.fault import Fault, Faults, Pattern, Rows, bends, cosines, ends, halves, varies
+from caltest.predictions.faults.members import MemberAmount, MemberFactor, MemberOutliers, faults_of_members
 from caltest.predictions.faults.numbers.faults import errors, shapes
 from caltest.predictions.faults.numbers.ranks import shapes_of_ranks, shifts_of_ranks
-from caltest.predictions.faults.numbers.scores import LAST_SCORE, Scores
+from caltest.predictions.faults.numbers.scores import LAST_SCORE, ROUNDING, Scores
 from caltest.predictions.faults.numbers.ties import SharedValue, Total, pools_of, rows_of_value, shared_value
 from caltest.predictions.faults.other_rows import OtherRows
 from caltest.predictions.faults.values import CutOff, Others, SameValue
@@ -26,6 +27,9 @@ FEW = 0.05
 
 INSTEAD_OF_FACTOR = 8.0
 """By how much larger the likelihood of a shift of positive outcomes has to be, to be named in place of a factor."""
+
+SPREADS_DIFFER = 6.0
+"""Variance of the logarithms of variances of members times the number of values, from which on these are not alike."""
 
 LEAST_POOL = 6
 """Members and outcome from which on places are looked for."""
@@ -137,9 +141,31 @@ class NumberFaults(Faults):
             return errors.following_waves(seen, self._named, SLOW + 1)
         if self._shared is not None:
             return [*shifts_of_ranks(seen), *shapes_of_ranks(seen)]
-        return [*(_places_of_pools(seen) if size >= LEAST_POOL else ()), *shapes_of_ranks(seen)]
+        places = _places_of_pools(seen) if size >= LEAST_POOL else ()
+        return [*places, *shapes_of_ranks(seen), *self._of_members(seen)]
+
+    def _of_members(self, seen: Scores) -> Sequence[Fault[Any]]:
+        """Of ensembles outliers, single members, and a factor of positive outcomes."""
+        law: Any = self._law
+        if not hasattr(law, "given"):  # Scenarios that are no pools.
+            return ()
+        kinds: list[Fault[Any]] = [*(() if law.given is None else faults_of_members(law.given))]
+        variances = law.without(seen.targets[0]).members.var(axis=1)
+        if (
+            bool((variances > ROUNDING * law.members.var(axis=1)).all())
+            and float(np.log(variances).var()) > SPREADS_DIFFER / law.n_members
+        ):
+            kinds.append(MemberAmount(seen))
+        if law.n_members >= LEAST_POOL:
+            kinds.append(MemberOutliers(seen))
+        if bool((law.members > 0.0).all()):
+            kinds.append(MemberFactor(seen))
+        return kinds
 
     def after(self, seen: Scores, correction: FloatArray | Scores | Others) -> tuple[Faults, Scores]:
+        if isinstance(correction, Scores) and seen.pool_df is not None:
+            faults = NumberFaults(correction.law, self.weights)
+            return faults.to_name(correction.targets[0]), correction
         if isinstance(correction, Others):
             faults = NumberFaults(seen.law.take(correction.rows), self.weights[correction.rows])
             return faults, faults.seen(seen.targets[:1, correction.rows])

@@ -233,6 +233,14 @@ class Scores(SeesValues):
         residuals, centre, spread = self._of_members
         return (residuals - centre) / spread
 
+    @cached_property
+    def units_of_errors(self) -> FloatArray:
+        """What errors (n,) of ensembles of numbers are in units of."""
+        assert self._m is not None
+        members = self.law.without(self.targets[0]).members  # type: ignore[attr-defined]
+        units = members.std(axis=1, ddof=1) * sqrt(1.0 + 1.0 / self._m) * self._of_members[2]
+        return np.asarray(np.where(units > 0.0, units, np.inf))
+
     @kept
     def excess_of_slopes(self, coordinates: tuple[int, ...]) -> float:
         """How many times as large the variance of sums of slopes of scales is as that of normal laws, at least once."""
